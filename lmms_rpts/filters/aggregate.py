@@ -1,0 +1,174 @@
+"""``rpts_aggregate``: from step scores to the Reasoning Process Tree Score, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from lmms_rpts.filters.base import RptsFilter
+from lmms_rpts.filters.records import Doc, ScoredResponse, StepScore, TransformedResponse
+from lmms_rpts.judging import BACKENDS
+from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.reasoning import (
+    ReasoningTree,
+    StepError,
+    build_tree,
+    format_chain,
+    locate_error,
+    modality,
+    rpts_score,
+)
+from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
+from lmms_rpts.settings import load_settings
+
+SCHEMA = "lmms_rpts.rpts"
+SCHEMA_VERSION = 1
+
+
+class AggregateFilter(RptsFilter):
+    """Turns each ``ScoredResponse`` into one JSON string; docs/record.md names its fields.
+
+    Args:
+        decay: in [0, 1]; LMMS_RPTS_DECAY overrides it.
+        focus_height: at least 0; LMMS_RPTS_FOCUS_HEIGHT overrides it.
+    """
+
+    takes = ScoredResponse
+
+    def __init__(
+        self, decay: float = DEFAULT_DECAY, focus_height: int = DEFAULT_FOCUS_HEIGHT
+    ) -> None:
+        super().__init__()
+        settings = load_settings()
+        self.decay = decay if settings.decay is None else settings.decay
+        self.focus_height = focus_height if settings.focus_height is None else settings.focus_height
+        if not 0.0 <= self.decay <= 1.0:
+            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {self.decay}")
+
+    def apply(
+        self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
+    ) -> list[str | list[str]]:
+        """One string an instance, or a list of them where it has several responses."""
+        records = self.map_responses(resps, docs, self._aggregate)
+        return [record[0] if len(record) == 1 else record for record in records]
+
+    def _aggregate(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
+        return [
+            json.dumps(
+                _clean(build_record(scored, doc, self.decay, self.focus_height)),
+                ensure_ascii=False,
+            )
+            for scored, doc in pairs
+        ]
+
+
+def build_record(
+    scored: ScoredResponse, doc: Doc, decay: float, focus_height: int
+) -> dict[str, Any]:
+    """All that is known of one response: enough to score it again or to show it."""
+    tree = build_tree(scored.chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
+    scores = [step.score for step in scored.steps if step.score is not None]
+    judged = scored.error is None
+    error = locate_error(tree, scores) if judged else None
+    transformed = scored.transformed
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "outcome": "scored" if judged else "unscored",
+        "reason": scored.error,
+        "rpts": rpts_score(tree, scores, decay, focus_height) if judged else None,
+        "answer": {
+            "value": transformed.answer,
+            "by": transformed.answer_by,
+            "correct": None if transformed.answer is None else transformed.answer == doc["answer"],
+            "error": transformed.answer_error,
+        },
+        "first_error": _error(error),
+        "chain": format_chain(scored.chain),
+        "steps": [_step(tree, at, step) for at, step in enumerate(scored.steps)],
+        "invalid_references": [
+            {
+                "step": fault.step,
+                "kind": fault.clue.kind,
+                "index": fault.clue.index,
+                "reason": fault.reason,
+            }
+            for fault in tree.invalid
+        ],
+        "transform": _transform(transformed, scored.chain.problems),
+        "instance": _instance(doc),
+        "settings": {
+            "judge": scored.judge,
+            "comparable": BACKENDS[scored.judge.partition(":")[0]].comparable,
+            "prompt_version": PROMPT_VERSION,
+            "decay": decay,
+            "focus_height": focus_height,
+        },
+    }
+
+
+def _step(tree: ReasoningTree, at: int, scored: StepScore) -> dict[str, Any]:
+    step = tree.chain.steps[at]
+    return {
+        "premises": [[clue.kind, clue.index] for clue in step.premises],
+        "conclusion": step.conclusion.strip(),
+        "height": tree.heights[at],
+        "counts": tree.uses[at] > 0,
+        "modality": modality(step),
+        "score": scored.score,
+        "note": scored.note,
+        "questions": [asdict(question) for question in scored.questions],
+    }
+
+
+def _error(error: StepError | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {
+        "step": error.step,
+        "height": error.height,
+        "modality": error.modality,
+        "score": error.score,
+        "path": list(error.path),
+        "invalid": [[fault.clue.kind, fault.clue.index] for fault in error.invalid],
+    }
+
+
+def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> dict[str, Any]:
+    return {
+        "read_by": transformed.read_by,
+        "style": transformed.style,
+        "source": transformed.source,
+        "chain": format_chain(transformed.chain),
+        "problems": list(dict.fromkeys([*transformed.problems, *problems])),
+        "reply": transformed.judge_reply,
+        "error": transformed.error,
+    }
+
+
+def _instance(doc: Doc) -> dict[str, Any]:
+    return {
+        "id": doc.get("id"),
+        "language": doc["language"],
+        "ability": list(doc.get("ability") or []),
+        "relation": doc.get("relation"),
+        "statement": doc["statement"],
+        "context": doc["context"],
+        "textual_clue": list(doc["textual_clue"]),
+        "visual_clue": list(doc["visual_clue"]),
+        "reasoning": list(doc["reasoning"]),
+        "answer": doc["answer"],
+    }
+
+
+def _clean(value: Any) -> Any:
+    """Replace lone surrogates, which a model may emit but no file can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return value

@@ -1,0 +1,90 @@
+"""What passes from one filter to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lmms_rpts.reasoning import Answer, ReasoningChain
+from lmms_rpts.reasoning.thinking import ReasoningSource
+
+Doc = Mapping[str, Any]
+ReadBy = Literal["rule", "llm", "nothing"]
+
+NO_RESPONSE = "the model gave no response"
+
+
+@dataclass(frozen=True, slots=True)
+class TransformedResponse:
+    """A response after ``rpts_transform``.
+
+    Attributes:
+        chain: the steps as read, before repair.
+        read_by: whether rules or a judge read them; ``nothing`` if there was nothing to read.
+        style: how the model wrote them, as the rules see it.
+        source: which part of the response was read.
+        answer: the final answer; None if it could not be told because the judge failed.
+        answer_by: who told the final answer.
+        problems: what could not be read, for people.
+        judge_reply: what the judge wrote, where it was asked for the steps.
+        error: why there is no chain, where the judge failed.
+        answer_error: why there is no answer, where the judge failed.
+    """
+
+    chain: ReasoningChain
+    read_by: ReadBy
+    style: str
+    source: ReasoningSource
+    answer: Answer | None
+    answer_by: Literal["rule", "judge"]
+    problems: tuple[str, ...] = ()
+    judge_reply: str | None = None
+    error: str | None = None
+    answer_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question about a step and what the judge said.
+
+    ``evidence``: the facts or premises that were given to the judge.
+    """
+
+    kind: Literal["image", "inference", "second"]
+    evidence: tuple[str, ...]
+    score: float | None
+    reply: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepScore:
+    """The score of one step in [0, 1]; None where the judge failed.
+
+    ``note`` says why the step needed no judge.
+    """
+
+    score: float | None
+    questions: tuple[Question, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredResponse:
+    """A response after ``rpts_score``: the repaired chain and one score for each step."""
+
+    transformed: TransformedResponse
+    chain: ReasoningChain
+    steps: tuple[StepScore, ...]
+    judge: str
+
+    @property
+    def error(self) -> str | None:
+        """Why the response is not scored; None if it is."""
+        if self.transformed.error:
+            return self.transformed.error
+        for at, step in enumerate(self.steps):
+            if step.score is None:
+                return f"step {at}: {step.questions[-1].error}"
+        return None

@@ -1,0 +1,134 @@
+"""``rpts_score``: repair the chain, ask the judge about each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.filters.base import JudgingFilter
+from lmms_rpts.filters.records import (
+    Doc,
+    Question,
+    ScoredResponse,
+    StepScore,
+    TransformedResponse,
+)
+from lmms_rpts.judging import Dialogue, JudgeRequest, Verdict
+from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.judging.prompts import reminder, render
+from lmms_rpts.reasoning import (
+    FixedScore,
+    ImageQuery,
+    InferenceQuery,
+    ReasoningChain,
+    StepQuery,
+    combine_answers,
+    plan_steps,
+    repair_chain,
+)
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
+
+RESTATES_ABOVE = 0.75
+"""Similarity above which a conclusion says no more than a textual clue, as published."""
+
+
+class ScoreFilter(JudgingFilter):
+    """Turns each ``TransformedResponse`` into a ``ScoredResponse``.
+
+    Args:
+        judge: which judge, where LMMS_RPTS_JUDGE does not say.
+    """
+
+    takes = TransformedResponse
+
+    def apply(
+        self, resps: Sequence[Sequence[TransformedResponse]], docs: Sequence[Doc]
+    ) -> list[list[ScoredResponse]]:
+        """Score all steps of all responses."""
+        return self.map_responses(resps, docs, self._score_all)
+
+    def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
+        chains = [_repaired(transformed, doc) for transformed, doc in pairs]
+        plans = [plan_steps(chain, doc) for chain, (_, doc) in zip(chains, pairs, strict=True)]
+        dialogues = [
+            ask_about_step(query, doc["language"])
+            for plan, (_, doc) in zip(plans, pairs, strict=True)
+            for query in plan
+        ]
+        with self.open_engine() as engine:
+            results = iter(engine.converse(dialogues, "Judging steps"))
+            if engine.fatal:
+                logger.error(
+                    "Judging stopped: {}. The responses are kept (use --log_samples); "
+                    "score them again with --model replay.",
+                    engine.fatal,
+                )
+        return [
+            ScoredResponse(transformed, chain, tuple(next(results) for _ in plan), self.judge)
+            for (transformed, _), chain, plan in zip(pairs, chains, plans, strict=True)
+        ]
+
+
+def ask_about_step(query: StepQuery, language: str) -> Dialogue[StepScore]:
+    """The conversation in which one step is scored: one question, or two below 0.5."""
+    if isinstance(query, FixedScore):
+        return StepScore(query.score, note=query.reason)
+    if isinstance(query, ImageQuery):
+        verdict = yield _image_request(query, language)
+        question = _asked("image", query.facts, verdict)
+        return StepScore(question.score, (question,))
+    verdict = yield _inference_request(query, query.premises, language)
+    first = _asked("inference", query.premises, verdict)
+    if first.score is None or first.score >= SECOND_QUESTION_BELOW:
+        return StepScore(first.score, (first,))
+    evidence = tuple(query.fallback_premises)
+    verdict = yield _inference_request(query, evidence, language)
+    second = _asked("second", evidence, verdict)
+    if second.score is None:
+        return StepScore(None, (first, second))
+    return StepScore(combine_answers(first.score, second.score), (first, second))
+
+
+def _repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
+    return repair_chain(
+        transformed.chain, doc["textual_clue"], _restates, n_images=len(doc["visual_clue"])
+    )
+
+
+def _restates(conclusion: str, clue: str) -> bool:
+    return similarity(conclusion, clue) > RESTATES_ABOVE
+
+
+def _image_request(query: ImageQuery, language: str) -> JudgeRequest:
+    return JudgeRequest(
+        "image",
+        render("image", language, facts=query.facts, conclusion=query.conclusion),
+        evidence=query.facts,
+        claim=query.conclusion,
+        reminder=reminder("image", language),
+    )
+
+
+def _inference_request(
+    query: InferenceQuery, premises: tuple[str, ...], language: str
+) -> JudgeRequest:
+    return JudgeRequest(
+        "inference",
+        render(
+            "inference",
+            language,
+            context=query.context,
+            premises=premises,
+            conclusion=query.conclusion,
+        ),
+        evidence=(query.context, *premises),
+        claim=query.conclusion,
+        reminder=reminder("inference", language),
+    )
+
+
+def _asked(kind: Any, evidence: Sequence[str], verdict: Verdict) -> Question:
+    score = verdict.value if isinstance(verdict.value, float) else None
+    return Question(kind, tuple(evidence), score, verdict.text, verdict.error)

@@ -1,0 +1,72 @@
+"""An offline judge that compares character n-grams: a smoke baseline, no understanding.
+
+It needs no key, no network and no model, and always answers the same. Its scores tell apart
+conclusions that repeat what is known from ones that do not; they can't be compared with those of
+a language model and must not be reported as RPTS-Eval results.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from lmms_rpts.judging.types import SCORED, JudgeRequest, RefusedError, Reply
+
+_LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_NUMBER = re.compile(r"\d{1,12}(?:[.:]\d{1,6})?")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|without|none|cannot)\b|n't\b|[不没无未非]", re.IGNORECASE
+)
+_LONGEST = 4000
+
+# Coverage at which a conclusion counts as unrelated, and as following.
+_NOTHING, _ALL = 0.35, 0.85
+_MISMATCH = 0.5
+
+
+class LexicalJudge:
+    """Scores how much of a claim its evidence covers."""
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        if request.kind not in SCORED:
+            raise RefusedError("the lexical judge only scores; it can't write or read for you")
+        if request.kind == "image":
+            score = max((_rate(request.claim, [fact]) for fact in request.evidence), default=0.0)
+        else:
+            score = _rate(request.claim, request.evidence)
+        return Reply(f"Score: {score:.1f}")
+
+
+def similarity(first: str, second: str) -> float:
+    """Cosine similarity of the character n-gram sets of two texts, in [0, 1]."""
+    a, b = _grams(first), _grams(second)
+    if not a or not b:
+        return 0.0
+    return float(len(a & b) / (len(a) * len(b)) ** 0.5)
+
+
+def _rate(claim: str, evidence: Iterable[str]) -> float:
+    known = " ".join(evidence)
+    grams = _grams(claim)
+    if not grams:
+        return 0.0
+    coverage = len(grams & _grams(known)) / len(grams)
+    score = min(1.0, max(0.0, (coverage - _NOTHING) / (_ALL - _NOTHING)))
+    if not _numbers(claim) <= _numbers(known):
+        score *= _MISMATCH
+    if _NEGATION.search(claim) and not _NEGATION.search(known):
+        score *= _MISMATCH
+    return round(score, 1)
+
+
+def _grams(text: str) -> set[str]:
+    folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
+    size = 2 if _CHINESE.search(folded) else 3
+    words = _LETTERS.sub(" ", folded).strip()
+    return {words[k : k + size] for k in range(len(words) - size + 1)}
+
+
+def _numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(text))

@@ -1,0 +1,14 @@
+"""No judge: responses pass through unscored, to be scored later."""
+
+from __future__ import annotations
+
+from lmms_rpts.judging.types import JudgeRequest, RefusedError, Reply
+
+NOT_JUDGED = "not judged: the judge is 'none'"
+
+
+class NoJudge:
+    """Refuses every request."""
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        raise RefusedError(NOT_JUDGED)

@@ -1,0 +1,1 @@
+"""lmms-eval models of the plugin."""

@@ -1,0 +1,86 @@
+"""``replay``: serves saved responses through lmms-eval's own pipeline."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from lmms_eval.api.model import lmms
+from lmms_eval.api.registry import register_model
+
+from lmms_rpts.models.responses import ResponsesError, read_responses
+
+_SHOWN = 5
+
+
+@register_model("replay")
+class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
+    """A model that says what was said before; runs on one or several processes, on the CPU.
+
+    Args:
+        samples: a file that lmms-eval wrote with --log_samples, a JSONL file of
+            ``{"task", "doc_id" or "id", "response"}``, or a folder of such files.
+        batch_size, max_batch_size, device: what lmms-eval gives to every model; not used.
+    """
+
+    def __init__(
+        self,
+        samples: str,
+        batch_size: int | str = 1,
+        max_batch_size: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.saved = read_responses(samples)
+        self._ids: dict[tuple[str, str], list[object]] = {}
+        self.device = torch.device("cpu")
+        # lmms-eval tells processes apart by these; other wrappers ask accelerate.
+        self._rank = int(os.environ.get("RANK", 0))
+        self._world_size = int(os.environ.get("WORLD_SIZE", 1))
+
+    def generate_until(self, requests: Sequence[Any]) -> list[str]:
+        """The saved responses, the k-th of a document for its k-th repeat.
+
+        Raises:
+            ResponsesError: naming the documents that no response, or too few, were saved for.
+        """
+        turns: Counter[tuple[str, int]] = Counter()
+        served: list[str] = []
+        missing: list[str] = []
+        for request in requests:
+            doc_id, task, split = request.args[-3:]
+            saved = self.saved.find(task, doc_id, self._own_id(task, split, doc_id))
+            turn = turns[task, doc_id]
+            turns[task, doc_id] += 1
+            if saved is None or 1 < len(saved) <= turn:
+                missing.append(f"{task}, document {doc_id}" + (f", repeat {turn}" if turn else ""))
+            else:
+                # One saved response stands for all repeats: replay is deterministic.
+                served.append(saved[turn] if len(saved) > 1 else saved[0])
+        if missing:
+            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+            raise ResponsesError(
+                f"replay: {self.saved.path} holds no response to "
+                f"{'; '.join(missing[:_SHOWN])}{more}"
+            )
+        return served
+
+    def generate_until_multi_round(self, requests: Sequence[Any]) -> list[str]:
+        """Not possible: only single responses are saved."""
+        raise NotImplementedError("replay serves single responses, no conversations")
+
+    def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[float, bool]]:
+        """Not possible: only text is saved."""
+        raise NotImplementedError("replay serves generated text, no likelihoods")
+
+    def _own_id(self, task: str, split: str, doc_id: int) -> object:
+        ids = self._ids.get((task, split))
+        if ids is None:
+            dataset = self.task_dict[task][split]
+            columns: Sequence[str] = getattr(dataset, "column_names", ())
+            ids = list(dataset["id"]) if "id" in columns else []
+            self._ids[task, split] = ids
+        return ids[doc_id] if ids else None

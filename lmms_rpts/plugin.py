@@ -1,0 +1,202 @@
+"""Joining lmms-eval: the only module that touches its internals.
+
+lmms-eval 0.7 has no hook for a plugin's tasks, hands filters the wrong documents, and has no
+standard error for means that leave documents out. Each of these is mended here by wrapping one
+function when the module that holds it is imported; nothing is imported for it, other tasks are
+left as they are, and a wrap that fails is logged and never breaks lmms-eval.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import wrapt
+
+_MARK = "_lmms_rpts_wrapped"
+_registered = False
+
+
+def manifests() -> list[Any]:
+    """The entry point of the group ``lmms_eval.models``: registers all, returns our models."""
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+    register()
+    return [ModelManifest("replay", simple_class_path="lmms_rpts.models.replay.Replay")]
+
+
+def register() -> None:
+    """Add our tasks and filters to lmms-eval, now or once it is imported; idempotent."""
+    global _registered
+    if _registered:
+        return
+    _registered = True
+    hooks: dict[str, Callable[[ModuleType], None]] = {
+        "lmms_eval.filters": _add_filters,
+        "lmms_eval.api.filter": _align_documents,
+        "lmms_eval.tasks": _add_tasks,
+        "lmms_eval.evaluator_utils": _add_standard_error,
+    }
+    for module, hook in hooks.items():
+        wrapt.register_post_import_hook(_guarded(hook), module)
+
+
+def _guarded(hook: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+    @functools.wraps(hook)
+    def run(module: ModuleType) -> None:
+        try:
+            hook(module)
+        except Exception as error:  # a plugin's fault must not take down lmms-eval
+            from loguru import logger
+
+            logger.error(
+                "lmms_rpts could not join {} ({}: {}); its tasks will not work with this version",
+                module.__name__,
+                type(error).__name__,
+                error,
+            )
+
+    return run
+
+
+def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    original = getattr(owner, name)
+    if getattr(original, _MARK, False):
+        return
+
+    @functools.wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return wrapper(original, *args, **kwargs)
+
+    setattr(wrapped, _MARK, True)
+    setattr(owner, name, wrapped)
+
+
+# --- tasks ---------------------------------------------------------------------------------------
+
+
+def _add_tasks(tasks: ModuleType) -> None:
+    manager = tasks.TaskManager
+    _wrap(manager, "initialize_tasks", _initialize_tasks)
+    # The command line matches names before it loads the model: the earliest moment to say what is
+    # missing. Python users come in through load_task_or_group.
+    _wrap(manager, "match_tasks", _match_tasks)
+    _wrap(manager, "load_task_or_group", _load_task_or_group)
+
+
+def _initialize_tasks(
+    original: Callable[..., dict[str, Any]],
+    manager: Any,
+    include_path: str | list[str] | None = None,
+    include_defaults: bool = True,
+) -> dict[str, Any]:
+    index = original(manager, include_path=include_path, include_defaults=include_defaults)
+    if not include_defaults:
+        return index
+    from lmms_rpts.tasks import TASKS_DIR
+
+    return {**manager._get_task_and_group(str(TASKS_DIR)), **index}
+
+
+def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
+    matched = original(manager, task_list)
+    _check(matched)
+    return matched
+
+
+def _load_task_or_group(
+    original: Callable[..., Any], manager: Any, task_list: Any = None, *args: Any, **kwargs: Any
+) -> Any:
+    _check([task_list] if isinstance(task_list, str) else task_list or [])
+    return original(manager, task_list, *args, **kwargs)
+
+
+def _check(names: Iterable[Any]) -> None:
+    from lmms_rpts.tasks import check_tasks
+
+    check_tasks([name for name in names if isinstance(name, str)])
+
+
+# --- filters -------------------------------------------------------------------------------------
+
+
+def _add_filters(filters: ModuleType) -> None:
+    from lmms_rpts.filters import FILTERS
+
+    filters.FILTER_REGISTRY.update(FILTERS)
+
+
+def _align_documents(module: ModuleType) -> None:
+    _wrap(module.FilterEnsemble, "apply", _apply_ensemble)
+
+
+def _apply_ensemble(
+    original: Callable[..., None], ensemble: Any, instances: Sequence[Any], docs: Any
+) -> None:
+    from lmms_rpts.filters import RptsFilter
+
+    if docs is None or not any(isinstance(each, RptsFilter) for each in ensemble.filters):
+        original(ensemble, instances, docs)
+        return
+    # An idle process of a distributed run holds a copy of document 0 as padding, which lmms-eval
+    # does not report: judging it would be paid for nothing.
+    padding = [each for each in instances if each.metadata.get("__padding_only__")]
+    real = [each for each in instances if not each.metadata.get("__padding_only__")]
+    original(ensemble, real, AlignedDocuments(docs, [each.doc_id for each in real]))
+    for each in padding:
+        each.filtered_resps[ensemble.name] = ""
+
+
+class AlignedDocuments(Sequence[Mapping[str, Any]]):
+    """The documents of some instances, in the instances' order, without their media.
+
+    lmms-eval pairs this process's responses with the documents of the whole data set, which are
+    others as soon as there are several processes or an offset. Read-only and lazy: a row is read
+    when it is asked for, and no image is decoded.
+    """
+
+    def __init__(self, docs: Any, doc_ids: Sequence[int]) -> None:
+        self._docs = _without_media(docs)
+        self._doc_ids = list(doc_ids)
+
+    def __len__(self) -> int:
+        return len(self._doc_ids)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self._docs[doc_id] for doc_id in self._doc_ids[at]]
+        return self._docs[self._doc_ids[at]]
+
+
+def _without_media(docs: Any) -> Any:
+    features = getattr(docs, "features", None)
+    if features is None:
+        return docs
+    from datasets import Audio, Image, Sequence, Video
+
+    def is_media(feature: Any) -> bool:
+        inner = feature.feature if isinstance(feature, Sequence) else feature
+        return isinstance(inner, Audio | Image | Video)
+
+    media = [name for name, feature in features.items() if is_media(feature)]
+    return docs.remove_columns(media)
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+def _add_standard_error(module: ModuleType) -> None:
+    _wrap(module, "stderr_for_metric", _stderr_for_metric)
+
+
+def _stderr_for_metric(
+    original: Callable[..., Any], metric: Any, bootstrap_iters: int
+) -> Callable[..., float] | None:
+    from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
+
+    if metric is mean_of_scored:
+        return stderr_of_scored if bootstrap_iters > 0 else None
+    found: Callable[..., float] | None = original(metric, bootstrap_iters)
+    return found

@@ -1,0 +1,47 @@
+"""The reasoning core: chains, trees and their score; pure, without I/O, total on any text."""
+
+from lmms_rpts.reasoning.answers import Answer, find_answer
+from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
+from lmms_rpts.reasoning.extraction import Extraction, extract_chain
+from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
+from lmms_rpts.reasoning.metric import rpts_score
+from lmms_rpts.reasoning.parsing import format_chain, parse_chain
+from lmms_rpts.reasoning.planning import (
+    FixedScore,
+    ImageQuery,
+    InferenceQuery,
+    StepQuery,
+    combine_answers,
+    plan_steps,
+)
+from lmms_rpts.reasoning.repair import repair_chain
+from lmms_rpts.reasoning.thinking import JudgedText, select_reasoning
+from lmms_rpts.reasoning.tree import InvalidReference, ReasoningTree, build_tree
+
+__all__ = [
+    "Answer",
+    "Clue",
+    "Extraction",
+    "FixedScore",
+    "ImageQuery",
+    "InferenceQuery",
+    "InvalidReference",
+    "JudgedText",
+    "ReasoningChain",
+    "ReasoningTree",
+    "Step",
+    "StepError",
+    "StepQuery",
+    "build_tree",
+    "combine_answers",
+    "extract_chain",
+    "find_answer",
+    "format_chain",
+    "locate_error",
+    "modality",
+    "parse_chain",
+    "plan_steps",
+    "repair_chain",
+    "rpts_score",
+    "select_reasoning",
+]

@@ -1,0 +1,65 @@
+"""The vocabulary of a chain of reasoning: clues, steps and the chain itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+ClueKind = Literal["image", "text", "conclusion", "context"]
+Language = Literal["en", "zh"]
+
+KINDS: tuple[ClueKind, ...] = get_args(ClueKind)
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """One thing that a step may cite as a premise.
+
+    Attributes:
+        kind: ``image``, ``text``, ``conclusion`` (of an earlier step) or ``context``.
+        index: number of the clue within its kind, from 0; None where the text gave none.
+
+    Raises:
+        ValueError: for an unknown kind or a negative index.
+    """
+
+    kind: ClueKind
+    index: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown clue kind {self.kind!r}; known kinds: {', '.join(KINDS)}")
+        if self.index is not None and self.index < 0:
+            raise ValueError(f"a clue's index counts from 0, got {self.index}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One inference: ``premises`` are cited, ``conclusion`` is what was concluded from them."""
+
+    premises: tuple[Clue, ...]
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningChain:
+    """Steps in the order in which they were reasoned.
+
+    A premise ``Clue("conclusion", k)`` cites ``steps[k]``; it is valid only from a later step.
+
+    Attributes:
+        steps: the inferences, in order.
+        language: the language of the labels when the chain is written out.
+        problems: what could not be read from the text, for people; not part of equality.
+    """
+
+    steps: tuple[Step, ...]
+    language: Language = "en"
+    problems: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.language not in LANGUAGES:
+            raise ValueError(
+                f"unknown language {self.language!r}; known languages: {', '.join(LANGUAGES)}"
+            )

@@ -1,0 +1,88 @@
+"""Where a chain of reasoning broke: the first wrong step and what rests on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lmms_rpts.reasoning.clues import Step
+from lmms_rpts.reasoning.tree import InvalidReference, ReasoningTree
+
+Modality = Literal["visual", "textual", "mixed", "inference"]
+
+WRONG_BELOW = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StepError:
+    """The first wrong step of a chain.
+
+    Attributes:
+        step: its index in the chain.
+        height: its height in the tree.
+        modality: what it concludes from; see ``modality``.
+        score: the judge's score.
+        path: the steps from it to the root, itself first; a shortest such path.
+        invalid: its references that lead nowhere.
+    """
+
+    step: int
+    height: int
+    modality: Modality
+    score: float
+    path: tuple[int, ...]
+    invalid: tuple[InvalidReference, ...]
+
+
+def modality(step: Step) -> Modality:
+    """What a step concludes from.
+
+    ``inference``: at least one earlier conclusion; ``visual``: images alone; ``textual``: textual
+    clues alone, or the context; ``mixed``: clues of several kinds.
+    """
+    kinds = {clue.kind for clue in step.premises}
+    if "conclusion" in kinds:
+        return "inference"
+    if kinds == {"image"}:
+        return "visual"
+    if kinds <= {"text", "context"}:
+        return "textual"
+    return "mixed"
+
+
+def locate_error(
+    tree: ReasoningTree, step_scores: Sequence[float], wrong_below: float = WRONG_BELOW
+) -> StepError | None:
+    """The first step, in reasoning order, that scores below ``wrong_below``.
+
+    Only steps that the root rests on are looked at: a stray remark is no error of the argument.
+    None where all of them are right, and for an empty chain.
+    """
+    for at, (score, uses) in enumerate(zip(step_scores, tree.uses, strict=True)):
+        if uses and score < wrong_below:
+            return StepError(
+                step=at,
+                height=tree.heights[at],
+                modality=modality(tree.chain.steps[at]),
+                score=score,
+                path=_path_to_root(tree, at),
+                invalid=tuple(fault for fault in tree.invalid if fault.step == at),
+            )
+    return None
+
+
+def _path_to_root(tree: ReasoningTree, start: int) -> tuple[int, ...]:
+    root = len(tree.heights) - 1
+    # Parents come later in the chain, so one pass from the root finds the shortest ways up.
+    next_step: dict[int, int] = {}
+    distance = {root: 0}
+    for at in range(root - 1, start - 1, -1):
+        ways = [(distance[parent], parent) for parent in tree.parents[at] if parent in distance]
+        if ways:
+            nearest, next_step[at] = min(ways)
+            distance[at] = nearest + 1
+    path = [start]
+    while path[-1] != root:
+        path.append(next_step[path[-1]])
+    return tuple(path)

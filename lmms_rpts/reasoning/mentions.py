@@ -1,0 +1,148 @@
+"""Finding references to clues ("Image 0", "文本1", "Conclusions 0 and 2") in text.
+
+All patterns are bounded, so that the time is linear in the length of any text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lmms_rpts.reasoning.clues import Clue, ClueKind
+
+MAX_DIGITS = 1000
+"""Longer numbers are cut: Python refuses to convert endless digit strings."""
+
+MAX_RANGE = 64
+"""The longest range ("Text 0-5") that is spelled out."""
+
+_WORDS: dict[str, ClueKind] = {
+    "image": "image",
+    "picture": "image",
+    "figure": "image",
+    "photo": "image",
+    "visual clue": "image",
+    "text": "text",
+    "text clue": "text",
+    "textual clue": "text",
+    "clue": "text",
+    "conclusion": "conclusion",
+    "step": "conclusion",
+    "inference": "conclusion",
+    "context": "context",
+    "background": "context",
+    "图片": "image",
+    "图像": "image",
+    "图": "image",
+    "视觉线索": "image",
+    "文本": "text",
+    "文本线索": "text",
+    "文字线索": "text",
+    "线索": "text",
+    "结论": "conclusion",
+    "步骤": "conclusion",
+    "推论": "conclusion",
+    "上下文": "context",
+    "背景": "context",
+    "情境": "context",
+}
+# These words are common in prose: only a number makes them a reference there.
+_WEAK = {"figure", "photo", "clue", "step", "inference", "图", "线索", "步骤", "推论", "背景"}
+_WEAK |= {"background", "picture"}
+
+_GAP = r"[ \t\u3000]{0,4}"
+_ALTERNATIVES = "|".join(sorted((re.escape(word) for word in _WORDS), key=len, reverse=True))
+_MENTION = re.compile(
+    rf"(?<![A-Za-z])(?P<word>{_ALTERNATIVES})(?P<plural>s?)(?![A-Za-rt-z])"
+    rf"(?:{_GAP}[#№(（\[【]?{_GAP}(?P<number>\d{{1,{MAX_DIGITS}}})(?![.,]\d)\d*{_GAP}[)）\]】]?)?",
+    re.IGNORECASE,
+)
+_MEASURES = "个张只点元岁天年月日号次人条分小米千百万度块本台辆位种件公厘斤克升时秒%％"
+_LIST_SEPARATOR = rf"{_GAP}(?:,|，|/|、|&|\band\b|\bor\b|和|与|及){_GAP}(?:\band\b|和)?{_GAP}"
+_RANGE_MARK = rf"{_GAP}(?:-|–|—|~|～|\bto\b|\bthrough\b|至|到){_GAP}"
+_NEXT = rf"(?:(?P<range>{_RANGE_MARK})|{_LIST_SEPARATOR})(?P<number>\d{{1,6}})(?!\d|[.,:：]\d)"
+# "Image 0, 5 apples" and 图片0和3个苹果 are no lists, "Images 0 and 1 differ" is one.
+_MORE = re.compile(_NEXT + rf"(?!{_GAP}(?:[A-Za-z%]|[{_MEASURES}]))", re.IGNORECASE)
+_MORE_AFTER_PLURAL = re.compile(_NEXT, re.IGNORECASE)
+_WORD_ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
+_CHINESE_DIGITS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5}
+_ORDINAL = re.compile(
+    rf"\b(?P<en>{'|'.join(_WORD_ORDINALS)}) (?P<en_word>image|picture|photo|figure)\b"
+    rf"|第(?P<zh>[一二三四五六])(?:张|幅|个)?(?P<zh_word>图片|图像|图)",
+    re.IGNORECASE,
+)
+
+
+_FULL_WIDTH = {0xFF01 + k: 0x21 + k for k in range(0x5E) if chr(0x21 + k).isalnum()}
+_FULL_WIDTH |= {ord(wide): ord(narrow) for wide, narrow in zip("－＞＝＋", "->=+", strict=True)}
+
+
+def fold_width(text: str) -> str:
+    """Full-width letters, digits and arrows as ASCII; positions stay as they are."""
+    return text.translate(_FULL_WIDTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A clue that the text names, and where: ``text[start:end]``.
+
+    ``weak`` marks a word of ordinary prose without a number ("the next step").
+    """
+
+    clue: Clue
+    start: int
+    end: int
+    weak: bool = False
+
+
+def find_mentions(text: str) -> list[Mention]:
+    """All references to clues in ``text``, from left to right; never raises."""
+    found = [*_numbered(text), *_ordinals(text)]
+    found.sort(key=lambda mention: (mention.start, -mention.end))
+    kept: list[Mention] = []
+    reach = -1
+    for mention in found:
+        # Mentions of one list share their span; another one inside a span is part of it.
+        if mention.start >= reach or (kept and mention.start == kept[-1].start):
+            kept.append(mention)
+            reach = max(reach, mention.end)
+    return kept
+
+
+def has_chinese_label(text: str) -> bool:
+    """Whether the first reference in ``text`` is written with a Chinese word."""
+    match = _MENTION.search(text)
+    return match is not None and not match["word"][0].isascii()
+
+
+def _numbered(text: str) -> Iterator[Mention]:
+    position = 0
+    while match := _MENTION.search(text, position):
+        word = match["word"].lower()
+        kind = _WORDS[word]
+        start, position = match.span()
+        if match["number"] is None:
+            weak = word in _WEAK
+            yield Mention(Clue(kind), start, position, weak)
+            continue
+        numbers = [int(match["number"])]
+        following = _MORE_AFTER_PLURAL if match["plural"] else _MORE
+        while more := following.match(text, position):
+            numbers.extend(_continued(numbers[-1], int(more["number"]), more["range"] is not None))
+            position = more.end()
+        for number in numbers:
+            yield Mention(Clue(kind, number), start, position)
+
+
+def _continued(last: int, number: int, is_range: bool) -> list[int]:
+    if is_range and last < number <= last + MAX_RANGE:
+        return list(range(last + 1, number + 1))
+    return [number]
+
+
+def _ordinals(text: str) -> Iterator[Mention]:
+    for match in _ORDINAL.finditer(text):
+        word = match["en"]
+        index = _WORD_ORDINALS[word.lower()] if word else _CHINESE_DIGITS[match["zh"]]
+        yield Mention(Clue("image", index), match.start(), match.end())

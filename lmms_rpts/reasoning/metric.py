@@ -1,0 +1,85 @@
+"""The Reasoning Process Tree Score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from lmms_rpts.reasoning.tree import ReasoningTree
+
+DEFAULT_DECAY = 0.9
+DEFAULT_FOCUS_HEIGHT = 1
+
+
+def rpts_score(
+    tree: ReasoningTree,
+    step_scores: Sequence[float],
+    decay: float = DEFAULT_DECAY,
+    focus_height: int = DEFAULT_FOCUS_HEIGHT,
+) -> float:
+    """RPTS = sum(w_i * s_i) / sum(w_i), w_i = decay ** abs(focus_height - h_i).
+
+    Source: Wang and Zhang, RPTS, arXiv 2511.06899. The sums go over the unrolled tree below the
+    last step, so that a conclusion that is used twice counts once for each use; they are computed
+    in time linear in the steps, for trees of any size, without overflow.
+
+    Args:
+        tree: the tree of the repaired chain.
+        step_scores: one score in [0, 1] for each step of the chain, in order.
+        decay: in [0, 1]; how fast the weight falls with the distance from the focus height.
+        focus_height: the height that weighs most; a step right above the leaves has height 1.
+
+    Returns:
+        A score in [0, 1]; 0 for an empty chain. With a decay of 0 and no step at the focus
+        height no step has any weight: the published code then gives 1, and so does this.
+
+    Raises:
+        ValueError: if the number of scores, a score or the decay is out of range.
+    """
+    if not 0.0 <= decay <= 1.0:
+        raise ValueError(f"decay must lie in [0, 1], got {decay}")
+    if len(step_scores) != len(tree.heights):
+        raise ValueError(f"{len(tree.heights)} steps, but {len(step_scores)} scores")
+    for at, score in enumerate(step_scores):
+        if not 0.0 <= score <= 1.0:
+            raise ValueError(f"the score of step {at} must lie in [0, 1], got {score}")
+    if not tree.heights:
+        return 0.0
+    return _weighted_mean(tree, step_scores, decay, focus_height)
+
+
+def _weighted_mean(
+    tree: ReasoningTree, step_scores: Sequence[float], decay: float, focus_height: int
+) -> float:
+    used = [at for at, uses in enumerate(tree.uses) if uses]
+    distances = {at: abs(focus_height - tree.heights[at]) for at in used}
+    powers = _powers(decay, max(distances.values()))
+    # Uses and powers span thousands of orders of magnitude: weights are mantissa * 2**exponent.
+    weights = []
+    for at in used:
+        mantissa, exponent = _binary(tree.uses[at])
+        power, shift = powers[distances[at]]
+        weights.append((mantissa * power, exponent + shift))
+    heaviest = max((exponent for mantissa, exponent in weights if mantissa), default=None)
+    if heaviest is None:
+        return 1.0
+    scaled = [math.ldexp(mantissa, exponent - heaviest) for mantissa, exponent in weights]
+    score = sum(w * step_scores[at] for w, at in zip(scaled, used, strict=True)) / sum(scaled)
+    return min(1.0, score)
+
+
+def _powers(decay: float, highest: int) -> list[tuple[float, int]]:
+    """decay**k as (mantissa, binary exponent) for k = 0 ... highest."""
+    power, exponent = 1.0, 0
+    powers = []
+    for _ in range(highest + 1):
+        powers.append((power, exponent))
+        power, shift = math.frexp(power * decay)
+        exponent += shift
+    return powers
+
+
+def _binary(number: int) -> tuple[float, int]:
+    """A positive integer as (mantissa, binary exponent), to the precision of a float."""
+    exponent = max(0, number.bit_length() - 64)
+    return float(number >> exponent), exponent

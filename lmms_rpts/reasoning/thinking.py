@@ -1,0 +1,62 @@
+"""Telling a model's hidden thinking from what it says openly."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from lmms_rpts.reasoning.extraction import holds_reasoning
+
+ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
+
+_TAG = re.compile(
+    r"(?P<open><(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷)"
+    r"|(?P<close></(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedText:
+    """The part of a response that is judged.
+
+    Attributes:
+        text: the part whose reasoning is judged.
+        source: ``response`` (no thinking tags), ``after_thinking`` (what stands outside the
+            tags), ``thinking`` (what stands outside holds no reasoning) or ``unclosed_thinking``.
+        spoken: what stands outside the tags; the final answer is looked for here first.
+    """
+
+    text: str
+    source: ReasoningSource
+    spoken: str
+
+
+def select_reasoning(response: str) -> JudgedText:
+    """Choose what to judge: the open part if it reasons, else the thinking.
+
+    Chat templates may put the opening tag into the prompt, so that a closing tag comes first:
+    then all before it is thinking. An opening tag that never closes makes the rest thinking.
+    """
+    spoken, thought, closed = _split(response)
+    if thought is None:
+        return JudgedText(response, "response", response)
+    if not closed:
+        return JudgedText(thought if thought.strip() else spoken, "unclosed_thinking", spoken)
+    if holds_reasoning(spoken) or not thought.strip():
+        return JudgedText(spoken, "after_thinking", spoken)
+    return JudgedText(thought, "thinking", spoken)
+
+
+def _split(response: str) -> tuple[str, str | None, bool]:
+    spoken: list[str] = []
+    thought: list[str] = []
+    inside, end, tagged = False, 0, False
+    for tag in _TAG.finditer(response):
+        part = response[end : tag.start()]
+        prefilled = tag["close"] is not None and not tagged
+        (thought if inside or prefilled else spoken).append(part)
+        inside, end, tagged = tag["open"] is not None, tag.end(), True
+    (thought if inside else spoken).append(response[end:])
+    return "".join(spoken), "\n".join(thought) if tagged else None, not inside

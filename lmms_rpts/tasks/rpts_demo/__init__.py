@@ -1,0 +1,1 @@
+"""The demo's task: the bundled instances, run as RPTS-Eval is."""

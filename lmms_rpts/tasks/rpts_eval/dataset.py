@@ -1,0 +1,133 @@
+"""Where RPTS-Eval lies, and how its images join its texts.
+
+The YAML names ``kwargs_en``, ``kwargs_zh`` and ``kwargs_demo`` of this module: they are computed
+whenever a task is built, not once at import, so that RPTS_PATH is read afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.rpts_eval.records import DataError, check_folder
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+HUB_DATASET = "nimingshuaishi/RPTS-Eval"
+DEMO = Path(__file__).parents[2] / "demo"
+IMAGES = "images"
+
+_FIELDS = (
+    "id",
+    "language",
+    "ability",
+    "relation",
+    "statement",
+    "context",
+    "reasoning",
+    "textual_clue",
+    "visual_clue",
+    "answer",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the instances of one language are: a local folder, or the Hub."""
+
+    file: str
+    folder: Path | None
+
+    @property
+    def address(self) -> str:
+        """What the ``datasets`` library is to load."""
+        if self.folder is None:
+            return f"hf://datasets/{HUB_DATASET}/{self.file}"
+        return str(self.folder / self.file)
+
+
+def source(language: str) -> Source:
+    """Where the instances of ``language`` are, as RPTS_PATH says."""
+    return Source(f"texts_{language}.json", load_settings().rpts_path)
+
+
+def check_rpts_eval(language: str) -> None:
+    """Check the instances and images of one language; downloads them where RPTS_PATH is not set.
+
+    Raises:
+        DataError: naming what is missing or wrong, and the remedy.
+    """
+    found = source(language)
+    if found.folder is None:
+        folder = _download()
+        remedy = f"The download from {HUB_DATASET} may be damaged: delete {folder} and try again."
+    else:
+        folder = found.folder
+        if not folder.is_dir():
+            raise DataError(
+                f"RPTS_PATH={str(folder)!r} is no folder. Set it to a folder with texts_en.json, "
+                f"texts_zh.json and images/, or leave it out to download {HUB_DATASET}."
+            )
+        remedy = (
+            f"Mend or complete {folder} (RPTS_PATH), or leave RPTS_PATH out to download "
+            f"{HUB_DATASET}."
+        )
+    check_folder(folder / found.file, folder / IMAGES, remedy)
+
+
+def attach_images(dataset: Dataset, folder: Callable[[], Path], language: str | None) -> Dataset:
+    """Complete the texts: the language, every optional field, and a column of images.
+
+    The images are decoded when a document is looked at, not before.
+    """
+    from datasets import Image, Sequence
+
+    images = folder()
+    if language is not None:
+        dataset = dataset.add_column("language", [language] * len(dataset))
+    for field in _FIELDS:
+        if field not in dataset.column_names:
+            dataset = dataset.add_column(field, [None] * len(dataset))
+    paths = [[str(images / name) for name in names] for names in dataset["visual_clue"]]
+    dataset = dataset.select_columns(list(_FIELDS)).add_column("images", paths)
+    return dataset.cast_column("images", Sequence(Image()))
+
+
+def _images_folder() -> Path:
+    return (load_settings().rpts_path or _download()) / IMAGES
+
+
+def _download() -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = snapshot_download(
+            HUB_DATASET,
+            repo_type="dataset",
+            allow_patterns=["texts_en.json", "texts_zh.json", f"{IMAGES}/**"],
+        )
+    except Exception as error:  # the Hub's client raises many kinds; all mean no data
+        raise DataError(
+            f"RPTS-Eval could not be downloaded from {HUB_DATASET} "
+            f"({type(error).__name__}: {error}). Set RPTS_PATH to a local folder with "
+            "texts_en.json, texts_zh.json and images/, or try again with a connection."
+        ) from error
+    return Path(folder)
+
+
+process_docs_en = partial(attach_images, folder=_images_folder, language="en")
+process_docs_zh = partial(attach_images, folder=_images_folder, language="zh")
+process_docs_demo = partial(attach_images, folder=lambda: DEMO / IMAGES, language=None)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("kwargs_en", "kwargs_zh"):
+        return {"data_files": {"test": source(name.removeprefix("kwargs_")).address}}
+    if name == "kwargs_demo":
+        return {"data_files": {"test": str(DEMO / "instances.json")}}
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

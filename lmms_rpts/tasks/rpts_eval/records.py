@@ -1,0 +1,129 @@
+"""What an instance of RPTS-Eval must look like, and one clear error where it doesn't."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+ANSWERS = ("agree", "disagree")
+RELATIONS = ("guided", "adversarial", "independent")
+_SHOWN = 5
+
+
+class DataError(ValueError):
+    """The data can't be evaluated as they are; the message names the place and the remedy."""
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "id": (lambda value: isinstance(value, int | str), "a number or a text"),
+    "ability": (_is_texts, "a list of texts"),
+    "statement": (_is_text, "a text"),
+    "context": (_is_text, "a text"),
+    "reasoning": (_is_texts, "a list of texts"),
+    "textual_clue": (_is_texts, "a list of texts"),
+    "visual_clue": (_is_texts, "a list of file names"),
+    "answer": (lambda value: value in ANSWERS, "agree or disagree"),
+}
+
+
+def check_folder(texts: Path, images: Path, remedy: str) -> None:
+    """Check one file of instances and the images it names.
+
+    Args:
+        texts: the JSON file.
+        images: the folder of its images.
+        remedy: what to do if they are wrong, for the message.
+
+    Raises:
+        DataError: listing the first faults, each with its instance and file.
+    """
+    try:
+        # Unchanged files are checked once: tasks are matched, loaded and built one after another.
+        stamp = (texts.stat().st_mtime_ns, images.stat().st_mtime_ns)
+    except OSError as error:
+        raise DataError(f"{error.filename}: {error.strerror}. {remedy}") from None
+    faults = _faults(texts, images, stamp)
+    if faults:
+        more = f"\n  ... and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+        listed = "\n  ".join(faults[:_SHOWN])
+        raise DataError(f"{texts} can't be evaluated:\n  {listed}{more}\n{remedy}")
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The instances of a file; raises ``ValueError`` where it holds no list of them."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, list) or not all(isinstance(item, dict) for item in content):
+        raise ValueError("it should hold a JSON list of objects")
+    if not content:
+        raise ValueError("it holds no instance")
+    return content
+
+
+@lru_cache(maxsize=8)
+def _faults(texts: Path, images: Path, stamp: tuple[int, int]) -> Sequence[str]:
+    try:
+        records = read_records(texts)
+    except ValueError as error:
+        return [f"it can't be read: {error}"]
+    return [*_field_faults(records), *_image_faults(records, images)]
+
+
+def _field_faults(records: list[dict[str, Any]]) -> Iterator[str]:
+    seen: set[object] = set()
+    for at, record in enumerate(records):
+        name = _name(record, at)
+        for field, (valid, wanted) in _FIELDS.items():
+            if field not in record:
+                yield f"{name}: the field {field!r} is missing"
+            elif not valid(record[field]):
+                yield f"{name}: {field!r} should be {wanted}, not {_short(record[field])}"
+        relation = record.get("relation")
+        if relation is not None and relation not in RELATIONS:
+            yield f"{name}: 'relation' should be {', '.join(RELATIONS)} or absent, not {relation!r}"
+        key = str(record.get("id"))
+        if "id" in record and key in seen:
+            yield f"{name}: the id stands more than once"
+        seen.add(key)
+
+
+def _image_faults(records: list[dict[str, Any]], images: Path) -> Iterator[str]:
+    from PIL import Image
+
+    checked: dict[str, str | None] = {}
+    for at, record in enumerate(records):
+        names = record.get("visual_clue")
+        if not isinstance(names, list) or not _is_texts(names):
+            continue
+        for name in names:
+            if name not in checked:
+                path = images / name
+                try:
+                    with Image.open(path) as image:
+                        image.verify()
+                    checked[name] = None
+                except FileNotFoundError:
+                    checked[name] = f"the image {path} is missing"
+                except Exception as error:  # Pillow raises whatever a broken file makes it raise
+                    checked[name] = f"the image {path} can't be read ({error})"
+            if checked[name]:
+                yield f"{_name(record, at)}: {checked[name]}"
+
+
+def _name(record: Mapping[str, Any], at: int) -> str:
+    return f"instance {record['id']!r}" if "id" in record else f"entry {at}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"

@@ -1,0 +1,73 @@
+"""From the filters' JSON to the numbers of lmms-eval's results table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmms_rpts.filters.aggregate import SCHEMA, SCHEMA_VERSION
+
+RIGHT_REASON = 0.5
+"""RPTS from which on the reasoning counts as sound."""
+
+METRICS = (
+    "rpts",
+    "accuracy",
+    "accuracy_rpts",
+    "rpts_visual",
+    "rpts_textual",
+    "right_for_wrong_reason",
+    "parse_rate",
+    "judge_coverage",
+)
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
+    """The metrics of one document; over several responses their mean.
+
+    None where a metric has no value for the document: see ``metrics_of``.
+    """
+    each = [metrics_of(record) for record in map(_read, results) if record is not None]
+    return {name: _mean([metrics[name] for metrics in each]) for name in METRICS}
+
+
+def metrics_of(record: Mapping[str, Any]) -> dict[str, float | None]:
+    """The metrics of one record of ``rpts_aggregate``.
+
+    A record that could not be judged has no ``rpts*`` values, a wrong answer no
+    ``right_for_wrong_reason``, and a chain without a step of some modality no mean of them.
+    """
+    rpts, correct = record["rpts"], record["answer"]["correct"]
+    known = rpts is not None and correct is not None
+    return {
+        "rpts": rpts,
+        "accuracy": None if correct is None else float(correct),
+        "accuracy_rpts": float(correct and rpts >= RIGHT_REASON) if known else None,
+        "rpts_visual": _mean_of_steps(record, "visual"),
+        "rpts_textual": _mean_of_steps(record, "textual"),
+        "right_for_wrong_reason": float(rpts < RIGHT_REASON) if known and correct else None,
+        "parse_rate": None if record["transform"]["error"] else float(bool(record["chain"])),
+        "judge_coverage": float(rpts is not None),
+    }
+
+
+def _mean_of_steps(record: Mapping[str, Any], modality: str) -> float | None:
+    if record["rpts"] is None:
+        return None
+    return _mean([step["score"] for step in record["steps"] if step["modality"] == modality])
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else None
+
+
+def _read(result: str) -> Mapping[str, Any] | None:
+    try:
+        record = json.loads(result)
+    except ValueError:
+        return None
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        return None
+    return record if record.get("schema_version") == SCHEMA_VERSION else None
