@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from loguru import logger
@@ -99,7 +99,9 @@ class _Reading:
         by_rule = extract_chain(part.text, doc["language"])
         chain, read_by, reply, error = by_rule.chain, "rule", None, None
         problems: tuple[str, ...] = ()
-        if part.text.strip() and (self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)):
+        if part.text.strip() and (
+            self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)
+        ):
             verdict = yield _transform_request(part.text, doc)
             reply = verdict.text
             if verdict.error is None:
@@ -128,6 +130,9 @@ class _Reading:
             error,
             answer_error,
         )
+
+    def _asks(self, clean: bool) -> bool:
+        return self.mode == "llm" or (self.mode == "auto" and not clean)
 
 
 def _answer_by_rule(part: JudgedText) -> Answer | None:
@@ -189,8 +194,6 @@ def _parse_answer(reply: str) -> Answer | None:
 
 
 def _cut(result: TransformedResponse, max_steps: int) -> TransformedResponse:
-    from dataclasses import replace
-
     steps = result.chain.steps
     if len(steps) <= max_steps:
         return result

@@ -21,7 +21,8 @@ Style = Literal["steps", "numbered", "sentences", "none"]
 
 _DECORATION = re.compile(r"[*_`#]{1,8}|^[ \t]{0,20}(?:>[ \t]?|[-•·+][ \t]+){1,4}")
 _LABELLED = re.compile(
-    r"[ \t\u3000]{0,20}(?:conclusion|结论|推论)[ \t]{0,4}(?P<number>\d{1,9})[ \t]{0,4}[:：.)）、—-]",
+    r"[ \t\u3000]{0,20}(?:conclusion|结论|推论)[ \t]{0,4}(?P<number>\d{1,9})"
+    r"[ \t]{0,4}[:：.)）、—-]",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
@@ -39,12 +40,14 @@ _LEAD_WORDS = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(
-    r"[\s,，、/&+;；]*(?:and|with|as well as|和|与|及|以及|还有)?[\s,，、+]*(?:the )?", re.I
+    r"[\s,，、/&+;；]*(?:and|with|as well as|和|与|及|以及|还有)?[\s,，、+]*(?:the )?",
+    re.IGNORECASE,
 )
 _AFTER_LEAD = re.compile(
     r"[\s,，:：;；.。)）\-—–]{0,8}(?:(?:we|one|you|I) (?:can )?"
     r"(?:see|know|infer|conclude|deduce|learn|find|tell)s?(?: that)?"
-    r"|it (?:follows|is clear) that|可以?(?:得知|知道|推出|得出|看出|得到)|可[知得见]|得[出知到]|我们知道"
+    r"|it (?:follows|is clear) that|可以?(?:得知|知道|推出|得出|看出|得到)|可[知得见]|得[出知到]"
+    r"|我们知道"
     r"|能够?(?:得出|知道|看出))?[\s,，:：]{0,4}",
     re.IGNORECASE,
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 
 from lmms_rpts.judging.types import SCORED, JudgeRequest, RefusedError, Reply
 
@@ -33,9 +32,9 @@ class LexicalJudge:
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it can't write or read for you")
         if request.kind == "image":
-            score = max((_rate(request.claim, [fact]) for fact in request.evidence), default=0.0)
+            score = max((_agreement(request.claim, fact) for fact in request.evidence), default=0.0)
         else:
-            score = _rate(request.claim, request.evidence)
+            score = _coverage(request.claim, " ".join(request.evidence))
         return Reply(f"Score: {score:.1f}")
 
 
@@ -47,18 +46,23 @@ def similarity(first: str, second: str) -> float:
     return float(len(a & b) / (len(a) * len(b)) ** 0.5)
 
 
-def _rate(claim: str, evidence: Iterable[str]) -> float:
-    known = " ".join(evidence)
+def _agreement(claim: str, fact: str) -> float:
+    """How well a description fits a fact: other numbers or negations make it doubtful."""
+    score = _coverage(claim, fact)
+    if not set(_NUMBER.findall(claim)) <= set(_NUMBER.findall(fact)):
+        score *= _MISMATCH
+    if bool(_NEGATION.search(claim)) != bool(_NEGATION.search(fact)):
+        score *= _MISMATCH
+    return score
+
+
+def _coverage(claim: str, known: str) -> float:
+    """The share of the claim's n-grams that are known, stretched to [0, 1]."""
     grams = _grams(claim)
     if not grams:
         return 0.0
-    coverage = len(grams & _grams(known)) / len(grams)
-    score = min(1.0, max(0.0, (coverage - _NOTHING) / (_ALL - _NOTHING)))
-    if not _numbers(claim) <= _numbers(known):
-        score *= _MISMATCH
-    if _NEGATION.search(claim) and not _NEGATION.search(known):
-        score *= _MISMATCH
-    return round(score, 1)
+    share = len(grams & _grams(known)) / len(grams)
+    return min(1.0, max(0.0, (share - _NOTHING) / (_ALL - _NOTHING)))
 
 
 def _grams(text: str) -> set[str]:
@@ -66,7 +70,3 @@ def _grams(text: str) -> set[str]:
     size = 2 if _CHINESE.search(folded) else 3
     words = _LETTERS.sub(" ", folded).strip()
     return {words[k : k + size] for k in range(len(words) - size + 1)}
-
-
-def _numbers(text: str) -> set[str]:
-    return set(_NUMBER.findall(text))
