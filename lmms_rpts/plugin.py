@@ -36,6 +36,7 @@ def register() -> None:
     hooks: dict[str, Callable[[ModuleType], None]] = {
         "lmms_eval.filters": _add_filters,
         "lmms_eval.api.filter": _align_documents,
+        "lmms_eval.api.task": _spare_predictions,
         "lmms_eval.tasks": _add_tasks,
         "lmms_eval.evaluator_utils": _add_standard_error,
     }
@@ -147,6 +148,22 @@ def _apply_ensemble(
     original(ensemble, real, AlignedDocuments(docs, [each.doc_id for each in real]))
     for each in padding:
         each.filtered_resps[ensemble.name] = ""
+
+
+def _spare_predictions(module: ModuleType) -> None:
+    _wrap(module.Task, "override_metric", _override_metric)
+
+
+def _override_metric(original: Callable[..., None], task: Any, metric_name: str) -> None:
+    original(task, metric_name=metric_name)
+    from lmms_rpts.filters import JudgingFilter
+
+    # --predict_only asks for responses alone, yet lmms-eval runs the filters.
+    if metric_name == "bypass":
+        for ensemble in task._filters:
+            for each in ensemble.filters:
+                if isinstance(each, JudgingFilter):
+                    each.stop_judging()
 
 
 class AlignedDocuments(Sequence[Mapping[str, Any]]):

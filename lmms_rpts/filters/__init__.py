@@ -1,7 +1,7 @@
 """lmms-eval filters that turn free-text reasoning into a scored tree."""
 
 from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.base import FilterInputError, RptsFilter
+from lmms_rpts.filters.base import FilterInputError, JudgingFilter, RptsFilter
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 
@@ -15,6 +15,7 @@ __all__ = [
     "FILTERS",
     "AggregateFilter",
     "FilterInputError",
+    "JudgingFilter",
     "RptsFilter",
     "ScoreFilter",
     "TransformFilter",

@@ -8,7 +8,15 @@ from typing import Any, TypeVar
 from lmms_eval.api.filter import Filter
 
 from lmms_rpts.filters.records import Doc
-from lmms_rpts.judging import Backend, JudgeConfigurationError, JudgeEngine, choices, find_backend
+from lmms_rpts.judging import (
+    BACKENDS,
+    NO_JUDGE,
+    Backend,
+    JudgeConfigurationError,
+    JudgeEngine,
+    choices,
+    find_backend,
+)
 from lmms_rpts.judging import open_engine as open_judge
 from lmms_rpts.settings import Settings, load_settings
 
@@ -94,6 +102,10 @@ class JudgingFilter(RptsFilter):
         super().__init__()
         self.settings = load_settings()
         self.judge, self.backend = choose_judge(self.settings, judge)
+
+    def stop_judging(self) -> None:
+        """Ask nobody from now on: nothing is to be paid for results that nobody wants."""
+        self.judge, self.backend = NO_JUDGE, BACKENDS[NO_JUDGE]
 
     def open_engine(self) -> JudgeEngine:
         """The engine for one pass of this filter."""

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.reasoning import Answer, ReasoningChain
 from lmms_rpts.reasoning.thinking import ReasoningSource
 
 Doc = Mapping[str, Any]
 ReadBy = Literal["rule", "llm", "nothing"]
+AnswerBy = Literal["rule", "judge"]
 
 NO_RESPONSE = "the model gave no response"
 
@@ -37,7 +39,7 @@ class TransformedResponse:
     style: str
     source: ReasoningSource
     answer: Answer | None
-    answer_by: Literal["rule", "judge"]
+    answer_by: AnswerBy
     problems: tuple[str, ...] = ()
     judge_reply: str | None = None
     error: str | None = None
@@ -82,6 +84,8 @@ class ScoredResponse:
     @property
     def error(self) -> str | None:
         """Why the response is not scored; None if it is."""
+        if self.judge == NO_JUDGE:
+            return "not judged: the judge is 'none'"
         if self.transformed.error:
             return self.transformed.error
         for at, step in enumerate(self.steps):

@@ -15,7 +15,7 @@ from lmms_rpts.filters.records import (
     StepScore,
     TransformedResponse,
 )
-from lmms_rpts.judging import Dialogue, JudgeRequest, Verdict
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest, Verdict
 from lmms_rpts.judging.backends.lexical import similarity
 from lmms_rpts.judging.prompts import reminder, render
 from lmms_rpts.reasoning import (
@@ -51,6 +51,11 @@ class ScoreFilter(JudgingFilter):
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
         chains = [_repaired(transformed, doc) for transformed, doc in pairs]
+        if self.judge == NO_JUDGE:
+            return [
+                ScoredResponse(transformed, chain, (StepScore(None),) * len(chain.steps), NO_JUDGE)
+                for (transformed, _), chain in zip(pairs, chains, strict=True)
+            ]
         plans = [plan_steps(chain, doc) for chain, (_, doc) in zip(chains, pairs, strict=True)]
         dialogues = [
             ask_about_step(query, doc["language"])

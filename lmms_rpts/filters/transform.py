@@ -10,7 +10,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.records import NO_RESPONSE, Doc, TransformedResponse
+from lmms_rpts.filters.records import NO_RESPONSE, AnswerBy, Doc, ReadBy, TransformedResponse
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError, JudgeRequest
 from lmms_rpts.judging.prompts import reminder, render
 from lmms_rpts.judging.scores import strip_thinking
@@ -30,14 +30,15 @@ MAX_STEPS = 64
 
 _NO_STEPS = "NONE"
 _EMPTY = re.compile(r"[\s`\"'*.。]*(?:none|无)[\s`\"'*.。]*", re.IGNORECASE)
-_ANSWER_WORDS: tuple[tuple[str, Answer], ...] = (
-    ("undetermined", "undetermined"),
-    ("无法判断", "undetermined"),
-    ("disagree", "disagree"),
-    ("不同意", "disagree"),
-    ("agree", "agree"),
-    ("同意", "agree"),
-)
+_ANSWER_WORDS: dict[str, Answer] = {
+    "agree": "agree",
+    "同意": "agree",
+    "disagree": "disagree",
+    "不同意": "disagree",
+    "undetermined": "undetermined",
+    "无法判断": "undetermined",
+}
+_ANSWER_WORD = re.compile("undetermined|无法判断|disagree|不同意|agree|同意", re.IGNORECASE)
 
 
 class TransformFilter(JudgingFilter):
@@ -84,55 +85,76 @@ class TransformFilter(JudgingFilter):
 
 
 @dataclass(frozen=True, slots=True)
+class _Steps:
+    """The chain of a response, how it was read, and why there is none."""
+
+    chain: ReasoningChain
+    style: str
+    read_by: ReadBy = "rule"
+    problems: tuple[str, ...] = ()
+    reply: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stance:
+    """The final answer of a response, who told it, and why nobody could."""
+
+    answer: Answer | None
+    by: AnswerBy = "rule"
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Reading:
+    """The conversations in which responses are read."""
+
     mode: TransformMode
     can_ask: bool
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
-        """The conversation in which one response is read."""
         if response is None:
             nothing = ReasoningChain((), doc["language"])
             return TransformedResponse(
                 nothing, "nothing", "none", "response", None, "rule", error=NO_RESPONSE
             )
         part = select_reasoning(response)
-        by_rule = extract_chain(part.text, doc["language"])
-        chain, read_by, reply, error = by_rule.chain, "rule", None, None
-        problems: tuple[str, ...] = ()
-        if part.text.strip() and (
-            self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)
-        ):
-            verdict = yield _transform_request(part.text, doc)
-            reply = verdict.text
-            if verdict.error is None:
-                chain, read_by = _chain_from(str(verdict.value), doc), "llm"
-            elif reply is not None and by_rule.chain.steps:
-                problems = (f"read by rules, {verdict.error}",)
-            else:
-                chain, error = ReasoningChain((), doc["language"]), verdict.error
-        answer = _answer_by_rule(part)
-        answer_by, answer_error = "rule", None
-        if answer is None and self.can_ask and response.strip():
-            verdict = yield _answer_request(part.spoken if part.spoken.strip() else part.text, doc)
-            answer_by, answer_error = "judge", verdict.error
-            answer = verdict.value  # type: ignore[assignment]  # its parser gives an Answer
-        elif answer is None:
-            answer = "undetermined"
+        steps = yield from self._read_steps(part.text, doc)
+        stance = yield from self._read_answer(part, doc)
         return TransformedResponse(
-            chain,
-            read_by if chain.steps else "nothing",  # type: ignore[arg-type]
-            by_rule.style,
-            part.source,
-            answer,
-            answer_by,  # type: ignore[arg-type]
-            chain.problems + problems,
-            reply,
-            error,
-            answer_error,
+            chain=steps.chain,
+            read_by=steps.read_by if steps.chain.steps else "nothing",
+            style=steps.style,
+            source=part.source,
+            answer=stance.answer,
+            answer_by=stance.by,
+            problems=steps.chain.problems + steps.problems,
+            judge_reply=steps.reply,
+            error=steps.error,
+            answer_error=stance.error,
         )
 
-    def _asks(self, clean: bool) -> bool:
-        return self.mode == "llm" or (self.mode == "auto" and not clean)
+    def _read_steps(self, text: str, doc: Doc) -> Dialogue[_Steps]:
+        by_rule = extract_chain(text, doc["language"])
+        read = _Steps(by_rule.chain, by_rule.style)
+        asks = self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)
+        if not asks or not text.strip():
+            return read
+        verdict = yield _transform_request(text, doc)
+        read = replace(read, reply=verdict.text)
+        if verdict.error is None:
+            return replace(read, chain=_chain_from(str(verdict.value), doc), read_by="llm")
+        if verdict.text is not None and by_rule.chain.steps:
+            return replace(read, problems=(f"read by rules: {verdict.error}",))
+        return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
+
+    def _read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[_Stance]:
+        answer = _answer_by_rule(part)
+        text = part.spoken if part.spoken.strip() else part.text
+        if answer is not None or not self.can_ask or not text.strip():
+            return _Stance(answer or "undetermined")
+        verdict = yield _answer_request(text, doc)
+        return _Stance(_ANSWER_WORDS.get(str(verdict.value)), "judge", verdict.error)
 
 
 def _answer_by_rule(part: JudgedText) -> Answer | None:
@@ -183,14 +205,8 @@ def _parse_steps(reply: str) -> str | None:
 
 def _parse_answer(reply: str) -> Answer | None:
     """The last of the words that were offered."""
-    said = strip_thinking(reply).lower()
-    for word, answer in _ANSWER_WORDS:
-        # Longest words first: "disagree" holds "agree".
-        said = said.replace(word, f"\0{answer[0]}")
-    last = said.rfind("\0")
-    if last < 0:
-        return None
-    return {"u": "undetermined", "d": "disagree", "a": "agree"}[said[last + 1]]  # type: ignore[return-value]
+    words = _ANSWER_WORD.findall(strip_thinking(reply))
+    return _ANSWER_WORDS[words[-1].lower()] if words else None
 
 
 def _cut(result: TransformedResponse, max_steps: int) -> TransformedResponse:

@@ -1,7 +1,14 @@
 """The judge engine: asks a judge, and tells scores from failures."""
 
 from lmms_rpts.judging.engine import Dialogue, JudgeEngine
-from lmms_rpts.judging.registry import BACKENDS, Backend, choices, find_backend, open_engine
+from lmms_rpts.judging.registry import (
+    BACKENDS,
+    NO_JUDGE,
+    Backend,
+    choices,
+    find_backend,
+    open_engine,
+)
 from lmms_rpts.judging.scores import parse_score
 from lmms_rpts.judging.types import (
     FatalJudgeError,
@@ -17,6 +24,7 @@ from lmms_rpts.judging.types import (
 
 __all__ = [
     "BACKENDS",
+    "NO_JUDGE",
     "Backend",
     "Dialogue",
     "FatalJudgeError",

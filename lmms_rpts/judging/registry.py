@@ -11,6 +11,9 @@ from lmms_rpts.judging.engine import JudgeEngine
 from lmms_rpts.judging.types import Judge, JudgeConfigurationError
 from lmms_rpts.settings import Settings, load_settings
 
+NO_JUDGE = "none"
+"""The judge that is none: responses are saved, to be scored later."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backend:
@@ -138,8 +141,8 @@ BACKENDS: dict[str, Backend] = {
         check=_check_bare,
         open=_open_lexical,
     ),
-    "none": Backend(
-        usage="none",
+    NO_JUDGE: Backend(
+        usage=NO_JUDGE,
         purpose="no judging now: the responses are saved, to be scored later",
         writes=False,
         comparable=False,

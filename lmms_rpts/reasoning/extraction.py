@@ -53,7 +53,8 @@ _AFTER_LEAD = re.compile(
 )
 _THEREFORE = re.compile(
     r"[\s*_]{0,8}(?:therefore|thus|hence|so|consequently|as a result|it follows|this means"
-    r"|that means|accordingly|in conclusion|因此|所以|故|综上|由此|可见|那么|于是|这(?:意味着|说明))",
+    r"|that means|accordingly|in conclusion"
+    r"|因此|所以|故|综上|由此|可见|那么|于是|这(?:意味着|说明))",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")

@@ -1,0 +1,54 @@
+"""The ``lmms-rpts`` command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmms_rpts import __version__
+
+app = typer.Typer(
+    help="Did the model reason its way to the answer, or just land on it? "
+    "Evaluate models with `lmms-eval --tasks rpts_eval`; this command is for all around it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lmms-rpts {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Options that all commands share."""
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for results and samples.")
+    ] = Path("demo-results"),
+) -> None:
+    """Compare two imagined models that are right equally often, offline.
+
+    Runs the real lmms-eval on the bundled instances, with recorded responses and the lexical
+    judge, and shows what accuracy hides. Exits with 1 if anything failed.
+    """
+    from lmms_rpts.demo.run import DemoError, run_demo
+
+    try:
+        run_demo(output)
+    except DemoError as error:
+        typer.echo(f"The demo failed: {error}", err=True)
+        raise typer.Exit(1) from None

@@ -1,0 +1,161 @@
+"""The demo: two imagined models through the real lmms-eval, side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+HERE = Path(__file__).parent
+TASK = "rpts_demo"
+MODELS = ("careful", "lucky")
+
+_ROWS = (
+    ("accuracy", "right answers"),
+    ("rpts", "soundness of the reasoning (RPTS)"),
+    ("accuracy_rpts", "right answers, soundly reasoned"),
+    ("right_for_wrong_reason", "unsound among the right answers"),
+    ("rpts_visual", "steps that read an image"),
+    ("rpts_textual", "steps that read a text"),
+    ("parse_rate", "responses with readable steps"),
+    ("judge_coverage", "responses that could be judged"),
+)
+# The demo shows its own settings, not those of the shell that it is started from.
+_CLEARED = ("LMMS_RPTS_", "RPTS_PATH", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
+_TIME_LIMIT = 900
+
+
+class DemoError(RuntimeError):
+    """The demo could not be shown; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What lmms-eval wrote for one model: its metrics, its records, and where they lie."""
+
+    metrics: Mapping[str, Any]
+    records: list[dict[str, Any]]
+    samples: Path
+
+
+def run_demo(output: Path, console: Console | None = None) -> None:
+    """Run both models and print the comparison.
+
+    Raises:
+        DemoError: if a run failed, left out an instance or could not judge one.
+    """
+    console = console or Console()
+    folder = output / datetime.now().strftime("%Y%m%d-%H%M%S")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DemoError(f"can't write to {folder}: {error.strerror}") from None
+    with console.status("Running lmms-eval on both models (about half a minute) ..."):
+        started = {model: _start(model, folder / model) for model in MODELS}
+        runs = {model: _finish(model, *started[model]) for model in MODELS}
+    console.print(_table(runs))
+    _print_example(runs["lucky"], console)
+    console.print(
+        "Judged offline by the [bold]lexical[/] judge (n-gram overlap), to try things out: its "
+        "scores can't be compared with those of a language model."
+    )
+    for model, run in runs.items():
+        console.print(f"Samples of {model}: {escape(str(run.samples))}", soft_wrap=True)
+
+
+def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(_CLEARED)}
+    environment |= {"LMMS_RPTS_JUDGE": "lexical", "HF_HUB_OFFLINE": "1"}
+    command = [
+        *(sys.executable, "-m", "lmms_eval", "--model", "replay", "--tasks", TASK),
+        *("--model_args", f"samples={HERE / 'responses' / model}.jsonl"),
+        *("--log_samples", "--output_path", str(folder)),
+    ]
+    log = folder.with_suffix(".log").open("w", encoding="utf-8")
+    with log:
+        process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+            command, env=environment, stdout=log, stderr=subprocess.STDOUT, text=True
+        )
+    return process, folder
+
+
+def _finish(model: str, process: subprocess.Popen[str], folder: Path) -> Run:
+    log = folder.with_suffix(".log")
+    try:
+        code = process.wait(_TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise DemoError(f"lmms-eval took over {_TIME_LIMIT} s; see {log}") from None
+    results = list(folder.rglob("*_results.json"))
+    samples = list(folder.rglob(f"*_samples_{TASK}.jsonl"))
+    # lmms-eval exits with 0 even where the evaluation failed: its files tell.
+    if code or not results or not samples:
+        raise DemoError(f"lmms-eval failed on {model} (status {code}); it said:\n{_tail(log)}")
+    metrics = json.loads(results[0].read_text(encoding="utf-8"))["results"][TASK]
+    records = _records(samples[0])
+    expected = len(json.loads((HERE / "instances.json").read_text(encoding="utf-8")))
+    if len(records) != expected:
+        raise DemoError(f"{model}: {len(records)} of {expected} instances have a result")
+    unscored = [record["reason"] for record in records if record["outcome"] != "scored"]
+    if unscored:
+        raise DemoError(f"{model}: {len(unscored)} instances were not judged: {unscored[0]}")
+    return Run(metrics, records, samples[0])
+
+
+def _records(samples: Path) -> list[dict[str, Any]]:
+    with samples.open(encoding="utf-8") as lines:
+        return [json.loads(json.loads(line)["filtered_resps"]) for line in lines]
+
+
+def _tail(log: Path, lines: int = 15) -> str:
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+
+def _table(runs: Mapping[str, Run]) -> Table:
+    table = Table(title=f"{TASK}: two imagined models, right equally often")
+    table.add_column("metric", no_wrap=True)
+    table.add_column("what it says")
+    for model in runs:
+        table.add_column(model, justify="right", no_wrap=True)
+    for name, meaning in _ROWS:
+        values = [_value(run.metrics, name) for run in runs.values()]
+        table.add_row(name, meaning, *values)
+    return table
+
+
+def _value(metrics: Mapping[str, Any], name: str) -> str:
+    value, error = metrics[f"{name},none"], metrics[f"{name}_stderr,none"]
+    if math.isnan(value):
+        return "no such step"
+    if isinstance(error, str) or math.isnan(error):
+        return f"{value:.3f}"
+    return f"{value:.3f} ± {error:.3f}"
+
+
+def _print_example(run: Run, console: Console) -> None:
+    """One right answer of the model whose reasoning broke, and where."""
+    for record in run.records:
+        error = record["first_error"]
+        if record["answer"]["correct"] and record["rpts"] < 0.5 and error:
+            step = record["steps"][error["step"]]
+            instance = record["instance"]
+            console.print(
+                f"\nlucky on instance {instance['id']}: says {record['answer']['value']}, which is "
+                f"[green]right[/], with RPTS {record['rpts']:.2f}: broken at step {error['step']} "
+                f"({error['modality']}, score {error['score']:.1f}):\n"
+                f"  it says:    {escape(step['conclusion'])}\n"
+                f"  gold says:  {escape(instance['reasoning'][0])}\n",
+                soft_wrap=True,
+            )
+            return

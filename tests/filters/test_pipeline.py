@@ -1,0 +1,273 @@
+"""The three filters one after the other, with a real judge server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter, TransformFilter
+from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.settings import SettingError
+from tests.support import oracle
+from tests.support.instances import make_doc
+from tests.support.judge_server import JudgeServer, ServerReply
+
+Answer = Callable[[dict[str, Any]], "str | ServerReply"]
+
+STEPS = "Conclusion 0: from Image 0, the clock shows nine.\n" + (
+    "Conclusion 1: from Conclusion 0 and Text 0, the shop is closed.\nFinal answer: agree"
+)
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Run responses through all filters; returns their records and what the judge was asked."""
+    servers: list[JudgeServer] = []
+
+    def run(
+        responses: list[Any], answer: Answer = oracle.answer, doc: Any = None, mode: str = "auto"
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        server = JudgeServer(answer=answer)
+        server.__enter__()
+        servers.append(server)
+        monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        docs = [doc or make_doc()]
+        resps: Any = TransformFilter(mode=mode).apply([responses], docs)
+        resps = ScoreFilter().apply(resps, docs)
+        (found,) = AggregateFilter().apply(resps, docs)
+        records = [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
+        return records, list(server.requests)
+
+    yield run
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def instructions(body: dict[str, Any]) -> str:
+    return str(body["messages"][0]["content"])
+
+
+def says(score: str) -> Answer:
+    return lambda body: oracle.answer(body) if "Score" not in instructions(body) else score
+
+
+def test_our_format_is_read_without_a_judge(judged: Callable[..., Any]) -> None:
+    (record,), asked = judged([STEPS], says("Score: 0.8"))
+    assert record["transform"]["read_by"] == "rule"
+    assert record["chain"] == [
+        "Image0 -> Conclusion0:the clock shows nine.",
+        "Conclusion0 + Text0 -> Conclusion1:the shop is closed.",
+    ]
+    assert record["rpts"] == pytest.approx(0.8)
+    assert record["answer"] == {"value": "agree", "by": "rule", "correct": True, "error": None}
+    assert len(asked) == 2
+
+
+def test_free_text_is_rewritten_by_the_judge(judged: Callable[..., Any]) -> None:
+    text = "It is past eight on the clock, so everybody has gone home."
+    (record,), asked = judged([text])
+    assert record["transform"]["read_by"] == "llm"
+    assert len(record["chain"]) == 2
+    assert record["answer"]["by"] == "judge"
+    shown = asked[0]["messages"][1]["content"]
+    assert text in shown
+    assert "The shop sells bread." in shown
+    assert "Pictures: 1" in shown
+
+
+def test_mode_llm_rewrites_even_our_format(judged: Callable[..., Any]) -> None:
+    (record,), _ = judged([STEPS], mode="llm")
+    assert record["transform"]["read_by"] == "llm"
+
+
+def test_mode_rule_never_asks_for_steps(judged: Callable[..., Any]) -> None:
+    (record,), asked = judged(
+        ["1. The image shows nine o'clock.\n2. So it is late. I agree."], mode="rule"
+    )
+    assert record["transform"]["read_by"] == "rule"
+    assert not any("Conclusion0:" in instructions(body) for body in asked)
+
+
+def test_the_environment_overrides_the_mode(
+    judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_TRANSFORM", "llm")
+    (record,), _ = judged([STEPS], mode="rule")
+    assert record["transform"]["read_by"] == "llm"
+
+
+def test_the_second_question(judged: Callable[..., Any]) -> None:
+    """0.2 on the first question, 0.9 on the second: 0.9 * 0.8 rounded is 0.7."""
+
+    def answer(body: dict[str, Any]) -> str:
+        prompt = body["messages"][1]["content"]
+        if "Facts" in prompt:
+            return "1"
+        return "0.9" if "The shop sells bread." in prompt else "0.2"
+
+    (record,), asked = judged([STEPS], answer)
+    questions = record["steps"][1]["questions"]
+    assert [question["score"] for question in questions] == [0.2, 0.9]
+    assert record["steps"][1]["score"] == 0.7
+    assert len(asked) == 3
+
+
+def test_an_unreadable_score_is_no_number(judged: Callable[..., Any]) -> None:
+    (record,), asked = judged([STEPS], lambda body: "I would rather not say.")
+    assert record["outcome"] == "unscored"
+    assert record["rpts"] is None
+    assert "step 0" in record["reason"]
+    assert record["steps"][0]["questions"][0]["reply"] == "I would rather not say."
+    assert len(asked) == 6, "two steps, each asked again twice"
+
+
+def test_a_judge_without_steps_leaves_it_to_the_rules(judged: Callable[..., Any]) -> None:
+    text = "1. According to Image 0 it is nine.\n2. Therefore it is late.\nFinal answer: agree"
+
+    def answer(body: dict[str, Any]) -> str:
+        return "Sure!" if "Conclusion0:" in instructions(body) else "1.0"
+
+    (record,), _ = judged([text], answer)
+    assert record["transform"]["read_by"] == "rule"
+    assert record["rpts"] == 1
+    assert any("read by rules" in problem for problem in record["transform"]["problems"])
+
+
+def test_a_judge_that_finds_no_reasoning(judged: Callable[..., Any]) -> None:
+    (record,), _ = judged(["No."], lambda body: "NONE" if "NONE" in instructions(body) else "agree")
+    assert record["outcome"] == "scored"
+    assert record["rpts"] == 0
+    assert record["chain"] == []
+
+
+def test_a_failing_judge_leaves_the_response_unscored(judged: Callable[..., Any]) -> None:
+    (record,), _ = judged(["It is late."], lambda body: ServerReply("blocked", status=400))
+    assert record["outcome"] == "unscored"
+    assert "blocked" in record["reason"]
+    assert record["answer"]["value"] is None
+    assert record["answer"]["correct"] is None
+
+
+@pytest.mark.parametrize(
+    ("response", "source"),
+    [
+        (f"<think>Hm. From Text 1, bread.</think>\n{STEPS}", "after_thinking"),
+        (f"<think>{STEPS}</think>\nFinal answer: agree", "thinking"),
+        (f"<think>{STEPS}", "unclosed_thinking"),
+        (f"{STEPS.splitlines()[0]}</think>{STEPS}", "after_thinking"),
+        (STEPS, "response"),
+    ],
+)
+def test_thinking(judged: Callable[..., Any], response: str, source: str) -> None:
+    (record,), _ = judged([response], says("1"))
+    assert record["transform"]["source"] == source
+    assert len(record["chain"]) == 2
+    assert record["answer"]["value"] == "agree"
+
+
+def test_invalid_references_are_named(judged: Callable[..., Any]) -> None:
+    text = "Conclusion 0: from Image 3, a dog.\nConclusion 1: from Conclusion 0 and Text 9, done."
+    (record,), _ = judged([text], says("1"))
+    assert [(fault["kind"], fault["index"]) for fault in record["invalid_references"]] == [
+        ("image", 3),
+        ("text", 9),
+    ]
+    assert record["steps"][0]["score"] == 0
+    assert "no image 3" in record["steps"][0]["note"]
+    assert record["first_error"]["step"] == 0
+    assert record["first_error"]["path"] == [0, 1]
+    assert record["first_error"]["invalid"] == [["image", 3]]
+
+
+def test_endless_chains_are_cut(judged: Callable[..., Any]) -> None:
+    lines = [f"Conclusion {k}: from Image 0, item {k}" for k in range(1, 3)]
+    lines += [f"Conclusion {k}: from Conclusion {k - 1}, item {k}" for k in range(3, 5000)]
+    (record,), asked = judged(["\n".join(lines)], says("1"))
+    assert len(asked) <= 65
+    assert any("only the first 64" in problem for problem in record["transform"]["problems"])
+
+
+def test_several_responses_of_one_instance(judged: Callable[..., Any]) -> None:
+    records, _ = judged([STEPS, "", STEPS], says("1"))
+    assert [record["rpts"] for record in records] == [1, 0, 1]
+
+
+def test_an_instance_without_a_response_is_not_a_zero(judged: Callable[..., Any]) -> None:
+    (record,), asked = judged([])
+    assert record["outcome"] == "unscored"
+    assert record["reason"] == "the model gave no response"
+    assert not asked
+
+
+def test_chinese(judged: Callable[..., Any]) -> None:
+    text = "结论0：根据图片0，钟指向九点。\n结论1：根据结论0和文本0，商店已经关门。\n最终答案：同意"
+    (record,), asked = judged([text], lambda body: "分数：0.9", doc=make_doc("zh"))
+    assert record["chain"][1] == "结论0 + 文本0 -> 结论1:商店已经关门。"
+    assert record["rpts"] == pytest.approx(0.9)
+    assert "事实" in asked[0]["messages"][1]["content"]
+
+
+def test_decay_and_focus_height_from_the_environment(
+    judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores 1 (height 1), 0 (height 2), decay 0.5: focus 1 gives 1/1.5, focus 2 gives 0.5/1.5."""
+
+    def answer(body: dict[str, Any]) -> str:
+        return "1" if "Facts" in body["messages"][1]["content"] else "0"
+
+    monkeypatch.setenv("LMMS_RPTS_DECAY", "0.5")
+    assert judged([STEPS], answer)[0][0]["rpts"] == pytest.approx(1 / 1.5)
+    monkeypatch.setenv("LMMS_RPTS_FOCUS_HEIGHT", "2")
+    record = judged([STEPS], answer)[0][0]
+    assert record["rpts"] == pytest.approx(0.5 / 1.5)
+    assert (record["settings"]["decay"], record["settings"]["focus_height"]) == (0.5, 2)
+
+
+def test_without_a_judge_no_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LMMS_RPTS_JUDGE", raising=False)
+    for made in (TransformFilter, ScoreFilter):
+        with pytest.raises(JudgeConfigurationError, match=r"(?s)LMMS_RPTS_JUDGE.*openai:.*lexical"):
+            made()
+
+
+def test_llm_mode_needs_a_judge_that_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    monkeypatch.setenv("LMMS_RPTS_TRANSFORM", "llm")
+    with pytest.raises(JudgeConfigurationError, match="can write"):
+        TransformFilter()
+
+
+def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    with pytest.raises(SettingError, match="llm, rule, auto"):
+        TransformFilter(mode="clever")
+    with pytest.raises(ValueError, match="max_steps"):
+        TransformFilter(max_steps=0)
+    with pytest.raises(ValueError, match="decay"):
+        AggregateFilter(decay=1.5)
+
+
+def test_documents_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    made = TransformFilter()
+    with pytest.raises(FilterInputError, match="1 instances but 2 documents"):
+        made.apply([[STEPS]], [make_doc(), make_doc()])
+    with pytest.raises(FilterInputError, match=r"missing: .*statement"):
+        made.apply([[STEPS]], [{"question": "what?"}])
+    with pytest.raises(FilterInputError, match="in this order"):
+        ScoreFilter().apply([[STEPS]], [make_doc()])  # type: ignore[list-item]
+
+
+def test_judge_none_scores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    docs = [make_doc()] * 2
+    resps: Any = TransformFilter().apply([[STEPS], [""]], docs)
+    found = AggregateFilter().apply(ScoreFilter().apply(resps, docs), docs)
+    records = [json.loads(str(each)) for each in found]
+    assert [record["outcome"] for record in records] == ["unscored", "unscored"]
+    assert records[0]["answer"]["correct"] is True
+    assert len(records[0]["chain"]) == 2

@@ -1,0 +1,96 @@
+"""Small pieces that tests of judging are made of."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lmms_rpts.judging import JudgeRequest, Reply, Verdict
+from tests.support.judge_server import Answer, Body, ServerReply
+
+REMINDER = "One line only, please."
+
+Said = str | Reply | Exception
+
+
+def question(text: str, **options: Any) -> JudgeRequest:
+    """A request for a score of ``text``."""
+    message = {"role": "user", "content": text}
+    return JudgeRequest(options.pop("kind", "image"), [message], reminder=REMINDER, **options)
+
+
+def questions(count: int) -> list[JudgeRequest]:
+    """``count`` different requests."""
+    return [question(f"question {number}") for number in range(count)]
+
+
+class ScriptedJudge:
+    """A judge that says what ``answer`` returns, or raises it, and keeps count.
+
+    Args:
+        answer: called with the text of the first message and the number of the call from 0.
+        pause: seconds that each answer takes.
+    """
+
+    def __init__(self, answer: Callable[[str, int], Said], pause: float = 0.0) -> None:
+        self.answer = answer
+        self.pause = pause
+        self.asked: list[JudgeRequest] = []
+        self.active = self.most_at_once = self.closed = 0
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        call = len(self.asked)
+        self.asked.append(request)
+        self.active += 1
+        self.most_at_once = max(self.most_at_once, self.active)
+        try:
+            await asyncio.sleep(self.pause)
+            said = self.answer(request.messages[0]["content"], call)
+        finally:
+            self.active -= 1
+        if isinstance(said, Exception):
+            raise said
+        return said if isinstance(said, Reply) else Reply(said)
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+    @property
+    def texts(self) -> list[str]:
+        """What was asked, in order."""
+        return [request.messages[0]["content"] for request in self.asked]
+
+
+def in_order(*said: Said) -> Callable[[str, int], Said]:
+    """Says one thing after another, then the last for ever."""
+    return lambda text, call: said[min(call, len(said) - 1)]
+
+
+def in_turn(*replies: str | ServerReply) -> Answer:
+    """For a server: says ``replies`` one after another, then the last of them for ever."""
+    waiting, lock = list(replies), threading.Lock()
+
+    def answer(body: Body) -> str | ServerReply:
+        with lock:
+            return waiting.pop(0) if len(waiting) > 1 else waiting[0]
+
+    return answer
+
+
+def values(verdicts: Sequence[Verdict]) -> list[float | str | None]:
+    """The values of ``verdicts``, which must be sound: a value or an error, never both."""
+    for verdict in verdicts:
+        assert (verdict.value is None) == (verdict.error is not None), verdict
+    return [verdict.value for verdict in verdicts]
+
+
+def free_port() -> int:
+    """A port of localhost that nobody listens on."""
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

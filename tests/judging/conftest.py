@@ -1,0 +1,58 @@
+"""What all tests of judging share: a clean environment, short pauses, and a judge server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from lmms_rpts.judging import engine
+from tests.support.judge_server import Answer, JudgeServer
+
+VARIABLES = [
+    "OPENAI_API_KEY",
+    "OPENAI_API_URL",
+    "OPENAI_BASE_URL",
+    "OPENAI_ORG_ID",
+    "OPENAI_PROJECT_ID",
+    "WORLD_SIZE",
+    "RANK",
+    "LMMS_RPTS_JUDGE",
+    "LMMS_RPTS_CONCURRENCY",
+    "LMMS_RPTS_TIMEOUT",
+    "LMMS_RPTS_TRANSFORM",
+    "LMMS_RPTS_DECAY",
+    "LMMS_RPTS_FOCUS_HEIGHT",
+    "RPTS_PATH",
+]
+
+Serve = Callable[..., JudgeServer]
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1,localhost")
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries follow at once: for tests in which the waiting is not the point."""
+    monkeypatch.setattr(engine, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(engine, "LONGEST_PAUSE", 0.002)
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Starts a judge server that the environment points to."""
+    with ExitStack() as stack:
+
+        def start(answer: Answer | None = None, latency: float = 0.0) -> JudgeServer:
+            server = stack.enter_context(JudgeServer(answer, latency=latency))
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            return server
+
+        yield start

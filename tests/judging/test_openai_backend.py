@@ -1,0 +1,546 @@
+"""The OpenAI backend against a real server: what it sends, and what it makes of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import email.utils
+import socket
+import subprocess
+import sys
+import time
+import traceback
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lmms_rpts.judging import (
+    JudgeEngine,
+    JudgeRequest,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+    Verdict,
+    engine,
+    open_engine,
+)
+from lmms_rpts.judging.backends.openai import OpenAIJudge
+from tests.judging.asking import free_port, in_turn, question, questions, values
+from tests.judging.conftest import Serve
+from tests.support.judge_server import Body, JudgeServer, ServerReply, by_prompt, constant
+
+KEY = "sk-very-secret-0123456789"
+GOOD = "Score: 0.7"
+
+
+def asked(server: JudgeServer, *requests: JudgeRequest, timeout: float = 20.0) -> list[Verdict]:
+    """The verdicts of ``requests``, or of a single question."""
+    judge = OpenAIJudge("m", server.url, KEY, timeout)
+    with JudgeEngine(judge, progress=False) as engine:
+        return engine.run(requests or [question("q")])
+
+
+# ---- what is sent, and a good answer
+
+
+def test_a_question_is_sent_as_it_is(serve: Serve) -> None:
+    server = serve(constant(GOOD))
+    messages = [
+        {"role": "system", "content": "你是评审"},
+        {"role": "user", "content": "a \x00 “b” \N{FIRE}\n"},
+    ]
+    (verdict,) = asked(server, JudgeRequest("inference", messages))
+    assert verdict == Verdict(GOOD, 0.7, usage=Usage(10, 5))
+    (body,) = server.requests
+    assert body["model"] == "m"
+    assert body["messages"] == messages
+    assert body["temperature"] == 0
+    assert body["max_tokens"] >= 256
+    assert body.get("stream") in (None, False)
+    assert set(body) <= {"model", "messages", "temperature", "max_tokens", "stream"}
+
+
+@pytest.mark.parametrize("kind", ["image", "inference", "transform", "answer"])
+def test_each_kind_has_room_for_its_reply(serve: Serve, kind: str) -> None:
+    server = serve(constant(GOOD))
+    asked(server, question("q", kind=kind))
+    assert server.requests[0]["max_tokens"] >= {"transform": 2048, "answer": 16}.get(kind, 256)
+
+
+def test_connections_are_reused_and_answers_belong_to_questions(serve: Serve) -> None:
+    server = serve(lambda body: f"Score: 0.{int(body['messages'][0]['content'][-2:]):02}")
+    verdicts = asked(server, *(question(f"number {number:02}") for number in range(100)))
+    assert values(verdicts) == [number / 100 for number in range(100)]
+    assert server.calls == 100
+
+
+def test_a_server_need_not_count_tokens(serve: Serve) -> None:
+    (verdict,) = asked(serve(constant_reply(ServerReply(GOOD, usage=None))))
+    assert verdict == Verdict(GOOD, 0.7)
+
+
+def constant_reply(reply: ServerReply) -> Any:
+    return lambda body: reply
+
+
+def test_by_prompt_notices_every_change(serve: Serve) -> None:
+    server = serve(by_prompt())
+    first, second = (values(asked(server, *questions(40))) for _ in range(2))
+    assert first == second
+    assert {0.0, 0.1, 0.5, 1.0} <= set(first) <= {number / 10 for number in range(11)}
+
+
+# ---- failures that pass
+
+
+def test_rate_limit_is_waited_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "FIRST_PAUSE", 0.001)
+    limit = ServerReply("slow down", status=429, headers={"Retry-After": "1"})
+    server = serve(in_turn(limit, GOOD))
+    started = time.perf_counter()
+    (verdict,) = asked(server)
+    assert 1.0 <= time.perf_counter() - started < 5.0
+    assert verdict == Verdict(GOOD, 0.7, attempts=2, usage=Usage(10, 5))
+    assert server.calls == 2
+
+
+@pytest.mark.parametrize("wait", ["86400", "1e9", "inf", "nan", "-5", "soon", ""])
+def test_no_server_makes_us_wait_for_ever(serve: Serve, short_pauses: None, wait: str) -> None:
+    limit = ServerReply("slow down", status=429, headers={"Retry-After": wait})
+    started = time.perf_counter()
+    assert values(asked(serve(in_turn(limit, GOOD)))) == [0.7]
+    assert time.perf_counter() - started < 2.0
+
+
+@pytest.mark.xfail(strict=True, reason="a date in Retry-After (RFC 9110, 10.2.3) is ignored")
+def test_rate_limit_with_a_date_is_waited_out(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "FIRST_PAUSE", 0.001)
+    then = email.utils.formatdate(time.time() + 3, usegmt=True)
+    limit = ServerReply("slow down", status=429, headers={"Retry-After": then})
+    started = time.perf_counter()
+    assert values(asked(serve(in_turn(limit, GOOD)))) == [0.7]
+    assert time.perf_counter() - started > 1.0
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_transient_statuses_are_retried(serve: Serve, short_pauses: None, status: int) -> None:
+    trouble = ServerReply("try later", status=status)
+    server = serve(in_turn(trouble, trouble, GOOD))
+    (verdict,) = asked(server)
+    assert verdict == Verdict(GOOD, 0.7, attempts=3, usage=Usage(10, 5))
+    assert server.calls == 3
+
+
+def test_a_persistent_500_is_an_error_verdict(serve: Serve, short_pauses: None) -> None:
+    server = serve(constant_reply(ServerReply("out of memory", status=500)))
+    with open_engine("openai:m", progress=False) as judge:
+        (verdict,) = judge.run([question("q")])
+        assert judge.fatal is None
+    assert verdict.value is None
+    assert verdict.text is None
+    assert verdict.attempts == server.calls == engine.CALLS
+    assert "500" in str(verdict.error)
+    assert "out of memory" in str(verdict.error)
+
+
+def test_a_lost_connection_is_retried(serve: Serve, short_pauses: None) -> None:
+    server = serve(in_turn(ServerReply(drop=True), ServerReply(drop=True), GOOD))
+    (verdict,) = asked(server)
+    assert verdict.value == 0.7
+    assert verdict.attempts == server.calls == 3
+
+
+def test_an_empty_list_of_choices_is_retried(serve: Serve, short_pauses: None) -> None:
+    empty = ServerReply(body={"id": "1", "object": "chat.completion", "choices": []})
+    assert values(asked(serve(in_turn(empty, GOOD)))) == [0.7]
+    (verdict,) = asked(serve(constant_reply(empty)))
+    assert "no choice" in str(verdict.error)
+
+
+def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
+    server = serve(in_turn(ServerReply(GOOD, delay=5), ServerReply("Score: 0.6")))
+    started = time.perf_counter()
+    (verdict,) = asked(server, timeout=0.3)
+    assert time.perf_counter() - started < 3.0
+    assert verdict.value == 0.6
+    assert verdict.attempts == 2
+
+
+def test_the_time_limit_comes_from_the_environment(
+    serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CALLS", 1)
+    monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
+    serve(constant_reply(ServerReply(GOOD, delay=5)))
+    started = time.perf_counter()
+    with open_engine("openai:m", progress=False) as judge:
+        (verdict,) = judge.run([question("q")])
+    assert 0.9 < time.perf_counter() - started < 3.0
+    assert "too long" in str(verdict.error)
+
+
+@pytest.mark.xfail(strict=True, reason="the limit is for each read, not for the call")
+def test_a_server_that_keeps_the_line_open_times_out(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CALLS", 1)
+    server = serve(constant_reply(ServerReply(GOOD, drip=2.5)))
+    started = time.perf_counter()
+    (verdict,) = asked(server, timeout=0.5)
+    assert time.perf_counter() - started < 1.5
+    assert "too long" in str(verdict.error)
+
+
+@contextlib.contextmanager
+def deaf_address() -> Iterator[str]:
+    """A port that takes no more connections and doesn't say so."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+def raised_by(judge: OpenAIJudge) -> BaseException:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the caller looks at it
+        asyncio.run(judge.ask(question("q")))
+    return caught.value
+
+
+def test_no_server_at_all_is_unreachable() -> None:
+    error = raised_by(OpenAIJudge("m", f"http://127.0.0.1:{free_port()}/v1", KEY, 5.0))
+    assert isinstance(error, TransientError)
+    assert error.unreachable
+    assert "127.0.0.1" in str(error)
+
+
+@pytest.mark.xfail(strict=True, reason="a host that drops packets counts as slow")
+def test_a_host_that_never_connects_is_unreachable() -> None:
+    with deaf_address() as address:
+        error = raised_by(OpenAIJudge("m", address, KEY, 0.5))
+    assert isinstance(error, TransientError)
+    assert error.unreachable
+
+
+# ---- failures that do not pass
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_wrong_key_or_model_is_fatal(serve: Serve, status: int) -> None:
+    server = serve(constant_reply(ServerReply("no such key or model", status=status)))
+    with open_engine("openai:m", concurrency=4, progress=False) as judge:
+        verdicts = judge.run(questions(100))
+    assert values(verdicts) == [None] * 100
+    assert server.calls <= 8
+    for said in (judge.fatal, verdicts[0].error, verdicts[-1].error):
+        assert "no such key or model" in str(said)
+        assert str(status) in str(said)
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "model_not_found", "invalid_api_key"])
+@pytest.mark.parametrize("status", [400, 429])
+def test_codes_that_end_everything_are_fatal(serve: Serve, code: str, status: int) -> None:
+    body = {"error": {"message": "You are done.", "type": "x", "code": code}}
+    server = serve(constant_reply(ServerReply(status=status, body=body)))
+    with open_engine("openai:m", concurrency=2, progress=False) as judge:
+        judge.run(questions(50))
+    assert "You are done." in str(judge.fatal)
+    assert server.calls <= 4
+
+
+@pytest.mark.xfail(strict=True, reason="402 Payment Required is refused request by request")
+def test_no_credit_left_is_fatal(serve: Serve) -> None:
+    server = serve(constant_reply(ServerReply("Insufficient Balance", status=402)))
+    with open_engine("openai:m", concurrency=2, progress=False) as judge:
+        judge.run(questions(50))
+    assert "Insufficient Balance" in str(judge.fatal)
+    assert server.calls <= 4
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_bad_request_is_refused_once(serve: Serve, status: int) -> None:
+    def answer(body: Body) -> str | ServerReply:
+        bad = body["messages"][0]["content"] == "bad"
+        return ServerReply("context too long", status=status) if bad else GOOD
+
+    server = serve(answer)
+    verdicts = asked(server, question("bad"), question("good"))
+    assert values(verdicts) == [None, 0.7]
+    assert "context too long" in str(verdicts[0].error)
+    assert str(status) in str(verdicts[0].error)
+    assert verdicts[0].attempts == 1
+    assert server.calls == 2
+
+
+def test_a_content_filter_is_no_score(serve: Serve) -> None:
+    server = serve(constant_reply(ServerReply("Score: 0.5", finish_reason="content_filter")))
+    (verdict,) = asked(server)
+    assert verdict.value is None
+    assert "content filter" in str(verdict.error)
+    assert server.calls == 1
+
+
+def test_a_refusal_is_no_score(serve: Serve) -> None:
+    server = serve(constant_reply(ServerReply("Score: 0.5", refusal="I can't help with that")))
+    (verdict,) = asked(server)
+    assert verdict.value is None
+    assert "I can't help with that" in str(verdict.error)
+    assert server.calls == 1
+
+
+@pytest.mark.parametrize("text", ["", "I will not say."])
+def test_a_reply_without_a_score_is_no_score(serve: Serve, text: str) -> None:
+    server = serve(constant(text))
+    (verdict,) = asked(server)
+    assert verdict.value is None
+    assert verdict.text == text
+    assert verdict.attempts == server.calls == 1 + engine.ASKED_AGAIN
+
+
+def test_a_reply_without_content_is_asked_again(serve: Serve) -> None:
+    message = {"role": "assistant", "content": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    server = serve(in_turn(ServerReply(body={"id": "1", "choices": [choice]}), GOOD))
+    assert values(asked(server)) == [0.7]
+
+
+@pytest.mark.xfail(strict=True, reason="half a reply counts: finish_reason is not looked at")
+def test_half_a_reply_is_no_score(serve: Serve) -> None:
+    half = ServerReply("Both speak of dogs, of which fact 1 has", finish_reason="length")
+    (verdict,) = asked(serve(in_turn(half, "Score: 0.2")))
+    assert verdict.value == 0.2
+
+
+ODD = {
+    "page": ServerReply(body="<html>Welcome</html>", headers={"Content-Type": "text/html"}),
+    "broken": ServerReply(body='{"choices": ['),
+    "string": ServerReply(body='"hello"'),
+    "list": ServerReply(body="[]"),
+    "null": ServerReply(body="null"),
+    "empty": ServerReply(body=""),
+    "other": ServerReply(body={"hello": "there"}),
+    "no message": ServerReply(body={"choices": [{"index": 0, "finish_reason": "stop"}]}),
+    "null message": ServerReply(body={"choices": [{"index": 0, "message": None}]}),
+    "number": ServerReply(body={"choices": [{"index": 0, "message": {"content": 1}}]}),
+    "usage": ServerReply(body={"choices": [{"message": {"content": "x"}}], "usage": {}}),
+}
+
+
+@pytest.mark.parametrize("reply", ODD.values(), ids=ODD.keys())
+def test_what_is_no_completion_is_an_error_verdict(
+    serve: Serve, short_pauses: None, reply: ServerReply
+) -> None:
+    verdicts = asked(serve(constant_reply(reply)))
+    assert values(verdicts) == [None]
+
+
+@pytest.mark.parametrize("name", ["page", "string", "list", "no message", "null message"])
+@pytest.mark.xfail(strict=True, reason="not checked: the user reads AttributeError: ...")
+def test_what_is_no_completion_is_said_in_words(
+    serve: Serve, short_pauses: None, name: str
+) -> None:
+    (verdict,) = asked(serve(constant_reply(ODD[name])))
+    assert "has no attribute" not in str(verdict.error)
+
+
+@pytest.mark.xfail(strict=True, reason="broken JSON is the text JSONDecodeError, and not retried")
+def test_broken_json_is_retried(serve: Serve, short_pauses: None) -> None:
+    assert values(asked(serve(in_turn(ODD["broken"], GOOD)))) == [0.7]
+
+
+# ---- models that take other arguments
+
+NO_MAX_TOKENS = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. "
+    "Use 'max_completion_tokens' instead."
+)
+NO_TEMPERATURE = (
+    "Unsupported value: 'temperature' does not support 0 with this model. "
+    "Only the default (1) value is supported."
+)
+
+
+def reasoning_model(body: Body) -> str | ServerReply:
+    if "max_tokens" in body:
+        return ServerReply(NO_MAX_TOKENS, status=400)
+    if "temperature" in body:
+        return ServerReply(NO_TEMPERATURE, status=400)
+    return GOOD
+
+
+def test_reasoning_models_get_what_they_take(serve: Serve) -> None:
+    server = serve(reasoning_model)
+    with open_engine("openai:m", concurrency=1, progress=False) as judge:
+        verdicts = judge.run(questions(5))
+    assert values(verdicts) == [0.7] * 5
+    assert server.calls == 2 + 5  # it learns once
+    last = server.requests[-1]
+    assert "max_tokens" not in last
+    assert "temperature" not in last
+    assert last["max_completion_tokens"] == server.requests[0]["max_tokens"]
+
+
+def test_only_what_is_complained_about_changes(serve: Serve) -> None:
+    server = serve(in_turn(ServerReply(NO_TEMPERATURE, status=400), GOOD))
+    assert values(asked(server)) == [0.7]
+    assert "temperature" not in server.requests[-1]
+    assert server.requests[-1]["max_tokens"] == server.requests[0]["max_tokens"]
+    server = serve(in_turn(ServerReply(NO_MAX_TOKENS, status=400), GOOD))
+    assert values(asked(server)) == [0.7]
+    assert server.requests[-1]["temperature"] == 0
+    assert "max_tokens" not in server.requests[-1]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="of the requests sent at once only the first learns; the rest are refused"
+)
+def test_reasoning_models_may_be_asked_many_things_at_once(serve: Serve) -> None:
+    server = serve(reasoning_model, latency=0.1)
+    with open_engine("openai:m", concurrency=8, progress=False) as judge:
+        verdicts = judge.run(questions(16))
+    assert [verdict.error for verdict in verdicts if verdict.error] == []
+    assert server.calls <= 16 + 2 * 8
+
+
+@pytest.mark.parametrize("complaint", [NO_MAX_TOKENS, NO_TEMPERATURE])
+def test_a_server_that_always_complains_is_no_endless_loop(serve: Serve, complaint: str) -> None:
+    server = serve(constant_reply(ServerReply(complaint, status=400)))
+    (verdict,) = asked(server)
+    assert complaint in str(verdict.error)
+    assert server.calls == 2
+
+
+# ---- the key
+
+
+def test_the_key_is_sent_as_a_bearer(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server = serve(constant(GOOD))
+    with open_engine("openai:m", progress=False) as judge:
+        judge.run([question("q")])
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(server.requests)
+
+
+TROUBLE = [ServerReply("trouble", status=status) for status in (400, 401, 404, 429, 500)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [*TROUBLE, ServerReply(drop=True), *ODD.values(), ServerReply("no score")],
+    ids=lambda reply: f"{reply.status} {str(reply.body)[:12]}",
+)
+def test_the_key_is_in_no_error(
+    serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch, reply: ServerReply
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    serve(constant_reply(reply))
+    with open_engine("openai:m", progress=False) as judge:
+        (verdict,) = judge.run([question("q")])
+        shown = [verdict, verdict.error, judge, judge.fatal, judge.name, judge._judge]
+    assert verdict.error
+    assert KEY not in "".join(f"{one!r} {one}" for one in shown)
+
+
+def test_the_key_is_in_no_traceback() -> None:
+    for address in (f"http://127.0.0.1:{free_port()}/v1", "no-such-protocol://x", "x y z"):
+        error = raised_by(OpenAIJudge("m", address, KEY, 2.0))
+        assert KEY not in "".join(traceback.format_exception(error))
+
+
+@pytest.mark.xfail(strict=True, reason="a server that repeats the key in its complaint leaks it")
+def test_a_key_that_the_server_repeats_is_hidden(serve: Serve) -> None:
+    server = serve(constant_reply(ServerReply(f"Invalid key {KEY} provided", status=401)))
+    (verdict,) = asked(server)
+    assert "Invalid key" in str(verdict.error)
+    assert KEY not in str(verdict.error)
+
+
+@pytest.mark.xfail(strict=True, reason="h11 quotes a header that it can't send, key and all")
+def test_a_key_with_a_line_break_is_hidden(serve: Serve, short_pauses: None) -> None:
+    judge = OpenAIJudge("m", serve(constant(GOOD)).url, f"{KEY}\nmore", 5.0)
+    with JudgeEngine(judge, progress=False) as asking:
+        (verdict,) = asking.run([question("q")])
+    assert verdict.error
+    assert KEY not in verdict.error
+
+
+@pytest.mark.xfail(strict=True, reason="each request fails with UnicodeEncodeError")
+def test_a_key_that_can_not_be_sent_is_fatal(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-“pasted”")
+    serve(constant(GOOD))
+    with open_engine("openai:m", progress=False) as judge:
+        judge.run(questions(3))
+        assert judge.fatal
+
+
+# ---- addresses
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_URL", "OPENAI_BASE_URL"])
+@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/chat/completions/"])
+def test_addresses(monkeypatch: pytest.MonkeyPatch, name: str, ending: str) -> None:
+    with JudgeServer(constant(GOOD)) as server:
+        monkeypatch.setenv(name, server.url + ending)
+        with open_engine("openai:m", progress=False) as judge:
+            assert values(judge.run([question("q")])) == [0.7]
+        assert server.calls == 1
+
+
+def test_a_wrong_path_is_fatal(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(constant(GOOD))
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url.removesuffix("/v1"))
+    with open_engine("openai:m", progress=False) as judge:
+        (verdict,) = judge.run([question("q")])
+    assert "404" in str(verdict.error)
+    assert judge.fatal
+
+
+def test_a_judge_may_be_closed_unused_and_twice() -> None:
+    judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", KEY, 5.0)
+    asyncio.run(judge.aclose())
+    asyncio.run(judge.aclose())
+    assert KEY not in repr(judge)
+
+
+def test_ask_gives_a_reply(serve: Serve) -> None:
+    server = serve(in_turn(GOOD, ServerReply("no", refusal="no")))
+
+    async def both() -> None:
+        judge = OpenAIJudge("m", server.url, KEY, 5.0)
+        assert await judge.ask(question("q")) == Reply(GOOD, Usage(10, 5))
+        with pytest.raises(RefusedError):
+            await judge.ask(question("q"))
+        await judge.aclose()
+
+    asyncio.run(both())
+
+
+# ---- the test server itself, as a process
+
+
+def test_the_server_runs_as_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-m", "tests.support.judge_server", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--answer", "constant:Score: 0.4"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        with open_engine("openai:m", progress=False) as judge:
+            assert values(judge.run(questions(3))) == [0.4] * 3
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"{url}/models", data=b"{}", timeout=5)
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,357 @@
+"""Reading scores: a table of replies, and what must hold for any reply."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from lmms_rpts.judging import parse_score
+from lmms_rpts.judging.scores import strip_thinking
+
+READ: list[tuple[str, float]] = [
+    # a bare number
+    ("0.8", 0.8),
+    ("0", 0.0),
+    ("1", 1.0),
+    ("1.0", 1.0),
+    (" 0.85\n", 0.85),
+    (".5", 0.5),
+    ("0,8", 0.8),
+    ("0.8.", 0.8),
+    ("(0.8)", 0.8),
+    ('"0.8"', 0.8),
+    ("0.30", 0.3),
+    # called a score
+    ("Score: 1", 1.0),
+    ("Score: 0", 0.0),
+    ("score:0.35", 0.35),
+    ("SCORE = 0.4", 0.4),
+    ("Score 0.6", 0.6),
+    ("Score:\n0.7", 0.7),
+    ("Score:\t.25", 0.25),
+    ("The score is 0.9.", 0.9),
+    ("I give it a score of 0.2", 0.2),
+    ("Rating: 0.75", 0.75),
+    ("Final score: 1.", 1.0),
+    # decorated
+    ("**0.7**", 0.7),
+    ("**Score:** 0.7", 0.7),
+    ("**Score: 0.7**", 0.7),
+    ("### Score: `0.7`", 0.7),
+    ("_Score_: $0.7$", 0.7),
+    (r"\boxed{0.6}", 0.6),
+    (r"The answer is $\boxed{0.6}$", 0.6),
+    (r"Score: \boxed{\text{0.6}}", 0.6),
+    ("| Score | 0.5 |", 0.5),
+    # JSON and tags
+    ('{"score": 0.8}', 0.8),
+    ('{"reason": "2 of 3 facts", "score": 0.8}', 0.8),
+    ('{"score": 0.8, "reason": "2 of 3 facts"}', 0.8),
+    ('```json\n{\n  "score": 0.4,\n  "confidence": 0.9\n}\n```', 0.4),
+    ("<score>0.8</score>", 0.8),
+    # of a whole
+    ("8/10", 0.8),
+    ("Score: 8/10", 0.8),
+    ("Score: 4 / 5", 0.8),
+    ("4 out of 5", 0.8),
+    ("Score: 0.8/1", 0.8),
+    ("Score: 0.8 out of 1.0", 0.8),
+    ("**1**/10", 0.1),
+    ("80%", 0.8),
+    ("Score: 80 %", 0.8),
+    ("Score: 100%", 1.0),
+    ("Score: 0.5%", 0.005),
+    # reasons with other numbers before it
+    ("The fact says 3 dogs, the description 4.\nScore: 0", 0.0),
+    ("1. It is 10 to 12.\n2. There are 7.\nScore: 0.3", 0.3),
+    ("Fact 2 agrees, fact 1 does not.\n\n0.5", 0.5),
+    ("On 2024-01-05 at 10:30 the bus left.\n**0.9**", 0.9),
+    ("It says the same in other words, so I rate it 0.9.", 0.9),
+    # the scale is no score
+    ("Score (0-1): 0.8", 0.8),
+    ("Score (0 - 1.0): 0.8", 0.8),
+    ("Score [0, 1]: 0.3", 0.3),
+    ("Score (from 0 to 1) = 0.6", 0.6),
+    ("On a scale from 0 to 1, I say 0.4", 0.4),
+    ("a number between 0 and 1: 0.4", 0.4),
+    # several: the last that is called a score
+    ("Score: 0.2\nOn second thoughts:\nScore: 0.9", 0.9),
+    ("The first score is 0.2, the second score is 0.5.", 0.5),
+    ("Score: 0.7\nThere are 3 facts and 2 agree.", 0.7),
+    ("0.2\n0.9", 0.9),
+    # Chinese
+    ("分数：0.8", 0.8),
+    ("分数:1", 1.0),
+    ("得分：0.8", 0.8),
+    ("得分为0.6。", 0.6),
+    ("评分是：0.4", 0.4),
+    ("打分 0.3", 0.3),
+    ("**分数：** 0.7", 0.7),
+    ("事实1说有3只狗，描述说有4只。\n分数：0", 0.0),
+    ("评分（0到1）：0.6", 0.6),
+    ("分数：8/10", 0.8),
+    ("分数：80%", 0.8),
+    ("分数：0.8分", 0.8),
+    ("我给0.8分。", 0.8),
+    ("分数：0.2\n修正后分数：0.9", 0.9),
+    ("分数：０.８", 0.8),
+    # thinking
+    ("<think>Score: 0.1? No, 0.2.</think>\nScore: 0.9", 0.9),
+    ("<think>3 dogs</think>0.9", 0.9),
+    ("Score: 0.1, I think.</think>Score: 0.9", 0.9),
+    ("<THINKING>0.1</THINKING> 0.9", 0.9),
+    ("<think>a</think>Score: 0.1<think>b</think>Score: 0.6", 0.6),
+    ("Score: 0.9 <think>or 0.1", 0.9),
+]
+
+UNREAD: list[str] = [
+    "",
+    "   \n\t ",
+    "The description agrees with the facts.",
+    "no number, no score",
+    "Score:",
+    "Score: high",
+    "None",
+    "NaN",
+    "Score: inf",
+    "一点都不符合",
+    "零点八",
+    # out of range
+    "1.1",
+    "2",
+    "10",
+    "Score: 7",
+    "Score: 1.01",
+    "Score: 11/10",
+    "Score: 120%",
+    "分数：5",
+    "Score: 0.9\nScore: 7",
+    # negative
+    "-0.5",
+    "Score: -1",
+    "分数：-0.2",
+    "Score: -8/10",
+    "Score: -8/-10",
+    # no such fraction
+    "Score: 1/0",
+    "Score: 0/0",
+    # nothing but the scale
+    "(0-1)",
+    "Score: 0 to 1",
+    "Score: <number from 0 to 1>",
+    "分数：<0到1之间的数>",
+    # several numbers, none of them called a score
+    "0.2 or 0.9, hard to tell",
+    "The fact says 3 dogs, the description says 4.",
+    "事实有3只狗，描述有4只。",
+    "Between 0.5 and 0.7 I should say",
+    # not quite numbers
+    "0.8.5",
+    "version 1.2.3",
+    "Score: 12345678",
+    "1,000,000",
+    # thinking that never ends, or nothing after it
+    "<think>Score: 0.9",
+    "<think>The fact says 3. Score: 0.9\n0.9",
+    "<think>Score: 0.9</think>",
+    "Score: 0.9</think>",
+]
+
+
+@pytest.mark.parametrize(("reply", "score"), READ)
+def test_score_is_read(reply: str, score: float) -> None:
+    assert parse_score(reply) == pytest.approx(score, abs=1e-12)
+
+
+@pytest.mark.parametrize("reply", UNREAD)
+def test_no_score_is_never_a_number(reply: str) -> None:
+    assert parse_score(reply) is None
+
+
+def bug(*replies: tuple[str, float | None], why: str) -> list[object]:
+    mark = pytest.mark.xfail(strict=True, reason=why)
+    return [pytest.param(reply, score, marks=mark) for reply, score in replies]
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        *bug(
+            ("Fact 1 says the opposite.", None),
+            ("There is only 1 dog in the fact, the description speaks of cats.", None),
+            ("The description contradicts fact 1, so it is wrong.", None),
+            ("Score: N/A, fact 1 can't be read", None),
+            ("与事实1矛盾。", None),
+            ("I can't rate this: the premise numbered 0 is missing.", None),
+            why="a whole number in prose without any score is taken for one",
+        ),
+        *bug(
+            ("分数：0．8", 0.8),
+            ("分数：1／10", 0.1),
+            ("得分：１／１０", 0.1),
+            ("分数：1％", 0.01),
+            why="full-width signs end the number: the rest is dropped without a word",
+        ),
+        *bug(
+            ("评分0到1：0.6", 0.6),
+            ("分数0-1：0.6", 0.6),
+            ("分数：0到1之间", None),
+            ("该描述的分数为0到1之间的0.7", 0.7),
+            why="no word boundary beside a Chinese character: the scale's 0 becomes the score",
+        ),
+        *bug(
+            ("Score: 0.5-0.7", None),
+            ("Score: 0.5 to 0.7", None),
+            ("分数：0.5到0.7", None),
+            why="a range of scores is no score; its lower end is taken",
+        ),
+        *bug(
+            ("Score: 1e-3", 0.001),
+            ("Score: 1 (out of 10)", 0.1),
+            ("Score: 1  /  10", 0.1),
+            why="what follows the number and changes its meaning is dropped: 1.0",
+        ),
+        *bug(
+            ("The facts name 3 dogs.\nScore: <0.8>", 0.8),
+            ("The facts name 3 dogs.\nScore: [0.8]", 0.8),
+            ("The facts name 3 dogs.\nScore: (0.8)", 0.8),
+            ('{"facts": 3, "score": "0.8"}', 0.8),
+            ("<reason>3 dogs</reason><score>0.8</score>", 0.8),
+            ("Score: 0.8500000000000001", 0.85),
+            why="a plainly labelled score is not read: brackets, quotes, many decimals",
+        ),
+    ],
+)
+def test_known_misreadings(reply: str, score: float | None) -> None:
+    read = parse_score(reply)
+    assert read == (None if score is None else pytest.approx(score, abs=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("no tags", "no tags"),
+        ("<think>a</think> b", " b"),
+        ("a</think> b", " b"),
+        ("<think>a", ""),
+        ("a <think>b", "a "),
+        ("<think>a</think> b <think>c</think> d", " d"),
+        ("<Thought>a</Thought>b", "b"),
+        ("<reasoning>a</reasoning>b", "b"),
+    ],
+)
+def test_thinking_is_stripped(reply: str, said: str) -> None:
+    assert strip_thinking(reply) == said
+
+
+LONG = 200_000
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        " " * LONG,
+        "\n" * LONG,
+        "(" * LONG,
+        "0" * LONG,
+        "9." * (LONG // 2),
+        "0.1 " * (LONG // 4),
+        "0.1\n" * (LONG // 4),
+        "1/" * (LONG // 2),
+        "-" * LONG,
+        "score " * (LONG // 6),
+        "score:" * (LONG // 6),
+        "score:    \n\n\n\n" * (LONG // 14),
+        "0 to " * (LONG // 5),
+        "from 0 " * (LONG // 7),
+        "<think>" * (LONG // 7),
+        "</think>" * (LONG // 8),
+        "<think></think>" * (LONG // 15),
+        "{" * LONG,
+        "\\boxed{" * (LONG // 7),
+        '"' * LONG + "x",
+        "'\"" * (LONG // 2) + "0.5" + "'\"" * (LONG // 2) + "x",
+        "分数" * (LONG // 2),
+        "。" * LONG,
+        "\x00" * LONG,
+        "\ud800" * LONG,
+        "٣" * LONG,
+    ],
+    ids=lambda reply: ascii(reply[:14]),
+)
+def test_hostile_replies_cost_no_time(reply: str) -> None:
+    started = time.perf_counter()
+    score = parse_score(reply)
+    assert time.perf_counter() - started < 2.0
+    assert score is None or 0.0 <= score <= 1.0
+
+
+PIECES = [
+    "score",
+    "rating",
+    "Score:",
+    "分数",
+    "得分：",
+    "is",
+    "of",
+    "was",
+    "为",
+    "0",
+    "1",
+    "0.8",
+    "8",
+    "10",
+    "-3",
+    ".",
+    ",",
+    "/",
+    "%",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    "*",
+    "_",
+    "$",
+    "{",
+    "}",
+    "<think>",
+    "</think>",
+    "from",
+    "to",
+    "到",
+    "out",
+    "of",
+    "０",
+    "．８",
+    "/",
+    "／",
+    "e-3",
+    "\\boxed{",
+    "\\text{",
+    "agree",
+]
+REPLIES = st.one_of(
+    st.text(max_size=200),
+    st.lists(st.sampled_from([*PIECES, " ", "\n", "\x00", "\ud800"]), max_size=20).map("".join),
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(REPLIES)
+def test_any_reply_is_a_score_in_range_or_none(reply: str) -> None:
+    score = parse_score(reply)
+    assert score is None or (isinstance(score, float) and 0.0 <= score <= 1.0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(REPLIES, st.integers(0, 100), st.sampled_from(["Score: ", "分数：", "**Score:** "]))
+def test_a_last_line_that_is_a_score_wins(before: str, hundredths: int, label: str) -> None:
+    assume("<" not in before)
+    reply = f"{before}\n{label}{hundredths / 100}"
+    assert parse_score(reply) == hundredths / 100

@@ -1,0 +1,125 @@
+"""Saved responses, served to the right document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from datasets import Dataset
+
+from lmms_rpts.models.replay import Replay
+from lmms_rpts.models.responses import ResponsesError, read_responses
+
+
+def write(path: Path, *entries: Any) -> Path:
+    lines = [each if isinstance(each, str) else json.dumps(each) for each in entries]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def serve(
+    path: Path, doc_ids: list[int], ids: list[Any] | None = None, task: str = "t"
+) -> list[str]:
+    model = Replay(samples=str(path))
+    model.task_dict = {task: {"test": Dataset.from_dict({"id": ids or [10, 11, 12]})}}
+    requests = [SimpleNamespace(args=("ctx", {}, None, doc_id, task, "test")) for doc_id in doc_ids]
+    return model.generate_until(requests)
+
+
+def test_by_doc_id_and_by_id(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "r.jsonl",
+        {"task": "t", "doc_id": 1, "response": "one"},
+        {"task": "t", "id": 12, "response": "two"},
+        {"task": "other", "doc_id": 2, "response": "wrong"},
+        "",
+    )
+    assert serve(path, [2, 1]) == ["two", "one"]
+
+
+def test_ids_may_be_texts(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", {"task": "t", "id": "b", "response": "x"})
+    assert serve(path, [1], ids=["a", "b"]) == ["x"]
+
+
+def test_logged_samples(tmp_path: Path) -> None:
+    """The task stands in the file's name; resps is left out where the filters changed nothing."""
+    path = write(
+        tmp_path / "20260101_000000_samples_t.jsonl",
+        {"doc_id": 0, "resps": ["raw"], "filtered_resps": "{}"},
+        {"doc_id": 1, "filtered_resps": ["same"]},
+        {"doc_id": 2, "filtered_resps": "same too"},
+    )
+    assert serve(path, [0, 1, 2]) == ["raw", "same", "same too"]
+    assert serve(tmp_path, [0]) == ["raw"]
+
+
+def test_repeats(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a_samples_t.jsonl",
+        {"doc_id": 0, "resps": [["first", "second"]]},
+        {"doc_id": 1, "resps": ["only"]},
+    )
+    assert serve(path, [0, 0, 1, 1]) == ["first", "second", "only", "only"]
+    with pytest.raises(ResponsesError, match="t, document 0, repeat 2"):
+        serve(path, [0, 0, 0])
+
+
+def test_a_missing_response_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", {"task": "t", "doc_id": 1, "response": ""})
+    assert serve(path, [1]) == [""]
+    with pytest.raises(
+        ResponsesError, match=r"r\.jsonl holds no response to t, document 0; t, doc"
+    ):
+        serve(path, [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 1 is no JSON"),
+        ("[]", "line 1 holds no JSON object"),
+        ('{"doc_id": 1, "response": "x"}', 'line 1 names no "task"'),
+        ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
+        ('{"task": "t", "doc_id": 1}', "holds no response that is text"),
+        ('{"task": "t", "doc_id": 1, "response": 5}', "holds no response that is text"),
+        ('{"task": "t", "doc_id": 1, "resps": []}', "holds no response that is text"),
+    ],
+)
+def test_broken_files(tmp_path: Path, line: str, said: str) -> None:
+    path = write(tmp_path / "r.jsonl", line)
+    with pytest.raises(ResponsesError) as caught:
+        read_responses(path)
+    assert said in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    with pytest.raises(ResponsesError, match="does not exist"):
+        read_responses(tmp_path / "none.jsonl")
+    with pytest.raises(ResponsesError, match=r"no \.jsonl file"):
+        read_responses(tmp_path)
+
+
+def test_two_runs_in_one_folder_are_not_mixed(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        write(tmp_path / f"{run}_samples_t.jsonl", {"doc_id": 0, "resps": [run]})
+    with pytest.raises(ResponsesError, match="document 0 of t was read already"):
+        read_responses(tmp_path)
+
+
+def test_odd_characters_survive(tmp_path: Path) -> None:
+    text = "a\u2028b\u0085c\x00d"
+    path = tmp_path / "r.jsonl"
+    entry = {"task": "t", "doc_id": 0, "response": text + "\ud800"}
+    path.write_text(
+        json.dumps({**entry, "response": text}, ensure_ascii=False)
+        + "\n"
+        + json.dumps({**entry, "doc_id": 1})
+        + "\n",
+        encoding="utf-8",
+    )
+    assert serve(path, [0, 1]) == [text, text + "?"]

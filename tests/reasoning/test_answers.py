@@ -1,0 +1,268 @@
+"""The final answer of a response, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from lmms_rpts.reasoning import find_answer
+from lmms_rpts.reasoning.answers import is_answer_line
+from tests.reasoning.strategies import texts
+
+YES, NO, OPEN, NONE = "agree", "disagree", "undetermined", None
+
+MARKED = [
+    ("Final answer: agree", YES),
+    ("Final answer: disagree", NO),
+    ("Final Answer: Agree.", YES),
+    ("FINAL ANSWER: DISAGREE", NO),
+    ("**Final answer:** agree", YES),
+    ("**Final answer: disagree**", NO),
+    ("### Final answer\nFinal answer: **Disagree**", NO),
+    ('Final answer: "agree"', YES),
+    ("Final answer: `disagree`", NO),
+    ("Final answer: I agree with the statement.", YES),
+    ("Final answer: I do not agree with the statement.", NO),
+    ("Final answer: I don't agree.", NO),
+    ("Final answer: I don’t agree.", NO),
+    ("Final answer: I can not agree with it", NO),
+    ("Final answer: not agree", NO),
+    ("Final answer: disagree, although the first clue supports it.", NO),
+    ("The final answer is agree.", YES),
+    ("The answer is: disagree", NO),
+    ("Answer: disagree", NO),
+    ("Verdict: agree", YES),
+    ("My stance: disagree", NO),
+    ("Final answer:\nagree", YES),
+    ("Final answer:\n\n**disagree**", NO),
+    ("Final answer： agree", YES),
+    ("Final answer: undetermined", OPEN),
+    ("Final answer: It cannot be determined.", OPEN),
+    ("Final answer: neither agree nor disagree", OPEN),
+    ("最终答案：同意", YES),
+    ("最终答案：不同意", NO),
+    ("最终答案:不同意。", NO),
+    ("**最终答案：同意**", YES),
+    ("**最终答案**：不同意", NO),
+    ("最终答案：我不同意这条陈述", NO),
+    ("最终答案：支持", YES),
+    ("最终答案：不支持", NO),
+    ("最终答案：反对", NO),
+    ("最终答案：不反对", YES),
+    ("最终答案是同意", YES),
+    ("最终答案为不同意", NO),
+    ("答案：不同意", NO),
+    ("最终回答：赞同", YES),
+    ("最终答案：无法判断", OPEN),
+    ("最终答案：不确定", OPEN),
+    ("最终答案：\n不同意", NO),
+]
+
+BOXED = [
+    (r"\boxed{agree}", YES),
+    (r"\boxed{\text{disagree}}", NO),
+    (r"The final answer is \boxed{disagree}.", NO),
+    (r"Final answer: $\boxed{\text{agree}}$", YES),
+    (r"\boxed{Not agree}", NO),
+    ("<answer>disagree</answer>", NO),
+    ("<answer> agree </answer>", YES),
+    (r"\boxed{不同意}", NO),
+    (r"最终答案：\boxed{同意}", YES),
+    (r"First \boxed{agree}, no: \boxed{disagree}", NO),
+    ("I first leaned to disagree.\n<answer>agree</answer>", YES),
+]
+
+LAST_MARKER_WINS = [
+    ("Final answer: agree\nWait, that is wrong.\nFinal answer: disagree", NO),
+    ("Answer: disagree\nOn reflection:\nFinal answer: agree", YES),
+    ("最终答案：同意\n再想一想……\n最终答案：不同意", NO),
+    ("Final answer: disagree\nI hope that the explanation helps!", NO),
+    ("Final answer: agree\nNote: others may disagree.", YES),
+    ("Final answer: disagree\nFinal answer: see above", NO),
+    ("Conclusion 0: from Image 0, the statement is supported.\nFinal answer: disagree", NO),
+]
+
+SENTENCES = [
+    ("I agree with the statement.", YES),
+    ("Therefore, I disagree.", NO),
+    ("So I agree.", YES),
+    ("We agree with the claim.", YES),
+    ("agree", YES),
+    ("Disagree.", NO),
+    ("The evidence supports the statement.", YES),
+    ("The evidence does not support the statement.", NO),
+    ("The image doesn't support the statement.", NO),
+    ("The clues do not fully support the statement.", NO),
+    ("The clues fail to support the claim.", NO),
+    ("The image contradicts the statement.", NO),
+    ("The statement is not supported by the clues.", NO),
+    ("The statement is supported by the clues.", YES),
+    ("The statement is true.", YES),
+    ("The statement is false.", NO),
+    ("Thus the statement is not true.", NO),
+    ("The statement is incorrect.", NO),
+    ("I do not think that the statement is true.", NO),
+    ("I do not disagree with the statement.", YES),
+    ("There is no reason to disagree.", YES),
+    ("The bridge is too low. Therefore I do not agree with the statement.", NO),
+    ("It cannot be determined from the clues.", OPEN),
+    ("There is not enough information to decide.", OPEN),
+    ("因此，我同意该陈述。", YES),
+    ("所以我不同意这个说法。", NO),
+    ("综上，不支持该陈述。", NO),
+    ("图片与文本支持该陈述。", YES),
+    ("证据并不支持该陈述。", NO),
+    ("因此不能支持这条陈述。", NO),
+    ("我不反对该陈述。", YES),
+    ("我反对该陈述。", NO),
+    ("因此该陈述成立。", YES),
+    ("因此该陈述不成立。", NO),
+    ("该陈述是错误的。", NO),
+    ("该陈述正确。", YES),
+    ("我不赞同。", NO),
+    ("无法判断该陈述是否成立。", OPEN),
+    ("信息不足，不能确定。", OPEN),
+    ("大家有不同意见，但我同意该陈述。", YES),
+]
+
+ECHOES = [
+    # the question said again is no answer
+    ("Do I agree or disagree with the statement?", NONE),
+    ("I must say whether I agree.", NONE),
+    ("The task is to agree or disagree. Final answer: disagree", NO),
+    ("Final answer (agree or disagree): disagree", NO),
+    ("Final answer: agree/disagree", NONE),
+    ("你同意还是不同意这条陈述？", NONE),
+    ("是否同意该陈述", NONE),
+    ("我需要判断是否同意。最终答案：不同意", NO),
+    ("最终答案：（同意或不同意）", NONE),
+    ("同意还是不同意？我不同意。", NO),
+]
+
+NO_STANCE = [
+    ("", NONE),
+    ("   \n \n", NONE),
+    ("The bus stops at the second gate.", NONE),
+    ("公交车停在第二个站。", NONE),
+    ("两人有不同意见。", NONE),  # 不同意见: differing opinions
+    ("他们的不同意见有三条", NONE),
+    ("Nothing contradicts the statement.", NONE),
+    ("A does not oppose the plan.", NONE),
+    ("She found it agreeable.", NONE),
+    ("Final answer: 42", NONE),
+]
+
+# Answers that the rules turn round or lose today, and the readings that would be right. A row
+# that the rules learn to read moves to the tables above.
+MISREAD = [
+    # a reason beside the answer does not change the answer
+    ("Final answer: agree, the clues do not contradict it.", {YES}),
+    ("Final answer: agree, not disagree.", {YES}),
+    ("Final answer: disagree, because it cannot be determined who owns the car.", {NO}),
+    ("最终答案：不同意，因为无法确定车主是谁。", {NO}),
+    ("At first I was unsure, but I agree with the statement.", {YES, NONE}),
+    ("Final answer: disagree\nThis conclusion is supported by Image 0.", {NO}),
+    ("最终答案：不同意\n这一结论是由图片0支持的。", {NO}),
+    ("Final answer: disagree.\nThe answer is in line with Text 1, which supports it.", {NO}),
+    # our own prompts, said again
+    ("End with one line: Final answer: agree, or: Final answer: disagree.", {NONE}),
+    ("最后单独一行写：最终答案：同意，或：最终答案：不同意。", {NONE}),
+    # no support is no agreement
+    ("The clues do not in any way support the statement.", {NO, NONE}),
+    ("The clues do not, however, support the statement.", {NO, NONE}),
+    ("There is no evidence to support the statement.", {NO, NONE, OPEN}),
+    ("There is no evidence that supports the statement.", {NO, NONE, OPEN}),
+    ("None of the clues support the statement.", {NO, NONE, OPEN}),
+    ("Neither the image nor the text supports the statement.", {NO, NONE, OPEN}),
+    ("The statement lacks support.", {NO, NONE, OPEN}),
+    ("I do not believe that I can agree with the statement.", {NO, NONE}),
+    ("没有证据支持该陈述。", {NO, NONE, OPEN}),
+    ("没有任何线索支持该陈述。", {NO, NONE, OPEN}),
+    ("图片不足以支持该陈述。", {NO, NONE, OPEN}),
+    ("我很难同意该陈述。", {NO, NONE}),
+    # no objection is no disagreement
+    ("There is no evidence that contradicts the statement.", {YES, NONE, OPEN}),
+    ("The statement is not wrong.", {YES, NONE}),
+    ("The statement is not false.", {YES, NONE}),
+    # 不 before the predicate
+    ("该陈述不正确。", {NO}),
+    ("该陈述是不正确的。", {NO}),
+    ("该陈述不是正确的。", {NO}),
+    ("该陈述不为真。", {NO}),
+    ("该说法并非正确。", {NO}),
+    ("该陈述并不完全正确。", {NO, NONE}),
+    ("该陈述不一定成立。", {NO, NONE, OPEN}),
+    ("该陈述不太可能成立。", {NO, NONE}),
+    # a noun of everyday life
+    ("The agreement was signed in May.", {NONE}),
+]
+
+TABLES = [*MARKED, *BOXED, *LAST_MARKER_WINS, *SENTENCES, *ECHOES, *NO_STANCE]
+
+
+@pytest.mark.parametrize(("text", "expected"), TABLES)
+def test_answers(text: str, expected: str | None) -> None:
+    assert find_answer(text) == expected
+
+
+@pytest.mark.xfail(strict=True, reason="find_answer misreads these")
+@pytest.mark.parametrize(("text", "readings"), MISREAD)
+def test_answers_are_never_turned_round(text: str, readings: set[str | None]) -> None:
+    assert find_answer(text) in readings
+
+
+@pytest.mark.parametrize(
+    "steps", ["结论0：根据图片0，有三人不同意。\n", "Person A disagrees with B.\n"]
+)
+@pytest.mark.parametrize(
+    ("line", "expected"), [("Final answer: agree", YES), ("最终答案：同意", YES)]
+)
+def test_what_the_steps_say_is_not_the_answer(steps: str, line: str, expected: str) -> None:
+    assert find_answer(steps + line) == expected
+
+
+def test_only_the_last_sentences_count_without_a_marker() -> None:
+    told = "I agree with her. " + "The train left at nine. " * 20
+    assert find_answer(told) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Final answer: agree",
+        "**Final answer: disagree**",
+        "- Final answer: I do not agree.",
+        "最终答案：不同意",
+        "**最终答案：同意**",
+        "Agree.",
+        "Disagree",
+        "Therefore, I disagree with the statement.",
+        "因此，我同意该陈述。",
+        "所以不支持该陈述",
+        "Final answer:",
+    ],
+)
+def test_answer_lines(line: str) -> None:
+    assert is_answer_line(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "Image 0 -> Conclusion 0: A",
+        "Conclusion 0: from Image 0, there are two cups.",
+        "结论0：根据图片0，有两个杯子。",
+        "The statement can't be settled yet, look at Image 1.",
+        "Therefore the lorry is too high for the bridge.",
+        "1. Image 0 shows a cat.",
+    ],
+)
+def test_lines_that_reason_are_no_answer_lines(line: str) -> None:
+    assert not is_answer_line(line)
+
+
+@given(texts)
+def test_answers_are_total(text: str) -> None:
+    assert find_answer(text) in (YES, NO, OPEN, NONE)
+    is_answer_line(text)

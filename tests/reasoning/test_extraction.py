@@ -1,0 +1,350 @@
+"""Chains read from a model's free text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.reasoning import Step, extract_chain
+from lmms_rpts.reasoning.clues import LANGUAGES
+from tests.reasoning.short import chain, clues
+from tests.reasoning.strategies import texts
+
+
+def premises(text: str) -> list[tuple]:
+    return [step.premises for step in extract_chain(text).chain.steps]
+
+
+OUR_FORMAT_EN = """\
+Conclusion 0: from Image 0, the lorry is 4.2 m high.
+Conclusion 1: from Text 1, the bridge lets 4.0 m pass.
+Conclusion 2: from Conclusion 0 and Conclusion 1, the lorry can't pass the bridge.
+Final answer: disagree"""
+
+OUR_FORMAT_ZH = """\
+结论0：根据图片0，货车高4.2米。
+结论1：根据文本1，限高4.0米。
+结论2：根据结论0和结论1，货车不能通过。
+最终答案：不同意"""
+
+TEXT_EN = (
+    "the lorry is 4.2 m high.",
+    "the bridge lets 4.0 m pass.",
+    "the lorry can't pass the bridge.",
+)
+TEXT_ZH = ("货车高4.2米。", "限高4.0米。", "货车不能通过。")
+LORRY = ("i0", "t1", "c0 c1")
+
+
+@pytest.mark.parametrize(
+    ("text", "conclusions"), [(OUR_FORMAT_EN, TEXT_EN), (OUR_FORMAT_ZH, TEXT_ZH)]
+)
+def test_our_format(text: str, conclusions: tuple[str, ...]) -> None:
+    read = extract_chain(text)
+    assert read.style == "steps"
+    assert read.clean
+    expected = zip(LORRY, conclusions, strict=True)
+    assert read.chain.steps == tuple(Step(clues(short), said) for short, said in expected)
+    assert read.chain.problems == ()
+
+
+VARIANTS = [
+    ("**Conclusion {}:** from {}, x", "bold label"),
+    ("**Conclusion {}: from {}, x**", "bold line"),
+    ("- Conclusion {}: from {}, x", "bullet"),
+    ("* Conclusion {}: from {}, x", "star as bullet"),
+    ("> Conclusion {}: from {}, x", "quote"),
+    ("### Conclusion {}: from {}, x", "heading"),
+    ("  Conclusion {} : From {}: x", "other spacing and case"),
+    ("Conclusion {}. Based on {}, x", "based on"),
+    ("Conclusion {}: According to {}, we can infer that x", "according to"),
+    ("Conclusion {}: Given {}, x", "given"),
+    ("1. Conclusion {}: from {}, x", "numbered as well"),
+    ("conclusion{}: FROM {}, x", "no space, capitals"),
+    ("结论{}：根据{}，x", "zh"),
+    ("结论{}: 由{}可知，x", "由"),
+    ("**结论{}**：基于{}，x", "zh, bold"),
+    ("结论 {} ：结合{}，可以得出x", "结合"),
+]
+
+
+@pytest.mark.parametrize("line", [line for line, _ in VARIANTS], ids=[name for _, name in VARIANTS])
+def test_ways_of_writing_a_step(line: str) -> None:
+    zh = "结论" in line
+    cited = (
+        ["图片0", "文本1", "结论0和结论1"] if zh else ["Image 0", "Text 1", "Conclusions 0 and 1"]
+    )
+    text = "\n".join(line.format(k, names) for k, names in enumerate(cited))
+    read = extract_chain(text, "zh" if zh else "en")
+    assert [step.premises for step in read.chain.steps] == [clues(short) for short in LORRY]
+    assert [step.conclusion.strip(" *。") for step in read.chain.steps] == ["x"] * 3
+    assert read.style == "steps"
+    assert read.clean
+
+
+LISTS = [
+    ("from Image 0 and Text 1, x", "i0 t1"),
+    ("from Image 0, Text 1 and the Context, x", "i0 t1 x"),
+    ("from Image 0, Text 1, and Text 2, x", "i0 t1 t2"),
+    ("from Image 0 / Text 1, x", "i0 t1"),
+    ("from Image 0 + Text 1, x", "i0 t1"),
+    ("from Images 0 and 1, x", "i0 i1"),
+    ("from both Image 0 and Image 1, x", "i0 i1"),
+    ("from Texts 0-2, x", "t0 t1 t2"),
+    ("from the Context, x", "x"),
+    ("from Image 0 and Image 0, x", "i0"),
+    ("from the first image, x", "i0"),
+    ("根据图片0和文本1，x", "i0 t1"),
+    ("根据图片0、文本1和上下文，x", "i0 t1 x"),
+    ("根据图片0与图片1，x", "i0 i1"),
+    ("根据图片0和1，x", "i0 i1"),
+    ("根据第一张图，x", "i0"),
+    ("根据文本０，x", "t0"),
+]
+
+
+@pytest.mark.parametrize(("said", "expected"), LISTS)
+def test_lists_of_premises(said: str, expected: str) -> None:
+    (step,) = extract_chain(f"Conclusion 0: {said}").chain.steps
+    assert step.premises == clues(expected)
+    assert step.conclusion == "x"
+
+
+def test_a_clue_in_the_conclusion_is_no_premise() -> None:
+    text = "Conclusion 0: from Image 0, the year fits Text 1.\n"
+    assert premises(text) == [clues("i0")]
+    assert premises("结论0：根据图片0，年份与文本1相符。") == [clues("i0")]
+
+
+def test_a_count_behind_the_list_is_no_clue() -> None:
+    assert premises("Conclusion 0: from Image 0, 5 apples are red.") == [clues("i0")]
+    assert premises("结论0：根据图片0，3个苹果是红的。") == [clues("i0")]
+    assert premises("结论0：根据图片0和3个苹果的重量，x") == [clues("i0")]
+
+
+def test_labels_from_one() -> None:
+    text = (
+        "Conclusion 1: from Image 0, a.\nConclusion 2: from Text 0, b.\n"
+        "Conclusion 3: from Conclusion 1 and Conclusion 2, c."
+    )
+    assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
+
+
+def test_arrows_in_free_text() -> None:
+    text = (
+        "Let me think.\n\n**Steps**\n1. Image 0 -> Conclusion 0: a\n2. Text 1 → Conclusion 1: b\n"
+        "3. Conclusion 0 + Conclusion 1 => Conclusion 2: c\n\nFinal answer: agree"
+    )
+    read = extract_chain(text)
+    assert read.chain == chain("i0 > a", "t1 > b", "c0 c1 > c")
+    assert read.style == "steps"
+    assert read.clean
+
+
+def test_a_step_may_run_over_lines() -> None:
+    text = "Conclusion 0: from Image 0, the sign\nsays stop.\nConclusion 1: from Text 0, b."
+    first, second = extract_chain(text).chain.steps
+    assert first == Step(clues("i0"), "the sign says stop.")
+    assert second == Step(clues("t0"), "b.")
+
+
+def test_a_paragraph_after_the_steps_is_no_part_of_the_last() -> None:
+    text = "Conclusion 0: from Image 0, a.\n\nI hope that this helps, see Text 1."
+    (only,) = extract_chain(text).chain.steps
+    assert only == Step(clues("i0"), "a.")
+
+
+NUMBERED_EN = """\
+1. Image 0 shows that the shop closes at six.
+2. Text 1 says that the bus arrives at seven.
+3. Therefore the shop is closed when the bus arrives.
+
+Final answer: disagree"""
+
+NUMBERED_ZH = """\
+第一步：图片0显示商店六点关门。
+第二步：文本1说公交车七点到。
+第三步：因此公交车到时商店已经关门。
+最终答案：不同意"""
+
+
+@pytest.mark.parametrize("text", [NUMBERED_EN, NUMBERED_ZH])
+def test_numbered_steps(text: str) -> None:
+    read = extract_chain(text)
+    assert read.style == "numbered"
+    assert not read.clean
+    # "therefore" rests on the step before it
+    assert premises(text) == [clues("i0"), clues("t1"), clues("c1")]
+
+
+NUMBERS = [
+    "{}. ",
+    "{}) ",
+    "({}) ",
+    "{}、",
+    "Step {}: ",
+    "**Step {}:** ",
+    "### Step {}\n",
+    "步骤{}：",
+    "第{}步，",
+    "- Step {}: ",
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_ways_of_numbering(number: str) -> None:
+    said = ("Image 0 shows A.", "Text 0 says B.", "From Step 1 and Step 2, C follows.")
+    text = "\n".join(number.format(k) + line for k, line in enumerate(said, start=1))
+    assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
+
+
+def test_chinese_ordinals_number_steps_from_one() -> None:
+    text = "第一步：图片0有猫。\n第二步：文本0说猫不能进。\n第三步：由步骤1和步骤2可知，猫不能进。"
+    assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
+
+
+def test_steps_of_several_lines_under_a_heading() -> None:
+    text = "### Step 1\nImage 0 shows a cat.\n\n### Step 2\nText 0 forbids cats.\n"
+    assert premises(text) == [clues("i0"), clues("t0")]
+
+
+SENTENCES_EN = (
+    "Image 0 shows that the shop closes at six. Text 1 says that the bus arrives at seven. "
+    "Therefore, the shop is closed by then. So nobody can buy bread. I disagree."
+)
+SENTENCES_ZH = "图片0显示商店六点关门。文本1说公交车七点到。因此商店已经关门。所以我不同意该陈述。"
+
+
+def test_sentences_that_cite_clues() -> None:
+    read = extract_chain(SENTENCES_EN)
+    assert read.style == "sentences"
+    assert not read.clean
+    assert premises(SENTENCES_EN) == [clues("i0"), clues("t1"), clues("c1"), clues("c2")]
+    assert premises(SENTENCES_ZH) == [clues("i0"), clues("t1"), clues("c1")]
+
+
+def test_sentences_without_clues_are_no_steps() -> None:
+    text = "It is a fine day. Image 0 shows rain. The weather changes. Thus it is wet."
+    assert premises(text) == [clues("i0"), clues("c0")]
+
+
+ANSWER_LINES = [
+    "Final answer: agree",
+    "**Final answer: disagree**",
+    "Answer: disagree",
+    "最终答案：不同意",
+    "**最终答案：同意**",
+    "Therefore, I agree with the statement.",
+    "因此，我同意该陈述。",
+    "agree",
+]
+
+
+@pytest.mark.parametrize("answer", ANSWER_LINES)
+@pytest.mark.parametrize(
+    "step", ["Conclusion 0: from Image 0, a.", "1. Image 0 shows a.", "Image 0 shows a."]
+)
+def test_final_answers_are_no_steps(step: str, answer: str) -> None:
+    (only,) = extract_chain(f"{step}\n{answer}").chain.steps
+    assert only.premises == clues("i0")
+    assert only.conclusion.endswith("a.")
+
+
+@pytest.mark.xfail(strict=True, reason='"3. Final answer: ..." becomes a step')
+def test_a_numbered_final_answer_is_no_step() -> None:
+    text = "1. Image 0 shows a cat.\n2. Text 0 bans cats.\n3. Final answer: disagree"
+    assert premises(text) == [clues("i0"), clues("t0")]
+
+
+@pytest.mark.xfail(strict=True, reason="the answer is glued to the last conclusion")
+@pytest.mark.parametrize("answer", ["So the final answer is: disagree", r"\boxed{disagree}"])
+def test_an_answer_in_other_words_is_no_part_of_the_last_step(answer: str) -> None:
+    (only,) = extract_chain(f"Conclusion 0: from Image 0, a.\n{answer}").chain.steps
+    assert only == Step(clues("i0"), "a.")
+
+
+@pytest.mark.xfail(strict=True, reason="the conclusion is cut at the arrow")
+def test_an_arrow_in_what_a_step_says_is_not_its_arrow() -> None:
+    text = "Conclusion 0: from Image 0, the temperature rises 3 -> 5 degrees."
+    (only,) = extract_chain(text).chain.steps
+    assert only == Step(clues("i0"), "the temperature rises 3 -> 5 degrees.")
+
+
+@pytest.mark.xfail(strict=True, reason="only the line with the arrow is read")
+def test_an_arrow_in_numbered_prose_does_not_hide_the_other_steps() -> None:
+    text = "1. Image 0 shows a road A → B.\n2. Text 1 closes it.\n3. Therefore nobody gets to B."
+    assert premises(text) == [clues("i0"), clues("t1"), clues("c1")]
+
+
+@pytest.mark.xfail(strict=True, reason="premises behind the remark are lost")
+def test_a_remark_in_brackets_does_not_end_the_list() -> None:
+    en = "Conclusion 0: from Image 0 (the menu) and Text 1, the dish is sold out."
+    zh = "结论0：根据图片0（菜单）和文本1，这道菜卖完了。"
+    assert premises(en) == premises(zh) == [clues("i0 t1")]
+
+
+@pytest.mark.xfail(strict=True, reason="only the first clue is read")
+def test_a_clause_that_cites_clues_is_read_whole() -> None:
+    text = "Conclusion 0: Since Image 0 shows a cat and Text 1 bans cats, the cat must go."
+    assert premises(text) == [clues("i0 t1")]
+
+
+@pytest.mark.xfail(strict=True, reason="the step is made to cite itself")
+def test_premises_in_brackets_behind_the_label() -> None:
+    text = "Conclusion 0 (from Image 0): a\nConclusion 1 (from Conclusion 0 and Text 1): b"
+    assert premises(text) == [clues("i0"), clues("c0 t1")]
+
+
+@pytest.mark.xfail(strict=True, reason="第1步 is not read as a reference")
+def test_chinese_steps_cite_each_other_by_ordinal() -> None:
+    text = "第1步：根据图片0，a。\n第2步：根据文本0，b。\n第3步：根据第1步和第2步，c。"
+    assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n",
+        "agree",
+        "Final answer: disagree",
+        "The sun shines.",
+        "今天天气很好。",
+        "->",
+        "1.",
+    ],
+)
+def test_no_chain(text: str) -> None:
+    read = extract_chain(text)
+    assert read.chain.steps == ()
+    assert read.style == "none"
+    assert not read.clean
+
+
+def test_steps_without_premises_are_not_clean() -> None:
+    read = extract_chain("Conclusion 0: from Image 0, a.\nConclusion 1: it is late.")
+    assert [step.premises for step in read.chain.steps] == [clues("i0"), ()]
+    assert not read.clean
+
+
+def test_dangling_references_are_kept_and_reported() -> None:
+    read = extract_chain("Conclusion 0: from Image 0, a.\nConclusion 1: from Conclusion 9, b.")
+    (premise,) = read.chain.steps[1].premises
+    assert premise.index is not None
+    assert premise.index >= 2
+    assert any("9" in problem for problem in read.chain.problems)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_language_is_the_one_given(language) -> None:
+    assert extract_chain("Image 0 -> a", language).chain.language == language
+
+
+@given(texts, st.sampled_from(LANGUAGES))
+def test_extraction_is_total(text: str, language) -> None:
+    read = extract_chain(text, language)
+    assert (read.style == "none") == (not read.chain.steps)
+    assert len(read.chain.steps) <= len(text)
+    if read.clean:
+        assert all(step.premises for step in read.chain.steps)

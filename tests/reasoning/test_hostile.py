@@ -1,0 +1,349 @@
+"""Text and chains that are large or odd must not take quadratic time.
+
+The bounds are generous: linear code needs a small part of them, quadratic code minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from lmms_rpts.reasoning import (
+    Clue,
+    InferenceQuery,
+    ReasoningChain,
+    Step,
+    build_tree,
+    extract_chain,
+    find_answer,
+    format_chain,
+    locate_error,
+    parse_chain,
+    plan_steps,
+    repair_chain,
+    rpts_score,
+    select_reasoning,
+)
+
+LENGTH = 200_000
+SECONDS = 2.0
+UNITS = [
+    *(
+        "->",
+        "-",
+        "=",
+        ">",
+        "→",
+        "Image 0 ",
+        "Image 0, ",
+        "Images 0 and ",
+        "Image ",
+        "image",
+        "图片",
+    ),
+    *(
+        "图",
+        "第",
+        "第一步",
+        "图片0和",
+        "Text 0-",
+        "Text 0-64 ",
+        "文本0、",
+        "0, ",
+        "0",
+        "9",
+        "１",
+        "(",
+        ")",
+    ),
+    *(
+        " ",
+        "\t",
+        "\u3000",
+        "\n",
+        "\r\n",
+        " \n",
+        "a",
+        "字",
+        ".",
+        "。",
+        ". ",
+        "! ",
+        ",",
+        "；",
+        ":",
+        "：",
+    ),
+    *(
+        "not ",
+        "not a ",
+        "不",
+        "不能",
+        "没有",
+        "并不",
+        "don't ",
+        "never disagree ",
+        "agree or ",
+        "or agree",
+    ),
+    *(
+        "agree",
+        "agree ",
+        "disagree ",
+        "同意",
+        "支持",
+        "是否",
+        "whether a ",
+        "if you ",
+        "I a ",
+        "unable to ",
+    ),
+    *(
+        "the statement ",
+        "statement is ",
+        "陈述",
+        "do not think ",
+        "cannot be ",
+        "therefore ",
+        "因此",
+        "so ",
+    ),
+    *(
+        "<think>",
+        "</think>",
+        "<think></think>",
+        "<",
+        "[THINK]",
+        "<think",
+        "1. ",
+        "1.\n",
+        "1. a\n",
+        "1) ",
+    ),
+    *(
+        "Step 1",
+        "Step 1:\n",
+        "(1)",
+        "Final answer: ",
+        "Final answer: agree ",
+        "Final answer:\n",
+        "答案",
+    ),
+    *(
+        "最终答案：",
+        "answer",
+        "answer is ",
+        "conclusion is ",
+        "Conclusion 0: ",
+        "Conclusion 0:\n",
+        "结论",
+    ),
+    *(
+        "结论0：根据",
+        "from ",
+        "from the ",
+        "and ",
+        "和",
+        "+",
+        "Image 0 -> ",
+        "Image 0 -> a\n",
+        "Image 0. ",
+    ),
+    *(
+        "_",
+        "*",
+        "* ",
+        "**",
+        "#",
+        "`",
+        "- ",
+        "-\n",
+        "> ",
+        "•\n",
+        "\\boxed{",
+        "\\text{",
+        "<answer>",
+        "}",
+    ),
+    *(
+        "\x00",
+        "\ud800",
+        "İ",
+        "²",
+        '"',
+        "'",
+        "“",
+        "|",
+        "/",
+        "\\",
+        "we can ",
+        "it ",
+        "得",
+        "可以",
+        "first ",
+    ),
+]
+
+
+BEGINNINGS = ["Conclusion 0: from Image 0, ", "1. ", "<think>Image 0.</think>", "Final answer: "]
+AFTER = [
+    "->",
+    "Image 0 ",
+    "0, ",
+    " ",
+    "\n",
+    " \n",
+    ". ",
+    "not ",
+    "不",
+    "agree or ",
+    "_",
+    "and ",
+    "<",
+]
+
+
+def seconds(task: Callable[[], object]) -> float:
+    """Processor time of the better of two runs, so that a busy machine fails no test."""
+    took = []
+    while len(took) < 2 and (not took or took[0] > SECONDS / 2):
+        start = time.process_time()
+        task()
+        took.append(time.process_time() - start)
+    return min(took)
+
+
+def read_all(text: str) -> None:
+    picked = select_reasoning(text)
+    extract_chain(picked.text)
+    find_answer(picked.spoken)
+    if picked.spoken != text:
+        find_answer(text)
+
+
+def filled(unit: str) -> str:
+    return unit * (LENGTH // len(unit))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_long_text_is_read_in_time(unit: str) -> None:
+    assert seconds(lambda: read_all(filled(unit))) < SECONDS
+
+
+@pytest.mark.parametrize("unit", AFTER)
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_long_text_after_a_beginning_is_read_in_time(beginning: str, unit: str) -> None:
+    assert seconds(lambda: read_all(beginning + filled(unit) + "\nFinal answer: agree")) < SECONDS
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_long_lines_are_parsed_in_time(unit: str) -> None:
+    text = filled(unit)
+    assert seconds(lambda: parse_chain(text + " -> " + text)) < 2 * SECONDS
+
+
+def fibonacci_lines(count: int) -> list[str]:
+    """Each step cites the two before it: the unrolled tree grows like Fibonacci's numbers."""
+    lines = ["Image0 -> Conclusion0: a", "Conclusion0 + Text0 -> Conclusion1: b"]
+    lines += [
+        f"Conclusion{k - 2} + Conclusion{k - 1} -> Conclusion{k}: step {k}" for k in range(2, count)
+    ]
+    return lines
+
+
+def test_ten_thousand_steps() -> None:
+    count = 10_000
+    doc = {
+        "context": "x",
+        "textual_clue": ["one"],
+        "visual_clue": ["a.png"],
+        "reasoning": ["Image0 -> a"],
+    }
+    start = time.process_time()
+    chain = repair_chain(parse_chain(fibonacci_lines(count)), ["one"], lambda *_: False)
+    plan = plan_steps(chain, doc)
+    tree = build_tree(chain, 1, 1)
+    scores = {value: rpts_score(tree, [value] * count) for value in (0.0, 0.3, 0.7, 1.0)}
+    steep = rpts_score(tree, [0.4] * count, decay=0.01, focus_height=count)
+    wrong = locate_error(tree, [0.0] + [1.0] * (count - 1))
+    took = time.process_time() - start
+    assert took < 5.0
+    assert len(plan) == count
+    assert tree.heights[-1] == count
+    assert tree.invalid == ()
+    # uses of the step k below the root are Fibonacci numbers: 1, 1, 2, 3, 5, 8 ...
+    assert tree.uses[:-7:-1] == (1, 1, 2, 3, 5, 8)
+    assert tree.uses[0] > 10**2000
+    for value, score in scores.items():
+        assert score == pytest.approx(value, abs=1e-12)
+    assert steep == pytest.approx(0.4, abs=1e-12)
+    assert wrong is not None
+    assert (wrong.step, wrong.path[0], wrong.path[-1]) == (0, 0, count - 1)
+    # each step of the way passes over one step at most
+    assert len(wrong.path) <= count // 2 + 2
+    last = plan[-1]
+    assert isinstance(last, InferenceQuery)
+    assert len(last.fallback_premises) == count  # one textual clue, all conclusions but the last
+
+
+def test_huge_uses_weigh_as_they_should() -> None:
+    # Each step cites the one before it twice: uses 2**k. With decay 1/2 from the leaves up, the
+    # step at height h weighs 2**(n-h) * 2**-(h-1): the lowest counts most, each next a quarter.
+    count = 3_000
+    steps = [Step((Clue("image", 0),), "a")]
+    steps += [Step((Clue("conclusion", k - 1),) * 2, "b") for k in range(1, count)]
+    tree = build_tree(ReasoningChain(tuple(steps)), 1, 0)
+    assert tree.uses[0] == 2 ** (count - 1)
+    lowest_right = rpts_score(tree, [1.0] + [0.0] * (count - 1), decay=0.5, focus_height=1)
+    assert lowest_right == pytest.approx(0.75, abs=1e-12)  # 1 / (1 + 1/4 + 1/16 + ...)
+    root_right = rpts_score(tree, [0.0] * (count - 1) + [1.0], decay=0.5, focus_height=1)
+    assert root_right == 0.0  # 2**-5998 or so, below any float
+
+
+def test_a_wide_step() -> None:
+    count = 20_000
+    line = " + ".join(f"Text{k}" for k in range(count)) + " -> Conclusion0: a"
+    start = time.process_time()
+    chain = parse_chain([line])
+    assert len(chain.steps[0].premises) == count
+    assert parse_chain(format_chain(chain)) == chain
+    tree = build_tree(chain, 0, count)
+    assert time.process_time() - start < SECONDS
+    assert tree.invalid == ()
+
+
+def test_unnumbered_conclusions_all_the_way() -> None:
+    # "Conclusion" without a number means all earlier ones: n steps become n * n / 2 premises,
+    # which no clean-up can avoid; a few hundred steps must still be quick.
+    lines = ["Image0 -> a", *["Conclusion -> b"] * 400]
+    start = time.process_time()
+    chain = repair_chain(parse_chain(lines), [], lambda *_: False)
+    tree = build_tree(chain, 1, 0)
+    score = rpts_score(tree, [0.5] * len(chain.steps))
+    assert time.process_time() - start < SECONDS
+    assert tree.uses[0] == 2**399
+    assert score == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("digits", [1, 20, 1000, 4400, 100_000])
+def test_endless_numbers(digits: int) -> None:
+    number = "9" * digits
+    text = f"Conclusion 0: from Image {number} and Conclusion {number}, a.\nFinal answer: agree"
+    assert find_answer(text) == "agree"
+    (step,) = extract_chain(text).chain.steps
+    assert step.premises[0].kind == "image"
+    chain = parse_chain([f"Image{number} + Conclusion{number} -> Conclusion{number}: a"])
+    assert len(chain.steps) == 1
+    tree = build_tree(chain, 1, 1)
+    assert rpts_score(tree, [1.0]) == 1.0
+    assert tree.invalid
+
+
+def test_an_endless_image_number_is_planned_and_repaired() -> None:
+    chain = parse_chain([f"Image{'9' * 1000} -> a", "Image + Conclusion0 -> b"])
+    repaired = repair_chain(chain, [], lambda *_: False, n_images=1)
+    doc = {"context": "", "textual_clue": [], "visual_clue": ["a.png"], "reasoning": []}
+    first, _ = plan_steps(repaired, doc)
+    assert first.score == 0.0  # type: ignore[union-attr]

@@ -1,0 +1,250 @@
+"""Chains written as ``premise + premise -> Conclusion k: text``."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lmms_rpts.reasoning import Clue, ReasoningChain, Step, format_chain, parse_chain
+from tests.reasoning.short import chain, stripped
+from tests.reasoning.strategies import any_chains, texts
+
+ONE_LINE = [
+    # arrows
+    ("Image0 -> A", "i0 > A"),
+    ("Image0 --> A", "i0 > A"),
+    ("Image0→A", "i0 > A"),
+    ("Image 0 => A", "i0 > A"),
+    ("Image 0 ⇒ A", "i0 > A"),
+    ("图片0 － > A", None),  # an arrow in two pieces is none
+    ("图片0－＞A", "i0 > A"),
+    ("Image0 -> A -> B", "i0 > A -> B"),  # only the first arrow is the step's
+    # spacing, and none
+    ("   Image   0+Text  1   ->   Conclusion  0  :   A  ", "i0 t1 > A"),
+    ("image0+text1->conclusion0:A", "i0 t1 > A"),
+    ("\tImage\t0 -> A", "i0 > A"),
+    ("图片\u30000 -> A", "i0 > A"),
+    # letters of either case, full-width letters, digits and colons
+    ("IMAGE 0 + TEXT 1 -> CONCLUSION 0: A", "i0 t1 > A"),
+    ("Image０ + Text１２ -> Conclusion０：A", "i0 t12 > A"),
+    ("图片０ ＋ 文本１ -> 结论０：A", "i0 t1 > A"),
+    # labels of the conclusion: with a number, without, none; from the English and Chinese words
+    ("Image0 -> Conclusion: A", "i0 > A"),
+    ("图片0 -> 结论：A", "i0 > A"),
+    ("图片0 -> 结论 0 ： A", "i0 > A"),
+    ("Image0 -> Step 3: A", "i0 > A"),
+    ("Conclusion 0: Image0 -> A", "i0 > A"),
+    # what looks like a label but belongs to the text
+    ("Image0 -> Conclusion 5 is what one expects", "i0 > Conclusion 5 is what one expects"),
+    ("Image0 -> Conclusions: A", "i0 > Conclusions: A"),
+    ("Image0 -> time: 12:30", "i0 > time: 12:30"),
+    # separators
+    ("Image0, Text1 -> A", "i0 t1 > A"),
+    ("Image0 and Text1 -> A", "i0 t1 > A"),
+    ("Image0 & Text1 -> A", "i0 t1 > A"),
+    ("Image 0 / Text 1 -> A", "i0 t1 > A"),
+    ("图片0、文本1 -> A", "i0 t1 > A"),
+    ("图片0和文本1 -> A", "i0 t1 > A"),
+    ("(Image 0) + [Text 1] -> A", "i0 t1 > A"),
+    ("Image #0 -> A", "i0 > A"),
+    ("from Image 0 and Text 1 -> A", "i0 t1 > A"),
+    # lists and ranges
+    ("Images 0 and 1 -> A", "i0 i1 > A"),
+    ("Images 0, 1 and 2 -> A", "i0 i1 i2 > A"),
+    ("Images 0, 1, and 2 + Text 0 -> A", "i0 i1 i2 t0 > A"),
+    ("Text 0-2 -> A", "t0 t1 t2 > A"),
+    ("Texts 1 to 3 -> A", "t1 t2 t3 > A"),
+    ("文本0至2 -> A", "t0 t1 t2 > A"),
+    ("文本0、1和2 -> A", "t0 t1 t2 > A"),
+    ("图片0和1 + 文本2 -> A", "i0 i1 t2 > A"),
+    # the context, clues without a number, no premise at all, the same premise twice
+    ("Context -> A", "x > A"),
+    ("上下文 + 图片0 -> A", "x i0 > A"),
+    ("背景 + 图片0 -> A", "x i0 > A"),
+    ("Image + Text -> A", "i t > A"),
+    ("图片 + 文本0 -> A", "i t0 > A"),
+    (" -> A", "> A"),
+    ("-> Conclusion0: A", "> A"),
+    ("Text0 + Text0 -> A", "t0 t0 > A"),
+    # enumerated lines and list marks
+    ("1. Image0 -> A", "i0 > A"),
+    ("2) Image0 + Text1 -> A", "i0 t1 > A"),
+    ("(3) 图片0 -> A", "i0 > A"),
+    ("- Image0 -> A", "i0 > A"),
+    ("* **Image0** -> A", "i0 > A"),
+    ("Step 1: Image0 -> A", "i0 > A"),
+    # other words for the clues
+    ("Picture 0 + Textual clue 1 -> A", "i0 t1 > A"),
+    ("Visual clue 0 + Figure 1 -> A", "i0 i1 > A"),
+    ("图像0 + 文本线索1 -> A", "i0 t1 > A"),
+    # no step
+    ("", None),
+    ("Nothing is inferred here.", None),
+    ("a - b > c", None),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), ONE_LINE)
+def test_one_line(line: str, expected: str | None) -> None:
+    steps = stripped(parse_chain([line])).steps
+    assert steps == (chain(expected).steps if expected is not None else ())
+
+
+CHAINS = [
+    pytest.param(
+        ["Image0 -> Conclusion0: A", "Conclusion0 + Text0 -> Conclusion1: B"],
+        ("i0 > A", "c0 t0 > B"),
+        id="labels from 0",
+    ),
+    pytest.param(
+        ["Image0 -> Conclusion1: A", "Conclusion1 + Text0 -> Conclusion2: B", "Conclusion2 -> C"],
+        ("i0 > A", "c0 t0 > B", "c1 > C"),
+        id="labels from 1",
+    ),
+    pytest.param(
+        ["Image0 -> A", "Conclusion0 -> B", "Conclusions 0 and 1 -> C"],
+        ("i0 > A", "c0 > B", "c0 c1 > C"),
+        id="no labels: counted from 0",
+    ),
+    pytest.param(
+        ["Image0 -> Conclusion4: A", "Text0 -> B", "Conclusion4 + Conclusion5 -> C"],
+        ("i0 > A", "t0 > B", "c0 c1 > C"),
+        id="a step without a label counts on from the one before",
+    ),
+    pytest.param(
+        ["Image0 -> Conclusion7: A", "Text0 -> Conclusion3: B", "Conclusion7 + Conclusion3 -> C"],
+        ("i0 > A", "t0 > B", "c0 c1 > C"),
+        id="labels in any order",
+    ),
+    pytest.param(
+        [
+            "Image0 -> Conclusion0: A",
+            "Conclusion0 -> Conclusion0: B",
+            "Conclusion0 -> Conclusion1: C",
+        ],
+        ("i0 > A", "c0 > B", "c1 > C"),
+        id="a label that stands twice: the nearest before the reference",
+    ),
+    pytest.param(
+        ["Conclusion1 -> Conclusion0: A", "Image0 -> Conclusion1: B"],
+        ("c1 > A", "i0 > B"),
+        id="a forward reference stays one",
+    ),
+    pytest.param(
+        ["Conclusion0 + Image0 -> Conclusion0: A"], ("c0 i0 > A",), id="a step that cites itself"
+    ),
+    pytest.param(
+        ["", "Image0 -> A", "   ", "thus", "Conclusion0 -> B"],
+        ("i0 > A", "c0 > B"),
+        id="lines between steps are no steps and take no number",
+    ),
+    pytest.param(
+        "1. Image0 -> A\r\n2. Text0 -> B\n\n3. Conclusion0 + Conclusion1 -> C\r",
+        ("i0 > A", "t0 > B", "c0 c1 > C"),
+        id="one string, any line ends",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "expected"), CHAINS)
+def test_chains(lines: list[str] | str, expected: tuple[str, ...]) -> None:
+    assert stripped(parse_chain(lines)) == chain(*expected)
+
+
+@pytest.mark.parametrize("cited", [2, 5, 10**20])
+def test_a_label_that_no_step_has_hits_no_step(cited: int) -> None:
+    read = parse_chain(["Image0 -> Conclusion0: A", f"Conclusion{cited} -> Conclusion1: B"])
+    (premise,) = read.steps[1].premises
+    assert premise.kind == "conclusion"
+    assert premise.index is not None
+    assert premise.index >= 2
+    assert any(f"{cited}" in problem for problem in read.problems)
+
+
+def test_a_dangling_label_below_the_number_of_steps_hits_no_step_either() -> None:
+    read = parse_chain(["Image0 -> Conclusion1: A", "Conclusion0 -> Conclusion2: B"])
+    assert read.steps[1].premises[0].index not in (0, 1)
+    assert len(read.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "language"),
+    [
+        (["Image0 -> 图片"], "en"),
+        (["图片0 -> A"], "zh"),
+        (["上下文 -> Conclusion0: A"], "zh"),
+        (["这里没有步骤，只有图片0", "Image0 -> A"], "en"),
+        ([], "en"),
+    ],
+)
+def test_the_language_is_told_from_the_labels(lines: list[str], language: str) -> None:
+    assert parse_chain(lines).language == language
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_language_can_be_given(language: str) -> None:
+    for line in ("Image0 -> A", "图片0 -> A"):
+        assert parse_chain([line], language).language == language
+
+
+PROBLEMS = [
+    (["Image0 -> A", "just a remark"], "line 1", "just a remark"),
+    (["Image0 + the weather -> A"], "line 0", "theweather"),
+    (["Image0 -> Conclusion0: A", "Text0 -> Conclusion0: B"], "step 1", "0"),
+    (["Image0 -> A", "Conclusion9 -> B"], "step 1", "9"),
+]
+
+
+@pytest.mark.parametrize(("lines", "where", "what"), PROBLEMS)
+def test_what_can_not_be_read_is_reported(lines: list[str], where: str, what: str) -> None:
+    (problem,) = parse_chain(lines).problems
+    assert where in problem
+    assert what in problem.replace(" ", "") or what in problem
+
+
+def test_problems_stay_short_for_long_lines() -> None:
+    (problem,) = parse_chain(["x" * 100_000]).problems
+    assert len(problem) < 200
+
+
+def test_format() -> None:
+    two = chain("i0 t1 > A", "c0 x i > B")
+    assert format_chain(two) == [
+        "Image0 + Text1 -> Conclusion0:A",
+        "Conclusion0 + Context + Image -> Conclusion1:B",
+    ]
+    assert format_chain(ReasoningChain(two.steps, "zh")) == [
+        "图片0 + 文本1 -> 结论0:A",
+        "结论0 + 上下文 + 图片 -> 结论1:B",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("build", "named"),
+    [
+        (lambda: Clue("video", 0), "video"),  # type: ignore[arg-type]
+        (lambda: Clue("image", -1), "-1"),
+        (lambda: ReasoningChain((), "fr"), "fr"),  # type: ignore[arg-type]
+    ],
+)
+def test_clues_and_chains_refuse_nonsense(build, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        build()
+
+
+@given(any_chains)
+@example(ReasoningChain((Step((), "-> Conclusion3: Image 4 -> 结论0：\n"),)))
+@example(ReasoningChain((Step((Clue("conclusion", 10**999),), ""), Step((Clue("text"),), ":"))))
+def test_what_is_written_is_read_back(drawn: ReasoningChain) -> None:
+    assert parse_chain(format_chain(drawn), drawn.language) == drawn
+    if drawn.steps:  # without a step there is no label to tell the language from
+        assert parse_chain(format_chain(drawn)) == drawn
+
+
+@given(st.one_of(texts, st.lists(texts, max_size=8)))
+def test_parsing_is_total(lines: str | list[str]) -> None:
+    read = parse_chain(lines)
+    n_lines = len(lines) if isinstance(lines, list) else len(lines) + 1
+    assert len(read.steps) <= n_lines
+    assert parse_chain(format_chain(read), read.language) == read

@@ -1,0 +1,233 @@
+"""Trees and their score, with sums worked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.reasoning import Clue, ReasoningChain, build_tree, rpts_score
+from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
+from tests.reasoning.short import chain, clue
+from tests.reasoning.strategies import any_chains, sound_chains
+
+# Step 1 is used by steps 2 and 3; step 4 is the root; step 0 is a stray remark.
+SHARED = chain("i0 > stray", "i0 > A", "c1 t0 > B", "c1 t1 > C", "c2 c3 > D")
+
+
+def tree(*steps: str):
+    return build_tree(chain(*steps), n_images=1, n_texts=2)
+
+
+def test_heights_parents_and_uses() -> None:
+    shared = build_tree(SHARED, 1, 2)
+    assert shared.chain is SHARED
+    assert shared.heights == (1, 1, 2, 2, 3)
+    assert shared.parents == ((), (2, 3), (4,), (4,), ())
+    assert shared.uses == (0, 2, 1, 1, 1)
+    assert shared.root == 4
+    assert shared.invalid == ()
+
+
+HEIGHTS = [
+    (("i0 > A",), (1,)),
+    (("i0 > A", "c0 > B", "c1 > C"), (1, 2, 3)),
+    (("i0 > A", "c0 > B", "t0 > C", "c1 c2 > D"), (1, 2, 1, 3)),  # the highest premise counts
+    (("> A", "c0 > B"), (1, 2)),  # nothing below is height 0
+    (("x > A", "c0 x > B"), (1, 2)),
+    (("c5 > A", "c0 > B"), (1, 2)),  # an invalid reference is a leaf
+    (("c1 > A", "i0 > B"), (1, 1)),  # so is a forward one
+]
+
+
+@pytest.mark.parametrize(("steps", "heights"), HEIGHTS)
+def test_heights(steps: tuple[str, ...], heights: tuple[int, ...]) -> None:
+    assert tree(*steps).heights == heights
+
+
+def test_a_conclusion_that_is_cited_twice_in_one_step_is_used_twice() -> None:
+    twice = tree("i0 > A", "c0 c0 > B", "c1 c1 > C")
+    assert twice.parents == ((1, 1), (2, 2), ())
+    assert twice.uses == (4, 2, 1)
+
+
+def test_an_empty_chain_has_no_root() -> None:
+    empty = tree()
+    assert empty.root is None
+    assert (empty.heights, empty.uses, empty.invalid) == ((), (), ())
+
+
+INVALID = [
+    ("i1", "1"),  # one image: number 0
+    ("t2", "2"),  # two texts: 0 and 1
+    ("i", "number"),
+    ("t", "number"),
+    ("c", "number"),
+    ("c9", "no step"),
+    ("c1", "itself"),
+    ("c2", "later"),
+]
+
+
+@pytest.mark.parametrize(("premise", "reason"), INVALID)
+def test_invalid_references_are_named(premise: str, reason: str) -> None:
+    (fault,) = tree("i0 > A", f"{premise} t1 > B", "c0 c1 > C").invalid
+    assert fault.step == 1
+    assert fault.clue == clue(premise)
+    assert reason in fault.reason
+
+
+@pytest.mark.parametrize("premise", ["i0", "t0", "t1", "c0", "x"])
+def test_valid_references_are_not(premise: str) -> None:
+    assert tree("i0 > A", f"{premise} > B").invalid == ()
+
+
+SCORES = (0.3, 0.8, 0.6, 0.4, 1.0)
+
+
+def test_a_score_worked_by_hand() -> None:
+    # SHARED, unrolled: A (height 1) twice, B and C (height 2), D (height 3); the stray does not
+    # count. Weights 0.9 ** |1 - h|: 1, 1, 0.9, 0.9, 0.81.
+    # (2 * 1 * 0.8 + 0.9 * 0.6 + 0.9 * 0.4 + 0.81 * 1.0) / (2 + 0.9 + 0.9 + 0.81)
+    # = (1.6 + 0.54 + 0.36 + 0.81) / 4.61 = 3.31 / 4.61
+    assert rpts_score(build_tree(SHARED, 1, 2), SCORES) == pytest.approx(3.31 / 4.61, abs=1e-12)
+
+
+def test_another_focus_and_decay_worked_by_hand() -> None:
+    # decay 0.5, focus 2: A 0.5 twice, B and C 1, D 0.5.
+    # (2 * 0.5 * 0.8 + 0.6 + 0.4 + 0.5 * 1.0) / (1 + 1 + 1 + 0.5) = 2.3 / 3.5
+    score = rpts_score(build_tree(SHARED, 1, 2), SCORES, decay=0.5, focus_height=2)
+    assert score == pytest.approx(2.3 / 3.5, abs=1e-12)
+
+
+def test_the_defaults_are_the_published_ones() -> None:
+    assert (DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT) == (0.9, 1)
+    shared = build_tree(SHARED, 1, 2)
+    assert rpts_score(shared, SCORES) == rpts_score(shared, SCORES, decay=0.9, focus_height=1)
+
+
+def test_decay_one_is_the_plain_mean_over_uses() -> None:
+    # (2 * 0.8 + 0.6 + 0.4 + 1.0) / 5 = 3.6 / 5
+    score = rpts_score(build_tree(SHARED, 1, 2), SCORES, decay=1.0, focus_height=7)
+    assert score == pytest.approx(0.72, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("focus", "expected"),
+    [
+        (1, 0.8),  # A alone
+        (2, 0.5),  # B and C
+        (3, 1.0),  # D
+        (4, 1.0),  # nothing stands at that height: the published code gives 1
+        (0, 1.0),
+    ],
+)
+def test_decay_zero_looks_at_one_height(focus: int, expected: float) -> None:
+    score = rpts_score(build_tree(SHARED, 1, 2), SCORES, decay=0.0, focus_height=focus)
+    assert score == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_empty_chain_scores_zero() -> None:
+    assert rpts_score(tree(), []) == 0.0
+
+
+@pytest.mark.parametrize("score", [0.0, 0.1, 0.3, 0.7, 1.0])
+def test_a_single_step_scores_its_score(score: float) -> None:
+    assert rpts_score(tree("i0 > A"), [score]) == pytest.approx(score, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("scores", "decay", "named"),
+    [
+        ([1.0], 0.9, "2 steps.*1 scores"),
+        ([1.0, 1.0, 1.0], 0.9, "2 steps.*3 scores"),
+        ([1.0, 1.5], 0.9, "step 1.*1.5"),
+        ([-0.1, 1.0], 0.9, "step 0.*-0.1"),
+        ([math.nan, 1.0], 0.9, "step 0.*nan"),
+        ([1.0, math.inf], 0.9, "step 1.*inf"),
+        ([1.0, 1.0], 1.1, "decay.*1.1"),
+        ([1.0, 1.0], -0.1, "decay.*-0.1"),
+        ([1.0, 1.0], math.nan, "decay.*nan"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(scores: list[float], decay: float, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        rpts_score(tree("i0 > A", "c0 > B"), scores, decay=decay)
+
+
+def naive(drawn: ReasoningChain, scores: list[float], decay: float, focus: int) -> float:
+    """The definition: walk the unrolled tree from the last step."""
+
+    def height(at: int) -> int:
+        below = [c.index for c in drawn.steps[at].premises if c.kind == "conclusion"]
+        return 1 + max((height(k) for k in below if k is not None and k < at), default=0)
+
+    def walk(at: int) -> tuple[float, float]:
+        weight = decay ** abs(focus - height(at))
+        total, weighted = weight, weight * scores[at]
+        for c in drawn.steps[at].premises:
+            if c.kind == "conclusion" and c.index is not None and c.index < at:
+                more, more_weighted = walk(c.index)
+                total, weighted = total + more, weighted + more_weighted
+        return total, weighted
+
+    total, weighted = walk(len(drawn.steps) - 1)
+    return weighted / total
+
+
+@st.composite
+def scored(draw: st.DrawFn):
+    drawn = draw(sound_chains(max_steps=6))
+    count = len(drawn.steps)
+    scores = draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
+    return drawn, scores, draw(st.floats(0.05, 1)), draw(st.integers(0, 8))
+
+
+@given(scored())
+def test_the_score_is_that_of_the_unrolled_tree(case) -> None:
+    drawn, scores, decay, focus = case
+    got = rpts_score(build_tree(drawn, 3, 3), scores, decay, focus)
+    assert 0.0 <= got <= 1.0
+    assert got == pytest.approx(naive(drawn, scores, decay, focus), abs=1e-12)
+
+
+@given(any_chains, st.floats(0, 1), st.integers(0, 10), st.floats(0, 1))
+def test_equal_scores_are_their_own_mean(
+    drawn: ReasoningChain, decay: float, focus: int, score: float
+) -> None:
+    built = build_tree(drawn, 2, 2)
+    count = len(drawn.steps)
+    if not count:
+        return
+    assert rpts_score(built, [1.0] * count, decay, focus) == 1.0
+    reached = decay > 0 or focus in {h for h, u in zip(built.heights, built.uses, strict=True) if u}
+    if reached and (decay == 0 or decay > 1e-30):
+        assert rpts_score(built, [0.0] * count, decay, focus) == 0.0
+        assert rpts_score(built, [score] * count, decay, focus) == pytest.approx(score, abs=1e-12)
+
+
+@given(scored(), st.data())
+def test_a_better_step_never_lowers_the_score(case, data: st.DataObject) -> None:
+    drawn, scores, decay, focus = case
+    at = data.draw(st.integers(0, len(scores) - 1))
+    better = [*scores[:at], data.draw(st.floats(scores[at], 1)), *scores[at + 1 :]]
+    built = build_tree(drawn, 3, 3)
+    before, after = (rpts_score(built, each, decay, focus) for each in (scores, better))
+    assert after >= before - 1e-12
+
+
+@given(any_chains)
+def test_any_chain_forms_a_tree(drawn: ReasoningChain) -> None:
+    built = build_tree(drawn, 2, 2)
+    count = len(drawn.steps)
+    assert len(built.heights) == len(built.parents) == len(built.uses) == count
+    assert all(height >= 1 for height in built.heights)
+    for at, parents in enumerate(built.parents):
+        assert all(parent > at for parent in parents)
+        assert all(built.heights[parent] > built.heights[at] for parent in parents)
+    if count:
+        assert built.uses[-1] == 1
+    leaves = {Clue("image", 0), Clue("text", 1), Clue("context")}
+    assert not any(fault.clue in leaves for fault in built.invalid)

@@ -1,0 +1,200 @@
+"""A real HTTP server that speaks the OpenAI chat-completions protocol, to test judges against.
+
+In a test: ``with JudgeServer(answer=by_prompt()) as server``. As a process: ``python -m
+tests.support.judge_server --port 0 --answer by_prompt`` prints its URL, then serves until killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Body = dict[str, Any]
+PATH = "/v1/chat/completions"
+
+
+@dataclass(frozen=True)
+class ServerReply:
+    """One reply of the server; what is not given is as a healthy server has it.
+
+    Attributes:
+        text: what the judge says.
+        status: HTTP status; from 400 on, ``text`` is the message of an OpenAI error object.
+        body: sent instead of a completion: a string as it is, anything else as JSON.
+        headers: added to the response's, or in their place.
+        finish_reason: ``stop``, ``length`` or ``content_filter``.
+        refusal: the message's ``refusal``.
+        usage: input and output tokens; None: the server doesn't count.
+        delay: seconds before the reply.
+        drip: seconds for which spaces are sent before the body, ten a second.
+        drop: close the connection without a reply.
+    """
+
+    text: str = ""
+    status: int = 200
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    usage: tuple[int, int] | None = (10, 5)
+    delay: float = 0.0
+    drip: float = 0.0
+    drop: bool = False
+
+    def payload(self, model: str) -> bytes:
+        """The bytes of the response's body."""
+        content: Any = self.body
+        if content is None and self.status >= 400:
+            content = {"error": {"message": self.text, "type": "error", "code": None}}
+        elif content is None:
+            message = {"role": "assistant", "content": self.text, "refusal": self.refusal}
+            choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+            content = {"id": "1", "object": "chat.completion", "created": 1, "model": model}
+            content["choices"] = [choice]
+            if self.usage is not None:
+                names = ("prompt_tokens", "completion_tokens", "total_tokens")
+                content["usage"] = dict(zip(names, (*self.usage, sum(self.usage)), strict=True))
+        return (content if isinstance(content, str) else json.dumps(content)).encode()
+
+
+Answer = Callable[[Body], "str | ServerReply"]
+
+
+def constant(text: str) -> Answer:
+    """Always says ``text``."""
+    return lambda body: text
+
+
+def by_prompt(scale: int = 10) -> Answer:
+    """Says "Score: 0.x", a multiple of 1/scale drawn from SHA-256 of the messages."""
+
+    def answer(body: Body) -> str:
+        asked = json.dumps(body["messages"], sort_keys=True).encode()
+        return f"Score: {int(hashlib.sha256(asked).hexdigest(), 16) % (scale + 1) / scale:.3}"
+
+    return answer
+
+
+class JudgeServer:
+    """Serves on a port of localhost while its ``with`` block lasts.
+
+    Args:
+        answer: what is said to a request's JSON body; what it raises is raised at the block's end.
+        latency: seconds that each reply takes.
+        port: 0: any free one.
+
+    Attributes:
+        url: base URL, ending in ``/v1``.
+        requests: the JSON bodies that came in, in order.
+        headers: their headers, names in lower case.
+        most_at_once: how many requests were being answered at one time, at most.
+    """
+
+    def __init__(self, answer: Answer | None = None, latency: float = 0.0, port: int = 0) -> None:
+        self.answer, self.latency = answer or by_prompt(), latency
+        self.requests: list[Body] = []
+        self.headers: list[dict[str, str]] = []
+        self.most_at_once = self._at_once = 0
+        self._lock = threading.Lock()
+        self._failure: Exception | None = None
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.judge = self
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        serve = self._server.serve_forever
+        self.thread = threading.Thread(target=serve, args=[0.01], daemon=True)
+
+    @property
+    def calls(self) -> int:
+        """How many requests came in."""
+        return len(self.requests)
+
+    def __enter__(self) -> JudgeServer:
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        if self._failure is not None and error is None:
+            raise self._failure
+
+    def reply_to(self, path: str, body: Body, headers: Mapping[str, str]) -> ServerReply:
+        """Record a request and find its reply, once its time has come."""
+        with self._lock:
+            self.requests.append(body)
+            self.headers.append({name.lower(): value for name, value in headers.items()})
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            said = self.answer(body) if path == PATH else ServerReply("no such path", status=404)
+            reply = ServerReply(said) if isinstance(said, str) else said
+            time.sleep(self.latency + reply.delay)
+            return reply
+        except Exception as failure:
+            self._failure = failure
+            return ServerReply(f"the test's answer failed: {failure!r}", status=400)
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256
+    daemon_threads = True
+    judge: JudgeServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        reply = self.server.judge.reply_to(self.path, body, dict(self.headers))
+        if reply.drop:
+            self.close_connection = True
+            return
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it waited no longer
+            self._send(reply, reply.payload(str(body.get("model"))))
+
+    def _send(self, reply: ServerReply, payload: bytes) -> None:
+        spaces = int(reply.drip * 10)
+        self.send_response(reply.status)
+        for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(spaces + len(payload)))
+        self.end_headers()
+        for _ in range(spaces):
+            self.wfile.write(b" ")
+            time.sleep(0.1)
+        self.wfile.write(payload)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet."""
+
+
+def main() -> None:
+    """Serve from the command line."""
+    parser = argparse.ArgumentParser(description="A fake judge behind an OpenAI-compatible API.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--answer", default="by_prompt", help="by_prompt or constant:TEXT")
+    options = parser.parse_args()
+    name, colon, text = options.answer.partition(":")
+    if (name, colon) not in (("by_prompt", ""), ("constant", ":")):
+        parser.error(f"unknown answer {options.answer!r}: choose by_prompt or constant:TEXT")
+    with JudgeServer(constant(text) if colon else by_prompt(), port=options.port) as server:
+        print(server.url, flush=True)
+        server.thread.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""A judge whose every answer depends on all that it was asked: a wrong pairing changes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+
+def answer(body: dict[str, Any]) -> str:
+    """Steps, a stance or a score, told from the hash of the messages."""
+    digest = hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest()
+    number = int(digest[:8], 16)
+    instructions = body["messages"][0]["content"]
+    if "Conclusion0:" in instructions:
+        return (
+            f"Image0 -> Conclusion0: seen {digest}\nConclusion0 + Text0 -> Conclusion1: so {digest}"
+        )
+    if "结论0：" in instructions:
+        return f"图片0 -> 结论0：看到{digest}\n结论0 + 文本0 -> 结论1：所以{digest}"
+    if "undetermined" in instructions:
+        return ("agree", "disagree", "undetermined")[number % 3]
+    if "无法判断" in instructions:
+        return ("同意", "不同意", "无法判断")[number % 3]
+    return f"Because of {digest}.\nScore: {number % 11 / 10}"

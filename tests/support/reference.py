@@ -1,0 +1,31 @@
+"""Where the reference data lies: real data and the answers of the published code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+VARIABLE = "LMMS_RPTS_REFERENCE"
+BESIDE_THE_REPOSITORY = Path(__file__).resolve().parents[3] / "shared" / "reference"
+
+
+def reference(*parts: str) -> Path:
+    """The path of a reference file or folder, such as ``reference("rpts_eval", "rpts.jsonl")``.
+
+    Skips the test, or the whole module where it is called at import, if the data is absent.
+    """
+    named = os.environ.get(VARIABLE)
+    places = [Path(named)] if named else []
+    places.append(BESIDE_THE_REPOSITORY)
+    for place in places:
+        found = place.joinpath(*parts)
+        if found.exists():
+            return found
+    wanted = "/".join(parts) or "the reference data"
+    pytest.skip(
+        f"{wanted} is absent: looked in ${VARIABLE} ({named or 'not set'}) "
+        f"and in {BESIDE_THE_REPOSITORY}",
+        allow_module_level=True,
+    )

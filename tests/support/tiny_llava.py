@@ -1,0 +1,94 @@
+"""A real LLaVA of a few thousand random parameters: the real model path, on any CPU.
+
+Run as ``python -m tests.support.tiny_llava FOLDER`` to write the checkpoint.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_TEMPLATE = (
+    "{% for message in messages %}{{ message['role'] }}: "
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+)
+_SIDE, _PATCH = 28, 14
+
+
+def build_tiny_llava(folder: Path) -> Path:
+    """Write a checkpoint that ``--model llava_hf --model_args pretrained=FOLDER`` can load."""
+    import torch
+    from transformers import (
+        CLIPImageProcessor,
+        CLIPVisionConfig,
+        LlamaConfig,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        LlavaProcessor,
+    )
+
+    tokenizer = _tokenizer()
+    image_token = tokenizer.convert_tokens_to_ids("<image>")
+    vision = CLIPVisionConfig(
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        image_size=_SIDE,
+        patch_size=_PATCH,
+    )
+    text = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=8192,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    config = LlavaConfig(
+        vision_config=vision,
+        text_config=text,
+        image_token_index=image_token,
+        image_token_id=image_token,
+    )
+    torch.manual_seed(0)
+    LlavaForConditionalGeneration(config).save_pretrained(folder)
+    size = {"height": _SIDE, "width": _SIDE}
+    LlavaProcessor(
+        image_processor=CLIPImageProcessor(size=size, crop_size=size, do_center_crop=False),
+        tokenizer=tokenizer,
+        patch_size=_PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=_TEMPLATE,
+    ).save_pretrained(folder)
+    return folder
+
+
+def _tokenizer():  # type: ignore[no-untyped-def]
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    special = ["<pad>", "<s>", "</s>", "<image>"]
+    vocabulary = {token: number for number, token in enumerate([*special, *alphabet])}
+    bytes_only = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    bytes_only.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytes_only.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=bytes_only,
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+        additional_special_tokens=["<image>"],
+    )
+
+
+if __name__ == "__main__":
+    print(build_tiny_llava(Path(sys.argv[1])))

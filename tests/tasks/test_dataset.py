@@ -1,0 +1,154 @@
+"""Data that are missing, broken or incomplete: one error, before anything costly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.tasks import check_tasks
+from lmms_rpts.tasks.rpts_eval import dataset
+from lmms_rpts.tasks.rpts_eval.dataset import Source, check_rpts_eval, process_docs_en
+from lmms_rpts.tasks.rpts_eval.records import DataError
+from tests.support.instances import write_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RPTS_PATH", str(tmp_path))
+    return write_folder(tmp_path)
+
+
+def change(folder: Path, **changes: Any) -> None:
+    path = folder / "texts_en.json"
+    records = json.loads(path.read_text())
+    for field, value in changes.items():
+        if value is None:
+            del records[1][field]
+        else:
+            records[1][field] = value
+    path.write_text(json.dumps(records))
+
+
+def error_of(language: str = "en") -> str:
+    with pytest.raises(DataError) as caught:
+        check_rpts_eval(language)
+    return str(caught.value)
+
+
+def test_good_data_pass(folder: Path) -> None:
+    check_rpts_eval("en")
+    check_rpts_eval("zh")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"answer": None}, "the field 'answer' is missing"),
+        ({"answer": "maybe"}, "'answer' should be agree or disagree, not 'maybe'"),
+        ({"statement": 3}, "'statement' should be a text, not 3"),
+        ({"reasoning": "x"}, "'reasoning' should be a list of texts, not 'x'"),
+        ({"textual_clue": [1]}, "'textual_clue' should be a list of texts, not [1]"),
+        ({"visual_clue": ["gone.png"]}, "images/gone.png is missing"),
+        ({"relation": "odd"}, "'relation' should be guided, adversarial, independent"),
+    ],
+)
+def test_the_error_names_instance_file_and_remedy(
+    folder: Path, changes: dict[str, Any], said: str
+) -> None:
+    change(folder, **changes)
+    message = error_of()
+    assert f"instance 1: {said}" in message.replace(f"the image {folder}/", "")
+    assert str(folder / "texts_en.json") in message
+    assert "RPTS_PATH" in message
+
+
+def test_the_same_id_twice(folder: Path) -> None:
+    change(folder, id=0)
+    assert "instance 0: the id stands more than once" in error_of()
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40])
+def test_an_unreadable_image(folder: Path, content: bytes) -> None:
+    (folder / "images" / "2.png").write_bytes(content)
+    message = error_of()
+    assert "instance 2: the image" in message
+    assert "images/2.png can't be read" in message
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", "[]", "[1]", "\ufeff[]"])
+def test_a_file_that_is_no_list_of_instances(folder: Path, content: str) -> None:
+    (folder / "texts_en.json").write_text(content, encoding="utf-8")
+    assert str(folder / "texts_en.json") in error_of()
+
+
+def test_a_missing_file(folder: Path) -> None:
+    (folder / "texts_zh.json").unlink()
+    check_rpts_eval("en")
+    assert "texts_zh.json: No such file" in error_of("zh")
+
+
+def test_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
+    message = error_of()
+    assert "nowhere' is no folder" in message
+    assert "texts_en.json, texts_zh.json and images/" in message
+
+
+def test_many_faults_are_counted_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RPTS_PATH", str(write_folder(tmp_path, count=20, answer="maybe")))
+    message = error_of()
+    assert message.count("instance") == 5
+    assert "and 15 more" in message
+
+
+def test_mended_data_are_checked_anew(folder: Path) -> None:
+    change(folder, answer="maybe")
+    error_of()
+    change(folder, answer="agree")
+    check_rpts_eval("en")
+
+
+def test_only_our_tasks_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    check_tasks(["mme", "rpts_demo"])
+    with pytest.raises(DataError):
+        check_tasks(["mme", "rpts_eval_zh"])
+
+
+def test_the_address_follows_rpts_path(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    assert dataset.kwargs_zh == {"data_files": {"test": str(folder / "texts_zh.json")}}
+    monkeypatch.delenv("RPTS_PATH")
+    hub = "hf://datasets/nimingshuaishi/RPTS-Eval/texts_zh.json"
+    assert dataset.kwargs_zh == {"data_files": {"test": hub}}
+    assert Source("texts_en.json", None).address.endswith("/texts_en.json")
+
+
+def test_without_a_connection_the_error_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.delenv("RPTS_PATH", raising=False)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    message = error_of()
+    assert "nimingshuaishi/RPTS-Eval" in message
+    assert "Set RPTS_PATH" in message
+
+
+def test_documents_are_complete_and_images_lazy(folder: Path) -> None:
+    from datasets import load_dataset
+
+    raw = load_dataset("json", data_files={"test": str(folder / "texts_en.json")})["test"]
+    docs = process_docs_en(raw)
+    assert docs[2]["language"] == "en"
+    assert docs[2]["relation"] is None
+    assert docs[2]["images"][0].getpixel((0, 0)) == (2, 0, 0)
+    (folder / "images" / "2.png").unlink()
+    assert docs.remove_columns(["images"])[2]["id"] == 2

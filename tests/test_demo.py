@@ -1,0 +1,90 @@
+"""The demo, as ``make demo`` runs it, and the data that it ships."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from lmms_rpts.reasoning import build_tree, parse_chain
+from lmms_rpts.tasks.rpts_eval.records import check_folder
+from tests.support.lmms import run
+
+ROOT = Path(__file__).parents[1]
+DEMO = ROOT / "lmms_rpts" / "demo"
+INSTANCES = json.loads((DEMO / "instances.json").read_text(encoding="utf-8"))
+
+
+def test_the_demo_shows_what_accuracy_hides(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("lmms-rpts")
+    hostile = {"LMMS_RPTS_JUDGE": "nonsense", "LMMS_RPTS_DECAY": "7", "RPTS_PATH": "/nowhere"}
+    done = run([str(command), "demo", "-o", str(tmp_path)], env=hostile)
+    assert done.returncode == 0, done.stdout
+    rows = {}
+    for line in done.stdout.splitlines():
+        cells = [cell.strip() for cell in line.strip("│┃ ").split("│")]
+        if len(cells) == 4 and cells[0]:
+            rows[cells[0]] = [float(cell.split()[0]) for cell in cells[2:] if cell[:1].isdigit()]
+    careful, lucky = rows["accuracy"]
+    assert careful == lucky
+    careful, lucky = rows["rpts"]
+    assert careful > 0.7 > 0.4 > lucky
+    careful, lucky = rows["right_for_wrong_reason"]
+    assert careful == 0
+    assert lucky > 0.5
+    assert rows["judge_coverage"] == [1, 1]
+    assert "broken at step" in done.stdout
+    for sample in re.findall(r"Samples of \w+: (\S+)", done.stdout):
+        assert len(Path(sample).read_text().splitlines()) == len(INSTANCES)
+
+
+def test_the_demo_fails_loudly(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("lmms-rpts")
+    (tmp_path / "file").write_text("")
+    done = run([str(command), "demo", "-o", str(tmp_path / "file")])
+    assert done.returncode == 1
+    assert "can't write to" in done.stdout
+
+
+def test_the_bundled_instances_are_sound() -> None:
+    check_folder(DEMO / "instances.json", DEMO / "images", "mend the demo")
+    assert len(INSTANCES) >= 12
+    languages = Counter(instance["language"] for instance in INSTANCES)
+    assert languages["en"] == languages["zh"]
+    assert set(Counter(instance["relation"] for instance in INSTANCES)) == {
+        "guided",
+        "adversarial",
+        "independent",
+    }
+    for instance in INSTANCES:
+        chain = parse_chain(instance["reasoning"])
+        tree = build_tree(chain, len(instance["visual_clue"]), len(instance["textual_clue"]))
+        assert not chain.problems
+        assert not tree.invalid
+        assert all(tree.uses), f"instance {instance['id']} has a gold step that leads nowhere"
+
+
+def test_no_bundled_image_is_unused() -> None:
+    used = {name for instance in INSTANCES for name in instance["visual_clue"]}
+    assert {path.name for path in (DEMO / "images").iterdir()} == used
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_all_that_is_needed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(tmp_path)]
+    done = run([*command, str(ROOT)])
+    assert done.returncode == 0, done.stdout
+    (wheel,) = tmp_path.glob("*.whl")
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    data = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "lmms_rpts").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    assert set(data) <= inside
+    assert not [name for name in inside if name.startswith("tests")]

@@ -1,0 +1,213 @@
+"""Joining lmms-eval: what a user sees, and what other tasks must not notice."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lmms_rpts.plugin import AlignedDocuments
+from tests.support.instances import write_folder
+from tests.support.lmms import run, run_lmms_eval
+
+DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo"
+CAREFUL = DEMO / "responses" / "careful.jsonl"
+OURS = {"rpts_eval", "rpts_eval_en", "rpts_eval_zh", "rpts_demo"}
+
+
+def python(code: str, **env: str) -> str:
+    done = run([sys.executable, "-c", code], env=env)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_the_command_line_lists_our_tasks() -> None:
+    listed = run([sys.executable, "-m", "lmms_eval", "--tasks", "list"]).stdout
+    names = {line.strip(" -") for line in listed.splitlines()}
+    assert names >= OURS
+    assert "mme" in names
+
+
+def test_importing_registers_for_python_users() -> None:
+    """In whatever order: before lmms-eval's tasks are imported, or after."""
+    code = """
+{first}
+{second}
+from lmms_eval.filters import FILTER_REGISTRY
+assert {{"rpts_transform", "rpts_score", "rpts_aggregate"}} <= set(FILTER_REGISTRY)
+manager = lmms_eval.tasks.TaskManager()
+assert {ours!r} <= set(manager.all_tasks), "tasks"
+assert "mme" in manager.all_tasks
+assert not any("rpts" in name for name in lmms_eval.tasks.TaskManager(include_defaults=False).all_tasks)
+import lmms_eval.models
+assert "replay" in lmms_eval.models.list_available_models()
+print("fine")
+"""
+    imports = ("import lmms_rpts", "import lmms_eval.tasks")
+    for first, second in (imports, imports[::-1]):
+        assert python(code.format(first=first, second=second, ours=OURS)).endswith("fine\n")
+
+
+def test_importing_is_cheap() -> None:
+    """Of the heavy packages none is imported, and beside lmms-eval our import is nothing."""
+    code = """
+import sys, time
+import lmms_rpts, lmms_rpts.reasoning, lmms_rpts.judging
+assert not {"torch", "transformers", "openai", "datasets", "lmms_eval"} & set(sys.modules), "heavy"
+"""
+    python(code)
+    code = """
+import time
+import lmms_eval.tasks, lmms_eval.models, lmms_eval.evaluator
+import sys
+assert "lmms_rpts.filters" in sys.modules
+for name in [name for name in sys.modules if name.startswith("lmms_rpts")]:
+    del sys.modules[name]
+start = time.perf_counter()
+import lmms_rpts.filters
+print(time.perf_counter() - start)
+"""
+    assert float(python(code)) < 0.3
+
+
+def test_simple_evaluate_from_python(tmp_path: Path) -> None:
+    write_folder(tmp_path, count=2)
+    (tmp_path / "r.jsonl").write_text(
+        "".join(f'{{"task": "rpts_eval_en", "id": {k}, "response": "agree"}}\n' for k in range(2))
+    )
+    code = f"""
+import lmms_rpts
+from lmms_eval.evaluator import simple_evaluate
+found = simple_evaluate(
+    model="replay", model_args="samples={tmp_path}/r.jsonl", tasks=["rpts_eval_en"]
+)
+print(found["results"]["rpts_eval_en"]["accuracy,none"])
+"""
+    said = python(code, RPTS_PATH=str(tmp_path), LMMS_RPTS_JUDGE="lexical")
+    assert said.strip().endswith("1.0")
+
+
+def test_mixed_with_a_built_in_kind_of_task(tmp_path: Path) -> None:
+    """Another task beside ours, with more documents and lmms-eval's own filters, stays itself."""
+    write_folder(tmp_path / "data", count=3)
+    (tmp_path / "plain.yaml").write_text(
+        f"""
+task: plain
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {tmp_path}/data/texts_en.json}}}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{{{statement}}}}"
+doc_to_target: answer
+filter_list: [{{name: first, filter: [{{function: take_first}}, {{function: lowercase}}]}}]
+metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
+"""
+    )
+    lines = [f'{{"task": "plain", "doc_id": {k}, "response": "AGREE"}}' for k in range(3)]
+    samples = tmp_path / "both.jsonl"
+    samples.write_text(CAREFUL.read_text(encoding="utf-8") + "\n".join(lines), encoding="utf-8")
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "replay", "--model_args", f"samples={samples}"),
+        *("--tasks", "plain,rpts_demo", "--include_path", str(tmp_path), "--offset", "1"),
+    )
+    assert done.results["plain"]["exact_match,first"] == 1
+    assert set(done.samples("plain")) == {1, 2}
+    assert set(done.records("rpts_demo")) == set(range(1, 14))
+    for doc_id, record in done.records("rpts_demo").items():
+        assert record["instance"]["id"] == doc_id
+        assert record["settings"]["comparable"] is False
+
+
+def test_no_judge_stops_before_anything_costly(tmp_path: Path) -> None:
+    """Before the model is even loaded: this one could not be."""
+    write_folder(tmp_path / "data", count=1)
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model"),
+        *("--tasks", "rpts_eval"),
+        env={"RPTS_PATH": str(tmp_path / "data")},
+    )
+    assert "No judge is configured" in done.output
+    for choice in ("openai:MODEL", "lexical", "none"):
+        assert choice in done.output
+    assert "/no/such/model" not in done.output.split("No judge is configured")[-1]
+
+
+def test_broken_data_stop_before_anything_costly(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "data", count=2)
+    (folder / "images" / "1.png").unlink()
+    start = time.monotonic()
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model"),
+        *("--tasks", "rpts_eval_zh"),
+        env={"RPTS_PATH": str(folder), "LMMS_RPTS_JUDGE": "lexical"},
+    )
+    assert f"instance 1: the image {folder}/images/1.png is missing" in done.output
+    assert "RPTS_PATH" in done.output
+    assert "RetryError" not in done.output
+    assert time.monotonic() - start < 60, "lmms-eval's own retries took a minute"
+
+
+def test_predictions_alone_are_not_judged(tmp_path: Path) -> None:
+    done = run_lmms_eval(
+        tmp_path,
+        *("--model", "replay", "--model_args", f"samples={CAREFUL}", "--tasks", "rpts_demo"),
+        "--predict_only",
+        env={"LMMS_RPTS_JUDGE": "openai:x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"},
+    )
+    records = done.records("rpts_demo").values()
+    assert {record["outcome"] for record in records} == {"unscored"}
+    assert all(record["chain"] for record in records)
+
+
+class Rows(list[dict[str, Any]]):
+    """Documents that count how often they are read."""
+
+    reads = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.reads += 1
+        return super().__getitem__(at)
+
+
+def test_documents_are_the_instances_own_and_read_lazily() -> None:
+    rows = Rows({"id": k} for k in range(10))
+    docs = AlignedDocuments(rows, [7, 2, 7])
+    assert len(docs) == 3
+    assert rows.reads == 0
+    assert [doc["id"] for doc in docs] == [7, 2, 7]
+    assert [doc["id"] for doc in docs[1:]] == [2, 7]
+    with pytest.raises(IndexError):
+        docs[3]
+
+
+def test_media_are_never_decoded() -> None:
+    from datasets import Dataset, Image, Sequence
+
+    rows = Dataset.from_dict({"id": [0], "images": [["/no/such/file.png"]], "icon": ["/none.png"]})
+    rows = rows.cast_column("images", Sequence(Image())).cast_column("icon", Image())
+    assert AlignedDocuments(rows, [0])[0] == {"id": 0}
+
+
+def test_ensembles_without_our_filters_get_what_they_always_got() -> None:
+    import lmms_eval.tasks  # noqa: F401 - the plugin joins when it is imported
+    from lmms_eval.api.filter import Filter, FilterEnsemble
+
+    class Spy(Filter):  # type: ignore[misc]
+        docs: Any = None
+
+        def apply(self, resps: Any, docs: Any) -> Any:
+            self.docs = docs
+            return resps
+
+    spy, docs = Spy(), object()
+    instance = SimpleNamespace(resps=["x"], filtered_resps={}, doc_id=4, metadata={})
+    FilterEnsemble("f", [spy]).apply([instance], docs)
+    assert spy.docs is docs
+    assert instance.filtered_resps == {"f": ["x"]}
