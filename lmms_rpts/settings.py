@@ -43,7 +43,7 @@ class Settings:
     decay: float | None = None
     focus_height: int | None = None
     rpts_path: Path | None = None
-    openai_url: str | None = None
+    openai_url: str | None = field(default=None, repr=False)
     openai_key: str | None = field(default=None, repr=False)
     rank: int = 0
 
@@ -66,7 +66,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         decay=env.number("LMMS_RPTS_DECAY", 0.0, 1.0),
         focus_height=env.whole("LMMS_RPTS_FOCUS_HEIGHT", at_least=0),
         rpts_path=Path(path).expanduser() if path else None,
-        openai_url=_base_url(env.text("OPENAI_API_URL") or env.text("OPENAI_BASE_URL")),
+        openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
         openai_key=env.text("OPENAI_API_KEY"),
         rank=env.whole("RANK", at_least=0) or 0,
     )
@@ -82,17 +82,21 @@ def parse_transform_mode(value: str | None, name: str) -> TransformMode | None:
     raise SettingError(f"{name}={value!r}: choose one of {', '.join(TRANSFORM_MODES)}")
 
 
-def _base_url(url: str | None) -> str | None:
-    # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
-    return url.rstrip("/").removesuffix(_CHAT_PATH) if url else None
-
-
 @dataclass(frozen=True, slots=True)
 class _Environment:
     variables: Mapping[str, str]
 
     def text(self, name: str) -> str | None:
         return self.variables.get(name, "").strip() or None
+
+    def base_url(self, name: str) -> str | None:
+        url = self.text(name)
+        if url is None:
+            return None
+        if not url.startswith(("http://", "https://")):
+            raise SettingError(f"{name}: give a URL that begins with http:// or https://")
+        # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
+        return url.rstrip("/").removesuffix(_CHAT_PATH)
 
     def whole(self, name: str, at_least: int) -> int | None:
         text = self.text(name)

@@ -7,8 +7,8 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Coroutine, Generator, Sequence
-from concurrent.futures import Future
-from dataclasses import replace
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -44,6 +44,14 @@ UNREACHABLE = 20
 """Requests in a row that find no server, after which the judge is given up."""
 
 
+@dataclass
+class _Pending:
+    """A request that is being answered, and how many wait for it."""
+
+    task: asyncio.Task[Verdict]
+    waiting: int = 0
+
+
 class JudgeEngine:
     """Runs requests against one judge; use it as a context manager.
 
@@ -60,9 +68,8 @@ class JudgeEngine:
         self.fatal: str | None = None
         self._judge = judge
         self._progress = progress
-        self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
-        self._answers: dict[str, asyncio.Task[Verdict]] = {}
+        self._answers: dict[str, _Pending] = {}
         self._unreachable = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -80,15 +87,15 @@ class JudgeEngine:
         self.close()
 
     def close(self) -> None:
-        """End the engine's thread and the judge's connections; the engine can't be used again."""
+        """Stop asking, end the engine's thread and the judge's connections; for good."""
         if self._loop.is_closed():
             return
-        aclose = getattr(self._judge, "aclose", None)
-        if aclose is not None:
-            self._wait(aclose())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        try:
+            self._wait(self._shut_down())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def run(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """The verdicts of ``requests``, in their order; failures are verdicts with an error."""
@@ -100,19 +107,37 @@ class JudgeEngine:
         Args:
             dialogues: generators that were not started yet.
             label: what the progress bar says.
+
+        Raises:
+            RuntimeError: if the engine was closed, before or meanwhile.
         """
         if not dialogues:
             return []
         with tqdm(total=len(dialogues), desc=label, disable=not self._progress) as bar:
-            return self._wait(self._converse(dialogues, bar))
+            try:
+                return self._wait(self._converse(dialogues, bar))
+            except CancelledError:
+                raise RuntimeError("the judge engine was closed while it was asked") from None
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeError("the judge engine is closed; open another one")
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    async def _shut_down(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        aclose = getattr(self._judge, "aclose", None)
+        if aclose is not None:
+            await aclose()
 
     async def _converse(self, dialogues: Sequence[Dialogue[T]], bar: tqdm[Any]) -> list[T]:
         counts: Counter[str] = Counter()
@@ -123,7 +148,15 @@ class JudgeEngine:
             bar.update()
             return result
 
-        return list(await asyncio.gather(*map(hold, dialogues)))
+        tasks = [asyncio.ensure_future(hold(dialogue)) for dialogue in dialogues]
+        try:
+            return list(await asyncio.gather(*tasks))
+        except BaseException:
+            # Nobody wants the other answers any more: don't go on paying for them.
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
 
     async def _hold(self, dialogue: Dialogue[T], counts: Counter[str]) -> T:
         try:
@@ -138,18 +171,26 @@ class JudgeEngine:
 
     async def _ask(self, request: JudgeRequest) -> Verdict:
         key = request.key
-        known = self._answers.get(key)
-        if known is not None:
-            verdict = await asyncio.shield(known)
-            return replace(verdict, cached=True, attempts=0, usage=None)
-        task = self._answers[key] = asyncio.ensure_future(self._answer(request))
-        verdict = await asyncio.shield(task)
+        pending = self._answers.get(key)
+        known = pending is not None
+        if pending is None:
+            pending = _Pending(asyncio.ensure_future(self._answer(request)))
+            self._answers[key] = pending
+        pending.waiting += 1
+        try:
+            verdict = await asyncio.shield(pending.task)
+        except asyncio.CancelledError:
+            if pending.waiting == 1:
+                pending.task.cancel()
+                self._answers.pop(key, None)
+            raise
+        finally:
+            pending.waiting -= 1
         if verdict.error:
             self._answers.pop(key, None)
-        return verdict
+        return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
 
     async def _answer(self, request: JudgeRequest) -> Verdict:
-        parse = request.parse or (parse_score if request.kind in SCORED else _whole)
         verdict = Verdict(None, attempts=0)
         asked = request
         for _ in range(1 + ASKED_AGAIN):
@@ -157,20 +198,18 @@ class JudgeEngine:
             attempts = verdict.attempts + calls
             if reply is None:
                 return replace(verdict, attempts=attempts, error=error)
-            value = parse(reply.text)
+            value, fault = _read(request, reply)
             usage = _total(verdict.usage, reply.usage)
-            verdict = Verdict(reply.text, value, attempts=attempts, usage=usage)
+            verdict = Verdict(reply.text, value, attempts=attempts, usage=usage, error=fault)
             if value is not None:
                 return verdict
             asked = request.asked_again(reply.text)
-        return replace(verdict, error=f"the judge's reply can't be read as {_wanted(request)}")
+        return verdict
 
     async def _call(self, request: JudgeRequest) -> tuple[Reply | None, int, str | None]:
         """The reply, the number of calls, and why there is no reply."""
-        error = ""
+        last: TransientError | None = None
         for attempt in range(1, CALLS + 1):
-            if self.fatal:
-                return None, attempt - 1, self.fatal
             try:
                 async with self._slots:
                     if self.fatal:
@@ -179,8 +218,7 @@ class JudgeEngine:
                 self._unreachable = 0
                 return reply, attempt, None
             except TransientError as failure:
-                error = str(failure)
-                self._note_failure(failure)
+                last = failure
                 if attempt < CALLS:
                     await asyncio.sleep(_pause(attempt, failure.retry_after))
             except FatalJudgeError as failure:
@@ -190,12 +228,27 @@ class JudgeEngine:
                 return None, attempt, str(failure)
             except Exception as failure:  # the boundary: one request's failure ends no run
                 return None, attempt, f"{type(failure).__name__}: {failure}"
-        return None, CALLS, f"{error} (after {CALLS} calls)"
+        self._note_exhausted(last)
+        return None, CALLS, f"{last} (after {CALLS} calls)"
 
-    def _note_failure(self, failure: TransientError) -> None:
-        self._unreachable = self._unreachable + 1 if failure.unreachable else 0
-        if self._unreachable >= UNREACHABLE * CALLS:
+    def _note_exhausted(self, failure: TransientError | None) -> None:
+        unreachable = failure is not None and failure.unreachable
+        self._unreachable = self._unreachable + 1 if unreachable else 0
+        if self._unreachable >= UNREACHABLE and not self.fatal:
             self.fatal = f"the judge can't be reached: {failure}"
+
+
+def _read(request: JudgeRequest, reply: Reply) -> tuple[float | str | None, str | None]:
+    """The value of a reply, or why it has none."""
+    wanted = f"the judge's reply can't be read as {_wanted(request)}"
+    if not reply.complete:
+        return None, f"{wanted}: it was cut off"
+    parse = request.parse or (parse_score if request.kind in SCORED else _whole)
+    try:
+        value = parse(reply.text)
+    except Exception as failure:  # a parser's fault is this reply's, not the run's
+        return None, f"{wanted}: {type(failure).__name__}: {failure}"
+    return value, wanted if value is None else None
 
 
 def _single(request: JudgeRequest) -> Dialogue[Verdict]:

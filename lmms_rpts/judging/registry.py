@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def find_backend(judge: str, settings: Settings) -> tuple[Backend, str]:
     name, _, model = judge.strip().partition(":")
     backend = BACKENDS.get(name)
     if backend is None:
-        near = difflib.get_close_matches(name, BACKENDS, n=1)
+        near = difflib.get_close_matches(name.lower(), BACKENDS, n=1)
         hint = f" Did you mean {BACKENDS[near[0]].usage}?" if near else ""
         raise JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
     missing = backend.check(model, settings)
@@ -96,6 +97,11 @@ def _check_openai(model: str, settings: Settings) -> str | None:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
             "(vLLM, SGLang, Ollama, ...)"
+        )
+    if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
+        return (
+            "OPENAI_API_KEY holds a character that no key has: a space, a line break or a curly "
+            "quote, perhaps from copying it"
         )
     return None
 

@@ -3,41 +3,58 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-_NUMBER = r"(?<![\d.,])-?(?:\d{1,6}(?:[.,]\d{1,12})?|\.\d{1,12})(?!\d|[.,]\d)"
+_NUMBER = (
+    r"(?<![\d.,A-Za-z])-?(?:\d{1,6}(?:[.,]\d{1,20})?|\.\d{1,20})(?:[eE]-?\d{1,2})?"
+    r"(?!\d|[.,]\d|[A-Za-z])"
+)
 _THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _THINKING_BEGINS = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-# "a score from 0 to 1", "(0-1)", "[0, 1]": the scale, not a score.
+_TO = r" ?(?:-|–|—|~|to|and|,|到|至|和|与) ?"
+# "a score from 0 to 1", "(0-1)", "[0, 1]", 0到1之间: the scale, not a score.
 _SCALE = re.compile(
-    r"[(（\[]?\b(?:from |between )?0(?:\.0)? ?(?:-|–|—|~|to|and|,|到|至) ?1(?:\.0)?\b[)）\]]?"
+    r"[(\[]?(?:(?<![A-Za-z])(?:from|between) |介于|从|在)?"
+    rf"(?<![\d.,])0(?:\.0)?{_TO}1(?:\.0)?(?![\d.,]\d)"
+    r"(?:之间|的)?[)\]]?"
 )
+# "0.5 to 0.7" is no score, neither its one end nor its other.
+_RANGE = re.compile(rf"{_NUMBER} ?(?:-|–|—|~|to|到|至) ?{_NUMBER}")
 _DECORATION = re.compile(r"[*_`$#]|\\boxed|\\text|[{}]")
-_VALUE = rf"(?P<value>{_NUMBER})(?: ?(?P<percent>%)|(?: ?/ ?| out of )(?P<of>{_NUMBER}))?"
+_VALUE = (
+    rf"(?P<value>{_NUMBER})(?: ?(?P<percent>%)| {{0,3}}(?:/|\(?out of) {{0,3}}(?P<of>{_NUMBER}))?"
+)
 _LABELLED = re.compile(
-    r"(?:\bscores?|\brating|分数|得分|评分|打分)\"?[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:：=]?"
-    rf"[ \t\n]{{0,4}}{_VALUE}",
+    r"(?:(?<![A-Za-z])scores?|(?<![A-Za-z])rating|分数|得分|评分|打分)[\"'>]{0,2}"
+    r"[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:=]?[ \t\n]{0,4}[<\[(\"'“‹]{0,2}"
+    rf"{_VALUE}",
     re.IGNORECASE,
 )
-_ANYWHERE = re.compile(_VALUE, re.IGNORECASE)
-_ALONE = re.compile(rf"[ \t\"'(（]*{_VALUE}[ \t\"'.。)）]*", re.IGNORECASE)
+_ALONE = re.compile(rf"[ \t\"'(<\[]*{_VALUE}[ \t\"'.。)>\]分]*", re.IGNORECASE)
+# A bare whole number in a sentence may count or name anything ("fact 1").
+_TELLING = re.compile(_VALUE, re.IGNORECASE)
 
 
 def parse_score(reply: str) -> float | None:
     """The score that a reply states, None where it states none or none in range.
 
     Read, in this order: the last number that is called a score ("Score: 0.8", 得分：0.8); the
-    last line that is nothing but a number; the only number of the reply. Fractions ("8/10",
-    "4 out of 5") and percentages count as what they mean.
+    last line that is nothing but a number; the only number of the reply, if it is a decimal, a
+    fraction or a percentage. Fractions ("8/10", "4 out of 5") and percentages count as what they
+    mean.
     """
-    text = _DECORATION.sub("", _SCALE.sub(" ", strip_thinking(reply)))
+    said = unicodedata.normalize("NFKC", strip_thinking(reply))
+    text = _RANGE.sub(" ", _SCALE.sub(" ", _DECORATION.sub("", said)))
     labelled = list(_LABELLED.finditer(text))
     if labelled:
         return _in_range(labelled[-1])
     alone = [match for match in map(_ALONE.fullmatch, text.splitlines()) if match]
     if alone:
         return _in_range(alone[-1])
-    anywhere = list(_ANYWHERE.finditer(text))
-    return _in_range(anywhere[0]) if len(anywhere) == 1 else None
+    anywhere = list(_TELLING.finditer(text))
+    if len(anywhere) != 1 or anywhere[0][0].lstrip("-").isdigit():
+        return None
+    return _in_range(anywhere[0])
 
 
 def strip_thinking(reply: str) -> str:

@@ -77,10 +77,16 @@ class JudgeRequest:
 
     def asked_again(self, reply: str) -> JudgeRequest:
         """The same question after a reply that could not be read."""
-        said: list[Message] = [{"role": "assistant", "content": reply}] if reply.strip() else []
-        if self.reminder:
-            said.append({"role": "user", "content": self.reminder})
-        return replace(self, messages=[*self.messages, *said])
+        messages = [dict(message) for message in self.messages]
+        said = reply.encode("utf-8", "replace").decode("utf-8")
+        if said.strip():
+            messages.append({"role": "assistant", "content": said})
+            if self.reminder:
+                messages.append({"role": "user", "content": self.reminder})
+        elif self.reminder:
+            # Two messages of one role in a row are refused by some servers.
+            messages[-1]["content"] += f"\n\n{self.reminder}"
+        return replace(self, messages=messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +104,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a judge said to one request."""
+    """What a judge said to one request; ``complete`` is false where it was cut off."""
 
     text: str
     usage: Usage | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lmms_rpts.reasoning.answers import is_answer_line
+from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.clues import Clue, Language, ReasoningChain
-from lmms_rpts.reasoning.mentions import Mention, find_mentions, fold_width
-from lmms_rpts.reasoning.parsing import (
-    ARROW,
-    RawStep,
-    parse_raw_step,
-    resolve_labels,
-)
+from lmms_rpts.reasoning.mentions import CHINESE_NUMBERS, Mention, find_mentions, fold_width
+from lmms_rpts.reasoning.parsing import RawStep, is_bare_step, parse_raw_step, resolve_labels
 
 Style = Literal["steps", "numbered", "sentences", "none"]
 
 _DECORATION = re.compile(r"[*_`#]{1,8}|^[ \t]{0,20}(?:>[ \t]?|[-•·+][ \t]+){1,4}")
 _LABELLED = re.compile(
     r"[ \t\u3000]{0,20}(?:conclusion|结论|推论)[ \t]{0,4}(?P<number>\d{1,9})"
-    r"[ \t]{0,4}[:：.)）、—-]",
+    r"[ \t]{0,4}(?:[（(](?P<aside>[^()（）\n]{0,200})[)）][ \t]{0,4})?[:：.)）、—-]",
+    re.IGNORECASE,
+)
+# Steps that run on in one line.
+_RUN_ON = re.compile(
+    r"(?<=[.;。；])[ \t]{0,8}(?=[*_]{0,3}(?:conclusion|结论)[ \t]{0,4}\d{1,9}[ \t]{0,4}[:：])",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
@@ -31,20 +31,27 @@ _NUMBERED = re.compile(
     r"|[（(](?P<bracket>\d{1,4})[)）]|(?P<plain>\d{1,4})(?:[.)）](?!\d)|[、:：]))",
     re.IGNORECASE,
 )
-_CHINESE_NUMBERS = {c: n for n, c in enumerate("一二三四五六七八九十", start=1)}
+# "from Image 0 the clock shows nine" lists what it rests on, "since Image 0 shows a clock and
+# Text 1 ..., ..." is a clause that cites clues on its way.
+_LISTING = (
+    "from|based on|according to|using|combining|per|by|根据|依据|由(?!于)|从|基于|结合|综合|按照"
+)
+_CLAUSAL = (
+    "given|considering|since|because of|as shown in|as stated in|in view of|looking at|with|in"
+    "|由于|通过|鉴于|参考|观察|如"
+)
 _LEAD_WORDS = re.compile(
-    r"[ \t\u3000,，:：]{0,8}(?:(?:from|based on|according to|given|using|combining|considering"
-    r"|since|because of|as shown in|as stated in|per|by|in view of|looking at|with|in"
-    r"|(?:我们)?(?:根据|依据|由于?|从|基于|结合|综合|通过|按照|鉴于|参考|观察|如))"
-    r"[ \t\u3000:：]{0,4}(?:both |the )?)",
+    rf"[ \t\u3000,，:：]{{0,8}}(?:我们)?(?:(?P<listing>{_LISTING})|{_CLAUSAL})"
+    r"[ \t\u3000:：]{0,4}(?:both |the )?",
     re.IGNORECASE,
 )
+_ASIDE = r"(?:[ \t]{0,4}[（(][^()（）\n]{0,80}[)）])?"
 _BETWEEN = re.compile(
-    r"[\s,，、/&+;；]*(?:and|with|as well as|和|与|及|以及|还有)?[\s,，、+]*(?:the )?",
+    _ASIDE + r"[\s,，、/&+;；]*(?:and|with|as well as|和|与|及|以及|还有)?[\s,，、+]*(?:the )?",
     re.IGNORECASE,
 )
 _AFTER_LEAD = re.compile(
-    r"[\s,，:：;；.。)）\-—–]{0,8}(?:(?:we|one|you|I) (?:can )?"
+    _ASIDE + r"[\s,，:：;；.。)）\-—–]{0,8}(?:(?:we|one|you|I) (?:can )?"
     r"(?:see|know|infer|conclude|deduce|learn|find|tell)s?(?: that)?"
     r"|it (?:follows|is clear) that|可以?(?:得知|知道|推出|得出|看出|得到)|可[知得见]|得[出知到]"
     r"|我们知道"
@@ -59,6 +66,7 @@ _THEREFORE = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 _NO_REASONING_BELOW = 120
+_HEADING_BELOW = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class Extraction:
 
     ``style`` says how the text was written: ``steps`` (arrows, or "Conclusion k: from ..."),
     ``numbered``, ``sentences`` that cite clues, or ``none``. ``clean`` is true where the text
-    follows our step format and every step names its premises: nothing had to be guessed.
+    follows our step format and every step lists its premises: nothing had to be guessed.
     """
 
     chain: ReasoningChain
@@ -81,21 +89,29 @@ class _Block:
     label: int | None
     lines: list[str] = field(default_factory=list)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether an empty line ends it: a numbered heading still waits for its text."""
+        written = self.lines[:4]
+        return (
+            self.kind != "numbered" or len(written) > 3 or len("".join(written)) >= _HEADING_BELOW
+        )
+
 
 def extract_chain(text: str, language: Language = "en") -> Extraction:
     """Read steps and their premises from free text; total and linear in its length."""
-    text = fold_width(text)
+    text = _RUN_ON.sub("\n", fold_width(text))
     blocks = list(_blocks(text))
     style: Style = "steps"
     chosen = [block for block in blocks if block.kind != "numbered"]
     if not chosen:
         style, chosen = "numbered", blocks
-    raw = [step for block in chosen for step in _read_block(block)]
-    raw = _link(raw)
+    read = [each for each in map(_read_block, chosen) if each is not None]
+    raw = _link([step for step, _ in read])
     if not any(step.premises for step in raw):
         style, raw = "sentences", _link(list(_sentence_steps(text)))
     steps, problems = resolve_labels(raw)
-    clean = style == "steps" and bool(steps) and all(step.premises for step in steps)
+    clean = style == "steps" and bool(steps) and all(exact for _, exact in read)
     return Extraction(
         ReasoningChain(steps, language, tuple(problems)), style if steps else "none", clean
     )
@@ -118,10 +134,10 @@ def _blocks(text: str) -> Iterator[_Block]:
             current = started
         elif current is None:
             continue
-        elif is_answer_line(line) or (not line.strip() and current.kind != "numbered"):
+        elif is_answer_line(line) or (not line.strip() and current.is_complete):
             yield current
             current = None
-        else:
+        elif line.strip():
             current.lines.append(line.strip())
     if current:
         yield current
@@ -130,43 +146,52 @@ def _blocks(text: str) -> Iterator[_Block]:
 def _start_block(line: str) -> _Block | None:
     if is_answer_line(line):
         return None
-    arrow = ARROW.search(line)
-    if arrow and find_mentions(line[: arrow.start()]):
+    if is_bare_step(line):
         return _Block("arrow", None, [line])
     numbered = _NUMBERED.match(line)
     rest = line[numbered.end() :] if numbered else line
     labelled = _LABELLED.match(rest)
     if labelled:
-        return _Block("labelled", int(labelled["number"]), [rest[labelled.end() :]])
+        said = rest[labelled.end() :]
+        aside = labelled["aside"]
+        if aside and find_mentions(aside):
+            said = f"{aside}: {said}"
+        return _Block("labelled", int(labelled["number"]), [said])
     if numbered is None:
         return None
     written = numbered["step"] or numbered["ordinal"] or numbered["bracket"] or numbered["plain"]
-    return _Block("numbered", _CHINESE_NUMBERS.get(written) or int(written), [rest])
+    return _Block("numbered", CHINESE_NUMBERS.get(written) or int(written), [rest])
 
 
-def _read_block(block: _Block) -> Iterator[RawStep]:
+def _read_block(block: _Block) -> tuple[RawStep, bool] | None:
+    """The step of a block, and whether its premises were listed and not gathered."""
     if block.kind == "arrow":
         step = parse_raw_step(" ".join(block.lines))
-        if step:
-            yield RawStep(step.label, step.premises, step.conclusion.strip())
-        return
+        if step is None:
+            return None
+        return RawStep(step.label, step.premises, step.conclusion.strip()), True
     content = " ".join(line for line in block.lines if line).strip()
-    if content:
-        premises, conclusion = _read_content(content)
-        yield RawStep(block.label, premises, conclusion)
+    if not content:
+        return None
+    premises, conclusion, listed = _read_content(content)
+    return RawStep(block.label, premises, conclusion), listed
 
 
-def _read_content(content: str) -> tuple[tuple[Clue, ...], str]:
-    """Premises and conclusion of the text of one step."""
+def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
+    """Premises and conclusion of the text of one step, and whether the premises were listed."""
     mentions = [mention for mention in find_mentions(content) if not _is_prose(mention)]
     lead = _LEAD_WORDS.match(content)
     if lead:
         led, end = _lead_list(content, lead.end(), mentions)
         after = _AFTER_LEAD.match(content, end)
-        conclusion = content[after.end() if after else end :].strip()
-        if led and conclusion:
-            return _distinct(led), conclusion
-    return _distinct(mentions), content
+        rest = after.end() if after else end
+        conclusion = content[rest:].strip()
+        ends_there = content[end:rest].strip() != "" or lead["listing"]
+        if led and conclusion and ends_there:
+            # What the model lists is its own claim; a clue named later makes it doubtful.
+            listed = _distinct(led)
+            return listed, conclusion, set(_distinct(mentions)) <= set(listed)
+    return _distinct(mentions), content, False
 
 
 def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
@@ -210,6 +235,6 @@ def _sentence_steps(text: str) -> Iterator[RawStep]:
         sentence = _DECORATION.sub("", part).strip()
         if not sentence or is_answer_line(sentence):
             continue
-        premises, conclusion = _read_content(sentence)
+        premises, conclusion, _ = _read_content(sentence)
         if premises or _THEREFORE.match(sentence):
             yield RawStep(None, premises, conclusion)

@@ -59,6 +59,8 @@ def locate_error(
     Only steps that the root rests on are looked at: a stray remark is no error of the argument.
     None where all of them are right, and for an empty chain.
     """
+    if len(step_scores) != len(tree.uses):
+        raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
     for at, (score, uses) in enumerate(zip(step_scores, tree.uses, strict=True)):
         if uses and score < wrong_below:
             return StepError(

@@ -66,10 +66,13 @@ _NEXT = rf"(?:(?P<range>{_RANGE_MARK})|{_LIST_SEPARATOR})(?P<number>\d{{1,6}})(?
 _MORE = re.compile(_NEXT + rf"(?!{_GAP}(?:[A-Za-z%]|[{_MEASURES}]))", re.IGNORECASE)
 _MORE_AFTER_PLURAL = re.compile(_NEXT, re.IGNORECASE)
 _WORD_ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
-_CHINESE_DIGITS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5}
+CHINESE_NUMBERS = {digit: number for number, digit in enumerate("一二三四五六七八九十", start=1)}
+"""Chinese numerals of steps: 第一步 is step 1, as "Step 1" is."""
+
 _ORDINAL = re.compile(
     rf"\b(?P<en>{'|'.join(_WORD_ORDINALS)}) (?P<en_word>image|picture|photo|figure)\b"
-    rf"|第(?P<zh>[一二三四五六])(?:张|幅|个)?(?P<zh_word>图片|图像|图)",
+    rf"|第(?P<zh>[一二三四五六])(?:张|幅|个)?(?P<zh_word>图片|图像|图)"
+    rf"|第{_GAP}(?:(?P<step>[一二三四五六七八九十])|(?P<step_number>\d{{1,4}})){_GAP}步(?!骤)",
     re.IGNORECASE,
 )
 
@@ -143,6 +146,11 @@ def _continued(last: int, number: int, is_range: bool) -> list[int]:
 
 def _ordinals(text: str) -> Iterator[Mention]:
     for match in _ORDINAL.finditer(text):
-        word = match["en"]
-        index = _WORD_ORDINALS[word.lower()] if word else _CHINESE_DIGITS[match["zh"]]
-        yield Mention(Clue("image", index), match.start(), match.end())
+        if match["step"] or match["step_number"]:
+            number = CHINESE_NUMBERS.get(match["step"]) or int(match["step_number"])
+            clue = Clue("conclusion", number)
+        elif match["en"]:
+            clue = Clue("image", _WORD_ORDINALS[match["en"].lower()])
+        else:
+            clue = Clue("image", CHINESE_NUMBERS[match["zh"]] - 1)
+        yield Mention(clue, match.start(), match.end())

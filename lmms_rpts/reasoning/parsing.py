@@ -129,6 +129,17 @@ def parse_raw_step(line: str) -> RawStep | None:
     return _parse_line(line)[0]
 
 
+def is_bare_step(line: str) -> bool:
+    """Whether a line is an arrow with nothing but premises (and a label) before it."""
+    arrow = ARROW.search(line)
+    if arrow is None:
+        return False
+    head = line[: arrow.start()]
+    label = read_label(head)
+    premises, unread = _read_head(head[label[1] :] if label else head)
+    return bool(premises) and not unread
+
+
 def _parse_line(line: str) -> tuple[RawStep | None, str | None]:
     arrow = ARROW.search(line)
     if arrow is None:

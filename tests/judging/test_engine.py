@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import threading
@@ -160,7 +161,10 @@ def test_an_empty_reply_is_not_quoted() -> None:
     judge = ScriptedJudge(in_order(" \n", "Score: 0.4"))
     with opened(judge) as asked:
         assert values(asked.run([question("q")])) == [0.4]
-    assert [message["role"] for message in judge.asked[1].messages] == ["user", "user"]
+    (message,) = judge.asked[1].messages
+    assert message["role"] == "user", "two messages of one role in a row are refused by some"
+    assert message["content"].startswith("q")
+    assert message["content"] != "q"
 
 
 def test_an_error_after_an_unreadable_reply_keeps_the_reply() -> None:
@@ -193,7 +197,6 @@ def test_zero_is_a_value() -> None:
     assert verdict.error is None
 
 
-@pytest.mark.xfail(strict=True, reason="what a parser raises ends the run and loses all verdicts")
 def test_a_parser_that_raises_is_an_error_verdict() -> None:
     def parse(reply: str) -> str | None:
         raise IndexError("no such clue")
@@ -301,10 +304,10 @@ def test_concurrency_is_bounded_over_threads() -> None:
 
 @pytest.mark.parametrize("concurrency", [0, -1])
 def test_impossible_concurrency_is_named(concurrency: int) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with pytest.raises(ValueError, match=f"at least 1.*{concurrency}"):
         opened(ScriptedJudge(last_digit), concurrency)
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
 
 
 @pytest.mark.parametrize("concurrency", [1, 5, 64])
@@ -369,7 +372,6 @@ def test_a_bug_in_a_dialogue_is_raised_and_the_engine_lives_on() -> None:
         assert values(asked.run([question("next")])) == [0.5]
 
 
-@pytest.mark.xfail(strict=True, reason="the other dialogues go on asking after converse() raised")
 def test_a_bug_in_a_dialogue_stops_the_others() -> None:
     judge = ScriptedJudge(in_order("Score: 0.5"), pause=0.05)
     with opened(judge, concurrency=2) as asked:
@@ -449,25 +451,44 @@ def test_an_unreachable_server_is_given_up(
     with open_engine("openai:m", concurrency=8, progress=False) as asked:
         verdicts = asked.run(questions(300))
     assert values(verdicts) == [None] * 300
-    assert sum(verdict.attempts for verdict in verdicts) < 200
+    assert sum(verdict.attempts for verdict in verdicts) < 300 * 5
     assert asked.fatal is not None
     assert "can't be reached" in asked.fatal
     assert address in asked.fatal
 
 
-def test_a_few_lost_connections_are_no_reason_to_give_up(short_pauses: None) -> None:
-    lost = TransientError("no connection", unreachable=True)
+@pytest.mark.parametrize(
+    ("count", "lost"),
+    [
+        (20, 4),
+        (90, 1),
+        (150, 1),
+    ],
+)
+def test_lost_connections_that_come_back_are_no_reason_to_give_up(
+    short_pauses: None, count: int, lost: int
+) -> None:
     seen: Counter[str] = Counter()
 
-    def third_time_lucky(text: str, call: int) -> Said:
+    def come_back(text: str, call: int) -> Said:
         seen[text] += 1
-        return "Score: 0.5" if seen[text] == 3 else lost
+        return "Score: 0.5" if seen[text] > lost else TransientError("lost", unreachable=True)
 
-    judge = ScriptedJudge(third_time_lucky, pause=0.001)
-    with opened(judge, concurrency=4) as asked:
-        verdicts = asked.run(questions(150))
-    assert values(verdicts) == [0.5] * 150
-    assert len(judge.asked) == 450
+    judge = ScriptedJudge(come_back, pause=0.001)
+    with opened(judge) as asked:
+        verdicts = asked.run(questions(count))
+    assert values(verdicts) == [0.5] * count
+    assert len(judge.asked) == count * (lost + 1)
+    assert asked.fatal is None
+
+
+def test_answers_in_between_clear_the_count_of_lost_connections(short_pauses: None) -> None:
+    lost = TransientError("lost", unreachable=True)
+    judge = ScriptedJudge(lambda text, call: lost if call % 2 == 0 else "Score: 0.5")
+    with opened(judge, concurrency=1) as asked:
+        for number in range(130):
+            assert values(asked.run([question(f"question {number}")])) == [0.5]
+    assert len(judge.asked) == 260
 
 
 # ---- closing
@@ -475,15 +496,15 @@ def test_a_few_lost_connections_are_no_reason_to_give_up(short_pauses: None) -> 
 
 def test_close_is_idempotent_and_closes_the_judge() -> None:
     judge = ScriptedJudge(last_digit)
-    before = threading.active_count()
+    before = set(threading.enumerate())
     asked = opened(judge)
-    assert threading.active_count() == before + 1
+    assert len(set(threading.enumerate()) - before) == 1
     with asked:
         asked.run(questions(2))
     asked.close()
     asked.close()
     assert judge.closed == 1
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_judge_need_not_be_closable() -> None:
@@ -509,16 +530,16 @@ class Uncloseable(ScriptedJudge):
         raise OSError("can't close")
 
 
-@pytest.mark.xfail(strict=True, reason="the engine's thread is left running if aclose() raises")
 def test_a_judge_that_fails_to_close_leaves_no_thread() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     asked = opened(Uncloseable(last_digit))
     try:
         with pytest.raises(OSError, match="can't close"):
             asked.close()
-        assert threading.active_count() == before
+        assert set(threading.enumerate()) <= before
     finally:
-        asked._loop.call_soon_threadsafe(asked._loop.stop)
+        with contextlib.suppress(RuntimeError):
+            asked._loop.call_soon_threadsafe(asked._loop.stop)
 
 
 HANGS = """
@@ -547,13 +568,43 @@ print("hangs" if thread.is_alive() else "done", flush=True)
 """
 
 
-@pytest.mark.xfail(strict=True, reason="run() in another thread waits for ever after close()")
 def test_close_ends_runs_of_other_threads() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=60, check=True
     )
     assert ended.stdout.splitlines()[-1] == "done"
     assert "Task was destroyed" not in ended.stderr
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from lmms_rpts.judging import JudgeRequest, open_engine
+
+requests = [JudgeRequest("image", [{"role": "user", "content": str(k)}]) for k in range(60)]
+threading.Timer(1.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+with open_engine("openai:m", concurrency=2, progress=False) as engine:
+    try:
+        engine.run(requests)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        time.sleep(1)
+"""
+
+
+def test_ctrl_c_stops_the_asking_quietly(serve: Serve) -> None:
+    server = serve(by_prompt(), latency=0.1)
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "interrupted\n"
+    calls = server.calls
+    _, noise = process.communicate(timeout=60)
+    assert server.calls <= calls + 2
+    assert "Task was destroyed" not in noise
 
 
 # ---- what a user sees
@@ -571,7 +622,6 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.xfail(strict=True, reason="a lone surrogate in a reply goes back as it came: it fails")
 def test_words_of_a_server_that_can_not_be_encoded_are_asked_again(serve: Serve) -> None:
     odd = ServerReply(
         body='{"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": ['

@@ -85,22 +85,19 @@ def test_premises_count_together() -> None:
 
 
 def test_scores_stand_between() -> None:
-    partly = score("inference", "three dogs play in the shop", "three dogs play in the yard")
+    partly = score("inference", "three dogs sleep in a shop", "three dogs play in the yard")
     assert 0.0 < partly < 1.0
 
 
-@pytest.mark.xfail(strict=True, reason="evidence past its first 4000 characters is cut off unsaid")
 def test_late_premises_count() -> None:
     context = "It rained all day long in the old town by the river. " * 100
     assert score("inference", "three dogs play", context, "three dogs play") >= 0.9
 
 
-@pytest.mark.xfail(strict=True, reason="numbers are compared before NFKC, the rest after it")
 def test_full_width_digits_are_the_same_digits() -> None:
     assert score("image", "院子里有３只狗在玩", "院子里有3只狗在玩") >= 0.9
 
 
-@pytest.mark.xfail(strict=True, reason="a typographic apostrophe hides the negation")
 def test_a_typographic_apostrophe_negates() -> None:
     assert score("image", "the door isn’t open today", "The door is open today") <= 0.5
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging import (
+    JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
     RefusedError,
@@ -115,7 +116,6 @@ def test_no_server_makes_us_wait_for_ever(serve: Serve, short_pauses: None, wait
     assert time.perf_counter() - started < 2.0
 
 
-@pytest.mark.xfail(strict=True, reason="a date in Retry-After (RFC 9110, 10.2.3) is ignored")
 def test_rate_limit_with_a_date_is_waited_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +184,6 @@ def test_the_time_limit_comes_from_the_environment(
     assert "too long" in str(verdict.error)
 
 
-@pytest.mark.xfail(strict=True, reason="the limit is for each read, not for the call")
 def test_a_server_that_keeps_the_line_open_times_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +222,6 @@ def test_no_server_at_all_is_unreachable() -> None:
     assert "127.0.0.1" in str(error)
 
 
-@pytest.mark.xfail(strict=True, reason="a host that drops packets counts as slow")
 def test_a_host_that_never_connects_is_unreachable() -> None:
     with deaf_address() as address:
         error = raised_by(OpenAIJudge("m", address, KEY, 0.5))
@@ -257,7 +255,6 @@ def test_codes_that_end_everything_are_fatal(serve: Serve, code: str, status: in
     assert server.calls <= 4
 
 
-@pytest.mark.xfail(strict=True, reason="402 Payment Required is refused request by request")
 def test_no_credit_left_is_fatal(serve: Serve) -> None:
     server = serve(constant_reply(ServerReply("Insufficient Balance", status=402)))
     with open_engine("openai:m", concurrency=2, progress=False) as judge:
@@ -313,7 +310,6 @@ def test_a_reply_without_content_is_asked_again(serve: Serve) -> None:
     assert values(asked(server)) == [0.7]
 
 
-@pytest.mark.xfail(strict=True, reason="half a reply counts: finish_reason is not looked at")
 def test_half_a_reply_is_no_score(serve: Serve) -> None:
     half = ServerReply("Both speak of dogs, of which fact 1 has", finish_reason="length")
     (verdict,) = asked(serve(in_turn(half, "Score: 0.2")))
@@ -330,7 +326,6 @@ ODD = {
     "other": ServerReply(body={"hello": "there"}),
     "no message": ServerReply(body={"choices": [{"index": 0, "finish_reason": "stop"}]}),
     "null message": ServerReply(body={"choices": [{"index": 0, "message": None}]}),
-    "number": ServerReply(body={"choices": [{"index": 0, "message": {"content": 1}}]}),
     "usage": ServerReply(body={"choices": [{"message": {"content": "x"}}], "usage": {}}),
 }
 
@@ -343,8 +338,19 @@ def test_what_is_no_completion_is_an_error_verdict(
     assert values(verdicts) == [None]
 
 
+@pytest.mark.parametrize("content", [1, 0.5, [{"type": "text", "text": "Score: 0.5"}]])
+def test_content_that_is_no_string_is_an_error_verdict(
+    serve: Serve, short_pauses: None, content: object
+) -> None:
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}}
+    odd = ServerReply(body={"id": "1", "choices": [choice]})
+    server = serve(lambda body: odd if body["messages"][0]["content"] == "bad" else GOOD)
+    bad, good = asked(server, question("bad"), question("good"))
+    assert good.value == 0.7
+    assert bad.error or bad.value in (0.5, 1)
+
+
 @pytest.mark.parametrize("name", ["page", "string", "list", "no message", "null message"])
-@pytest.mark.xfail(strict=True, reason="not checked: the user reads AttributeError: ...")
 def test_what_is_no_completion_is_said_in_words(
     serve: Serve, short_pauses: None, name: str
 ) -> None:
@@ -352,7 +358,6 @@ def test_what_is_no_completion_is_said_in_words(
     assert "has no attribute" not in str(verdict.error)
 
 
-@pytest.mark.xfail(strict=True, reason="broken JSON is the text JSONDecodeError, and not retried")
 def test_broken_json_is_retried(serve: Serve, short_pauses: None) -> None:
     assert values(asked(serve(in_turn(ODD["broken"], GOOD)))) == [0.7]
 
@@ -386,7 +391,7 @@ def test_reasoning_models_get_what_they_take(serve: Serve) -> None:
     last = server.requests[-1]
     assert "max_tokens" not in last
     assert "temperature" not in last
-    assert last["max_completion_tokens"] == server.requests[0]["max_tokens"]
+    assert last["max_completion_tokens"] > 4096, "thinking counts against this limit"
 
 
 def test_only_what_is_complained_about_changes(serve: Serve) -> None:
@@ -400,9 +405,6 @@ def test_only_what_is_complained_about_changes(serve: Serve) -> None:
     assert "max_tokens" not in server.requests[-1]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="of the requests sent at once only the first learns; the rest are refused"
-)
 def test_reasoning_models_may_be_asked_many_things_at_once(serve: Serve) -> None:
     server = serve(reasoning_model, latency=0.1)
     with open_engine("openai:m", concurrency=8, progress=False) as judge:
@@ -457,7 +459,6 @@ def test_the_key_is_in_no_traceback() -> None:
         assert KEY not in "".join(traceback.format_exception(error))
 
 
-@pytest.mark.xfail(strict=True, reason="a server that repeats the key in its complaint leaks it")
 def test_a_key_that_the_server_repeats_is_hidden(serve: Serve) -> None:
     server = serve(constant_reply(ServerReply(f"Invalid key {KEY} provided", status=401)))
     (verdict,) = asked(server)
@@ -465,7 +466,6 @@ def test_a_key_that_the_server_repeats_is_hidden(serve: Serve) -> None:
     assert KEY not in str(verdict.error)
 
 
-@pytest.mark.xfail(strict=True, reason="h11 quotes a header that it can't send, key and all")
 def test_a_key_with_a_line_break_is_hidden(serve: Serve, short_pauses: None) -> None:
     judge = OpenAIJudge("m", serve(constant(GOOD)).url, f"{KEY}\nmore", 5.0)
     with JudgeEngine(judge, progress=False) as asking:
@@ -474,13 +474,14 @@ def test_a_key_with_a_line_break_is_hidden(serve: Serve, short_pauses: None) -> 
     assert KEY not in verdict.error
 
 
-@pytest.mark.xfail(strict=True, reason="each request fails with UnicodeEncodeError")
-def test_a_key_that_can_not_be_sent_is_fatal(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-“pasted”")
-    serve(constant(GOOD))
-    with open_engine("openai:m", progress=False) as judge:
-        judge.run(questions(3))
-        assert judge.fatal
+@pytest.mark.parametrize("key", ["sk-“pasted”", "sk-a\nb", "sk a"])
+def test_a_key_that_can_not_be_sent_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(JudgeConfigurationError, match="OPENAI_API_KEY") as caught:
+        open_engine("openai:m", progress=False)
+    assert key not in str(caught.value)
 
 
 # ---- addresses

@@ -165,7 +165,6 @@ def test_names_lead_nowhere_else(name: str) -> None:
         render(name, "en")
 
 
-@pytest.mark.xfail(strict=True, reason="the look-up error doesn't say what there is (style 1, 11)")
 def test_unknown_prompt_error_says_what_there_is() -> None:
     with pytest.raises(ValueError, match=r"(?s)(?=.*inference)(?=.*transform)"):
         render("inferenc", "en")

@@ -8,7 +8,7 @@ import pytest
 
 from lmms_rpts.judging import BACKENDS, JudgeConfigurationError, choices, find_backend, open_engine
 from lmms_rpts.settings import SettingError, Settings
-from tests.judging.asking import question, questions, values
+from tests.judging.asking import question, values
 from tests.judging.conftest import Serve
 from tests.support.judge_server import constant
 
@@ -42,19 +42,14 @@ def test_an_unknown_judge_names_what_there_is(judge: str) -> None:
         assert backend.usage in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="capitals are three errors of six to difflib: no hint")
 def test_capitals_are_near_enough() -> None:
     with pytest.raises(JudgeConfigurationError, match="Did you mean openai:MODEL"):
         open_engine("OpenAI:gpt-4o")
 
 
-@pytest.mark.xfail(strict=True, reason="no cache on disk yet, as design.md part 4 has it")
-def test_answers_are_kept_on_disk(serve: Serve, tmp_path: Path) -> None:
-    server = serve(constant("Score: 0.7"))
-    for _ in range(2):
-        with open_engine("openai:m", cache_dir=tmp_path, progress=False) as judge:
-            assert values(judge.run(questions(3))) == [0.7] * 3
-    assert server.calls == 3
+def test_a_cache_on_disk_is_refused_not_ignored(tmp_path: Path) -> None:
+    with pytest.raises(JudgeConfigurationError, match="cache_dir"):
+        open_engine("lexical", cache_dir=tmp_path)
 
 
 def test_a_missing_key_says_what_to_set() -> None:

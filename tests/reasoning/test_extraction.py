@@ -251,52 +251,44 @@ def test_final_answers_are_no_steps(step: str, answer: str) -> None:
     assert only.conclusion.endswith("a.")
 
 
-@pytest.mark.xfail(strict=True, reason='"3. Final answer: ..." becomes a step')
 def test_a_numbered_final_answer_is_no_step() -> None:
     text = "1. Image 0 shows a cat.\n2. Text 0 bans cats.\n3. Final answer: disagree"
     assert premises(text) == [clues("i0"), clues("t0")]
 
 
-@pytest.mark.xfail(strict=True, reason="the answer is glued to the last conclusion")
 @pytest.mark.parametrize("answer", ["So the final answer is: disagree", r"\boxed{disagree}"])
 def test_an_answer_in_other_words_is_no_part_of_the_last_step(answer: str) -> None:
     (only,) = extract_chain(f"Conclusion 0: from Image 0, a.\n{answer}").chain.steps
     assert only == Step(clues("i0"), "a.")
 
 
-@pytest.mark.xfail(strict=True, reason="the conclusion is cut at the arrow")
 def test_an_arrow_in_what_a_step_says_is_not_its_arrow() -> None:
     text = "Conclusion 0: from Image 0, the temperature rises 3 -> 5 degrees."
     (only,) = extract_chain(text).chain.steps
     assert only == Step(clues("i0"), "the temperature rises 3 -> 5 degrees.")
 
 
-@pytest.mark.xfail(strict=True, reason="only the line with the arrow is read")
 def test_an_arrow_in_numbered_prose_does_not_hide_the_other_steps() -> None:
     text = "1. Image 0 shows a road A → B.\n2. Text 1 closes it.\n3. Therefore nobody gets to B."
     assert premises(text) == [clues("i0"), clues("t1"), clues("c1")]
 
 
-@pytest.mark.xfail(strict=True, reason="premises behind the remark are lost")
 def test_a_remark_in_brackets_does_not_end_the_list() -> None:
     en = "Conclusion 0: from Image 0 (the menu) and Text 1, the dish is sold out."
     zh = "结论0：根据图片0（菜单）和文本1，这道菜卖完了。"
     assert premises(en) == premises(zh) == [clues("i0 t1")]
 
 
-@pytest.mark.xfail(strict=True, reason="only the first clue is read")
 def test_a_clause_that_cites_clues_is_read_whole() -> None:
     text = "Conclusion 0: Since Image 0 shows a cat and Text 1 bans cats, the cat must go."
     assert premises(text) == [clues("i0 t1")]
 
 
-@pytest.mark.xfail(strict=True, reason="the step is made to cite itself")
 def test_premises_in_brackets_behind_the_label() -> None:
     text = "Conclusion 0 (from Image 0): a\nConclusion 1 (from Conclusion 0 and Text 1): b"
     assert premises(text) == [clues("i0"), clues("c0 t1")]
 
 
-@pytest.mark.xfail(strict=True, reason="第1步 is not read as a reference")
 def test_chinese_steps_cite_each_other_by_ordinal() -> None:
     text = "第1步：根据图片0，a。\n第2步：根据文本0，b。\n第3步：根据第1步和第2步，c。"
     assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]

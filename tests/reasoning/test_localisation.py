@@ -59,7 +59,7 @@ def test_an_empty_chain_has_no_error() -> None:
 
 
 def test_a_wrong_number_of_scores_is_refused() -> None:
-    with pytest.raises(ValueError, match="argument|score"):
+    with pytest.raises(ValueError, match=r"argument|score"):
         locate_error(TREE, [1.0])
 
 

@@ -108,8 +108,7 @@ class JudgeServer:
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.judge = self
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        serve = self._server.serve_forever
-        self.thread = threading.Thread(target=serve, args=[0.01], daemon=True)
+        self.thread = threading.Thread(target=self._server.serve_forever, args=[0.01], daemon=True)
 
     @property
     def calls(self) -> int:

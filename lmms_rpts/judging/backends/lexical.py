@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from lmms_rpts.judging.types import SCORED, JudgeRequest, RefusedError, Reply
 
@@ -16,7 +17,7 @@ _LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _NUMBER = re.compile(r"\d{1,12}(?:[.:]\d{1,6})?")
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|without|none|cannot)\b|n't\b|[不没无未非]", re.IGNORECASE
+    r"\b(?:not|no|never|without|none|cannot)\b|n['’]t\b|[不没无未非]", re.IGNORECASE
 )
 _LONGEST = 4000
 
@@ -34,13 +35,14 @@ class LexicalJudge:
         if request.kind == "image":
             score = max((_agreement(request.claim, fact) for fact in request.evidence), default=0.0)
         else:
-            score = _coverage(request.claim, " ".join(request.evidence))
+            score = _coverage(request.claim, request.evidence)
         return Reply(f"Score: {score:.1f}")
 
 
 def similarity(first: str, second: str) -> float:
     """Cosine similarity of the character n-gram sets of two texts, in [0, 1]."""
-    a, b = _grams(first), _grams(second)
+    size = max(_size(first), _size(second))
+    a, b = _grams(first, size), _grams(second, size)
     if not a or not b:
         return 0.0
     return float(len(a & b) / (len(a) * len(b)) ** 0.5)
@@ -48,25 +50,33 @@ def similarity(first: str, second: str) -> float:
 
 def _agreement(claim: str, fact: str) -> float:
     """How well a description fits a fact: other numbers or negations make it doubtful."""
-    score = _coverage(claim, fact)
-    if not set(_NUMBER.findall(claim)) <= set(_NUMBER.findall(fact)):
+    score = _coverage(claim, [fact])
+    if not _numbers(claim) <= _numbers(fact):
         score *= _MISMATCH
     if bool(_NEGATION.search(claim)) != bool(_NEGATION.search(fact)):
         score *= _MISMATCH
     return score
 
 
-def _coverage(claim: str, known: str) -> float:
+def _coverage(claim: str, known: Iterable[str]) -> float:
     """The share of the claim's n-grams that are known, stretched to [0, 1]."""
-    grams = _grams(claim)
+    size = _size(claim)
+    grams = _grams(claim, size)
     if not grams:
         return 0.0
-    share = len(grams & _grams(known)) / len(grams)
+    share = len(grams & set().union(*(_grams(text, size) for text in known))) / len(grams)
     return min(1.0, max(0.0, (share - _NOTHING) / (_ALL - _NOTHING)))
 
 
-def _grams(text: str) -> set[str]:
+def _size(text: str) -> int:
+    return 2 if _CHINESE.search(text[:_LONGEST]) else 3
+
+
+def _grams(text: str, size: int) -> set[str]:
     folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
-    size = 2 if _CHINESE.search(folded) else 3
     words = _LETTERS.sub(" ", folded).strip()
     return {words[k : k + size] for k in range(len(words) - size + 1)}
+
+
+def _numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(unicodedata.normalize("NFKC", text[:_LONGEST])))

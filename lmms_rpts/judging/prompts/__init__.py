@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateNotFound
 
 from lmms_rpts.judging.types import Message
 
@@ -64,8 +64,12 @@ def _environment() -> Environment:
     return environment
 
 
+@lru_cache(maxsize=64)
 def _template(name: str, language: str) -> Template:
-    path = f"{language}/{name}.jinja"
-    if path not in _environment().list_templates():
-        raise ValueError(f"there is no prompt {name!r} in the language {language!r}")
-    return _environment().get_template(path)
+    try:
+        return _environment().get_template(f"{language}/{name}.jinja")
+    except TemplateNotFound:
+        known = ", ".join(sorted(_environment().list_templates(extensions=["jinja"])))
+        raise ValueError(
+            f"there is no prompt {name!r} in the language {language!r}; there are: {known}"
+        ) from None
