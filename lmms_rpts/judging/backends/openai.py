@@ -9,8 +9,6 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from lmms_rpts.judging.types import (
     FatalJudgeError,
     JudgeRequest,
@@ -66,11 +64,12 @@ class OpenAIJudge:
             # The client limits each part of a call; a server that drips would take for ever.
             return _read(await asyncio.wait_for(created, self._timeout + _GRACE))
         except (openai.APITimeoutError, asyncio.TimeoutError) as error:
-            no_answer = isinstance(error.__cause__, httpx.ConnectTimeout)
+            # By name: which HTTP library the client brings depends on its version.
+            no_answer = type(error.__cause__).__name__ == "ConnectTimeout"
             raise TransientError("the judge took too long to answer", None, no_answer) from None
         except openai.APIConnectionError as error:
-            url = self._client.base_url
-            reason = f"no connection to {url.scheme}://{url.host}: {error.__cause__ or error}"
+            url = self._client.base_url.copy_with(userinfo=b"")
+            reason = f"no connection to {url}: {error.__cause__ or error}"
             raise TransientError(self._hide(reason), unreachable=True) from None
         except openai.APIStatusError as error:
             raise self._classified(error) from None
