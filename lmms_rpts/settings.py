@@ -34,6 +34,7 @@ class Settings:
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
         openai_key: OPENAI_API_KEY; never shown.
         rank: number of this process in the run.
+        processes: how many processes the run has.
     """
 
     judge: str | None = None
@@ -46,6 +47,7 @@ class Settings:
     openai_url: str | None = field(default=None, repr=False)
     openai_key: str | None = field(default=None, repr=False)
     rank: int = 0
+    processes: int = 1
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -69,7 +71,13 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
         openai_key=env.text("OPENAI_API_KEY"),
         rank=env.whole("RANK", at_least=0) or 0,
+        processes=processes,
     )
+
+
+def environment_without(*prefixes: str) -> dict[str, str]:
+    """The environment for a process that shall not see variables with these beginnings."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
 
 
 def parse_transform_mode(value: str | None, name: str) -> TransformMode | None:

@@ -219,23 +219,44 @@ def test_a_wrong_key_stops_asking_and_keeps_the_responses(
     assert len(done.samples("rpts_eval_en")) == 23
 
 
-def test_the_real_model_path(tmp_path: Path, server: JudgeServer, subset: Path) -> None:
-    """A tiny random LLaVA on all 46 real instances, images and all."""
-    model = build_tiny_llava(tmp_path / "model")
+@pytest.fixture(scope="module")
+def tiny_llava(tmp_path_factory: pytest.TempPathFactory) -> str:
+    model = build_tiny_llava(tmp_path_factory.mktemp("model"))
     options = "device=cpu,device_map=cpu,dtype=float32,attn_implementation=eager"
-    done = run_lmms_eval(
-        tmp_path / "out",
-        *("--model", "llava_hf", "--model_args", f"pretrained={model},{options}"),
-        *("--tasks", "rpts_eval", "--gen_kwargs", "max_new_tokens=96"),
+    return f"pretrained={model},{options}"
+
+
+def run_model(model_args: str, folder: Path, server: JudgeServer, subset: Path, *more: str) -> Run:
+    return run_lmms_eval(
+        folder,
+        *("--model", "llava_hf", "--model_args", model_args, "--tasks", "rpts_eval", *more),
         env={
             "RPTS_PATH": str(subset),
             "LMMS_RPTS_JUDGE": "openai:oracle",
             "OPENAI_BASE_URL": server.url,
         },
     )
+
+
+def test_the_real_model_path(
+    tmp_path: Path, tiny_llava: str, server: JudgeServer, subset: Path
+) -> None:
+    """A tiny random LLaVA on all 46 real instances, images and all."""
+    done = run_model(tiny_llava, tmp_path, server, subset, "--gen_kwargs", "max_new_tokens=96")
     for task in TASKS:
         assert len(done.records(task)) == 23
         for metric in METRICS:
             assert f"{metric},none" in done.results[task]
         assert done.results[task]["judge_coverage,none"] == 1
+        assert all(sample["resps"][0] for sample in done.samples(task).values())
+
+
+def test_simple_wrappers(
+    tmp_path: Path, tiny_llava: str, server: JudgeServer, subset: Path
+) -> None:
+    """The same model through its wrapper that takes images apart from the text."""
+    more = ("--force_simple", "--limit", "3", "--gen_kwargs", "max_new_tokens=16")
+    done = run_model(tiny_llava, tmp_path, server, subset, *more)
+    for task in TASKS:
+        assert set(done.records(task)) == {0, 1, 2}
         assert all(sample["resps"][0] for sample in done.samples(task).values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +15,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from lmms_rpts.settings import environment_without
 
 HERE = Path(__file__).parent
 TASK = "rpts_demo"
@@ -75,8 +76,10 @@ def run_demo(output: Path, console: Console | None = None) -> None:
 
 
 def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(_CLEARED)}
-    environment |= {"LMMS_RPTS_JUDGE": "lexical", "HF_HUB_OFFLINE": "1"}
+    environment = environment_without(*_CLEARED) | {
+        "LMMS_RPTS_JUDGE": "lexical",
+        "HF_HUB_OFFLINE": "1",
+    }
     command = [
         *(sys.executable, "-m", "lmms_eval", "--model", "replay", "--tasks", TASK),
         *("--model_args", f"samples={HERE / 'responses' / model}.jsonl"),

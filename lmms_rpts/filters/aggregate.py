@@ -12,6 +12,7 @@ from lmms_rpts.filters.records import Doc, ScoredResponse, StepScore, Transforme
 from lmms_rpts.judging import BACKENDS
 from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.reasoning import (
+    InvalidReference,
     ReasoningTree,
     StepError,
     build_tree,
@@ -88,15 +89,7 @@ def build_record(
         "first_error": _error(error),
         "chain": format_chain(scored.chain),
         "steps": [_step(tree, at, step) for at, step in enumerate(scored.steps)],
-        "invalid_references": [
-            {
-                "step": fault.step,
-                "kind": fault.clue.kind,
-                "index": fault.clue.index,
-                "reason": fault.reason,
-            }
-            for fault in tree.invalid
-        ],
+        "invalid_references": [_fault(fault) for fault in tree.invalid],
         "transform": _transform(transformed, scored.chain.problems),
         "instance": _instance(doc),
         "settings": {
@@ -134,6 +127,11 @@ def _error(error: StepError | None) -> dict[str, Any] | None:
         "path": list(error.path),
         "invalid": [[fault.clue.kind, fault.clue.index] for fault in error.invalid],
     }
+
+
+def _fault(fault: InvalidReference) -> dict[str, Any]:
+    clue = fault.clue
+    return {"step": fault.step, "kind": clue.kind, "index": clue.index, "reason": fault.reason}
 
 
 def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> dict[str, Any]:

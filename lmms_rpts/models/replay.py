@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from lmms_eval.api.model import lmms
 from lmms_eval.api.registry import register_model
 
 from lmms_rpts.models.responses import ResponsesError, read_responses
+from lmms_rpts.settings import load_settings
 
 _SHOWN = 5
 
@@ -38,8 +38,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         self._ids: dict[tuple[str, str], list[object]] = {}
         self.device = torch.device("cpu")
         # lmms-eval tells processes apart by these; other wrappers ask accelerate.
-        self._rank = int(os.environ.get("RANK", 0))
-        self._world_size = int(os.environ.get("WORLD_SIZE", 1))
+        settings = load_settings()
+        self._rank, self._world_size = settings.rank, settings.processes
 
     def generate_until(self, requests: Sequence[Any]) -> list[str]:
         """The saved responses, the k-th of a document for its k-th repeat.

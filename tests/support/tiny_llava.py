@@ -10,9 +10,10 @@ from pathlib import Path
 
 _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }}: "
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
     "{% for part in message['content'] %}"
     "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}"
-    "{% endfor %}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+    "{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
 )
 _SIDE, _PATCH = 28, 14
 
