@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,18 @@ from typing import Literal, get_args
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 
+_PREFIX = "LMMS_RPTS_"
+NAMES = (
+    "LMMS_RPTS_CONCURRENCY",
+    "LMMS_RPTS_DECAY",
+    "LMMS_RPTS_FOCUS_HEIGHT",
+    "LMMS_RPTS_JUDGE",
+    "LMMS_RPTS_TIMEOUT",
+    "LMMS_RPTS_TRANSFORM",
+)
+"""All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
+
+_OF_TESTS = "LMMS_RPTS_REFERENCE"
 _CHAT_PATH = "/chat/completions"
 
 
@@ -57,6 +70,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         SettingError: naming the variable, its value and what is allowed.
     """
     env = _Environment(os.environ if environ is None else environ)
+    env.refuse_unknown()
     concurrency = env.whole("LMMS_RPTS_CONCURRENCY", at_least=1)
     processes = env.whole("WORLD_SIZE", at_least=1) or 1
     path = env.text("RPTS_PATH")
@@ -94,6 +108,14 @@ def parse_transform_mode(value: str | None, name: str) -> TransformMode | None:
 class _Environment:
     variables: Mapping[str, str]
 
+    def refuse_unknown(self) -> None:
+        """A misspelt setting would change nothing and say nothing."""
+        for name in self.variables:
+            if name.startswith(_PREFIX) and name not in (*NAMES, _OF_TESTS):
+                near = difflib.get_close_matches(name, NAMES, n=1)
+                hint = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(NAMES)}"
+                raise SettingError(f"{name} is no setting.{hint}")
+
     def text(self, name: str) -> str | None:
         return self.variables.get(name, "").strip() or None
 
@@ -103,6 +125,8 @@ class _Environment:
             return None
         if not url.startswith(("http://", "https://")):
             raise SettingError(f"{name}: give a URL that begins with http:// or https://")
+        if "?" in url or "#" in url:
+            raise SettingError(f"{name}: give a URL without a query; a key goes to OPENAI_API_KEY")
         # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
         return url.rstrip("/").removesuffix(_CHAT_PATH)
 

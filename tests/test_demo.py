@@ -22,7 +22,12 @@ INSTANCES = json.loads((DEMO / "instances.json").read_text(encoding="utf-8"))
 
 def test_the_demo_shows_what_accuracy_hides(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("lmms-rpts")
-    hostile = {"LMMS_RPTS_JUDGE": "nonsense", "LMMS_RPTS_DECAY": "7", "RPTS_PATH": "/nowhere"}
+    hostile = {
+        "LMMS_RPTS_JUDGE": "nonsense",
+        "LMMS_RPTS_DECAY": "7",
+        "LMMS_RPTS_TYPO": "1",
+        "RPTS_PATH": "/nowhere",
+    }
     done = run([str(command), "demo", "-o", str(tmp_path)], env=hostile)
     assert done.returncode == 0, done.stdout
     rows = {}
@@ -38,7 +43,7 @@ def test_the_demo_shows_what_accuracy_hides(tmp_path: Path) -> None:
     assert careful == 0
     assert lucky > 0.5
     assert rows["judge_coverage"] == [1, 1]
-    assert "broken at step" in done.stdout
+    assert "broken at Conclusion" in done.stdout
     for sample in re.findall(r"Samples of \w+: (\S+)", done.stdout):
         assert len(Path(sample).read_text().splitlines()) == len(INSTANCES)
 

@@ -91,7 +91,7 @@ def test_an_empty_variable_is_not_set(name: str, empty: str) -> None:
 
 
 def test_other_variables_are_left_alone() -> None:
-    assert load_settings({"LMMS_RPTS_JUDGES": "x", "lmms_rpts_decay": "9"}) == DEFAULTS
+    assert load_settings({"LMMS_EVAL_JUDGE": "x", "lmms_rpts_decay": "9"}) == DEFAULTS
 
 
 def test_the_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,3 +172,15 @@ def test_the_key_is_never_shown() -> None:
 def test_settings_are_frozen() -> None:
     with pytest.raises(AttributeError):
         load_settings({}).decay = 0.1  # type: ignore[misc]
+
+
+def test_a_misspelt_setting_is_named() -> None:
+    with pytest.raises(SettingError, match="Did you mean LMMS_RPTS_CONCURRENCY"):
+        load_settings({"LMMS_RPTS_CONCURENCY": "4"})
+    load_settings({"LMMS_RPTS_REFERENCE": "/data", "LMMS_EVAL_X": "1"})
+
+
+def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
+    with pytest.raises(SettingError, match="OPENAI_API_KEY") as caught:
+        load_settings({"OPENAI_BASE_URL": "http://localhost/v1?api_key=hush"})
+    assert "hush" not in str(caught.value)

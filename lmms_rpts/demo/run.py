@@ -155,10 +155,10 @@ def _print_example(run: Run, console: Console) -> None:
             instance = record["instance"]
             console.print(
                 f"\nlucky on instance {instance['id']}: says {record['answer']['value']}, which is "
-                f"[green]right[/], with RPTS {record['rpts']:.2f}: broken at step {error['step']} "
-                f"({error['modality']}, score {error['score']:.1f}):\n"
-                f"  it says:    {escape(step['conclusion'])}\n"
-                f"  gold says:  {escape(instance['reasoning'][0])}\n",
+                f"[green]right[/], with RPTS {record['rpts']:.2f}: broken at Conclusion "
+                f"{error['step']} ({error['modality']}, score {error['score']:.1f}):\n"
+                f"  it says:         {escape(step['conclusion'])}\n"
+                f"  the truth about {escape(instance['reasoning'][0].replace(' -> ', ': '))}\n",
                 soft_wrap=True,
             )
             return

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from loguru import logger
+
 from lmms_rpts.filters.base import RptsFilter
-from lmms_rpts.filters.records import Doc, ScoredResponse, StepScore, TransformedResponse
-from lmms_rpts.judging import BACKENDS
+from lmms_rpts.filters.records import (
+    READ_BY_RULES,
+    Doc,
+    ScoredResponse,
+    StepScore,
+    TransformedResponse,
+)
+from lmms_rpts.judging import NO_JUDGE, find_kind
 from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.reasoning import (
     InvalidReference,
@@ -56,13 +65,41 @@ class AggregateFilter(RptsFilter):
         return [record[0] if len(record) == 1 else record for record in records]
 
     def _aggregate(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
+        _report([scored for scored, _ in pairs])
         return [
             json.dumps(
                 _clean(build_record(scored, doc, self.decay, self.focus_height)),
                 ensure_ascii=False,
+                default=str,  # an odd id must not cost what was paid for
             )
             for scored, doc in pairs
         ]
+
+
+def _report(responses: Sequence[ScoredResponse]) -> None:
+    """Say what the table of results does not."""
+    if not responses:
+        return
+    total, judge = len(responses), responses[0].judge
+    if not find_kind(judge).comparable:
+        logger.warning("Judge {!r}: these scores can't be compared with others'", judge)
+    errors = Counter(scored.error for scored in responses if scored.error)
+    if errors and judge != NO_JUDGE:
+        logger.warning(
+            "{} of {} responses could not be judged and are left out of the means (judge_coverage);"
+            " most often: {}",
+            sum(errors.values()),
+            total,
+            errors.most_common(1)[0][0],
+        )
+    by_rule = sum(
+        any(problem.startswith(READ_BY_RULES) for problem in scored.transformed.problems)
+        for scored in responses
+    )
+    if by_rule:
+        logger.warning(
+            "{} of {} responses could not be rewritten by the judge: read by rules", by_rule, total
+        )
 
 
 def build_record(
@@ -94,7 +131,7 @@ def build_record(
         "instance": _instance(doc),
         "settings": {
             "judge": scored.judge,
-            "comparable": BACKENDS[scored.judge.partition(":")[0]].comparable,
+            "comparable": find_kind(scored.judge).comparable,
             "prompt_version": PROMPT_VERSION,
             "decay": decay,
             "focus_height": focus_height,

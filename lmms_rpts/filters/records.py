@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.reasoning import Answer, ReasoningChain
+from lmms_rpts.reasoning import Answer, ReasoningChain, format_chain
 from lmms_rpts.reasoning.thinking import ReasoningSource
 
 Doc = Mapping[str, Any]
@@ -15,6 +15,7 @@ ReadBy = Literal["rule", "llm", "nothing"]
 AnswerBy = Literal["rule", "judge"]
 
 NO_RESPONSE = "the model gave no response"
+READ_BY_RULES = "read by rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,13 @@ class TransformedResponse:
     judge_reply: str | None = None
     error: str | None = None
     answer_error: str | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(format_chain(self.chain))
+
+    def strip(self) -> str:
+        """The steps as text: what lmms-eval sees where no ``rpts_aggregate`` follows."""
+        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,15 @@ class ScoredResponse:
     chain: ReasoningChain
     steps: tuple[StepScore, ...]
     judge: str
+
+    def __str__(self) -> str:
+        scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)
+        lines = zip(format_chain(self.chain), scores, strict=True)
+        return "\n".join(f"{line} [{score}]" for line, score in lines)
+
+    def strip(self) -> str:
+        """The scored steps as text: what lmms-eval sees where no ``rpts_aggregate`` follows."""
+        return str(self)
 
     @property
     def error(self) -> str | None:

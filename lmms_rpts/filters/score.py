@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from loguru import logger
@@ -63,15 +64,25 @@ class ScoreFilter(JudgingFilter):
             for query in plan
         ]
         with self.open_engine() as engine:
-            results = iter(engine.converse(dialogues, "Judging steps"))
-            if engine.fatal:
-                logger.error(
-                    "Judging stopped: {}. The responses are kept (use --log_samples); "
-                    "score them again with --model replay.",
-                    engine.fatal,
-                )
+            scores = engine.converse(dialogues, "Judging steps")
+            fatal = engine.fatal
+        if fatal:
+            logger.error(
+                "Judging stopped: {}. The responses are kept (use --log_samples); "
+                "score them again with --model replay.",
+                fatal,
+            )
+        # Where nothing could be judged, responses without steps must not stand alone as zeros.
+        judged = any(step.questions and step.score is not None for step in scores)
+        reason = fatal if fatal and not judged else None
+        results = iter(scores)
         return [
-            ScoredResponse(transformed, chain, tuple(next(results) for _ in plan), self.judge)
+            ScoredResponse(
+                replace(transformed, error=transformed.error or reason),
+                chain,
+                tuple(next(results) for _ in plan),
+                self.judge,
+            )
             for (transformed, _), chain, plan in zip(pairs, chains, plans, strict=True)
         ]
 
@@ -136,4 +147,6 @@ def _inference_request(
 
 def _asked(kind: Any, evidence: Sequence[str], verdict: Verdict) -> Question:
     score = verdict.value if isinstance(verdict.value, float) else None
-    return Question(kind, tuple(evidence), score, verdict.text, verdict.error)
+    return Question(
+        kind, tuple(text.strip() for text in evidence), score, verdict.text, verdict.error
+    )

@@ -10,7 +10,14 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.records import NO_RESPONSE, AnswerBy, Doc, ReadBy, TransformedResponse
+from lmms_rpts.filters.records import (
+    NO_RESPONSE,
+    READ_BY_RULES,
+    AnswerBy,
+    Doc,
+    ReadBy,
+    TransformedResponse,
+)
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError, JudgeRequest
 from lmms_rpts.judging.prompts import reminder, render
 from lmms_rpts.judging.scores import strip_thinking
@@ -20,16 +27,19 @@ from lmms_rpts.reasoning import (
     ReasoningChain,
     extract_chain,
     find_answer,
+    find_marked_answer,
     parse_chain,
     select_reasoning,
 )
+from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
+from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.settings import TransformMode, parse_transform_mode
 
 MAX_STEPS = 64
 """Steps of one response that are judged; the longest gold reasoning has 7."""
 
 _NO_STEPS = "NONE"
-_EMPTY = re.compile(r"[\s`\"'*.。]*(?:none|无)[\s`\"'*.。]*", re.IGNORECASE)
+_EMPTY = re.compile(r"[\s`\"'*.。]{0,20}(?:none\b|无(?:[\s`\"'*.。，（(]|$))", re.IGNORECASE)
 _ANSWER_WORDS: dict[str, Answer] = {
     "agree": "agree",
     "同意": "agree",
@@ -38,6 +48,8 @@ _ANSWER_WORDS: dict[str, Answer] = {
     "undetermined": "undetermined",
     "无法判断": "undetermined",
 }
+_FRAME = " \t\u3000*_`\"'“”.。!！"
+_NEGATION = re.compile(r"\b(?:not|never|neither|nor|no)\b|n['’]t\b|不(?!同意)|非|没|既", re.I)
 _ANSWER_WORD = re.compile("undetermined|无法判断|disagree|不同意|agree|同意", re.IGNORECASE)
 
 
@@ -49,7 +61,7 @@ class TransformFilter(JudgingFilter):
             ``auto``: rules where the model wrote our step format, else a judge. Judges that can't
             write leave everything to the rules. LMMS_RPTS_TRANSFORM overrides it.
         judge: which judge, where LMMS_RPTS_JUDGE does not say.
-        max_steps: steps beyond this number are cut off, and that is recorded.
+        max_steps: longer arguments are cut to this many steps, and that is recorded.
     """
 
     def __init__(
@@ -81,7 +93,7 @@ class TransformFilter(JudgingFilter):
             )
             if engine.fatal:
                 logger.error("Reading the reasoning stopped: {}", engine.fatal)
-        return [_cut(result, self.max_steps) for result in results]
+        return [_tidied(result, self.max_steps) for result in results]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +157,7 @@ class _Reading:
         if verdict.error is None:
             return replace(read, chain=_chain_from(str(verdict.value), doc), read_by="llm")
         if verdict.text is not None and by_rule.chain.steps:
-            return replace(read, problems=(f"read by rules: {verdict.error}",))
+            return replace(read, problems=(f"{READ_BY_RULES}: {verdict.error}",))
         return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
 
     def _read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[_Stance]:
@@ -160,7 +172,8 @@ class _Reading:
 def _answer_by_rule(part: JudgedText) -> Answer | None:
     answer = find_answer(part.spoken)
     if answer is None and part.text is not part.spoken:
-        answer = find_answer(part.text)
+        # Thinking tries out answers; only one that it marks as final counts.
+        answer = find_marked_answer(part.text)
     return answer
 
 
@@ -195,24 +208,27 @@ def _answer_request(text: str, doc: Doc) -> JudgeRequest:
 
 
 def _parse_steps(reply: str) -> str | None:
-    """The lines that are steps; ``NONE`` where the judge found no reasoning."""
+    """The lines that are steps, without remarks; ``NONE`` where the judge found no reasoning."""
     said = strip_thinking(reply)
-    if _EMPTY.fullmatch(said[:200]):
-        return _NO_STEPS
-    chain = parse_chain(said)
-    return said.strip() if any(step.premises for step in chain.steps) else None
+    lines = [line for line in said.splitlines() if is_bare_step(line)]
+    if lines:
+        return "\n".join(lines)
+    return _NO_STEPS if _EMPTY.match(said) else None
 
 
 def _parse_answer(reply: str) -> Answer | None:
-    """The last of the words that were offered."""
-    words = _ANSWER_WORD.findall(strip_thinking(reply))
-    return _ANSWER_WORDS[words[-1].lower()] if words else None
+    """One of the words that were offered: alone on the first or last line, or the only one."""
+    lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
+    for line in (lines[-1:] + lines[:1]) if lines else []:
+        word = line.strip(_FRAME).lower()
+        if word in _ANSWER_WORDS:
+            return _ANSWER_WORDS[word]
+    said = " ".join(lines)
+    words = {word.lower() for word in _ANSWER_WORD.findall(said)}
+    return _ANSWER_WORDS[words.pop()] if len(words) == 1 and not _NEGATION.search(said) else None
 
 
-def _cut(result: TransformedResponse, max_steps: int) -> TransformedResponse:
-    steps = result.chain.steps
-    if len(steps) <= max_steps:
-        return result
-    note = f"{len(steps)} steps; only the first {max_steps} are judged"
-    chain = replace(result.chain, steps=steps[:max_steps])
-    return replace(result, chain=chain, problems=(*result.problems, note))
+def _tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
+    """The chain without repeated premises, and not longer than anybody should pay for."""
+    chain, cut = limit_steps(distinct_premises(result.chain), max_steps)
+    return replace(result, chain=chain, problems=result.problems + cut)

@@ -7,6 +7,7 @@ from lmms_rpts.judging.registry import (
     Backend,
     choices,
     find_backend,
+    find_kind,
     open_engine,
 )
 from lmms_rpts.judging.scores import parse_score
@@ -39,6 +40,7 @@ __all__ = [
     "Verdict",
     "choices",
     "find_backend",
+    "find_kind",
     "open_engine",
     "parse_score",
 ]

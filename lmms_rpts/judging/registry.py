@@ -83,6 +83,11 @@ def find_backend(judge: str, settings: Settings) -> tuple[Backend, str]:
     return backend, model
 
 
+def find_kind(judge: str) -> Backend:
+    """The backend of a judge that was found to be usable before."""
+    return BACKENDS[judge.strip().partition(":")[0]]
+
+
 def choices() -> str:
     """The judges that can be chosen, as lines for a message."""
     width = max(len(backend.usage) for backend in BACKENDS.values())

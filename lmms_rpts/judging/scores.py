@@ -22,39 +22,62 @@ _SCALE = re.compile(
 _RANGE = re.compile(rf"{_NUMBER} ?(?:-|–|—|~|to|到|至) ?{_NUMBER}")
 _DECORATION = re.compile(r"[*_`$#]|\\boxed|\\text|[{}]")
 _VALUE = (
-    rf"(?P<value>{_NUMBER})(?: ?(?P<percent>%)| {{0,3}}(?:/|\(?out of) {{0,3}}(?P<of>{_NUMBER}))?"
+    rf"(?P<value>{_NUMBER})"
+    rf"(?: ?(?P<percent>%)| {{0,3}}(?:/|\(?(?:out )?of) {{0,3}}(?P<of>{_NUMBER}))?"
 )
-_LABELLED = re.compile(
+_LABEL = (
     r"(?:(?<![A-Za-z])scores?|(?<![A-Za-z])rating|分数|得分|评分|打分)[\"'>]{0,2}"
     r"[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:=]?[ \t\n]{0,4}[<\[(\"'“‹]{0,2}"
-    rf"{_VALUE}",
-    re.IGNORECASE,
 )
+_MINE = r"(?:(?:final|overall|revised|corrected|my|the|最终|总|修正后的?)[ \t]?)?"
+_NO_SUM = r"(?! {0,2}[+*=^])"
+# A line that begins with the score; a remark may follow.
+_STATED = re.compile(
+    rf"^[ \t\-•]{{0,8}}{_MINE}{_LABEL}{_VALUE}{_NO_SUM}"
+    r"[>\])\"'”›分]{0,3}[ \t]{0,4}(?=$|[(.,;。，；—–]|- )",
+    re.IGNORECASE | re.MULTILINE,
+)
+_AS_JSON = re.compile(rf"[\"'](?:score|分数|得分)[\"'] ?: ?[\"']?{_VALUE}", re.IGNORECASE)
+_MENTIONED = re.compile(rf"{_LABEL}{_VALUE}(?P<sum> {{0,2}}[+*=^])?", re.IGNORECASE)
 _ALONE = re.compile(rf"[ \t\"'(<\[]*{_VALUE}[ \t\"'.。)>\]分]*", re.IGNORECASE)
-# A bare whole number in a sentence may count or name anything ("fact 1").
 _TELLING = re.compile(_VALUE, re.IGNORECASE)
 
 
 def parse_score(reply: str) -> float | None:
-    """The score that a reply states, None where it states none or none in range.
+    """The score that a reply states, None where it states none, or none in range, or several.
 
-    Read, in this order: the last number that is called a score ("Score: 0.8", 得分：0.8); the
-    last line that is nothing but a number; the only number of the reply, if it is a decimal, a
-    fraction or a percentage. Fractions ("8/10", "4 out of 5") and percentages count as what they
-    mean.
+    Read, in this order: a "score" in JSON; the last line that begins with a score ("Score: 0.8",
+    得分：0.8); lines that are nothing but a number; numbers that a sentence calls a score; the
+    only number of the reply, if it is a decimal, a fraction or a percentage (a whole number may
+    count anything: "fact 1"). But for lines that begin with a score, all that are found must
+    agree: "a score of 1 would need more" is no score. Fractions ("8/10", "4 out of 5") and
+    percentages count as what they mean.
     """
     said = unicodedata.normalize("NFKC", strip_thinking(reply))
     text = _RANGE.sub(" ", _SCALE.sub(" ", _DECORATION.sub("", said)))
-    labelled = list(_LABELLED.finditer(text))
-    if labelled:
-        return _in_range(labelled[-1])
+    as_json = list(_AS_JSON.finditer(text))
+    if as_json:
+        return _agreed(as_json)
+    stated = list(_STATED.finditer(text))
+    if stated:
+        return _in_range(stated[-1])
     alone = [match for match in map(_ALONE.fullmatch, text.splitlines()) if match]
     if alone:
-        return _in_range(alone[-1])
+        return _agreed(alone)
     anywhere = list(_TELLING.finditer(text))
+    mentioned = list(_MENTIONED.finditer(text))
+    if mentioned:
+        if any(match["sum"] for match in mentioned):
+            return None
+        return _agreed(mentioned + [match for match in anywhere if not match[0].isdigit()])
     if len(anywhere) != 1 or anywhere[0][0].lstrip("-").isdigit():
         return None
     return _in_range(anywhere[0])
+
+
+def _agreed(matches: list[re.Match[str]]) -> float | None:
+    values = {_in_range(match) for match in matches}
+    return values.pop() if len(values) == 1 else None
 
 
 def strip_thinking(reply: str) -> str:

@@ -28,12 +28,16 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     def __init__(
         self,
-        samples: str,
+        samples: str = "",
         batch_size: int | str = 1,
         max_batch_size: int | None = None,
         device: str | None = None,
     ) -> None:
         super().__init__()
+        if not samples:
+            raise ResponsesError(
+                "replay needs saved responses: give --model_args samples=FILE (or a folder)"
+            )
         self.saved = read_responses(samples)
         self._ids: dict[tuple[str, str], list[object]] = {}
         self.device = torch.device("cpu")
@@ -56,7 +60,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             turn = turns[task, doc_id]
             turns[task, doc_id] += 1
             if saved is None or 1 < len(saved) <= turn:
-                missing.append(f"{task}, document {doc_id}" + (f", repeat {turn}" if turn else ""))
+                missing.append(f"{task}, doc_id {doc_id}" + (f", repeat {turn}" if turn else ""))
             else:
                 # One saved response stands for all repeats: replay is deterministic.
                 served.append(saved[turn] if len(saved) > 1 else saved[0])
@@ -64,7 +68,9 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise ResponsesError(
                 f"replay: {self.saved.path} holds no response to "
-                f"{'; '.join(missing[:_SHOWN])}{more}"
+                f"{'; '.join(missing[:_SHOWN])}{more}. It holds responses to: "
+                f"{', '.join(self.saved.tasks) or 'nothing'}. Add what is missing, replay another "
+                "file, or run fewer documents (--limit, --offset)"
             )
         return served
 

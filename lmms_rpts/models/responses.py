@@ -27,6 +27,11 @@ class SavedResponses:
     by_doc_id: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     by_id: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that there are responses to."""
+        return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
+
     def find(self, task: str, doc_id: int, own_id: object) -> list[str] | None:
         """The responses to a document, None if none was saved."""
         found = self.by_doc_id.get((task, str(doc_id)))
@@ -106,7 +111,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[str]:
     if len(texts) == 1 and isinstance(texts[0], list):
         texts = texts[0]
     if not texts or not all(isinstance(text, str) for text in texts):
-        raise ResponsesError(f"replay: {place} holds no response that is text")
+        raise ResponsesError(f"replay: {place} holds no text as response or resps")
     return texts
 
 

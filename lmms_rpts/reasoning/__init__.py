@@ -1,6 +1,6 @@
 """The reasoning core: chains, trees and their score; pure, without I/O, total on any text."""
 
-from lmms_rpts.reasoning.answers import Answer, find_answer
+from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
 from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
@@ -36,6 +36,7 @@ __all__ = [
     "combine_answers",
     "extract_chain",
     "find_answer",
+    "find_marked_answer",
     "format_chain",
     "locate_error",
     "modality",

@@ -1,203 +1,176 @@
 """The final answer of a response, by rules: agree, disagree, or undetermined.
 
-Rules must never turn an answer round: where negations, conditions or several stances make a
-sentence hard to read, they say nothing, and a judge is asked.
+Rules must never turn an answer round. They read only answers that are stated plainly, in the
+forms below; of everything else (reasons before the stance, questions, quotations, conditions,
+second thoughts) they say nothing, so that a judge is asked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Literal
 
 from lmms_rpts.reasoning.mentions import fold_width
 
 Answer = Literal["agree", "disagree", "undetermined"]
-_Reading = Literal["agree", "disagree", "undetermined", "unclear"]
 
 _TAIL = 4000
-_LAST_SENTENCES = 4
-_SHORT_EN, _SHORT_ZH = 40, 12
+_BEFORE = 60
+_FRAME = " \t\u3000*_\"'`$#“”.。!！"
 
-# The question said again ("agree or disagree"), and both of the lines that our prompts offer.
-_ECHO = re.compile(
-    r"\b(?:whether|if) (?:\w{1,20} ){1,3}agree\b(?! with)[^.\n]{0,40}"
-    r"|\bagree(?:s|d)?[\"'”*]{0,3}[,，]? ?(?:or|/|and):? ?(?:final answer: ?)?[\"'“*]{0,3}"
-    r"(?:not|disagree(?:s|d)?)\b"
-    r"|\bdisagree[\"'”*]{0,3},? ?(?:or|/):? ?(?:final answer: ?)?[\"'“*]{0,3}agree\b"
-    r"|是否(?:同意|支持|赞同|成立|正确)"
-    r"|(?:同意|赞同)[\"”]?，?(?:或者?|还是|/|、|与)：?(?:最终答案：)?[\"“]?(?:不同意|反对)"
-    r"|不同意[\"”]?，?(?:或者?|还是|/)：?(?:最终答案：)?[\"“]?同意"
-    r"|支持(?:或者?|还是|/)(?:不支持|反对)",
-    re.IGNORECASE,
+_SO_EN = (
+    r"(?:(?:and |so|therefore|thus|hence|overall|consequently|accordingly|in conclusion"
+    r"|in the end|finally|yes|no),? )?"
 )
+_SO_ZH = r"(?:因此|所以|综上所述|综上|故|总之|最终|最后)?[，,]?"
+_THE_STATEMENT = r"(?:(?:the|this) (?:given )?(?:statement|claim)|it|this|that)"
+_EVIDENCE = (
+    r"(?:the |this |these |that |all |available |given ){0,3}"
+    r"(?:evidence|clues?|information|facts?|reasoning|images?|texts?|context)"
+)
+_STATEMENT_ZH = r"(?:该条?|这条?|这个|此|上述|本)?(?:陈述|说法|观点|命题)"
+_VERY = r"(?:(?:strongly|fully|completely|totally|clearly|must|would|therefore|thus) ){0,2}"
 
-
-def _english(*words: str) -> str:
-    return rf"(?<![A-Za-z])(?:{'|'.join(words)})(?![A-Za-z])"
-
-
-_TOKENS = {
-    "unsure": _english(
-        "neither agree nor disagree",
-        "undetermined",
-        "uncertain",
-        "inconclusive",
-        "unsure",
-        r"(?:can(?:not| not|['’]t)|could not|unable to|impossible to) (?:be )?"
-        r"(?:determined?|decided?|tell|told|say|concluded?|judged?)",
-        "(?:not enough|insufficient) (?:information|evidence)",
-    )
-    + r"|(?:无法|不能|难以)(?:判断|确定|得出|断定|判定)|不确定|信息不足|证据不足",
-    "disagree": _english("disagree[ds]?") + "|反对",
-    "agree": _english("agree[ds]?") + "|同意(?!见)|赞同|赞成|认同",
-    "refute": _english("(?:contradict|refute|oppose|reject)(?:e?d|s)?", "unsupported")
-    + "|驳斥|矛盾",
-    "support": _english("(?:support|endorse|confirm)(?:e?d|s)?", "support for") + "|支持|证实",
-    "false": _english("false", "incorrect", "wrong", "untrue", "invalid")
-    + "|错误|不对|有误|为假|不实",
-    "true": _english("true", "correct", "right", "valid", "holds?") + "|正确|成立|属实|为真|是真",
-    "not": _english(
-        "not",
-        "never",
-        "cannot",
-        "no(?!,)",
-        "none",
-        "neither",
-        "nor",
-        "nothing",
-        "nobody",
-        "without",
-        "lacks?",
-        "unable",
-        "fail(?:s|ed)?",
-        "hardly",
-        "barely",
-        "hard",
-        "insufficient",
-        "doubt",
-    )
-    + r"|(?<=[a-z])n['’]t(?![A-Za-z])"
-    + "|不(?!过|仅|但|管|论|同(?!意))|没有?|无(?!论)|未(?!来)|非(?!常)|难|缺乏",
-    "stop": r"[.;:!?。；：！？]|"
-    + _english("but", "because", "since", "therefore", "so", "hence", "thus")
-    + "|但是?|因为|所以|因此|可是|然而",
-    "comma": "[,，、]",
+# Plain forms of each stance; what follows a form is checked apart.
+_FORMS: dict[str, tuple[str, ...]] = {
+    "agree": (
+        rf"(?:{_SO_EN}I {_VERY})?{_VERY}agree(?: (?:with )?{_THE_STATEMENT})?",
+        rf"{_SO_EN}{_EVIDENCE} supports? the (?:given )?statement",
+        rf"{_SO_EN}{_THE_STATEMENT} is (?:therefore |thus )?(?:true|correct|right|valid|supported)",
+        r"true|correct",
+        rf"{_SO_ZH}我?们?(?:完全)?(?:同意|赞同|支持|认同)(?:{_STATEMENT_ZH})?",
+        rf"{_SO_ZH}{_STATEMENT_ZH}是?(?:正确|成立|属实|对)的?",
+    ),
+    "disagree": (
+        rf"(?:{_SO_EN}I {_VERY})?{_VERY}disagree(?: with {_THE_STATEMENT})?",
+        rf"{_SO_EN}I (?:do not|don['’]t|cannot|can['’]t|can not) (?:agree|support)"
+        rf"(?: (?:with )?{_THE_STATEMENT})?",
+        rf"(?:do )?not (?:agree|support)(?: (?:with )?{_THE_STATEMENT})?",
+        rf"{_SO_EN}{_EVIDENCE} (?:do(?:es)? not|don['’]t|doesn['’]t) support"
+        r" the (?:given )?statement",
+        rf"{_SO_EN}{_EVIDENCE} (?:contradicts?|refutes?) the (?:given )?statement",
+        rf"{_SO_EN}{_THE_STATEMENT} is (?:therefore |thus )?not "
+        r"(?:true|correct|right|valid|supported)",
+        rf"{_SO_EN}{_THE_STATEMENT} is (?:therefore |thus )?"
+        r"(?:false|incorrect|wrong|untrue|invalid|unsupported)",
+        r"false|incorrect",
+        rf"{_SO_ZH}我?们?(?:并不|不能|无法|不)(?:完全)?(?:同意|赞同|支持|认同)(?:{_STATEMENT_ZH})?",
+        rf"{_SO_ZH}我?们?反对(?:{_STATEMENT_ZH})?",
+        rf"{_SO_ZH}(?:现有|这些|以上|上述)?(?:证据|线索|信息|图片|文本|推理)"
+        rf"并?(?:不能?|无法)支持{_STATEMENT_ZH}",
+        rf"{_SO_ZH}{_STATEMENT_ZH}(?:并不|不是|是不|并非|不为|不)(?:正确|成立|属实|对|真)的?",
+        rf"{_SO_ZH}{_STATEMENT_ZH}是?(?:错误|错|假)的?",
+    ),
+    "undetermined": (
+        rf"(?:{_SO_EN}I )?(?:can(?:not|['’]t)|can not) (?:tell|decide|say|determine)"
+        rf"(?: {_THE_STATEMENT})?",
+        rf"(?:{_SO_EN}{_THE_STATEMENT} )?(?:can(?:not|['’]t)|can not) be (?:determined|decided)",
+        r"undetermined|uncertain|unsure|inconclusive|not enough information",
+        rf"(?:{_SO_EN}I )?neither agree nor disagree(?: with {_THE_STATEMENT})?",
+        rf"{_SO_ZH}(?:{_STATEMENT_ZH})?(?:无法|不能|难以)(?:判断|确定|判定)",
+        r"不确定|信息不足",
+    ),
 }
-_TOKEN = re.compile(
-    "|".join(f"(?P<{name}>{pattern})" for name, pattern in _TOKENS.items()), re.IGNORECASE
-)
-_POSITIVE = ("agree", "support", "true")
-_REACH_EN, _REACH_ZH = 45, 10
-
-_STATEMENT = re.compile(
-    r"\b(?:statement|claim|assertion|proposition)\b|陈述|说法|命题|论断|观点|该句", re.IGNORECASE
-)
-_SPEAKER = re.compile(r"\b(?:I|we)\b|我", re.IGNORECASE)
-_CONDITION = re.compile(r"\b(?:if|whether|would|could|might|unless)\b|如果|假如|若|是否|倘若", re.I)
-
-_OPEN = (
-    r"[*_\"'` ]{0,4}(?:is\b:?|[:：]|是|为)[\s*_\"'`$:：]{0,12}(?:\\boxed\{|\\text\{|<answer>){0,2}"
-)
-_FINAL = re.compile(
-    r"(?:final (?:answer|verdict|stance|decision|judge?ment)|最终答案|最终回答|最终结论)"
-    + _OPEN
-    + r"(?P<answer>[^\n]{0,200})",
-    re.IGNORECASE,
-)
-_BOXED = re.compile(r"(?:\\boxed\{|<answer>)\s{0,4}(?:\\text\{)?(?P<answer>[^\n}<]{0,60})", re.I)
 _PLAIN = re.compile(
-    r"(?:(?<![A-Za-z])(?:answer|verdict|stance)|答案|回答)" + _OPEN + r"(?P<answer>[^\n]{0,200})"
-    r"|(?:(?<![A-Za-z])conclusion|结论)[*_ ]{0,4}[:：](?P<last>[^\n]{0,200})",
+    "|".join(f"(?P<{name}>{'|'.join(forms)})" for name, forms in _FORMS.items()), re.IGNORECASE
+)
+# After a marker a reason may follow the stance: "disagree, because ..."; a question mark, a
+# strike-through or another word makes it something else.
+_REASON = re.compile(
+    r"[*_\"'`$”}]{0,4} ?(?:$|[,，.。;；(（!！:：—–]"
+    r"|(?:because|since|as|given|for)(?![A-Za-z])|因为|由于)"
+)
+_STANCE_WORD = re.compile(
+    r"(?P<not>(?:\b(?:not|never|cannot|without)|n['’]t|不|无法|没有)[ \w]{0,12}?)?"
+    r"(?P<word>disagree|agree|同意(?!见)|反对)",
     re.IGNORECASE,
 )
+_OPTIONS = re.compile(
+    r"agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|disagree)"
+    r"|disagree\W{0,12}(?:or|/)\W{0,12}(?:final answer\W{0,8})?agree"
+    r"|同意\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?(?:不同意|反对)"
+    r"|不同意\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?同意",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(
+    r"(?<![A-Za-z])(?:final (?:answer|verdict|stance|decision|judge?ment)|answer|verdict|stance)"
+    r"[*_\"'` ]{0,4}(?:is\b:?|[:：])"
+    r"|(?:最终答案|最终回答|最终结论|答案|回答)[*_\"'` ]{0,4}(?:[:：]|是|为)"
+    r"|(?=\\boxed\{)|(?=<answer>)",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"[\s*_\"'`$“:：]{0,16}(?:\\boxed\{|\\text\{|<answer>\s{0,4}){0,3}[*_\"'`$“]{0,4}"
+)
+_CLOSING = re.compile(r" ?(?:\}|</answer>|[*_\"'`$”]){1,6}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？；\n]+")
 
 
 def find_answer(text: str) -> Answer | None:
-    """The stance that a response ends with, None if the rules can't tell.
+    """The answer that a response states, None if the rules can't tell.
 
-    Looked for, in this order: after the last "Final answer:" or 最终答案 that a stance follows; in
-    a box; after the last "Answer:"; in the last sentences. ``undetermined`` is returned only
-    where the text says that it can't be decided.
+    The last "Final answer:", "Answer:", 最终答案, box or ``<answer>`` decides, if a plain stance
+    follows at once and nothing after it says otherwise. Without such a mark the last sentence
+    decides, if it is a plain stance and nothing else.
     """
-    text = _ECHO.sub(" ", fold_width(text))
-    for pattern in (_FINAL, _BOXED, _PLAIN):
-        for match in reversed(list(pattern.finditer(text))):
-            answer = _after_marker(_answer_part(match))
-            if answer:
-                return answer
-    sentences = [part for part in _SENTENCE_END.split(text[-_TAIL:]) if part.strip()]
-    for sentence in reversed(sentences[-_LAST_SENTENCES:]):
-        answer = _in_sentence(sentence)
-        if answer:
-            return answer
-    return None
+    text = fold_width(text)
+    marked, answer = _marked(text)
+    return answer if marked else _last_sentence(text[-_TAIL:])
 
 
-def _answer_part(match: re.Match[str]) -> str:
-    groups = match.groupdict()
-    return groups.get("answer") or groups.get("last") or ""
+def find_marked_answer(text: str) -> Answer | None:
+    """As ``find_answer``, but only where a mark such as "Final answer:" stands before it."""
+    return _marked(fold_width(text))[1]
 
 
-def _after_marker(text: str) -> Answer | None:
-    """The first stance decides: what follows is its reason."""
-    for _, reading in _readings(text):
-        return None if reading == "unclear" else reading
-    return None
+def is_plain_stance(text: str) -> bool:
+    """Whether a sentence states a stance and nothing else."""
+    return _PLAIN.fullmatch(text.strip(_FRAME)) is not None
 
 
-def _in_sentence(sentence: str) -> Answer | None:
-    """The stance that a sentence takes on the statement, if it takes one and only one."""
-    about = _STATEMENT.search(sentence) is not None
-    stated = about or _is_short(sentence)
-    spoken = stated or _SPEAKER.search(sentence) is not None
-    found: set[_Reading] = {
-        reading
-        for word, reading in _readings(sentence)
-        if (spoken if word in ("agree", "disagree") else stated or word == "unsure")
-    }
-    if len(found) != 1 or _CONDITION.search(sentence):
+def _marked(text: str) -> tuple[bool, Answer | None]:
+    markers = list(_MARKER.finditer(text))
+    if not markers:
+        return False, None
+    opening = _OPENING.match(text, markers[-1].end())
+    start = opening.end() if opening else markers[-1].end()
+    line = text[start : start + 200].split("\n", 1)[0]
+    stance = _PLAIN.match(line)
+    around = text[max(0, markers[-1].start() - _BEFORE) : start] + line
+    if stance is None or _OPTIONS.search(around):
+        return True, None
+    closing = _CLOSING.match(line, stance.end())
+    rest = line[closing.end() if closing else stance.end() :]
+    if not (closing or _REASON.match(rest)) or rest.lstrip()[:1] in ("?", "？"):
+        return True, None
+    answer = _named(stance)
+    after = text[start + stance.end() :]
+    return True, None if _contradicts(after, answer) else answer
+
+
+def _contradicts(text: str, answer: Answer) -> bool:
+    """Whether a text takes another stance, in whatever words."""
+    for match in _STANCE_WORD.finditer(text):
+        positive = match["word"].lower() in ("agree", "同意")
+        if (positive == (match["not"] is None)) != (answer == "agree"):
+            return True
+    return False
+
+
+def _last_sentence(text: str) -> Answer | None:
+    sentences = [part for part in _SENTENCE_END.split(text) if part.strip(_FRAME)]
+    if not sentences:
         return None
-    reading = found.pop()
-    return None if reading == "unclear" else reading
+    stance = _PLAIN.fullmatch(sentences[-1].strip(_FRAME))
+    # "true" and "yes" answer many questions; only after a mark they answer ours.
+    return _named(stance) if stance and not _is_bare_word(stance) else None
 
 
-def _is_short(sentence: str) -> bool:
-    return len(sentence) <= (_SHORT_EN if sentence.isascii() else _SHORT_ZH)
+def _is_bare_word(stance: re.Match[str]) -> bool:
+    return stance[0].lower() in ("true", "correct", "false", "incorrect")
 
 
-def _readings(text: str) -> Iterator[tuple[str, _Reading]]:
-    """Each stance of a text: its kind of word, and what it comes to."""
-    negations: list[re.Match[str]] = []
-    comma = -1
-    for match in _TOKEN.finditer(text):
-        word = match.lastgroup
-        assert word is not None
-        if word == "not":
-            negations.append(match)
-        elif word == "stop":
-            negations = []
-        elif word == "comma":
-            comma = match.start()
-        elif word == "unsure":
-            yield word, "undetermined"
-        else:
-            near = [each for each in negations if _reaches(each, match.start())]
-            yield word, _polarity(word, near, comma)
-
-
-def _reaches(negation: re.Match[str], position: int) -> bool:
-    reach = _REACH_EN if negation[0].isascii() or "’" in negation[0] else _REACH_ZH
-    return position - negation.end() <= reach
-
-
-def _polarity(word: str, negations: list[re.Match[str]], comma: int) -> _Reading:
-    if not negations:
-        return "agree" if word in _POSITIVE else "disagree"
-    if len(negations) > 1 or comma > negations[-1].start():
-        return "unclear"
-    if word in _POSITIVE:
-        return "disagree"
-    # Not to contradict is not yet to agree.
-    return "agree" if word == "disagree" else "unclear"
+def _named(stance: re.Match[str]) -> Answer:
+    if stance["agree"]:
+        return "agree"
+    return "disagree" if stance["disagree"] else "undetermined"

@@ -14,7 +14,15 @@ from lmms_rpts.reasoning.parsing import RawStep, is_bare_step, parse_raw_step, r
 
 Style = Literal["steps", "numbered", "sentences", "none"]
 
-_DECORATION = re.compile(r"[*_`#]{1,8}|^[ \t]{0,20}(?:>[ \t]?|[-•·+][ \t]+){1,4}")
+_LINE_START = re.compile(r"[ \t]{0,20}(?:>[ \t]?|[-*•·+][ \t]+|#{1,6}[ \t]+){1,4}")
+# Marks of emphasis around words, but not the signs of 2*3, 2**3 or a_b.
+_EMPHASIS = re.compile(
+    r"(?<![\w*])\*\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*\*(?![\w*])"
+    r"|(?<![\w*])\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*(?![\w*])"
+    r"|(?<!\w)__(?=\S)([^_\n]{1,300})(?<=\S)__(?!\w)"
+    r"|(?<!`)`([^`\n]{1,300})`(?!`)"
+)
+_OPEN_EMPHASIS = re.compile(r"[*_]{1,3}(?=(?:conclusion|step|结论|步骤|第)|\d)", re.IGNORECASE)
 _LABELLED = re.compile(
     r"[ \t\u3000]{0,20}(?:conclusion|结论|推论)[ \t]{0,4}(?P<number>\d{1,9})"
     r"[ \t]{0,4}(?:[（(](?P<aside>[^()（）\n]{0,200})[)）][ \t]{0,4})?[:：.)）、—-]",
@@ -22,13 +30,14 @@ _LABELLED = re.compile(
 )
 # Steps that run on in one line.
 _RUN_ON = re.compile(
-    r"(?<=[.;。；])[ \t]{0,8}(?=[*_]{0,3}(?:conclusion|结论)[ \t]{0,4}\d{1,9}[ \t]{0,4}[:：])",
+    r"(?<=[^\d\s][.;:,。；：，])[ \t]{0,8}"
+    r"(?=[*_]{0,3}(?:conclusion|结论)[ \t]{0,4}\d{1,9}[ \t]{0,4}[:：])",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
     r"[ \t\u3000]{0,20}(?:(?:step|步骤)[ \t]{0,4}(?P<step>\d{1,9})[ \t]{0,4}[:：.)）、,，—-]?"
     r"|第[ \t]{0,2}(?P<ordinal>[一二三四五六七八九十]|\d{1,4})[ \t]{0,2}步[:：,，、]?"
-    r"|[（(](?P<bracket>\d{1,4})[)）]|(?P<plain>\d{1,4})(?:[.)）](?!\d)|[、:：]))",
+    r"|[（(](?P<bracket>\d{1,4})[)）]|(?P<plain>\d{1,4})[.)）、:：](?!\d))",
     re.IGNORECASE,
 )
 # "from Image 0 the clock shows nine" lists what it rests on, "since Image 0 shows a clock and
@@ -59,12 +68,22 @@ _AFTER_LEAD = re.compile(
     re.IGNORECASE,
 )
 _THEREFORE = re.compile(
-    r"[\s*_]{0,8}(?:therefore|thus|hence|so|consequently|as a result|it follows|this means"
-    r"|that means|accordingly|in conclusion"
-    r"|因此|所以|故|综上|由此|可见|那么|于是|这(?:意味着|说明))",
+    r"[\s*_]{0,8}(?:(?:therefore|thus|hence|so|consequently|as a result|it follows|this means"
+    r"|that means|accordingly|in conclusion)(?![A-Za-z])"
+    r"|因此|所以|故(?![事意障乡])|综上|由此|可见|那么|于是|这(?:意味着|说明))",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
+_JUST_A_COMMA = re.compile(r"[\s,，]{1,8}")
+_LIST_GOES_ON = re.compile(
+    r"[ \t]{0,4}(?:[,，、:：;；.。)）/&+(（]|and\b|as well as\b|$|和|与|及|以及|还有|可|得|能)"
+    r"|[ \t]{0,4}(?:we|one|you|I|it) "
+    r"(?:can|see|know|infer|conclude|deduce|learn|find|follows|is)",
+    re.IGNORECASE,
+)
+_NUMBERS_LEFT = re.compile(r"\d{1,6} ?(?:,|，|and\b|和|、) ?(?:and )?\d|(?:and|和|与) ?\d", re.I)
+_SAYS_NOTHING = re.compile(r"[\W\d_]*")
+_PREAMBLE_BELOW = 200
 _NO_REASONING_BELOW = 120
 _HEADING_BELOW = 60
 
@@ -75,7 +94,8 @@ class Extraction:
 
     ``style`` says how the text was written: ``steps`` (arrows, or "Conclusion k: from ..."),
     ``numbered``, ``sentences`` that cite clues, or ``none``. ``clean`` is true where the text
-    follows our step format and every step lists its premises: nothing had to be guessed.
+    follows our step format, every step lists its premises and nothing stands beside the steps:
+    nothing had to be guessed, nothing was left out.
     """
 
     chain: ReasoningChain
@@ -101,17 +121,23 @@ class _Block:
 def extract_chain(text: str, language: Language = "en") -> Extraction:
     """Read steps and their premises from free text; total and linear in its length."""
     text = _RUN_ON.sub("\n", fold_width(text))
-    blocks = list(_blocks(text))
+    blocks, stray = _blocks(text)
     style: Style = "steps"
     chosen = [block for block in blocks if block.kind != "numbered"]
     if not chosen:
         style, chosen = "numbered", blocks
     read = [each for each in map(_read_block, chosen) if each is not None]
     raw = _link([step for step, _ in read])
+    left_out = 0
     if not any(step.premises for step in raw):
-        style, raw = "sentences", _link(list(_sentence_steps(text)))
+        sentences = list(_sentence_steps(text))
+        style, raw = "sentences", _link([step for step in sentences if step is not None])
+        left_out = sentences.count(None)
     steps, problems = resolve_labels(raw)
-    clean = style == "steps" and bool(steps) and all(exact for _, exact in read)
+    if steps and left_out:
+        problems.append(f"{left_out} sentences that cite no clue are left out")
+    whole = not stray and len(chosen) == len(blocks) == len(read)
+    clean = style == "steps" and bool(steps) and whole and all(exact for _, exact in read)
     return Extraction(
         ReasoningChain(steps, language, tuple(problems)), style if steps else "none", clean
     )
@@ -123,24 +149,36 @@ def holds_reasoning(text: str) -> bool:
     return len(said.strip()) >= _NO_REASONING_BELOW or bool(extract_chain(said).chain.steps)
 
 
-def _blocks(text: str) -> Iterator[_Block]:
-    current: _Block | None = None
-    for line in text.splitlines():
-        line = _DECORATION.sub("", line)
+def _blocks(text: str) -> tuple[list[_Block], bool]:
+    """The steps of a text as they stand, and whether it says something beside them."""
+    blocks: list[_Block] = []
+    open_, stray = False, False
+    for line in map(_undecorated, text.splitlines()):
         started = _start_block(line)
         if started:
-            if current:
-                yield current
-            current = started
-        elif current is None:
-            continue
-        elif is_answer_line(line) or (not line.strip() and current.is_complete):
-            yield current
-            current = None
-        elif line.strip():
-            current.lines.append(line.strip())
-    if current:
-        yield current
+            blocks.append(started)
+            open_ = True
+        elif is_answer_line(line) or (not line.strip() and blocks and blocks[-1].is_complete):
+            open_ = False
+        elif open_ and line.strip():
+            blocks[-1].lines.append(line.strip())
+        elif not open_ and not _SAYS_NOTHING.fullmatch(line):
+            # Some words of introduction are no reasoning; words between or after steps may be.
+            stray = stray or bool(blocks) or len(line) > _PREAMBLE_BELOW or bool(_cited(line))
+    return blocks, stray
+
+
+def _undecorated(line: str) -> str:
+    start = _LINE_START.match(line)
+    line = _EMPHASIS.sub(
+        lambda found: next(group for group in found.groups() if group is not None),
+        line[start.end() :] if start else line,
+    )
+    return _OPEN_EMPHASIS.sub("", line, count=1) if line[:1] in "*_" else line
+
+
+def _cited(text: str) -> list[Mention]:
+    return [mention for mention in find_mentions(text) if not _is_prose(mention)]
 
 
 def _start_block(line: str) -> _Block | None:
@@ -179,7 +217,7 @@ def _read_block(block: _Block) -> tuple[RawStep, bool] | None:
 
 def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
     """Premises and conclusion of the text of one step, and whether the premises were listed."""
-    mentions = [mention for mention in find_mentions(content) if not _is_prose(mention)]
+    mentions = _cited(content)
     lead = _LEAD_WORDS.match(content)
     if lead:
         led, end = _lead_list(content, lead.end(), mentions)
@@ -188,10 +226,21 @@ def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
         conclusion = content[rest:].strip()
         ends_there = content[end:rest].strip() != "" or lead["listing"]
         if led and conclusion and ends_there:
-            # What the model lists is its own claim; a clue named later makes it doubtful.
             listed = _distinct(led)
-            return listed, conclusion, set(_distinct(mentions)) <= set(listed)
+            return listed, conclusion, _is_settled(listed, mentions, conclusion)
     return _distinct(mentions), content, False
+
+
+def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: str) -> bool:
+    """Whether a listing leaves no doubt: what the model lists is its own claim, but a clue that it
+    names later, numbers that may belong to the list, or a colon with nothing behind it are signs
+    that more was meant."""
+    numbered = {mention.clue for mention in mentions if mention.clue.index is not None}
+    return (
+        numbered <= set(listed)
+        and not _NUMBERS_LEFT.match(conclusion)
+        and not conclusion.endswith((":", "："))
+    )
 
 
 def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
@@ -202,7 +251,12 @@ def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[li
             led.append(mention)
             continue
         gap = _BETWEEN.match(content, position)
-        if (gap.end() if gap else position) != mention.start:
+        end = gap.end() if gap else position
+        if end != mention.start:
+            break
+        # "from Image 0, Text 1 does not apply": behind a mere comma a subject may stand.
+        mere_comma = led and _JUST_A_COMMA.fullmatch(content[position:end].replace("the ", ""))
+        if mere_comma and not _LIST_GOES_ON.match(content, mention.end):
             break
         led.append(mention)
         position = mention.end
@@ -230,11 +284,14 @@ def _link(raw: list[RawStep]) -> list[RawStep]:
     return linked
 
 
-def _sentence_steps(text: str) -> Iterator[RawStep]:
+def _sentence_steps(text: str) -> Iterator[RawStep | None]:
+    """Each sentence that cites clues or draws a conclusion; None for each other one."""
     for part in _SENTENCE_END.split(text):
-        sentence = _DECORATION.sub("", part).strip()
+        sentence = _undecorated(part).strip()
         if not sentence or is_answer_line(sentence):
             continue
         premises, conclusion, _ = _read_content(sentence)
         if premises or _THEREFORE.match(sentence):
             yield RawStep(None, premises, conclusion)
+        else:
+            yield None

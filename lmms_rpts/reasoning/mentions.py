@@ -17,6 +17,9 @@ MAX_DIGITS = 1000
 MAX_RANGE = 64
 """The longest range ("Text 0-5") that is spelled out."""
 
+MAX_SPELLED_OUT = 1000
+"""How many references the ranges of one text may stand for."""
+
 _WORDS: dict[str, ClueKind] = {
     "image": "image",
     "picture": "image",
@@ -58,13 +61,23 @@ _MENTION = re.compile(
     rf"(?:{_GAP}[#№(（\[【]?{_GAP}(?P<number>\d{{1,{MAX_DIGITS}}})(?![.,]\d)\d*{_GAP}[)）\]】]?)?",
     re.IGNORECASE,
 )
-_MEASURES = "个张只点元岁天年月日号次人条分小米千百万度块本台辆位种件公厘斤克升时秒%％"
-_LIST_SEPARATOR = rf"{_GAP}(?:,|，|/|、|&|\band\b|\bor\b|和|与|及){_GAP}(?:\band\b|和)?{_GAP}"
+_MEASURES = (
+    "个张只点元岁天年月日号次人条分小米千百万度块本台辆位种件公厘斤克升时秒名盒杯颗楼路届瓶%％"
+)
+_AND = rf"{_GAP}(?:/|、|&|\band\b|\bor\b|和|与|及){_GAP}"
 _RANGE_MARK = rf"{_GAP}(?:-|–|—|~|～|\bto\b|\bthrough\b|至|到){_GAP}"
-_NEXT = rf"(?:(?P<range>{_RANGE_MARK})|{_LIST_SEPARATOR})(?P<number>\d{{1,6}})(?!\d|[.,:：]\d)"
-# "Image 0, 5 apples" and 图片0和3个苹果 are no lists, "Images 0 and 1 differ" is one.
-_MORE = re.compile(_NEXT + rf"(?!{_GAP}(?:[A-Za-z%]|[{_MEASURES}]))", re.IGNORECASE)
-_MORE_AFTER_PLURAL = re.compile(_NEXT, re.IGNORECASE)
+_NUMBER = r"(?P<number>\d{1,6})(?!\d|[.,:：]\d)"
+# "Image 0 and 3 apples" and 图片0和3个苹果 are no lists, "Images 0 and 1 differ" is one.
+_MORE = re.compile(
+    rf"(?:(?P<range>{_RANGE_MARK})|{_AND}){_NUMBER}(?!{_GAP}(?:[A-Za-z%°]|[{_MEASURES}]))",
+    re.IGNORECASE,
+)
+# After a comma a number is one of the list only if the list goes on or ends behind it.
+_MORE_AFTER_PLURAL = re.compile(
+    rf"(?:(?P<range>{_RANGE_MARK})|{_AND}|(?P<comma>{_GAP}[,，]{_GAP}(?:\band\b{_GAP})?)){_NUMBER}"
+    rf"(?(comma)(?={_GAP}(?:[,，.。;；:：)）/&+]|\band\b|$)))",
+    re.IGNORECASE,
+)
 _WORD_ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
 CHINESE_NUMBERS = {digit: number for number, digit in enumerate("一二三四五六七八九十", start=1)}
 """Chinese numerals of steps: 第一步 is step 1, as "Step 1" is."""
@@ -120,7 +133,7 @@ def has_chinese_label(text: str) -> bool:
 
 
 def _numbered(text: str) -> Iterator[Mention]:
-    position = 0
+    position = spelled_out = 0
     while match := _MENTION.search(text, position):
         word = match["word"].lower()
         kind = _WORDS[word]
@@ -132,7 +145,10 @@ def _numbered(text: str) -> Iterator[Mention]:
         numbers = [int(match["number"])]
         following = _MORE_AFTER_PLURAL if match["plural"] else _MORE
         while more := following.match(text, position):
-            numbers.extend(_continued(numbers[-1], int(more["number"]), more["range"] is not None))
+            ranged = more["range"] is not None and spelled_out < MAX_SPELLED_OUT
+            continued = _continued(numbers[-1], int(more["number"]), ranged)
+            numbers.extend(continued)
+            spelled_out += len(continued) if ranged else 0
             position = more.end()
         for number in numbers:
             yield Mention(Clue(kind, number), start, position)

@@ -13,9 +13,12 @@ from lmms_rpts.reasoning.clues import Clue, ClueKind, Language, ReasoningChain, 
 from lmms_rpts.reasoning.mentions import MAX_DIGITS, find_mentions, has_chinese_label
 
 ARROW = re.compile(r"[-－—–=＝]{1,3}[>＞]|[→⇒⟶⟹➔➜➡]")
+_OPEN, _CLOSE = r"[*_`\[(（【]{1,3}", r"[*_`\])）】]{1,4}"
 _LABEL = re.compile(
-    r"[ \t\u3000]{0,8}(?:(?:conclusion|结论)[ \t\u3000]{0,4}(?P<number>\d*)"
-    r"|(?:step|步骤)[ \t\u3000]{0,4}(?P<step>\d+))[ \t\u3000]{0,4}[:：]",
+    rf"[ \t\u3000]{{0,8}}(?P<open>{_OPEN})?"
+    r"(?:(?:conclusion|结论)[ \t\u3000]{0,4}(?P<number>\d*)"
+    r"|(?:step|步骤)[ \t\u3000]{0,4}(?P<step>\d+))"
+    rf"(?(open)(?:{_CLOSE})?)[ \t\u3000]{{0,4}}[:：](?(open)(?:{_CLOSE})?)",
     re.IGNORECASE,
 )
 _HEAD_NOISE = re.compile(

@@ -11,8 +11,8 @@ from lmms_rpts.reasoning.extraction import holds_reasoning
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
 
 _TAG = re.compile(
-    r"(?P<open><(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷)"
-    r"|(?P<close></(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷)",
+    r"(?P<open><(?:think|thinking|thought)>|\[THINK\]|◁think▷)"
+    r"|(?P<close></(?:think|thinking|thought)>|\[/THINK\]|◁/think▷)",
     re.IGNORECASE,
 )
 

@@ -188,7 +188,7 @@ def test_endless_chains_are_cut(judged: Callable[..., Any]) -> None:
     lines += [f"Conclusion {k}: from Conclusion {k - 1}, item {k}" for k in range(3, 5000)]
     (record,), asked = judged(["\n".join(lines)], says("1"))
     assert len(asked) <= 65
-    assert any("only the first 64" in problem for problem in record["transform"]["problems"])
+    assert any("only 64 are judged" in problem for problem in record["transform"]["problems"])
 
 
 def test_several_responses_of_one_instance(judged: Callable[..., Any]) -> None:
@@ -271,3 +271,72 @@ def test_judge_none_scores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [record["outcome"] for record in records] == ["unscored", "unscored"]
     assert records[0]["answer"]["correct"] is True
     assert len(records[0]["chain"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("agree", "agree"),
+        ("**Disagree**.", "disagree"),
+        ("They hold it to be wrong.\ndisagree", "disagree"),
+        ("不同意", "disagree"),
+        ("无法判断", "undetermined"),
+        ("<think>agree?</think>disagree", "disagree"),
+        ("disagree, not agree", None),
+        ("undetermined: they neither agree nor disagree", None),
+        ("They don't agree", None),
+        ("不会同意", None),
+        ("maybe", None),
+    ],
+)
+def test_the_judge_tells_the_answer_in_one_word(
+    judged: Callable[..., Any], reply: str, answer: str | None
+) -> None:
+    def said(body: dict[str, Any]) -> str:
+        return reply if "undetermined" in instructions(body) else "1"
+
+    (record,), _ = judged([STEPS.replace("Final answer: agree", "Hm.")], said)
+    assert record["answer"]["value"] == answer
+    assert (record["answer"]["error"] is None) == (answer is not None)
+
+
+def test_remarks_of_the_judge_are_no_steps(judged: Callable[..., Any]) -> None:
+    def answer(body: dict[str, Any]) -> str:
+        if "Conclusion0:" not in instructions(body):
+            return "1"
+        return (
+            "Let me map Image 0 -> clues first.\n"
+            "Image0 -> **Conclusion1:** nine\nConclusion1 + Text0 -> **Conclusion2:** closed\n"
+            "Note: I changed Text0 -> Text1 in the second line"
+        )
+
+    (record,), _ = judged(["It is nine, so it is closed. I agree."], answer)
+    assert record["chain"] == [
+        "Image0 -> Conclusion0: nine",
+        "Conclusion0 + Text0 -> Conclusion1: closed",
+    ]
+
+
+def test_a_dead_judge_leaves_no_zeros(judged: Callable[..., Any]) -> None:
+    refusal = ServerReply("no such key", status=401)
+    records, _ = judged([STEPS, ""], lambda body: refusal)
+    assert [record["rpts"] for record in records] == [None, None]
+
+
+def test_repeating_a_premise_does_not_weigh_more(judged: Callable[..., Any]) -> None:
+    def answer(body: dict[str, Any]) -> str:
+        return "1" if "Facts" in body["messages"][1]["content"] else "0"
+
+    once = "Image0 -> Conclusion0: nine\nConclusion0 + Text0 -> Conclusion1: closed"
+    often = once.replace("Conclusion0 + Text0", "Conclusion0 + " * 50 + "Text0")
+    scores = [judged([text], answer)[0][0]["rpts"] for text in (once, often)]
+    assert scores[0] == scores[1]
+
+
+def test_without_the_last_filter_the_steps_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """lmms-eval strips what the last filter gives, whatever it is."""
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    resps = TransformFilter().apply([[STEPS]], [make_doc()])
+    assert resps[0][0].strip().startswith("Image0 -> Conclusion0:")
+    scored = ScoreFilter().apply(resps, [make_doc()])
+    assert scored[0][0].strip().endswith("]")

@@ -79,9 +79,7 @@ READ: list[tuple[str, float]] = [
     ("a number between 0 and 1: 0.4", 0.4),
     # several: the last that is called a score
     ("Score: 0.2\nOn second thoughts:\nScore: 0.9", 0.9),
-    ("The first score is 0.2, the second score is 0.5.", 0.5),
     ("Score: 0.7\nThere are 3 facts and 2 agree.", 0.7),
-    ("0.2\n0.9", 0.9),
     # Chinese
     ("分数：0.8", 0.8),
     ("分数:1", 1.0),
@@ -143,6 +141,9 @@ UNREAD: list[str] = [
     "Score: 0 to 1",
     "Score: <number from 0 to 1>",
     "分数：<0到1之间的数>",
+    # several scores, none of them the last word
+    "0.2\n0.9",
+    "The first score is 0.2, the second score is 0.5.",
     # several numbers, none of them called a score
     "0.2 or 0.9, hard to tell",
     "The fact says 3 dogs, the description says 4.",
@@ -354,3 +355,25 @@ def test_a_last_line_that_is_a_score_wins(before: str, hundredths: int, label: s
     assume("<" not in before)
     reply = f"{before}\n{label}{hundredths / 100}"
     assert parse_score(reply) == hundredths / 100
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("Score: 0.4 (it would be a score of 1 if the colour matched)", 0.4),
+        ("Score: 0.4\n\nNote: a score of 1 needs an exact match.", 0.4),
+        ("The score of 1 is not justified.\n0.4", 0.4),
+        ("A score of 1 would require all premises. Here, I give 0.3", None),
+        ("It deserves a score of 0, not a score of 1.", None),
+        ("Score: 0.2\nConfidence score: 0.9", 0.2),
+        ("Score: 1\nThe football score was 0:1 in the picture.", 1.0),
+        ("Score: 0.25 + 0.5 = 0.75", None),
+        ("Score: 1 of 5", 0.2),
+        ("0.2\n1", None),
+        ("0.7\n0.7", 0.7),
+        ("分数：0.4。若颜色一致可得分数1", 0.4),
+    ],
+)
+def test_a_remark_is_no_score(reply: str, score: float | None) -> None:
+    found = parse_score(reply)
+    assert found in (score, None) if score is None else found == score

@@ -64,16 +64,14 @@ def test_repeats(tmp_path: Path) -> None:
         {"doc_id": 1, "resps": ["only"]},
     )
     assert serve(path, [0, 0, 1, 1]) == ["first", "second", "only", "only"]
-    with pytest.raises(ResponsesError, match="t, document 0, repeat 2"):
+    with pytest.raises(ResponsesError, match="t, doc_id 0, repeat 2"):
         serve(path, [0, 0, 0])
 
 
 def test_a_missing_response_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", {"task": "t", "doc_id": 1, "response": ""})
     assert serve(path, [1]) == [""]
-    with pytest.raises(
-        ResponsesError, match=r"r\.jsonl holds no response to t, document 0; t, doc"
-    ):
+    with pytest.raises(ResponsesError, match=r"r\.jsonl holds no response to t, doc_id 0; t, doc"):
         serve(path, [0, 1, 2])
 
 
@@ -84,9 +82,9 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
         ("[]", "line 1 holds no JSON object"),
         ('{"doc_id": 1, "response": "x"}', 'line 1 names no "task"'),
         ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
-        ('{"task": "t", "doc_id": 1}', "holds no response that is text"),
-        ('{"task": "t", "doc_id": 1, "response": 5}', "holds no response that is text"),
-        ('{"task": "t", "doc_id": 1, "resps": []}', "holds no response that is text"),
+        ('{"task": "t", "doc_id": 1}', "holds no text as response"),
+        ('{"task": "t", "doc_id": 1, "response": 5}', "holds no text as response"),
+        ('{"task": "t", "doc_id": 1, "resps": []}', "holds no text as response"),
     ],
 )
 def test_broken_files(tmp_path: Path, line: str, said: str) -> None:
@@ -123,3 +121,11 @@ def test_odd_characters_survive(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert serve(path, [0, 1]) == [text, text + "?"]
+
+
+def test_the_error_says_what_there_is(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", {"task": "other", "doc_id": 0, "response": "x"})
+    with pytest.raises(ResponsesError, match="It holds responses to: other"):
+        serve(path, [0])
+    with pytest.raises(ResponsesError, match="samples=FILE"):
+        Replay()

@@ -163,7 +163,7 @@ MISREAD = [
     ("At first I was unsure, but I agree with the statement.", {YES, NONE}),
     ("Final answer: disagree\nThis conclusion is supported by Image 0.", {NO}),
     ("最终答案：不同意\n这一结论是由图片0支持的。", {NO}),
-    ("Final answer: disagree.\nThe answer is in line with Text 1, which supports it.", {NO}),
+    ("Final answer: disagree.\nThe answer is in line with Text 1, which supports it.", {NO, NONE}),
     # our own prompts, said again
     ("End with one line: Final answer: agree, or: Final answer: disagree.", {NONE}),
     ("最后单独一行写：最终答案：同意，或：最终答案：不同意。", {NONE}),
@@ -200,9 +200,34 @@ MISREAD = [
 TABLES = [*MARKED, *BOXED, *LAST_MARKER_WINS, *SENTENCES, *ECHOES, *NO_STANCE]
 
 
+# Readable to a person, but not among the plain forms that rules may read: a judge is asked.
+LEFT_TO_THE_JUDGE = {
+    "The task is to agree or disagree. Final answer: disagree",
+    "最终答案：不反对",
+    "Final answer: agree\nNote: others may disagree.",
+    "Final answer: disagree\nFinal answer: see above",
+    "We agree with the claim.",
+    "The clues do not fully support the statement.",
+    "The clues fail to support the claim.",
+    "The statement is not supported by the clues.",
+    "The statement is supported by the clues.",
+    "I do not think that the statement is true.",
+    "I do not disagree with the statement.",
+    "There is no reason to disagree.",
+    "It cannot be determined from the clues.",
+    "There is not enough information to decide.",
+    "图片与文本支持该陈述。",
+    "我不反对该陈述。",
+    "无法判断该陈述是否成立。",
+    "信息不足，不能确定。",
+    "大家有不同意见，但我同意该陈述。",
+    "Final answer (agree or disagree): disagree",
+}
+
+
 @pytest.mark.parametrize(("text", "expected"), TABLES)
 def test_answers(text: str, expected: str | None) -> None:
-    assert find_answer(text) == expected
+    assert find_answer(text) == (None if text in LEFT_TO_THE_JUDGE else expected)
 
 
 @pytest.mark.parametrize(("text", "readings"), MISREAD)
@@ -265,3 +290,55 @@ def test_lines_that_reason_are_no_answer_lines(line: str) -> None:
 def test_answers_are_total(text: str) -> None:
     assert find_answer(text) in (YES, NO, OPEN, NONE)
     is_answer_line(text)
+
+
+FLIPS = [
+    ("**Final Answer**: The correct response is: **Disagree**", NO),
+    ("Final answer: Based on valid evidence, I disagree.", NO),
+    ("Final answer: Text 1 confirms that the shop is closed, so I disagree.", NO),
+    ("Final answer: While I agree that the clock says nine, I disagree.", NO),
+    ("Final answer: The coupon is invalid, so agree", YES),
+    ('Final Answer: The statement "Tom bought the wrong ticket" is correct -> **Agree**', YES),
+    ("最终答案：根据正确的时间表，不同意。", NO),
+    ("最终答案：文本1证实商店已关门，不同意该陈述。", NO),
+    ("**Conclusion**: The right-hand sign forbids entry.\n\nI disagree.", NO),
+    ("**结论**：右侧的标志是正确的，小明不能进入。\n\n不同意", NO),
+    ("Conclusion: He took the wrong bus.\nAgree.", YES),
+    ("Final answer: agree\n\nWait, no. So the final answer should be disagree.", NO),
+    ("Final answer: \\boxed{agree}\nOops.\n\\boxed{disagree}", NO),
+    ("Final answer: agree. \nCorrection: disagree.", NO),
+    ("Final answer: ~~agree~~ disagree", NO),
+    ("Final answer: agree? disagree!", NO),
+    ("Is the statement correct? No, it is not.", NO),
+    ("该陈述正确吗？不。", NO),
+    ("For the statement to hold, X must be 5. It is 6.", NO),
+    ("The statement says the coupon is valid. It expired.", NO),
+    ("只有周日营业，陈述才成立。今天是周一。", NO),
+    ("The opposite of the statement is true.", NO),
+    ("Only the first half of the statement is true.", NO),
+    ("I agree with Text 1.", NONE),
+    ("So Tom is wrong, as the statement says.", YES),
+    ("I couldn't agree more.", YES),
+    ("毫不犹豫地同意", YES),
+    ("I refuse to agree.", NO),
+    ("I agree that the statement is false.", NO),
+    ("我同意该陈述是错误的", NO),
+    ("難以同意", NO),
+    ("dis-agree", NO),
+    ("[ ] agree [x] disagree", NO),
+    ("☐ Agree ☑ Disagree", NO),
+    ("agree: 0.1, disagree: 0.9", NO),
+    ("Final answer: disagree", NO),
+    ("Final answer: **disagree** because the clock shows nine", NO),
+    ("<answer>agree</answer>", YES),
+]
+
+
+@pytest.mark.parametrize(("text", "meant"), FLIPS)
+def test_an_answer_is_read_right_or_not_at_all(text: str, meant: str | None) -> None:
+    assert find_answer(text) in (meant, None)
+
+
+def test_thinking_aloud_is_no_answer() -> None:
+    text = "At first the statement is correct. But Image 1 might"
+    assert find_answer(text) is None

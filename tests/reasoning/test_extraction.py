@@ -340,3 +340,75 @@ def test_extraction_is_total(text: str, language) -> None:
     assert len(read.chain.steps) <= len(text)
     if read.clean:
         assert all(step.premises for step in read.chain.steps)
+
+
+@pytest.mark.parametrize("word", ["Some", "Sofia", "Henceforward", "故事里"])
+def test_words_that_only_begin_like_therefore(word: str) -> None:
+    text = f"1. Image 0 shows a cat.\n2. {word} things happen."
+    assert premises(text) == [clues("i0"), ()]
+
+
+def test_a_time_of_day_is_no_number_of_a_step() -> None:
+    assert extract_chain("10:30 is when Image 0 was taken.").style == "sentences"
+
+
+GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Text 0, ok."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Conclusion 0: from Image 0, ok.\n\nSome argument in prose.\n\n"
+        "Conclusion 1: from Conclusion 0, ok.",
+        "Conclusion 0: from Image 0, ok.\n1. Image 0 and Text 1 show more.\n"
+        "Conclusion 1: from Conclusion 0, ok.",
+        "Conclusion 0: from Image 0, it follows:\n\nthat much more is said",
+        f"{GOOD}\nConclusion: from Conclusion 1, more, so I agree.",
+        f"{GOOD}\n\nVerdict: the statement is false because Image 0 shows more.",
+        "Conclusion 0: from Conclusion 0, Text 1 does not apply.",
+        "Conclusion 0: from Text 1, 2 and 3, a.",
+        "Since Image 0 shows nine and Text 0 says eight, it is closed.",
+    ],
+)
+def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
+    """The judge then rewrites the whole text: rules alone would hide a part of it."""
+    assert not extract_chain(text).clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        f"{GOOD}\nFinal answer: agree",
+        f"Here are my steps:\n\n{GOOD}\n\n---\n**Final answer: disagree**",
+        f"{GOOD}\nTherefore, the statement is false.\nFinal answer: disagree",
+        f"Here is my reasoning: {GOOD}",
+    ],
+)
+def test_nothing_left_out_is_clean(text: str) -> None:
+    read = extract_chain(text)
+    assert read.clean
+    assert len(read.chain.steps) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "conclusion"),
+    [
+        ("the profit is 5*0.5-1 = 1.5 and 2**3 = 8", "the profit is 5*0.5-1 = 1.5 and 2**3 = 8"),
+        ("3 * 4 = 12 in my_file_name #12", "3 * 4 = 12 in my_file_name #12"),
+        ("**twelve** and *thirteen*", "twelve and thirteen"),
+        ("the image shows a clock", "the image shows a clock"),
+        ("the text on the sign reads no", "the text on the sign reads no"),
+        ("1/2 of the pie is blue", "1/2 of the pie is blue"),
+        ("25°C is shown", "25°C is shown"),
+        ("10 > 8", "10 > 8"),
+    ],
+)
+def test_what_a_step_says_stays_as_it_is(said: str, conclusion: str) -> None:
+    (only,) = extract_chain(f"Conclusion 0: from Image 0, {said}").chain.steps
+    assert only == Step(clues("i0"), conclusion)
+
+
+def test_ranges_without_end_are_not_spelled_out() -> None:
+    read = extract_chain("Texts " + "0-64, " * 8000 + " -> Conclusion0: x")
+    assert sum(len(step.premises) for step in read.chain.steps) < 20_000

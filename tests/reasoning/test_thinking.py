@@ -12,7 +12,7 @@ STEPS = "Conclusion 0: from Image 0, the lorry is too high."
 THOUGHT = "Hmm. Image 0 shows a lorry. It looks too high for the bridge."
 ANSWER = "Final answer: disagree"
 
-OPENINGS = ("<think>", "<thinking>", "<thought>", "<reasoning>", "<THINK>", "[THINK]", "◁think▷")
+OPENINGS = ("<think>", "<thinking>", "<thought>", "<THINK>", "[THINK]", "◁think▷")
 
 
 def closing(opening: str) -> str:

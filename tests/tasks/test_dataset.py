@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.rpts_eval import dataset
@@ -87,13 +88,13 @@ def test_a_file_that_is_no_list_of_instances(folder: Path, content: str) -> None
 def test_a_missing_file(folder: Path) -> None:
     (folder / "texts_zh.json").unlink()
     check_rpts_eval("en")
-    assert "texts_zh.json: No such file" in error_of("zh")
+    assert "no folder with texts_zh.json" in error_of("zh")
 
 
 def test_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
     message = error_of()
-    assert "nowhere' is no folder" in message
+    assert "nowhere' is no folder with texts_en.json" in message
     assert "texts_en.json, texts_zh.json and images/" in message
 
 
@@ -152,3 +153,19 @@ def test_documents_are_complete_and_images_lazy(folder: Path) -> None:
     assert docs[2]["images"][0].getpixel((0, 0)) == (2, 0, 0)
     (folder / "images" / "2.png").unlink()
     assert docs.remove_columns(["images"])[2]["id"] == 2
+
+
+def test_half_an_image_is_found_before_the_run(folder: Path) -> None:
+    path = folder / "images" / "2.png"
+    Image.effect_noise((64, 64), 99).save(path.with_suffix(".jpg"), quality=90)
+    whole = path.with_suffix(".jpg").read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "images/2.png can't be read" in error_of()
+
+
+def test_texts_that_name_their_language_already(folder: Path) -> None:
+    from datasets import load_dataset
+
+    change(folder, language="xx")
+    raw = load_dataset("json", data_files={"test": str(folder / "texts_en.json")})["test"]
+    assert set(process_docs_en(raw)["language"]) == {"en"}

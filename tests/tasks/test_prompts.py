@@ -61,3 +61,9 @@ def test_variants() -> None:
 
 def test_lmms_eval_may_add_the_sections_of_other_models() -> None:
     assert doc_to_text(doc(), {"default": {"variant": "default"}}) == doc_to_text(doc())
+
+
+def test_sixteen_bits_of_grey_are_scaled_not_clipped() -> None:
+    (image,) = doc_to_visual(make_doc(images=[Image.new("I;16", (2, 2), 30000)]))
+    assert image.mode == "RGB"
+    assert image.getpixel((0, 0)) == (117, 117, 117)

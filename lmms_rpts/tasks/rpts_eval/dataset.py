@@ -1,7 +1,8 @@
 """Where RPTS-Eval lies, and how its images join its texts.
 
 The YAML names ``kwargs_en``, ``kwargs_zh`` and ``kwargs_demo`` of this module: they are computed
-whenever a task is built, not once at import, so that RPTS_PATH is read afresh.
+whenever a task is built, not once at import, so that RPTS_PATH is read afresh. So are
+``metadata`` and ``metadata_demo``, which carry the settings into lmms-eval's results file.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.rpts_eval.records import DataError, check_folder
 
@@ -68,9 +70,10 @@ def check_rpts_eval(language: str) -> None:
         remedy = f"The download from {HUB_DATASET} may be damaged: delete {folder} and try again."
     else:
         folder = found.folder
-        if not folder.is_dir():
+        if not (folder / found.file).is_file():
             raise DataError(
-                f"RPTS_PATH={str(folder)!r} is no folder. Set it to a folder with texts_en.json, "
+                f"RPTS_PATH={str(folder)!r} is no folder with {found.file}. "
+                "Set it to a folder with texts_en.json, "
                 f"texts_zh.json and images/, or leave it out to download {HUB_DATASET}."
             )
         remedy = (
@@ -89,6 +92,8 @@ def attach_images(dataset: Dataset, folder: Callable[[], Path], language: str | 
 
     images = folder()
     if language is not None:
+        if "language" in dataset.column_names:
+            dataset = dataset.remove_columns("language")
         dataset = dataset.add_column("language", [language] * len(dataset))
     for field in _FIELDS:
         if field not in dataset.column_names:
@@ -120,6 +125,19 @@ def _download() -> Path:
     return Path(folder)
 
 
+def _metadata(default_judge: str | None) -> dict[str, Any]:
+    settings = load_settings()
+    chosen = {
+        "judge": settings.judge or default_judge,
+        "prompt_version": PROMPT_VERSION,
+        "transform": settings.transform,
+        "decay": settings.decay,
+        "focus_height": settings.focus_height,
+    }
+    # Those that are not set stand in the task's filter_list.
+    return {"version": 1.0} | {name: value for name, value in chosen.items() if value is not None}
+
+
 process_docs_en = partial(attach_images, folder=_images_folder, language="en")
 process_docs_zh = partial(attach_images, folder=_images_folder, language="zh")
 process_docs_demo = partial(attach_images, folder=lambda: DEMO / IMAGES, language=None)
@@ -130,4 +148,6 @@ def __getattr__(name: str) -> Any:
         return {"data_files": {"test": source(name.removeprefix("kwargs_")).address}}
     if name == "kwargs_demo":
         return {"data_files": {"test": str(DEMO / "instances.json")}}
+    if name in ("metadata", "metadata_demo"):
+        return _metadata("lexical" if name == "metadata_demo" else None)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
