@@ -9,6 +9,7 @@ left as they are, and a wrap that fails is logged and never breaks lmms-eval.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -136,9 +137,7 @@ def _align_documents(module: ModuleType) -> None:
 def _apply_ensemble(
     original: Callable[..., None], ensemble: Any, instances: Sequence[Any], docs: Any
 ) -> None:
-    from lmms_rpts.filters import RptsFilter
-
-    if docs is None or not any(isinstance(each, RptsFilter) for each in ensemble.filters):
+    if docs is None or not any(_is_ours(each, "RptsFilter") for each in ensemble.filters):
         original(ensemble, instances, docs)
         return
     # An idle process of a distributed run holds a copy of document 0 as padding, which lmms-eval
@@ -156,14 +155,18 @@ def _spare_predictions(module: ModuleType) -> None:
 
 def _override_metric(original: Callable[..., None], task: Any, metric_name: str) -> None:
     original(task, metric_name=metric_name)
-    from lmms_rpts.filters import JudgingFilter
-
     # --predict_only asks for responses alone, yet lmms-eval runs the filters.
     if metric_name == "bypass":
         for ensemble in task._filters:
             for each in ensemble.filters:
-                if isinstance(each, JudgingFilter):
+                if _is_ours(each, "JudgingFilter"):
                     each.stop_judging()
+
+
+def _is_ours(candidate: Any, kind: str) -> bool:
+    # Without an import: where ours failed, there are no such filters, and others must go on.
+    filters = sys.modules.get("lmms_rpts.filters")
+    return filters is not None and isinstance(candidate, getattr(filters, kind))
 
 
 class AlignedDocuments(Sequence[Mapping[str, Any]]):

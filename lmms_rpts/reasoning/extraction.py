@@ -74,7 +74,7 @@ _THEREFORE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
-_JUST_A_COMMA = re.compile(r"[\s,，]{1,8}")
+_JUST_A_COMMA = re.compile(r"[\s,，]{1,8}(?:the )?", re.IGNORECASE)
 _LIST_GOES_ON = re.compile(
     r"[ \t]{0,4}(?:[,，、:：;；.。)）/&+(（]|and\b|as well as\b|$|和|与|及|以及|还有|可|得|能)"
     r"|[ \t]{0,4}(?:we|one|you|I|it) "
@@ -255,7 +255,7 @@ def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[li
         if end != mention.start:
             break
         # "from Image 0, Text 1 does not apply": behind a mere comma a subject may stand.
-        mere_comma = led and _JUST_A_COMMA.fullmatch(content[position:end].replace("the ", ""))
+        mere_comma = led and _JUST_A_COMMA.fullmatch(content, position, end)
         if mere_comma and not _LIST_GOES_ON.match(content, mention.end):
             break
         led.append(mention)

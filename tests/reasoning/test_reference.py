@@ -15,6 +15,8 @@ from lmms_rpts.reasoning import (
     StepQuery,
     build_tree,
     combine_answers,
+    extract_chain,
+    find_answer,
     format_chain,
     parse_chain,
     plan_steps,
@@ -182,3 +184,53 @@ def test_gold_chains_are_read_written_and_worth_one(language: str) -> None:
                 yield f"id {doc['id']}: all steps are right, but the score is {score}"
 
     none_of(disagreements(), len(docs), at_least=400)
+
+
+WORDING = {
+    "en": (
+        "Image {}",
+        "Text {}",
+        "Conclusion {}",
+        "Conclusion {}: from {}, {}",
+        "Final answer: {}",
+    ),
+    "zh": ("图片{}", "文本{}", "结论{}", "结论{}：根据{}，{}", "最终答案：{}"),
+}
+ANSWERS_ZH = {"agree": "同意", "disagree": "不同意"}
+
+
+@pytest.mark.parametrize(
+    ("language", "joined"),
+    [("en", " and "), ("en", " / "), ("en", ", "), ("zh", "和"), ("zh", "、"), ("zh", "，")],
+)
+def test_gold_reasoning_in_the_format_of_our_prompt_is_read_right(
+    language: str, joined: str
+) -> None:
+    """What a model that keeps to the prompt would write; nearly all of it without a judge."""
+    rows = instances(language)
+    image, text, conclusion, line, closing = WORDING[language]
+    words = {"image": image, "text": text, "conclusion": conclusion}
+    clean = 0
+
+    def disagreements() -> Iterator[str]:
+        nonlocal clean
+        for row in rows:
+            steps = [
+                (tuple(dict.fromkeys(step.premises)), step.conclusion.strip())
+                for step in parse_chain(row["reasoning"]).steps
+            ]
+            written = [
+                line.format(k, joined.join(words[c.kind].format(c.index) for c in premises), said)
+                for k, (premises, said) in enumerate(steps)
+            ]
+            answer = row["answer"]
+            written.append(closing.format(ANSWERS_ZH[answer] if language == "zh" else answer))
+            read = extract_chain("\n".join(written), "zh" if language == "zh" else "en")
+            clean += read.clean
+            if read.clean and [(s.premises, s.conclusion) for s in read.chain.steps] != steps:
+                yield f"instance {row['id']}: {written} was read as {read.chain.steps}"
+            if find_answer("\n".join(written)) != answer:
+                yield f"instance {row['id']}: answer {find_answer(written[-1])}"
+
+    none_of(disagreements(), len(rows), at_least=400)
+    assert clean > 0.98 * len(rows)
