@@ -53,6 +53,25 @@ print("fine")
         assert python(code.format(first=first, second=second, ours=OURS)).endswith("fine\n")
 
 
+def test_a_fault_of_ours_leaves_lmms_eval_alone() -> None:
+    code = """
+import sys
+sys.modules["lmms_rpts.filters"] = None  # as if it could not be imported
+import lmms_eval.models, lmms_eval.tasks, lmms_eval.filters
+from types import SimpleNamespace
+from lmms_eval.api.filter import FilterEnsemble
+manager = lmms_eval.tasks.TaskManager()
+assert manager.match_tasks(["mme"]) == ["mme"]
+instance = SimpleNamespace(resps=["x"], filtered_resps={}, doc_id=0, metadata={})
+FilterEnsemble("f", []).apply([instance], [{}])
+assert instance.filtered_resps == {"f": ["x"]}
+print("fine")
+"""
+    said = python(code)
+    assert said.endswith("fine\n")
+    assert "lmms_rpts could not join lmms_eval.filters" in said
+
+
 def test_importing_is_cheap() -> None:
     """Of the heavy packages none is imported, and beside lmms-eval our import is nothing."""
     code = """
