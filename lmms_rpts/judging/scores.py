@@ -7,7 +7,7 @@ import unicodedata
 
 _NUMBER = (
     r"(?<![\d.,A-Za-z])-?(?:\d{1,6}(?:[.,]\d{1,20})?|\.\d{1,20})(?:[eE]-?\d{1,2})?"
-    r"(?!\d|[.,]\d|[A-Za-z])"
+    r"(?!\d|[.,]\d|[A-Za-z]| ?[.·:点'] ?\d)"
 )
 _THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _THINKING_BEGINS = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -27,7 +27,7 @@ _VALUE = (
 )
 _LABEL = (
     r"(?:(?<![A-Za-z])scores?|(?<![A-Za-z])rating|分数|得分|评分|打分)[\"'>]{0,2}"
-    r"[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:=]?[ \t\n]{0,4}[<\[(\"'“‹]{0,2}"
+    r"[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:=]?[ \t]{0,4}[<\[(\"'“‹]{0,2}"
 )
 _MINE = r"(?:(?:final|overall|revised|corrected|my|the|最终|总|修正后的?)[ \t]?)?"
 _NO_SUM = r"(?! {0,2}[+*=^])"
@@ -38,6 +38,15 @@ _STATED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _AS_JSON = re.compile(rf"[\"'](?:score|分数|得分)[\"'] ?: ?[\"']?{_VALUE}", re.IGNORECASE)
+_OTHER_TOTALS = re.compile(r"[\"'](?:final\w*|overall|total|max\w*|scale)[\"']", re.IGNORECASE)
+_OTHER_SCALE = re.compile(
+    r"out of|\bmax|满分|分制|percent|points?\b|(?:scale|from) (?:of |from )?1 ?(?:-|–|to) ?\d", re.I
+)
+_HEDGED = re.compile(
+    r"[<>≥≤]|\b(?:threshold|confidence|default|than|if|not|at|would|previous|maximum|N/A)\b|n['’]t\b"
+    r"|置信|阈值|默认|不|超过",
+    re.IGNORECASE,
+)
 _MENTIONED = re.compile(rf"{_LABEL}{_VALUE}(?P<sum> {{0,2}}[+*=^])?", re.IGNORECASE)
 _ALONE = re.compile(rf"[ \t\"'(<\[]*{_VALUE}[ \t\"'.。)>\]分]*", re.IGNORECASE)
 _TELLING = re.compile(_VALUE, re.IGNORECASE)
@@ -46,33 +55,46 @@ _TELLING = re.compile(_VALUE, re.IGNORECASE)
 def parse_score(reply: str) -> float | None:
     """The score that a reply states, None where it states none, or none in range, or several.
 
-    Read, in this order: a "score" in JSON; the last line that begins with a score ("Score: 0.8",
-    得分：0.8); lines that are nothing but a number; numbers that a sentence calls a score; the
-    only number of the reply, if it is a decimal, a fraction or a percentage (a whole number may
-    count anything: "fact 1"). But for lines that begin with a score, all that are found must
-    agree: "a score of 1 would need more" is no score. Fractions ("8/10", "4 out of 5") and
-    percentages count as what they mean.
+    Read, in this order: a "score" in JSON; lines that begin with a score ("Score: 0.8", 得分：0.8),
+    unless a decimal behind them corrects them; lines that are nothing but a number; numbers that
+    a sentence calls a score; the only number of the reply, if it is a decimal, a fraction or a
+    percentage (a whole number may count anything: "fact 1"). All that are found must agree: "a
+    score of 1 would need more" is no score. Fractions ("8/10", "4 out of 5") and percentages
+    count as what they mean.
     """
     said = unicodedata.normalize("NFKC", strip_thinking(reply))
-    text = _RANGE.sub(" ", _SCALE.sub(" ", _DECORATION.sub("", said)))
+    text, ranges = _RANGE.subn(" ", _SCALE.sub(" ", _DECORATION.sub("", said)))
     as_json = list(_AS_JSON.finditer(text))
     if as_json:
-        return _agreed(as_json)
+        return None if _OTHER_TOTALS.search(text) else _agreed(as_json)
     stated = list(_STATED.finditer(text))
     if stated:
-        return _in_range(stated[-1])
+        # A decimal behind the score may correct it.
+        later = [found for found in _TELLING.finditer(text, stated[-1].end()) if _is_telling(found)]
+        return None if _is_on_another_scale(stated[-1], said) else _agreed(stated + later)
     alone = [match for match in map(_ALONE.fullmatch, text.splitlines()) if match]
     if alone:
         return _agreed(alone)
+    if ranges:
+        return None
     anywhere = list(_TELLING.finditer(text))
     mentioned = list(_MENTIONED.finditer(text))
     if mentioned:
         if any(match["sum"] for match in mentioned):
             return None
-        return _agreed(mentioned + [match for match in anywhere if not match[0].isdigit()])
-    if len(anywhere) != 1 or anywhere[0][0].lstrip("-").isdigit():
+        return _agreed(mentioned + [match for match in anywhere if _is_telling(match)])
+    if len(anywhere) != 1 or not _is_telling(anywhere[0]) or _HEDGED.search(said):
         return None
     return _in_range(anywhere[0])
+
+
+def _is_telling(match: re.Match[str]) -> bool:
+    """A whole number in a sentence may count anything ("fact 1")."""
+    return not match[0].lstrip("-").isdigit()
+
+
+def _is_on_another_scale(match: re.Match[str], said: str) -> bool:
+    return match["value"] == "1" and not match["of"] and bool(_OTHER_SCALE.search(said))
 
 
 def _agreed(matches: list[re.Match[str]]) -> float | None:

@@ -77,7 +77,7 @@ _PLAIN = re.compile(
 # After a marker a reason may follow the stance: "disagree, because ..."; a question mark, a
 # strike-through or another word makes it something else.
 _REASON = re.compile(
-    r"[*_\"'`$”}]{0,4} ?(?:$|[,，.。;；(（!！:：—–]"
+    r"[*_\"'`$”}]{0,4} ?(?:$|[,，.。;；!！—–]"
     r"|(?:because|since|as|given|for)(?![A-Za-z])|因为|由于)"
 )
 _STANCE_WORD = re.compile(
@@ -92,6 +92,20 @@ _OPTIONS = re.compile(
     r"|不同意\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?同意",
     re.IGNORECASE,
 )
+# What may stand in a line before the mark: "I doubt that the answer is ..." is another thing.
+_LEADS_UP = re.compile(
+    r"(?:.*[.!?。！？;；])?[\W_]*"
+    r"(?:(?:so|therefore|thus|hence|and|my|the|is|in|conclusion|final|answer|text|boxed"
+    r"|因此|所以|综上|综上所述|故|我的|最终|答案|是|为)[\W_]*){0,6}",
+    re.IGNORECASE,
+)
+_SECOND_THOUGHTS = re.compile(
+    r"\b(?:wait|actually|correction|corrected|second thought|hmm|however|but|unless|if|else|only"
+    r"|partial\w*|nor|true|false|incorrect|wrong|untrue|reject\w*|refute\w*|contradict\w*"
+    r"|not supported|invalid)\b"
+    r"|更正|修正|等等|但|除非|如果|仅|错误|不成立|不支持|不对|不正确|[（(]否[)）]",
+    re.IGNORECASE,
+)
 _MARKER = re.compile(
     r"(?<![A-Za-z])(?:final (?:answer|verdict|stance|decision|judge?ment)|answer|verdict|stance)"
     r"[*_\"'` ]{0,4}(?:is\b:?|[:：])"
@@ -103,6 +117,13 @@ _OPENING = re.compile(
     r"[\s*_\"'`$“:：]{0,16}(?:\\boxed\{|\\text\{|<answer>\s{0,4}){0,3}[*_\"'`$“]{0,4}"
 )
 _CLOSING = re.compile(r" ?(?:\}|</answer>|[*_\"'`$”]){1,6}")
+# Without a mark, "this is true" may speak of anything, and a quotation is another's.
+_OF_OTHERS = re.compile(
+    r"[\"“”「]|(?<![A-Za-z])(?:this|that|it|claim) is|(?:说法|观点|命题)", re.IGNORECASE
+)
+_GOES_ON = re.compile(
+    r"(?:[:：,，]|(?<![A-Za-z])(?:that|if|whether|not)|不能说|认为)[ \t]*$", re.IGNORECASE
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？；\n]+")
 
 
@@ -141,11 +162,13 @@ def _marked(text: str) -> tuple[bool, Answer | None]:
         return True, None
     closing = _CLOSING.match(line, stance.end())
     rest = line[closing.end() if closing else stance.end() :]
-    if not (closing or _REASON.match(rest)) or rest.lstrip()[:1] in ("?", "？"):
+    before = text[: markers[-1].start()].rsplit("\n", 1)[-1]
+    if not _REASON.match(rest) or not _LEADS_UP.fullmatch(before[-_TAIL:]):
         return True, None
     answer = _named(stance)
     after = text[start + stance.end() :]
-    return True, None if _contradicts(after, answer) else answer
+    doubtful = _SECOND_THOUGHTS.search(after) or _contradicts(after, answer)
+    return True, None if doubtful else answer
 
 
 def _contradicts(text: str, answer: Answer) -> bool:
@@ -159,7 +182,9 @@ def _contradicts(text: str, answer: Answer) -> bool:
 
 def _last_sentence(text: str) -> Answer | None:
     sentences = [part for part in _SENTENCE_END.split(text) if part.strip(_FRAME)]
-    if not sentences:
+    if not sentences or _OF_OTHERS.search(sentences[-1]):
+        return None
+    if len(sentences) > 1 and _GOES_ON.search(sentences[-2]):
         return None
     stance = _PLAIN.fullmatch(sentences[-1].strip(_FRAME))
     # "true" and "yes" answer many questions; only after a mark they answer ours.

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from lmms_rpts.reasoning.answer_lines import is_answer_line
+from lmms_rpts.reasoning.blocks import MAX_LINES, Block, cited, find_blocks, undecorated
 from lmms_rpts.reasoning.clues import Clue, Language, ReasoningChain
-from lmms_rpts.reasoning.mentions import CHINESE_NUMBERS, Mention, find_mentions, fold_width
-from lmms_rpts.reasoning.parsing import RawStep, is_bare_step, parse_raw_step, resolve_labels
+from lmms_rpts.reasoning.mentions import Mention, fold_width
+from lmms_rpts.reasoning.parsing import (
+    ARROW,
+    RawStep,
+    parse_raw_step,
+    read_label,
+    resolve_labels,
+)
 
 Style = Literal["steps", "numbered", "sentences", "none"]
 
-_LINE_START = re.compile(r"[ \t]{0,20}(?:>[ \t]?|[-*•·+][ \t]+|#{1,6}[ \t]+){1,4}")
-# Marks of emphasis around words, but not the signs of 2*3, 2**3 or a_b.
-_EMPHASIS = re.compile(
-    r"(?<![\w*])\*\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*\*(?![\w*])"
-    r"|(?<![\w*])\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*(?![\w*])"
-    r"|(?<!\w)__(?=\S)([^_\n]{1,300})(?<=\S)__(?!\w)"
-    r"|(?<!`)`([^`\n]{1,300})`(?!`)"
-)
-_OPEN_EMPHASIS = re.compile(r"[*_]{1,3}(?=(?:conclusion|step|结论|步骤|第)|\d)", re.IGNORECASE)
-_LABELLED = re.compile(
-    r"[ \t\u3000]{0,20}(?:conclusion|结论|推论)[ \t]{0,4}(?P<number>\d{1,9})"
-    r"[ \t]{0,4}(?:[（(](?P<aside>[^()（）\n]{0,200})[)）][ \t]{0,4})?[:：.)）、—-]",
-    re.IGNORECASE,
-)
-# Steps that run on in one line.
-_RUN_ON = re.compile(
-    r"(?<=[^\d\s][.;:,。；：，])[ \t]{0,8}"
-    r"(?=[*_]{0,3}(?:conclusion|结论)[ \t]{0,4}\d{1,9}[ \t]{0,4}[:：])",
-    re.IGNORECASE,
-)
-_NUMBERED = re.compile(
-    r"[ \t\u3000]{0,20}(?:(?:step|步骤)[ \t]{0,4}(?P<step>\d{1,9})[ \t]{0,4}[:：.)）、,，—-]?"
-    r"|第[ \t]{0,2}(?P<ordinal>[一二三四五六七八九十]|\d{1,4})[ \t]{0,2}步[:：,，、]?"
-    r"|[（(](?P<bracket>\d{1,4})[)）]|(?P<plain>\d{1,4})[.)）、:：](?!\d))",
-    re.IGNORECASE,
-)
 # "from Image 0 the clock shows nine" lists what it rests on, "since Image 0 shows a clock and
 # Text 1 ..., ..." is a clause that cites clues on its way.
 _LISTING = (
@@ -82,10 +63,13 @@ _LIST_GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS_LEFT = re.compile(r"\d{1,6} ?(?:,|，|and\b|和|、) ?(?:and )?\d|(?:and|和|与) ?\d", re.I)
-_SAYS_NOTHING = re.compile(r"[\W\d_]*")
-_PREAMBLE_BELOW = 200
+_STEP_INSIDE = re.compile(
+    r"[.。;；!！]\s{0,4}(?:(?:therefore|thus|hence|so|because|from|final answer)(?![A-Za-z])"
+    r"|因此|所以|最终答案)|^(?:and\b|&|plus\b|as well\b|以?及|和|与|还有|结合|[#(\[（]|'s\b)",
+    re.IGNORECASE,
+)
+_ENUMERATOR = re.compile(r"^\s{0,20}[（(]?\d{1,4}[.)）、:：]")
 _NO_REASONING_BELOW = 120
-_HEADING_BELOW = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +87,9 @@ class Extraction:
     clean: bool
 
 
-@dataclass
-class _Block:
-    kind: Literal["arrow", "labelled", "numbered"]
-    label: int | None
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether an empty line ends it: a numbered heading still waits for its text."""
-        written = self.lines[:4]
-        return (
-            self.kind != "numbered" or len(written) > 3 or len("".join(written)) >= _HEADING_BELOW
-        )
-
-
 def extract_chain(text: str, language: Language = "en") -> Extraction:
     """Read steps and their premises from free text; total and linear in its length."""
-    text = _RUN_ON.sub("\n", fold_width(text))
-    blocks, stray = _blocks(text)
+    blocks, stray = find_blocks(text)
     style: Style = "steps"
     chosen = [block for block in blocks if block.kind != "numbered"]
     if not chosen:
@@ -130,7 +98,7 @@ def extract_chain(text: str, language: Language = "en") -> Extraction:
     raw = _link([step for step, _ in read])
     left_out = 0
     if not any(step.premises for step in raw):
-        sentences = list(_sentence_steps(text))
+        sentences = list(_sentence_steps(fold_width(text)))
         style, raw = "sentences", _link([step for step in sentences if step is not None])
         left_out = sentences.count(None)
     steps, problems = resolve_labels(raw)
@@ -149,65 +117,13 @@ def holds_reasoning(text: str) -> bool:
     return len(said.strip()) >= _NO_REASONING_BELOW or bool(extract_chain(said).chain.steps)
 
 
-def _blocks(text: str) -> tuple[list[_Block], bool]:
-    """The steps of a text as they stand, and whether it says something beside them."""
-    blocks: list[_Block] = []
-    open_, stray = False, False
-    for line in map(_undecorated, text.splitlines()):
-        started = _start_block(line)
-        if started:
-            blocks.append(started)
-            open_ = True
-        elif is_answer_line(line) or (not line.strip() and blocks and blocks[-1].is_complete):
-            open_ = False
-        elif open_ and line.strip():
-            blocks[-1].lines.append(line.strip())
-        elif not open_ and not _SAYS_NOTHING.fullmatch(line):
-            # Some words of introduction are no reasoning; words between or after steps may be.
-            stray = stray or bool(blocks) or len(line) > _PREAMBLE_BELOW or bool(_cited(line))
-    return blocks, stray
-
-
-def _undecorated(line: str) -> str:
-    start = _LINE_START.match(line)
-    line = _EMPHASIS.sub(
-        lambda found: next(group for group in found.groups() if group is not None),
-        line[start.end() :] if start else line,
-    )
-    return _OPEN_EMPHASIS.sub("", line, count=1) if line[:1] in "*_" else line
-
-
-def _cited(text: str) -> list[Mention]:
-    return [mention for mention in find_mentions(text) if not _is_prose(mention)]
-
-
-def _start_block(line: str) -> _Block | None:
-    if is_answer_line(line):
-        return None
-    if is_bare_step(line):
-        return _Block("arrow", None, [line])
-    numbered = _NUMBERED.match(line)
-    rest = line[numbered.end() :] if numbered else line
-    labelled = _LABELLED.match(rest)
-    if labelled:
-        said = rest[labelled.end() :]
-        aside = labelled["aside"]
-        if aside and find_mentions(aside):
-            said = f"{aside}: {said}"
-        return _Block("labelled", int(labelled["number"]), [said])
-    if numbered is None:
-        return None
-    written = numbered["step"] or numbered["ordinal"] or numbered["bracket"] or numbered["plain"]
-    return _Block("numbered", CHINESE_NUMBERS.get(written) or int(written), [rest])
-
-
-def _read_block(block: _Block) -> tuple[RawStep, bool] | None:
+def _read_block(block: Block) -> tuple[RawStep, bool] | None:
     """The step of a block, and whether its premises were listed and not gathered."""
     if block.kind == "arrow":
         step = parse_raw_step(" ".join(block.lines))
         if step is None:
             return None
-        return RawStep(step.label, step.premises, step.conclusion.strip()), True
+        return RawStep(step.label, step.premises, step.conclusion.strip()), _is_exact(block, step)
     content = " ".join(line for line in block.lines if line).strip()
     if not content:
         return None
@@ -215,9 +131,26 @@ def _read_block(block: _Block) -> tuple[RawStep, bool] | None:
     return RawStep(block.label, premises, conclusion), listed
 
 
+def _is_exact(block: Block, step: RawStep) -> bool:
+    """Whether an arrow leaves no doubt: one line, one arrow, and every number of it was read."""
+    (line, *more) = block.lines
+    head = line[: arrow.start()] if (arrow := ARROW.search(line)) else line
+    label = read_label(head)
+    numbers = re.findall(r"\d+", _ENUMERATOR.sub("", head[label[1] :] if label else head, count=1))
+    numbered = [clue for clue in step.premises if clue.index is not None]
+    return (
+        not more
+        and len(ARROW.findall(line)) == 1
+        and bool(step.conclusion.strip())
+        and not _STEP_INSIDE.search(step.conclusion)
+        and len(numbers) == len(numbered)
+        and all(clue.index is not None or clue.kind == "context" for clue in step.premises)
+    )
+
+
 def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
     """Premises and conclusion of the text of one step, and whether the premises were listed."""
-    mentions = _cited(content)
+    mentions = cited(content)
     lead = _LEAD_WORDS.match(content)
     if lead:
         led, end = _lead_list(content, lead.end(), mentions)
@@ -239,6 +172,7 @@ def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: s
     return (
         numbered <= set(listed)
         and not _NUMBERS_LEFT.match(conclusion)
+        and not _STEP_INSIDE.search(conclusion)
         and not conclusion.endswith((":", "："))
     )
 
@@ -263,11 +197,6 @@ def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[li
     return led, position
 
 
-def _is_prose(mention: Mention) -> bool:
-    unnumbered = mention.clue.index is None
-    return mention.weak or (unnumbered and mention.clue.kind == "conclusion")
-
-
 def _distinct(mentions: list[Mention]) -> tuple[Clue, ...]:
     return tuple(dict.fromkeys(mention.clue for mention in mentions))
 
@@ -286,8 +215,8 @@ def _link(raw: list[RawStep]) -> list[RawStep]:
 
 def _sentence_steps(text: str) -> Iterator[RawStep | None]:
     """Each sentence that cites clues or draws a conclusion; None for each other one."""
-    for part in _SENTENCE_END.split(text):
-        sentence = _undecorated(part).strip()
+    for part in _SENTENCE_END.split(text, maxsplit=MAX_LINES):
+        sentence = undecorated(part).strip()
         if not sentence or is_answer_line(sentence):
             continue
         premises, conclusion, _ = _read_content(sentence)

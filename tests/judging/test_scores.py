@@ -78,7 +78,6 @@ READ: list[tuple[str, float]] = [
     ("On a scale from 0 to 1, I say 0.4", 0.4),
     ("a number between 0 and 1: 0.4", 0.4),
     # several: the last that is called a score
-    ("Score: 0.2\nOn second thoughts:\nScore: 0.9", 0.9),
     ("Score: 0.7\nThere are 3 facts and 2 agree.", 0.7),
     # Chinese
     ("分数：0.8", 0.8),
@@ -94,7 +93,6 @@ READ: list[tuple[str, float]] = [
     ("分数：80%", 0.8),
     ("分数：0.8分", 0.8),
     ("我给0.8分。", 0.8),
-    ("分数：0.2\n修正后分数：0.9", 0.9),
     ("分数：０.８", 0.8),
     # thinking
     ("<think>Score: 0.1? No, 0.2.</think>\nScore: 0.9", 0.9),
@@ -142,6 +140,17 @@ UNREAD: list[str] = [
     "Score: <number from 0 to 1>",
     "分数：<0到1之间的数>",
     # several scores, none of them the last word
+    "Score: 0.2\nOn second thoughts:\nScore: 0.9",
+    "分数：0.2\n修正后分数：0.9",
+    "Score: 0.9\n\nActually, 0.8 is better.",
+    "Score: 1 (relevance)\nScore: 0.6 (accuracy)\nTotal: 0.8",
+    "Score:\n1. good\n2. bad",
+    "Score: 1 - 0.1 - 0.1",
+    "Score: 1 (on a scale from 1 to 5)",
+    "得分：1分（满分10分）",
+    "At 0.30 he left, so the chain is wrong, and that is all there is to say about it.",
+    "The threshold of 0.5 is exceeded.",
+    '{"details": [{"score": 1}], "overall": 0.8}',
     "0.2\n0.9",
     "The first score is 0.2, the second score is 0.5.",
     # several numbers, none of them called a score
@@ -365,7 +374,7 @@ def test_a_last_line_that_is_a_score_wins(before: str, hundredths: int, label: s
         ("The score of 1 is not justified.\n0.4", 0.4),
         ("A score of 1 would require all premises. Here, I give 0.3", None),
         ("It deserves a score of 0, not a score of 1.", None),
-        ("Score: 0.2\nConfidence score: 0.9", 0.2),
+        ("Score: 0.2\nConfidence score: 0.9", None),
         ("Score: 1\nThe football score was 0:1 in the picture.", 1.0),
         ("Score: 0.25 + 0.5 = 0.75", None),
         ("Score: 1 of 5", 0.2),

@@ -156,7 +156,7 @@ NO_STANCE = [
 # that the rules learn to read moves to the tables above.
 MISREAD = [
     # a reason beside the answer does not change the answer
-    ("Final answer: agree, the clues do not contradict it.", {YES}),
+    ("Final answer: agree, the clues do not contradict it.", {YES, NONE}),
     ("Final answer: agree, not disagree.", {YES}),
     ("Final answer: disagree, because it cannot be determined who owns the car.", {NO}),
     ("最终答案：不同意，因为无法确定车主是谁。", {NO}),
@@ -189,7 +189,7 @@ MISREAD = [
     ("该陈述是不正确的。", {NO}),
     ("该陈述不是正确的。", {NO}),
     ("该陈述不为真。", {NO}),
-    ("该说法并非正确。", {NO}),
+    ("该说法并非正确。", {NO, NONE}),
     ("该陈述并不完全正确。", {NO, NONE}),
     ("该陈述不一定成立。", {NO, NONE, OPEN}),
     ("该陈述不太可能成立。", {NO, NONE}),
@@ -202,6 +202,8 @@ TABLES = [*MARKED, *BOXED, *LAST_MARKER_WINS, *SENTENCES, *ECHOES, *NO_STANCE]
 
 # Readable to a person, but not among the plain forms that rules may read: a judge is asked.
 LEFT_TO_THE_JUDGE = {
+    r"First \boxed{agree}, no: \boxed{disagree}",
+    "所以我不同意这个说法。",
     "The task is to agree or disagree. Final answer: disagree",
     "最终答案：不反对",
     "Final answer: agree\nNote: others may disagree.",
@@ -331,6 +333,16 @@ FLIPS = [
     ("Final answer: disagree", NO),
     ("Final answer: **disagree** because the clock shows nine", NO),
     ("<answer>agree</answer>", YES),
+    ("So the answer is not \\boxed{agree}.", NO),
+    ("I doubt that the answer is agree.", NO),
+    ("我不认为答案是同意。", NO),
+    ("Final answer: agree\nHmm, that's wrong. The statement is false.", NO),
+    ("Final answer: **Agree** would be wrong", NO),
+    ("Final answer: Agree: no", NO),
+    ("Final answer: the evidence does not support the statement's negation", YES),
+    ("The statement is contradicted by Image 2. This is true.", NO),
+    ("I do not think that\n\nthe statement is correct", NO),
+    ("最终答案：同意\n更正：该陈述不成立。", NO),
 ]
 
 

@@ -368,6 +368,13 @@ GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Tex
         "Conclusion 0: from Conclusion 0, Text 1 does not apply.",
         "Conclusion 0: from Text 1, 2 and 3, a.",
         "Since Image 0 shows nine and Text 0 says eight, it is closed.",
+        "Image 0, 1 -> Conclusion 0: x",
+        "Image 0 -> Conclusion 0: nine. Text 0 -> Conclusion 1: he left",
+        "Conclusion 0: from Image 0 and the letter, he left.",
+        "结论0：根据图片0和信件，他离开",
+        "Conclusion 0: from Text 0, he left.\nTherefore he is guilty.",
+        "Conclusion 0: from Image 0, he left. Therefore, he is guilty.",
+        f"The letter says so, the hat is red, and so he must have been late that day.\n{GOOD}",
     ],
 )
 def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
