@@ -64,10 +64,10 @@ def parse_score(reply: str) -> float | None:
     """
     said = unicodedata.normalize("NFKC", strip_thinking(reply))
     text, ranges = _RANGE.subn(" ", _SCALE.sub(" ", _DECORATION.sub("", said)))
+    stated = list(_STATED.finditer(text))
     as_json = list(_AS_JSON.finditer(text))
     if as_json:
-        return None if _OTHER_TOTALS.search(text) else _agreed(as_json)
-    stated = list(_STATED.finditer(text))
+        return None if _OTHER_TOTALS.search(text) else _agreed(as_json + stated)
     if stated:
         # A decimal behind the score may correct it.
         later = [found for found in _TELLING.finditer(text, stated[-1].end()) if _is_telling(found)]

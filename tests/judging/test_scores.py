@@ -360,10 +360,19 @@ def test_any_reply_is_a_score_in_range_or_none(reply: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(REPLIES, st.integers(0, 100), st.sampled_from(["Score: ", "分数：", "**Score:** "]))
-def test_a_last_line_that_is_a_score_wins(before: str, hundredths: int, label: str) -> None:
+def test_nothing_outdoes_a_last_line_that_is_a_score(
+    before: str, hundredths: int, label: str
+) -> None:
+    """Whatever stands before it: another score there makes it doubtful, but never wins."""
     assume("<" not in before)
     reply = f"{before}\n{label}{hundredths / 100}"
-    assert parse_score(reply) == hundredths / 100
+    assert parse_score(reply) in (hundredths / 100, None)
+
+
+@pytest.mark.parametrize("reasons", ["Fact 1 says 3.5 kg, 2 of 4 agree.", "事实1写的是3.5公斤。"])
+@pytest.mark.parametrize("label", ["Score: ", "分数：", "**Score:** "])
+def test_numbers_in_the_reasons_do_not_matter(reasons: str, label: str) -> None:
+    assert parse_score(f"{reasons}\n{label}0.75") == 0.75
 
 
 @pytest.mark.parametrize(
