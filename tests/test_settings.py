@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.settings import SettingError, Settings, load_settings
+from tests.support.environment import VARIABLES
 
 
 @pytest.mark.parametrize(
@@ -52,20 +53,6 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings({"RPTS_PATH": "~/rpts"}).rpts_path == Path("/home/somebody/rpts")
 
 
-VARIABLES = [
-    "OPENAI_API_KEY",
-    "OPENAI_API_URL",
-    "OPENAI_BASE_URL",
-    "WORLD_SIZE",
-    "RANK",
-    "LMMS_RPTS_JUDGE",
-    "LMMS_RPTS_CONCURRENCY",
-    "LMMS_RPTS_TIMEOUT",
-    "LMMS_RPTS_TRANSFORM",
-    "LMMS_RPTS_DECAY",
-    "LMMS_RPTS_FOCUS_HEIGHT",
-    "RPTS_PATH",
-]
 DEFAULTS = Settings(
     judge=None,
     concurrency=32,

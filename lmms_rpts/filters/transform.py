@@ -219,7 +219,7 @@ def _parse_steps(reply: str) -> str | None:
 def _parse_answer(reply: str) -> Answer | None:
     """One of the words that were offered: alone on the first or last line, or the only one."""
     lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
-    for line in (lines[-1:] + lines[:1]) if lines else []:
+    for line in lines[-1:] + lines[:1]:
         word = line.strip(_FRAME).lower()
         if word in _ANSWER_WORDS:
             return _ANSWER_WORDS[word]

@@ -67,13 +67,12 @@ def find_blocks(text: str) -> tuple[list[Block], bool]:
     lines = _RUN_ON.sub("\n", fold_width(text)).splitlines()
     open_, stray = False, len(lines) > MAX_LINES
     for line in map(undecorated, lines[:MAX_LINES]):
-        started = _start_block(line)
-        if started:
-            blocks.append(started)
-            open_ = True
-        elif is_answer_line(line):
+        if is_answer_line(line):
             open_ = False
             stray = stray or len(line) > _ANSWER_BELOW
+        elif started := _start_block(line):
+            blocks.append(started)
+            open_ = True
         elif not line.strip() and blocks and blocks[-1].is_complete:
             open_ = False
         elif open_ and line.strip():
@@ -103,8 +102,6 @@ def cited(text: str) -> list[Mention]:
 
 
 def _start_block(line: str) -> Block | None:
-    if is_answer_line(line):
-        return None
     if is_bare_step(line):
         return Block("arrow", None, [line])
     numbered = _NUMBERED.match(line)

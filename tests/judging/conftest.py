@@ -8,31 +8,15 @@ from contextlib import ExitStack
 import pytest
 
 from lmms_rpts.judging import engine
+from tests.support.environment import VARIABLES
 from tests.support.judge_server import Answer, JudgeServer
-
-VARIABLES = [
-    "OPENAI_API_KEY",
-    "OPENAI_API_URL",
-    "OPENAI_BASE_URL",
-    "OPENAI_ORG_ID",
-    "OPENAI_PROJECT_ID",
-    "WORLD_SIZE",
-    "RANK",
-    "LMMS_RPTS_JUDGE",
-    "LMMS_RPTS_CONCURRENCY",
-    "LMMS_RPTS_TIMEOUT",
-    "LMMS_RPTS_TRANSFORM",
-    "LMMS_RPTS_DECAY",
-    "LMMS_RPTS_FOCUS_HEIGHT",
-    "RPTS_PATH",
-]
 
 Serve = Callable[..., JudgeServer]
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in VARIABLES:
+    for name in (*VARIABLES, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
