@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from lmms_rpts import __version__
+from lmms_rpts.commands import cache
+from lmms_rpts.commands.estimate import estimate
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
@@ -16,6 +18,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(cache.app, name="cache")
+app.command()(estimate)
 
 
 def _show_version(wanted: bool) -> None:

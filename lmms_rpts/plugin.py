@@ -1,9 +1,10 @@
 """Joining lmms-eval: the only module that touches its internals.
 
-lmms-eval 0.7 has no hook for a plugin's tasks, hands filters the wrong documents, and has no
-standard error for means that leave documents out. Each of these is mended here by wrapping one
-function when the module that holds it is imported; nothing is imported for it, other tasks are
-left as they are, and a wrap that fails is logged and never breaks lmms-eval.
+lmms-eval 0.7 has no hook for a plugin's tasks, hands filters the wrong documents, has no standard
+error for means that leave documents out, and sums up the tokens of one process only. Each of these
+is mended here by wrapping a function when the module that holds it is imported; nothing is
+imported for it, other tasks are left as they are, and a wrap that fails is logged and never breaks
+lmms-eval.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def register() -> None:
         "lmms_eval.api.task": _spare_predictions,
         "lmms_eval.tasks": _add_tasks,
         "lmms_eval.evaluator_utils": _add_standard_error,
+        "lmms_eval.models.model_utils.usage_metrics": _count_usage,
     }
     for module, hook in hooks.items():
         wrapt.register_post_import_hook(_guarded(hook), module)
@@ -144,7 +146,8 @@ def _apply_ensemble(
     # does not report: judging it would be paid for nothing.
     padding = [each for each in instances if each.metadata.get("__padding_only__")]
     real = [each for each in instances if not each.metadata.get("__padding_only__")]
-    original(ensemble, real, AlignedDocuments(docs, [each.doc_id for each in real]))
+    task = instances[0].task_name if instances else None
+    original(ensemble, real, AlignedDocuments(docs, [each.doc_id for each in real], task))
     for each in padding:
         each.filtered_resps[ensemble.name] = ""
 
@@ -174,10 +177,11 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
 
     lmms-eval pairs this process's responses with the documents of the whole data set, which are
     others as soon as there are several processes or an offset. Read-only and lazy: a row is read
-    when it is asked for, and no image is decoded.
+    when it is asked for, and no image is decoded. ``task``: whose documents they are.
     """
 
-    def __init__(self, docs: Any, doc_ids: Sequence[int]) -> None:
+    def __init__(self, docs: Any, doc_ids: Sequence[int], task: str | None = None) -> None:
+        self.task = task
         self._docs = _without_media(docs)
         self._doc_ids = list(doc_ids)
 
@@ -220,3 +224,26 @@ def _stderr_for_metric(
         return stderr_of_scored if bootstrap_iters > 0 else None
     found: Callable[..., float] | None = original(metric, bootstrap_iters)
     return found
+
+
+# --- usage ---------------------------------------------------------------------------------------
+
+
+def _count_usage(module: ModuleType) -> None:
+    _wrap(module, "reset_usage_metrics", _reset_usage)
+    _wrap(module, "summarize_usage_metrics", _summarize_usage)
+
+
+def _reset_usage(original: Callable[[], None]) -> None:
+    original()
+    spending = sys.modules.get("lmms_rpts.filters.spending")
+    if spending is not None:
+        spending.reset_spending()
+
+
+def _summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    spending = sys.modules.get("lmms_rpts.filters.spending")
+    if spending is not None:
+        # lmms-eval counts the first process's calls only.
+        spending.add_other_processes()
+    return original()

@@ -14,10 +14,19 @@ TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 
 _PREFIX = "LMMS_RPTS_"
 NAMES = (
+    "LMMS_RPTS_BATCH_SIZE",
+    "LMMS_RPTS_CACHE",
     "LMMS_RPTS_CONCURRENCY",
     "LMMS_RPTS_DECAY",
     "LMMS_RPTS_FOCUS_HEIGHT",
     "LMMS_RPTS_JUDGE",
+    "LMMS_RPTS_JUDGE_SAMPLES",
+    "LMMS_RPTS_MAX_JUDGE_COST",
+    "LMMS_RPTS_MAX_JUDGE_TOKENS",
+    "LMMS_RPTS_PRICE",
+    "LMMS_RPTS_PROMPTS",
+    "LMMS_RPTS_STRUCTURED",
+    "LMMS_RPTS_TEMPERATURE",
     "LMMS_RPTS_TIMEOUT",
     "LMMS_RPTS_TRANSFORM",
 )
@@ -25,10 +34,21 @@ NAMES = (
 
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
 _CHAT_PATH = "/chat/completions"
+_OFF = "off"
+_SAMPLING = 0.7
+"""Temperature where one question is to get several answers."""
 
 
 class SettingError(ValueError):
     """A setting has a value that can't be used; the message says which and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in any one currency."""
+
+    input: float
+    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +60,15 @@ class Settings:
         concurrency: LMMS_RPTS_CONCURRENCY, judge calls at a time, for this process: the value is
             shared among the processes of a run.
         timeout: LMMS_RPTS_TIMEOUT, seconds that one judge call may take.
+        cache: LMMS_RPTS_CACHE, the folder where judges' answers are kept; None: off.
+        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, answers of a judge whose mean is a score.
+        temperature: LMMS_RPTS_TEMPERATURE of judges; 0: greedy.
+        structured: LMMS_RPTS_STRUCTURED, whether servers are asked for JSON of a given schema.
+        prompts: LMMS_RPTS_PROMPTS, a folder with prompts in place of ours.
+        prices: LMMS_RPTS_PRICE, one for all judges or one for each of ``a+b+c``.
+        max_judge_tokens: LMMS_RPTS_MAX_JUDGE_TOKENS, for this process: shared as ``concurrency``.
+        max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process as well.
+        batch_size: LMMS_RPTS_BATCH_SIZE, of judges that run in this process.
         transform: LMMS_RPTS_TRANSFORM, how free text becomes steps.
         decay: LMMS_RPTS_DECAY, in [0, 1].
         focus_height: LMMS_RPTS_FOCUS_HEIGHT, at least 0.
@@ -47,12 +76,22 @@ class Settings:
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
         openai_key: OPENAI_API_KEY; never shown.
         rank: number of this process in the run.
+        local_rank: its number on this machine.
         processes: how many processes the run has.
     """
 
     judge: str | None = None
     concurrency: int = 32
     timeout: float = 120.0
+    cache: Path | None = None
+    judge_samples: int = 1
+    temperature: float = 0.0
+    structured: bool = True
+    prompts: Path | None = None
+    prices: tuple[Price, ...] = ()
+    max_judge_tokens: int | None = None
+    max_judge_cost: float | None = None
+    batch_size: int = 8
     transform: TransformMode | None = None
     decay: float | None = None
     focus_height: int | None = None
@@ -60,6 +99,7 @@ class Settings:
     openai_url: str | None = field(default=None, repr=False)
     openai_key: str | None = field(default=None, repr=False)
     rank: int = 0
+    local_rank: int = 0
     processes: int = 1
 
 
@@ -73,18 +113,36 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     env.refuse_unknown()
     concurrency = env.whole("LMMS_RPTS_CONCURRENCY", at_least=1)
     processes = env.whole("WORLD_SIZE", at_least=1) or 1
-    path = env.text("RPTS_PATH")
+    samples = env.whole("LMMS_RPTS_JUDGE_SAMPLES", at_least=1) or 1
+    max_tokens = env.whole("LMMS_RPTS_MAX_JUDGE_TOKENS", at_least=1)
+    max_cost = env.number("LMMS_RPTS_MAX_JUDGE_COST", 0.0, 1e9)
+    prices = env.prices("LMMS_RPTS_PRICE")
+    if max_cost is not None and not prices:
+        raise SettingError(
+            "LMMS_RPTS_MAX_JUDGE_COST needs to know what tokens cost: set "
+            "LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, such as 0.15/0.60"
+        )
     return Settings(
         judge=env.text("LMMS_RPTS_JUDGE"),
         concurrency=max(1, (32 if concurrency is None else concurrency) // processes),
         timeout=env.number("LMMS_RPTS_TIMEOUT", 1.0, 86400.0) or 120.0,
+        cache=env.cache_folder("LMMS_RPTS_CACHE"),
+        judge_samples=samples,
+        temperature=env.temperature("LMMS_RPTS_TEMPERATURE", samples),
+        structured=env.choice("LMMS_RPTS_STRUCTURED", ("auto", _OFF)) != _OFF,
+        prompts=env.folder("LMMS_RPTS_PROMPTS"),
+        prices=prices,
+        max_judge_tokens=max_tokens and max(1, max_tokens // processes),
+        max_judge_cost=max_cost and max_cost / processes,
+        batch_size=env.whole("LMMS_RPTS_BATCH_SIZE", at_least=1) or 8,
         transform=parse_transform_mode(env.text("LMMS_RPTS_TRANSFORM"), "LMMS_RPTS_TRANSFORM"),
         decay=env.number("LMMS_RPTS_DECAY", 0.0, 1.0),
         focus_height=env.whole("LMMS_RPTS_FOCUS_HEIGHT", at_least=0),
-        rpts_path=Path(path).expanduser() if path else None,
+        rpts_path=env.folder("RPTS_PATH"),
         openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
         openai_key=env.text("OPENAI_API_KEY"),
         rank=env.whole("RANK", at_least=0) or 0,
+        local_rank=env.whole("LOCAL_RANK", at_least=0) or 0,
         processes=processes,
     )
 
@@ -118,6 +176,47 @@ class _Environment:
 
     def text(self, name: str) -> str | None:
         return self.variables.get(name, "").strip() or None
+
+    def folder(self, name: str) -> Path | None:
+        text = self.text(name)
+        return Path(text).expanduser() if text else None
+
+    def cache_folder(self, name: str) -> Path | None:
+        if self.text(name) == _OFF:
+            return None
+        home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+        return self.folder(name) or home / "lmms_rpts"
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str | None:
+        text = self.text(name)
+        if text is not None and text not in choices:
+            raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
+        return text
+
+    def temperature(self, name: str, samples: int) -> float:
+        value = self.number(name, 0.0, 2.0)
+        if value == 0.0 and samples > 1:
+            raise SettingError(
+                f"{name}=0 gives the same answer every time: LMMS_RPTS_JUDGE_SAMPLES={samples} "
+                "needs a temperature above 0 (leave it out for a good one)"
+            )
+        return value if value is not None else (_SAMPLING if samples > 1 else 0.0)
+
+    def prices(self, name: str) -> tuple[Price, ...]:
+        text = self.text(name)
+        if text is None:
+            return ()
+        try:
+            pairs = [[float(part) for part in price.split("/")] for price in text.split("+")]
+            prices = tuple(Price(*pair) for pair in pairs)
+        except (ValueError, TypeError):
+            prices = ()
+        if not prices or any(not 0 <= each < 1e6 for p in prices for each in (p.input, p.output)):
+            raise SettingError(
+                f"{name}={text!r}: give the price of a million tokens in and out, as in 0.15/0.60; "
+                "for several judges, one or as many as there are judges, as in 0.15/0.60+3/15"
+            )
+        return prices
 
     def base_url(self, name: str) -> str | None:
         url = self.text(name)

@@ -41,6 +41,18 @@ def test_commands_that_run_offline_work_as_printed(command: str) -> None:
     assert "Error" not in done.stdout
 
 
+def test_the_estimate_works_as_printed() -> None:
+    (command,) = [each for each in COMMANDS if "lmms-rpts estimate" in each]
+    setting, *words = shlex.split(command)
+    name, _, value = setting.partition("=")
+    environment = clean_environment() | {name: value}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "at most" in done.stdout
+    assert "cost" in done.stdout
+
+
 @pytest.mark.parametrize("target", ["demo", "test"])
 def test_make_targets_exist(target: str) -> None:
     assert f"make {target}" in README

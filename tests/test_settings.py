@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lmms_rpts.settings import SettingError, Settings, load_settings
+from lmms_rpts.settings import NAMES, Price, SettingError, Settings, load_settings
 from tests.support.environment import VARIABLES
 
 
@@ -40,6 +41,38 @@ from tests.support.environment import VARIABLES
         ({"OPENAI_API_URL": "http://a", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://a"),
         ({"OPENAI_API_URL": "", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://b"),
         ({"RANK": "3"}, "rank", 3),
+        ({"LOCAL_RANK": "1"}, "local_rank", 1),
+        ({"WORLD_SIZE": "8"}, "processes", 8),
+        ({"LMMS_RPTS_CACHE": "/data/answers"}, "cache", Path("/data/answers")),
+        ({"LMMS_RPTS_CACHE": "off"}, "cache", None),
+        ({"LMMS_RPTS_CACHE": " off\n"}, "cache", None),
+        ({"LMMS_RPTS_CACHE": "offline"}, "cache", Path("offline")),
+        ({"XDG_CACHE_HOME": "/xdg"}, "cache", Path("/xdg/lmms_rpts")),
+        ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": ""}, "cache", Path("/xdg/lmms_rpts")),
+        ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": "/data"}, "cache", Path("/data")),
+        ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": "off"}, "cache", None),
+        ({"LMMS_RPTS_JUDGE_SAMPLES": "1"}, "judge_samples", 1),
+        ({"LMMS_RPTS_JUDGE_SAMPLES": "5"}, "judge_samples", 5),
+        ({"LMMS_RPTS_TEMPERATURE": "0"}, "temperature", 0.0),
+        ({"LMMS_RPTS_TEMPERATURE": "2"}, "temperature", 2.0),
+        ({"LMMS_RPTS_TEMPERATURE": "0.3"}, "temperature", 0.3),
+        ({"LMMS_RPTS_JUDGE_SAMPLES": "1"}, "temperature", 0.0),
+        ({"LMMS_RPTS_JUDGE_SAMPLES": "2"}, "temperature", 0.7),
+        ({"LMMS_RPTS_JUDGE_SAMPLES": "2", "LMMS_RPTS_TEMPERATURE": "1"}, "temperature", 1.0),
+        ({"LMMS_RPTS_JUDGE_SAMPLES": "1", "LMMS_RPTS_TEMPERATURE": "0"}, "temperature", 0.0),
+        ({"LMMS_RPTS_STRUCTURED": "auto"}, "structured", True),
+        ({"LMMS_RPTS_STRUCTURED": "off"}, "structured", False),
+        ({"LMMS_RPTS_PROMPTS": "/data/prompts"}, "prompts", Path("/data/prompts")),
+        ({"LMMS_RPTS_PRICE": "0.15/0.60"}, "prices", (Price(0.15, 0.6),)),
+        ({"LMMS_RPTS_PRICE": " 3 / 15 "}, "prices", (Price(3.0, 15.0),)),
+        ({"LMMS_RPTS_PRICE": "0/0"}, "prices", (Price(0.0, 0.0),)),
+        ({"LMMS_RPTS_PRICE": "0.15/0.60+3/15"}, "prices", (Price(0.15, 0.6), Price(3.0, 15.0))),
+        ({"LMMS_RPTS_PRICE": "1/2 + 1/2"}, "prices", (Price(1.0, 2.0), Price(1.0, 2.0))),
+        ({"LMMS_RPTS_MAX_JUDGE_TOKENS": "1000000"}, "max_judge_tokens", 1_000_000),
+        ({"LMMS_RPTS_MAX_JUDGE_COST": "2.5", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 2.5),
+        ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
+        ({"LMMS_RPTS_BATCH_SIZE": "1"}, "batch_size", 1),
+        ({"LMMS_RPTS_BATCH_SIZE": "64"}, "batch_size", 64),
     ],
 )
 def test_a_variable_is_read(variables: dict[str, str], field: str, value: Any) -> None:
@@ -51,12 +84,59 @@ def test_a_variable_is_read(variables: dict[str, str], field: str, value: Any) -
 def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
     assert load_settings({"RPTS_PATH": "~/rpts"}).rpts_path == Path("/home/somebody/rpts")
+    assert load_settings({"LMMS_RPTS_PROMPTS": "~/p"}).prompts == Path("/home/somebody/p")
+    assert load_settings({"LMMS_RPTS_CACHE": "~/c"}).cache == Path("/home/somebody/c")
+    assert load_settings({"XDG_CACHE_HOME": "~/x"}).cache == Path("/home/somebody/x/lmms_rpts")
+    assert load_settings({}).cache == Path("/home/somebody/.cache/lmms_rpts")
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under a user id which is entered nowhere."""
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    with pytest.raises(RuntimeError):
+        Path("~").expanduser()
+
+
+@pytest.mark.parametrize(
+    ("variables", "cache"),
+    [
+        ({"LMMS_RPTS_CACHE": "off"}, None),
+        ({"LMMS_RPTS_CACHE": "/data/answers"}, Path("/data/answers")),
+        ({"XDG_CACHE_HOME": "/xdg"}, Path("/xdg/lmms_rpts")),
+    ],
+)
+def test_no_home_is_needed_where_a_folder_is_named(
+    homeless: None, variables: dict[str, str], cache: Path | None
+) -> None:
+    assert load_settings(variables).cache == cache
+
+
+def test_without_a_home_the_cache_is_what_is_named(homeless: None) -> None:
+    with pytest.raises(SettingError, match="LMMS_RPTS_CACHE"):
+        load_settings({})
+
+
+@pytest.mark.parametrize("name", ["LMMS_RPTS_CACHE", "LMMS_RPTS_PROMPTS", "RPTS_PATH"])
+def test_a_home_that_there_is_not_is_named(name: str) -> None:
+    with pytest.raises(SettingError, match=f"{name}.*nobody_of_that_name"):
+        load_settings({name: "~nobody_of_that_name/x"})
 
 
 DEFAULTS = Settings(
     judge=None,
+    cache=Path("~/.cache/lmms_rpts").expanduser(),
     concurrency=32,
     timeout=120.0,
+    judge_samples=1,
+    temperature=0.0,
+    structured=True,
+    prompts=None,
+    prices=(),
+    max_judge_tokens=None,
+    max_judge_cost=None,
+    batch_size=8,
     transform=None,
     decay=None,
     focus_height=None,
@@ -64,7 +144,14 @@ DEFAULTS = Settings(
     openai_url=None,
     openai_key=None,
     rank=0,
+    local_rank=0,
+    processes=1,
 )
+
+
+def test_all_our_variables_are_known_to_the_tests() -> None:
+    ours = {name for name in VARIABLES if name.startswith("LMMS_RPTS_")}
+    assert ours | {"LMMS_RPTS_CACHE"} == set(NAMES)
 
 
 def test_nothing_set() -> None:
@@ -72,7 +159,7 @@ def test_nothing_set() -> None:
 
 
 @pytest.mark.parametrize("empty", ["", " ", "\t\n"])
-@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("name", [*VARIABLES, "LMMS_RPTS_CACHE", "XDG_CACHE_HOME"])
 def test_an_empty_variable_is_not_set(name: str, empty: str) -> None:
     assert load_settings({name: empty}) == DEFAULTS
 
@@ -84,7 +171,8 @@ def test_other_variables_are_left_alone() -> None:
 def test_the_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    assert load_settings() == DEFAULTS
+    monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
+    assert load_settings() == replace(DEFAULTS, cache=None)
     monkeypatch.setenv("LMMS_RPTS_DECAY", "0.5")
     assert load_settings().decay == 0.5
 
@@ -114,6 +202,30 @@ def test_the_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> N
         ("WORLD_SIZE", "two", "whole number"),
         ("RANK", "-1", "at least 0"),
         ("RANK", "x", "whole number"),
+        ("LOCAL_RANK", "-1", "at least 0"),
+        ("LOCAL_RANK", "0.0", "whole number"),
+        ("LMMS_RPTS_JUDGE_SAMPLES", "0", "at least 1"),
+        ("LMMS_RPTS_JUDGE_SAMPLES", "2.0", "whole number"),
+        ("LMMS_RPTS_TEMPERATURE", "-0.1", "from 0 to 2"),
+        ("LMMS_RPTS_TEMPERATURE", "2.1", "from 0 to 2"),
+        ("LMMS_RPTS_TEMPERATURE", "nan", "from 0 to 2"),
+        ("LMMS_RPTS_TEMPERATURE", "warm", "from 0 to 2"),
+        ("LMMS_RPTS_STRUCTURED", "on", "auto, off"),
+        ("LMMS_RPTS_STRUCTURED", "OFF", "auto, off"),
+        ("LMMS_RPTS_MAX_JUDGE_TOKENS", "0", "at least 1"),
+        ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "whole number"),
+        ("LMMS_RPTS_MAX_JUDGE_COST", "-1", "from 0 to 1e+09"),
+        ("LMMS_RPTS_MAX_JUDGE_COST", "nan", "from 0 to 1e+09"),
+        ("LMMS_RPTS_MAX_JUDGE_COST", "$5", "from 0 to 1e+09"),
+        ("LMMS_RPTS_BATCH_SIZE", "0", "at least 1"),
+        ("LMMS_RPTS_BATCH_SIZE", "auto", "whole number"),
+        *(
+            ("LMMS_RPTS_PRICE", price, "0.15/0.60")
+            for price in (
+                *("0.15", "0.15/", "/0.60", "/", "1/2/3", "0.15-0.60", "cheap/dear", "$1/$2"),
+                *("-1/2", "1/-2", "nan/1", "1/inf", "1e6/1", "1/2+", "+1/2", "1/2+3", "1/2,3/4"),
+            )
+        ),
     ],
 )
 def test_a_bad_value_is_named(name: str, value: str, allowed: str) -> None:
@@ -148,6 +260,45 @@ def test_concurrency_is_shared(concurrency: str | None, processes: str | None, e
     assert load_settings(variables).concurrency == each
 
 
+@pytest.mark.parametrize(
+    ("tokens", "processes", "each"),
+    [
+        ("1000", "", 1000),
+        ("1000", "8", 125),
+        ("10", "4", 2),
+        ("3", "8", 1),
+    ],
+)
+def test_judge_tokens_are_shared(tokens: str, processes: str, each: int) -> None:
+    variables = {"LMMS_RPTS_MAX_JUDGE_TOKENS": tokens, "WORLD_SIZE": processes}
+    assert load_settings(variables).max_judge_tokens == each
+
+
+@pytest.mark.parametrize(
+    ("cost", "processes", "each"),
+    [("1", "", 1.0), ("1", "4", 0.25), ("0.5", "2", 0.25), ("0", "4", 0.0)],
+)
+def test_judge_cost_is_shared(cost: str, processes: str, each: float) -> None:
+    variables = {
+        "LMMS_RPTS_MAX_JUDGE_COST": cost,
+        "LMMS_RPTS_PRICE": "1/2",
+        "WORLD_SIZE": processes,
+    }
+    assert load_settings(variables).max_judge_cost == each
+
+
+@pytest.mark.parametrize("cost", ["0", "2.5"])
+def test_a_cost_without_a_price_is_an_error(cost: str) -> None:
+    with pytest.raises(SettingError, match=r"LMMS_RPTS_MAX_JUDGE_COST.*LMMS_RPTS_PRICE="):
+        load_settings({"LMMS_RPTS_MAX_JUDGE_COST": cost})
+
+
+@pytest.mark.parametrize("zero", ["0", "0.0", "-0"])
+def test_the_same_answer_several_times_is_an_error(zero: str) -> None:
+    with pytest.raises(SettingError, match=r"LMMS_RPTS_TEMPERATURE=.*LMMS_RPTS_JUDGE_SAMPLES=3"):
+        load_settings({"LMMS_RPTS_TEMPERATURE": zero, "LMMS_RPTS_JUDGE_SAMPLES": "3"})
+
+
 def test_the_key_is_never_shown() -> None:
     settings = load_settings({"OPENAI_API_KEY": "sk-secret", "LMMS_RPTS_JUDGE": "lexical"})
     assert settings.openai_key == "sk-secret"
@@ -161,9 +312,38 @@ def test_settings_are_frozen() -> None:
         load_settings({}).decay = 0.1  # type: ignore[misc]
 
 
-def test_a_misspelt_setting_is_named() -> None:
-    with pytest.raises(SettingError, match="Did you mean LMMS_RPTS_CONCURRENCY"):
-        load_settings({"LMMS_RPTS_CONCURENCY": "4"})
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("LMMS_RPTS_CONCURENCY", "LMMS_RPTS_CONCURRENCY"),
+        ("LMMS_RPTS_CACHE_DIR", "LMMS_RPTS_CACHE"),
+        ("LMMS_RPTS_SAMPLES", "LMMS_RPTS_JUDGE_SAMPLES"),
+        ("LMMS_RPTS_JUDGE_TEMPERATURE", "LMMS_RPTS_TEMPERATURE"),
+        ("LMMS_RPTS_STRUCTURE", "LMMS_RPTS_STRUCTURED"),
+        ("LMMS_RPTS_PROMPT", "LMMS_RPTS_PROMPTS"),
+        ("LMMS_RPTS_PRICES", "LMMS_RPTS_PRICE"),
+        ("LMMS_RPTS_MAX_TOKENS", "LMMS_RPTS_MAX_JUDGE_TOKENS"),
+        ("LMMS_RPTS_MAX_COST", "LMMS_RPTS_MAX_JUDGE_COST"),
+        ("LMMS_RPTS_BATCHSIZE", "LMMS_RPTS_BATCH_SIZE"),
+    ],
+)
+@pytest.mark.parametrize("value", ["1", ""])
+def test_a_misspelt_setting_is_named(misspelt: str, meant: str, value: str) -> None:
+    with pytest.raises(SettingError, match=rf"{misspelt} .*Did you mean {meant}\?"):
+        load_settings({misspelt: value})
+
+
+@pytest.mark.parametrize("unlike", ["LMMS_RPTS_", "LMMS_RPTS_VERBOSE", "LMMS_RPTS_SEED"])
+def test_a_setting_that_is_like_none_names_all(unlike: str) -> None:
+    """What all names begin with makes none of them alike."""
+    with pytest.raises(SettingError) as caught:
+        load_settings({unlike: "1"})
+    assert "Did you mean" not in str(caught.value)
+    for name in NAMES:
+        assert name in str(caught.value)
+
+
+def test_variables_of_others_are_no_misspelt_settings() -> None:
     load_settings({"LMMS_RPTS_REFERENCE": "/data", "LMMS_EVAL_X": "1"})
 
 

@@ -68,7 +68,7 @@ def run_demo(output: Path, console: Console | None = None) -> None:
     console.print(_table(runs))
     _print_example(runs["lucky"], console)
     console.print(
-        "Judged offline by the [bold]lexical[/] judge (n-gram overlap), to try things out: its "
+        "Judged offline by the [bold]lexical[/] judge (overlap of words), to try things out: its "
         "scores can't be compared with those of a language model."
     )
     for model, run in runs.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 from loguru import logger
@@ -18,8 +19,8 @@ from lmms_rpts.filters.records import (
     StepScore,
     TransformedResponse,
 )
-from lmms_rpts.judging import NO_JUDGE, find_kind
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging import NO_JUDGE, comparable
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
     InvalidReference,
     ReasoningTree,
@@ -37,6 +38,17 @@ SCHEMA = "lmms_rpts.rpts"
 SCHEMA_VERSION = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What a score depends on beside the response and the judge; kept in every record."""
+
+    decay: float
+    focus_height: int
+    prompt_version: str
+    judge_samples: int
+    temperature: float
+
+
 class AggregateFilter(RptsFilter):
     """Turns each ``ScoredResponse`` into one JSON string; docs/record.md names its fields.
 
@@ -52,10 +64,16 @@ class AggregateFilter(RptsFilter):
     ) -> None:
         super().__init__()
         settings = load_settings()
-        self.decay = decay if settings.decay is None else settings.decay
-        self.focus_height = focus_height if settings.focus_height is None else settings.focus_height
-        if not 0.0 <= self.decay <= 1.0:
-            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {self.decay}")
+        chosen = settings.focus_height
+        self.scoring = Scoring(
+            decay=decay if settings.decay is None else settings.decay,
+            focus_height=focus_height if chosen is None else chosen,
+            prompt_version=Prompts(settings.prompts).version,
+            judge_samples=settings.judge_samples,
+            temperature=settings.temperature,
+        )
+        if not 0.0 <= self.scoring.decay <= 1.0:
+            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {decay}")
 
     def apply(
         self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
@@ -68,7 +86,7 @@ class AggregateFilter(RptsFilter):
         _report([scored for scored, _ in pairs])
         return [
             json.dumps(
-                _clean(build_record(scored, doc, self.decay, self.focus_height)),
+                _clean(build_record(scored, doc, self.scoring)),
                 ensure_ascii=False,
                 default=str,  # an odd id must not cost what was paid for
             )
@@ -81,7 +99,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     if not responses:
         return
     total, judge = len(responses), responses[0].judge
-    if not find_kind(judge).comparable:
+    if not comparable(judge):
         logger.warning("Judge {!r}: these scores can't be compared with others'", judge)
     errors = Counter(scored.error for scored in responses if scored.error)
     if errors and judge != NO_JUDGE:
@@ -91,6 +109,20 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             sum(errors.values()),
             total,
             errors.most_common(1)[0][0],
+        )
+    spreads = [
+        question.spread
+        for scored in responses
+        for step in scored.steps
+        for question in step.questions
+        if question.spread is not None
+    ]
+    if spreads:
+        logger.info(
+            "The judges' answers to one question spread by {:.3f} (standard deviation, mean of {} "
+            "questions)",
+            fmean(spreads),
+            len(spreads),
         )
     by_rule = sum(
         any(problem.startswith(READ_BY_RULES) for problem in scored.transformed.problems)
@@ -102,9 +134,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
         )
 
 
-def build_record(
-    scored: ScoredResponse, doc: Doc, decay: float, focus_height: int
-) -> dict[str, Any]:
+def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> dict[str, Any]:
     """All that is known of one response: enough to score it again or to show it."""
     tree = build_tree(scored.chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
     scores = [step.score for step in scored.steps if step.score is not None]
@@ -116,7 +146,7 @@ def build_record(
         "schema_version": SCHEMA_VERSION,
         "outcome": "scored" if judged else "unscored",
         "reason": scored.error,
-        "rpts": rpts_score(tree, scores, decay, focus_height) if judged else None,
+        "rpts": rpts_score(tree, scores, scoring.decay, scoring.focus_height) if judged else None,
         "answer": {
             "value": transformed.answer,
             "by": transformed.answer_by,
@@ -131,10 +161,8 @@ def build_record(
         "instance": _instance(doc),
         "settings": {
             "judge": scored.judge,
-            "comparable": find_kind(scored.judge).comparable,
-            "prompt_version": PROMPT_VERSION,
-            "decay": decay,
-            "focus_height": focus_height,
+            "comparable": comparable(scored.judge),
+            **asdict(scoring),
         },
     }
 

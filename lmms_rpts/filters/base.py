@@ -7,17 +7,19 @@ from typing import Any, TypeVar
 
 from lmms_eval.api.filter import Filter
 
+from lmms_rpts.filters.processes import Processes
 from lmms_rpts.filters.records import Doc
+from lmms_rpts.filters.spending import report_spending, run_ledger, spending_on, tell_spending
 from lmms_rpts.judging import (
-    BACKENDS,
     NO_JUDGE,
-    Backend,
+    Dialogue,
     JudgeConfigurationError,
-    JudgeEngine,
     choices,
-    find_backend,
+    find_judges,
+    open_engine,
+    writes,
 )
-from lmms_rpts.judging import open_engine as open_judge
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.settings import Settings, load_settings
 
 T = TypeVar("T")
@@ -101,27 +103,62 @@ class JudgingFilter(RptsFilter):
     def __init__(self, judge: str | None = None) -> None:
         super().__init__()
         self.settings = load_settings()
-        self.judge, self.backend = choose_judge(self.settings, judge)
+        self.judge = choose_judge(self.settings, judge)
+        self.prompts = Prompts(self.settings.prompts)
+        self.task: str | None = None
+
+    @property
+    def can_write(self) -> bool:
+        """Whether the judge can rewrite texts."""
+        return writes(self.judge)
 
     def stop_judging(self) -> None:
         """Ask nobody from now on: nothing is to be paid for results that nobody wants."""
-        self.judge, self.backend = NO_JUDGE, BACKENDS[NO_JUDGE]
+        self.judge = NO_JUDGE
 
-    def open_engine(self) -> JudgeEngine:
-        """The engine for one pass of this filter."""
-        return open_judge(
+    def map_responses(
+        self,
+        resps: Sequence[Sequence[Any]],
+        docs: Sequence[Doc],
+        work: Callable[[list[tuple[Any, Doc]]], list[T]],
+    ) -> list[list[T]]:
+        """As for all filters; the plugin's documents know their task."""
+        self.task = getattr(docs, "task", None)
+        return super().map_responses(resps, docs, work)
+
+    def converse(self, dialogues: Sequence[Dialogue[T]], label: str) -> tuple[list[T], str | None]:
+        """The results of conversations with the judge, and why it was given up, if it was."""
+        global _passes
+        settings = self.settings
+        ledger = run_ledger(settings)
+        _passes += 1
+        with open_engine(
             self.judge,
-            concurrency=self.settings.concurrency,
-            progress=self.settings.rank == 0,
-        )
+            concurrency=settings.concurrency,
+            cache_dir=settings.cache,
+            progress=settings.rank == 0,
+            ledger=ledger,
+            board=Processes(settings.rank, settings.processes).topic(f"progress/{_passes}"),
+        ) as engine:
+            with spending_on(self.task, engine):
+                results = engine.converse(dialogues, label)
+            fatal = engine.fatal
+        report_spending(ledger, settings)
+        tell_spending()
+        return results, fatal
 
 
-def choose_judge(settings: Settings, default: str | None = None) -> tuple[str, Backend]:
-    """The judge that is configured, checked to be usable, and its backend."""
+_passes = 0
+"""How often judges were asked in this process: the same in all processes at the same stage."""
+
+
+def choose_judge(settings: Settings, default: str | None = None) -> str:
+    """The judge that is configured, checked to be usable."""
     judge = settings.judge or default
     if judge is None:
         raise JudgeConfigurationError(f"No judge is configured to score the reasoning. {choices()}")
-    return judge, find_backend(judge, settings)[0]
+    find_judges(judge, settings)
+    return judge
 
 
 def _listed(responses: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lmms_rpts.judging import NO_JUDGE
+from lmms_rpts.judging import NO_JUDGE, Opinion
 from lmms_rpts.reasoning import Answer, ReasoningChain, format_chain
 from lmms_rpts.reasoning.thinking import ReasoningSource
 
@@ -58,7 +58,12 @@ class TransformedResponse:
 class Question:
     """One question about a step and what the judge said.
 
-    ``evidence``: the facts or premises that were given to the judge.
+    Attributes:
+        evidence: the facts or premises that were given to the judge.
+        score: in [0, 1]; None if there is none. The mean, where there are several opinions.
+        reply: the judge's reply, whole; None where there are several opinions.
+        spread: standard deviation of the opinions, where there are several.
+        opinions: the answers of all judges and samples, where there are several.
     """
 
     kind: Literal["image", "inference", "second"]
@@ -66,6 +71,8 @@ class Question:
     score: float | None
     reply: str | None
     error: str | None
+    spread: float | None = None
+    opinions: tuple[Opinion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

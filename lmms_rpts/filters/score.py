@@ -18,7 +18,7 @@ from lmms_rpts.filters.records import (
 )
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest, Verdict
 from lmms_rpts.judging.backends.lexical import similarity
-from lmms_rpts.judging.prompts import reminder, render
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -51,7 +51,7 @@ class ScoreFilter(JudgingFilter):
         return self.map_responses(resps, docs, self._score_all)
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
-        chains = [_repaired(transformed, doc) for transformed, doc in pairs]
+        chains = [repaired(transformed, doc) for transformed, doc in pairs]
         if self.judge == NO_JUDGE:
             return [
                 ScoredResponse(transformed, chain, (StepScore(None),) * len(chain.steps), NO_JUDGE)
@@ -59,13 +59,11 @@ class ScoreFilter(JudgingFilter):
             ]
         plans = [plan_steps(chain, doc) for chain, (_, doc) in zip(chains, pairs, strict=True)]
         dialogues = [
-            ask_about_step(query, doc["language"])
+            ask_about_step(query, doc["language"], self.prompts)
             for plan, (_, doc) in zip(plans, pairs, strict=True)
             for query in plan
         ]
-        with self.open_engine() as engine:
-            scores = engine.converse(dialogues, "Judging steps")
-            fatal = engine.fatal
+        scores, fatal = self.converse(dialogues, "Judging steps")
         if fatal:
             logger.error(
                 "Judging stopped: {}. The responses are kept (use --log_samples); "
@@ -87,27 +85,35 @@ class ScoreFilter(JudgingFilter):
         ]
 
 
-def ask_about_step(query: StepQuery, language: str) -> Dialogue[StepScore]:
+def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogue[StepScore]:
     """The conversation in which one step is scored: one question, or two below 0.5."""
     if isinstance(query, FixedScore):
         return StepScore(query.score, note=query.reason)
     if isinstance(query, ImageQuery):
-        verdict = yield _image_request(query, language)
+        verdict = yield prompts.request(
+            "image",
+            language,
+            evidence=query.facts,
+            claim=query.conclusion,
+            facts=query.facts,
+            conclusion=query.conclusion,
+        )
         question = _asked("image", query.facts, verdict)
         return StepScore(question.score, (question,))
-    verdict = yield _inference_request(query, query.premises, language)
+    verdict = yield _inference_request(query, query.premises, language, prompts)
     first = _asked("inference", query.premises, verdict)
     if first.score is None or first.score >= SECOND_QUESTION_BELOW:
         return StepScore(first.score, (first,))
     evidence = tuple(query.fallback_premises)
-    verdict = yield _inference_request(query, evidence, language)
+    verdict = yield _inference_request(query, evidence, language, prompts)
     second = _asked("second", evidence, verdict)
     if second.score is None:
         return StepScore(None, (first, second))
     return StepScore(combine_answers(first.score, second.score), (first, second))
 
 
-def _repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
+def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
+    """The chain of a response after the published clean-up."""
     return repair_chain(
         transformed.chain, doc["textual_clue"], _restates, n_images=len(doc["visual_clue"])
     )
@@ -117,36 +123,28 @@ def _restates(conclusion: str, clue: str) -> bool:
     return similarity(conclusion, clue) > RESTATES_ABOVE
 
 
-def _image_request(query: ImageQuery, language: str) -> JudgeRequest:
-    return JudgeRequest(
-        "image",
-        render("image", language, facts=query.facts, conclusion=query.conclusion),
-        evidence=query.facts,
-        claim=query.conclusion,
-        reminder=reminder("image", language),
-    )
-
-
 def _inference_request(
-    query: InferenceQuery, premises: tuple[str, ...], language: str
+    query: InferenceQuery, premises: tuple[str, ...], language: str, prompts: Prompts
 ) -> JudgeRequest:
-    return JudgeRequest(
+    return prompts.request(
         "inference",
-        render(
-            "inference",
-            language,
-            context=query.context,
-            premises=premises,
-            conclusion=query.conclusion,
-        ),
+        language,
         evidence=(query.context, *premises),
         claim=query.conclusion,
-        reminder=reminder("inference", language),
+        context=query.context,
+        premises=premises,
+        conclusion=query.conclusion,
     )
 
 
 def _asked(kind: Any, evidence: Sequence[str], verdict: Verdict) -> Question:
     score = verdict.value if isinstance(verdict.value, float) else None
     return Question(
-        kind, tuple(text.strip() for text in evidence), score, verdict.text, verdict.error
+        kind,
+        tuple(text.strip() for text in evidence),
+        score,
+        verdict.text,
+        verdict.error,
+        verdict.spread,
+        verdict.opinions,
     )

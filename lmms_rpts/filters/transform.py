@@ -19,7 +19,7 @@ from lmms_rpts.filters.records import (
     TransformedResponse,
 )
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError, JudgeRequest
-from lmms_rpts.judging.prompts import reminder, render
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.scores import strip_thinking
 from lmms_rpts.reasoning import (
     Answer,
@@ -69,7 +69,7 @@ class TransformFilter(JudgingFilter):
     ) -> None:
         super().__init__(judge)
         chosen = self.settings.transform or parse_transform_mode(mode, "rpts_transform: mode")
-        if self.settings.transform == "llm" and not self.backend.writes:
+        if self.settings.transform == "llm" and not self.can_write:
             raise JudgeConfigurationError(
                 f"LMMS_RPTS_TRANSFORM=llm needs a judge that can write; {self.judge!r} can't: "
                 "choose another judge, or rule or auto"
@@ -86,14 +86,13 @@ class TransformFilter(JudgingFilter):
         return self.map_responses(resps, docs, self._read_all)
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
-        reading = _Reading(self.mode if self.backend.writes else "rule", self.backend.writes)
-        with self.open_engine() as engine:
-            results = engine.converse(
-                [reading.read(response, doc) for response, doc in pairs], "Reading the reasoning"
-            )
-            if engine.fatal:
-                logger.error("Reading the reasoning stopped: {}", engine.fatal)
-        return [_tidied(result, self.max_steps) for result in results]
+        mode = self.mode if self.can_write else "rule"
+        reading = Reading(mode, self.can_write, self.prompts)
+        dialogues = [reading.read(response, doc) for response, doc in pairs]
+        results, fatal = self.converse(dialogues, "Reading the reasoning")
+        if fatal:
+            logger.error("Reading the reasoning stopped: {}", fatal)
+        return [tidied(result, self.max_steps) for result in results]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +117,12 @@ class _Stance:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
     """The conversations in which responses are read."""
 
     mode: TransformMode
     can_ask: bool
+    prompts: Prompts
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
         if response is None:
@@ -152,7 +152,7 @@ class _Reading:
         asks = self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)
         if not asks or not text.strip():
             return read
-        verdict = yield _transform_request(text, doc)
+        verdict = yield _transform_request(text, doc, self.prompts)
         read = replace(read, reply=verdict.text)
         if verdict.error is None:
             return replace(read, chain=_chain_from(str(verdict.value), doc), read_by="llm")
@@ -165,7 +165,7 @@ class _Reading:
         text = part.spoken if part.spoken.strip() else part.text
         if answer is not None or not self.can_ask or not text.strip():
             return _Stance(answer or "undetermined")
-        verdict = yield _answer_request(text, doc)
+        verdict = yield _answer_request(text, doc, self.prompts)
         return _Stance(_ANSWER_WORDS.get(str(verdict.value)), "judge", verdict.error)
 
 
@@ -183,27 +183,26 @@ def _chain_from(lines: str, doc: Doc) -> ReasoningChain:
     return parse_chain(lines, doc["language"])
 
 
-def _transform_request(text: str, doc: Doc) -> JudgeRequest:
-    language = doc["language"]
-    messages = render(
+def _transform_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
+    return prompts.request(
         "transform",
-        language,
+        doc["language"],
+        parse=_parse_steps,
         n_images=len(doc["visual_clue"]),
         clues=list(doc["textual_clue"]),
         context=doc["context"],
         statement=doc["statement"],
         response=text,
     )
-    return JudgeRequest(
-        "transform", messages, parse=_parse_steps, reminder=reminder("transform", language)
-    )
 
 
-def _answer_request(text: str, doc: Doc) -> JudgeRequest:
-    language = doc["language"]
-    messages = render("answer", language, statement=doc["statement"], response=text)
-    return JudgeRequest(
-        "answer", messages, parse=_parse_answer, reminder=reminder("answer", language)
+def _answer_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
+    return prompts.request(
+        "answer",
+        doc["language"],
+        parse=_parse_answer,
+        statement=doc["statement"],
+        response=text,
     )
 
 
@@ -228,7 +227,7 @@ def _parse_answer(reply: str) -> Answer | None:
     return _ANSWER_WORDS[words.pop()] if len(words) == 1 and not _NEGATION.search(said) else None
 
 
-def _tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
+def tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
     """The chain without repeated premises, and not longer than anybody should pay for."""
     chain, cut = limit_steps(distinct_premises(result.chain), max_steps)
     return replace(result, chain=chain, problems=result.problems + cut)

@@ -1,21 +1,26 @@
-"""The judge engine: asks a judge, and tells scores from failures."""
+"""The judge engine: asks judges, and tells scores from failures."""
 
+from lmms_rpts.judging.asking import Member
+from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.engine import Dialogue, JudgeEngine
+from lmms_rpts.judging.ledger import Ledger
 from lmms_rpts.judging.registry import (
-    BACKENDS,
-    NO_JUDGE,
-    Backend,
     choices,
-    find_backend,
-    find_kind,
+    comparable,
+    find_judges,
     open_engine,
+    open_ledger,
+    writes,
 )
 from lmms_rpts.judging.scores import parse_score
 from lmms_rpts.judging.types import (
+    AdaptedError,
+    Backend,
     FatalJudgeError,
     Judge,
     JudgeConfigurationError,
     JudgeRequest,
+    Opinion,
     RefusedError,
     Reply,
     TransientError,
@@ -26,6 +31,7 @@ from lmms_rpts.judging.types import (
 __all__ = [
     "BACKENDS",
     "NO_JUDGE",
+    "AdaptedError",
     "Backend",
     "Dialogue",
     "FatalJudgeError",
@@ -33,14 +39,19 @@ __all__ = [
     "JudgeConfigurationError",
     "JudgeEngine",
     "JudgeRequest",
+    "Ledger",
+    "Member",
+    "Opinion",
     "RefusedError",
     "Reply",
     "TransientError",
     "Usage",
     "Verdict",
     "choices",
-    "find_backend",
-    "find_kind",
+    "comparable",
+    "find_judges",
     "open_engine",
+    "open_ledger",
     "parse_score",
+    "writes",
 ]

@@ -1,31 +1,21 @@
-"""Asking a judge many things at once: bounded, retried, each question only once."""
+"""Asking judges many things at once, from any thread."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
-from collections import Counter
 from collections.abc import Coroutine, Generator, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from tqdm import tqdm
-
-from lmms_rpts.judging.scores import parse_score
-from lmms_rpts.judging.types import (
-    SCORED,
-    FatalJudgeError,
-    Judge,
-    JudgeRequest,
-    RefusedError,
-    Reply,
-    TransientError,
-    Usage,
-    Verdict,
-)
+from lmms_rpts.judging.asking import Asker, Halt, Member
+from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.ledger import Ledger
+from lmms_rpts.judging.panel import Panel
+from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
+from lmms_rpts.judging.types import Judge, JudgeRequest, Verdict
 
 T = TypeVar("T")
 
@@ -33,47 +23,60 @@ Dialogue = Generator[JudgeRequest, Verdict, T]
 """A conversation with a judge as a pure generator: it yields requests, is sent their verdicts
 and returns its result. The engine runs many at a time."""
 
-CALLS = 5
-"""Calls for one request, as long as they fail in ways that may pass."""
-
-ASKED_AGAIN = 2
-"""How often a request is asked again whose reply can't be read."""
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-UNREACHABLE = 20
-"""Requests in a row that find no server, after which the judge is given up."""
-
-
-@dataclass
-class _Pending:
-    """A request that is being answered, and how many wait for it."""
-
-    task: asyncio.Task[Verdict]
-    waiting: int = 0
-
 
 class JudgeEngine:
-    """Runs requests against one judge; use it as a context manager.
+    """Runs requests against one judge or several; use it as a context manager.
 
     All methods are synchronous and may be called from any thread, also under a running event
     loop: the calls are made in a loop of the engine's own, in a thread of its own.
+    ``self_counting``: names of judges that tell lmms-eval themselves what they use.
+
+    Args:
+        judges: one judge, or several whose mean counts.
+        name: of the judges together, for messages.
+        concurrency: calls at a time, to each judge.
+        progress: whether to show a bar.
+        samples: answers to each question for a score, of each judge.
+        cache_dir: where answers are kept; None: nowhere.
+        ledger: where calls are booked; None: in one of its own.
+        board: where the processes of a run tell each other how far they are.
     """
 
     def __init__(
-        self, judge: Judge, *, name: str = "", concurrency: int = 32, progress: bool = True
+        self,
+        judges: Judge | Sequence[Member],
+        *,
+        name: str = "",
+        concurrency: int = 32,
+        progress: bool = True,
+        samples: int = 1,
+        cache_dir: Path | None = None,
+        ledger: Ledger | None = None,
+        board: Board = NO_BOARD,
     ) -> None:
-        if concurrency < 1:
-            raise ValueError(f"concurrency must be at least 1, got {concurrency}")
+        members = judges if isinstance(judges, Sequence) else [Member(name, judges)]
         self.name = name
-        self.fatal: str | None = None
-        self._judge = judge
+        self.ledger = ledger or Ledger()
+        self.self_counting = frozenset(
+            member.name for member in members if getattr(member.judge, "logs_usage", False)
+        )
+        self._judges = [member.judge for member in members]
         self._progress = progress
-        self._slots = asyncio.Semaphore(concurrency)
-        self._answers: dict[str, _Pending] = {}
-        self._unreachable = 0
+        self._board = board
+        self._halt = Halt()
+        self._cache = AnswerCache(cache_dir) if cache_dir is not None else None
+        askers = [
+            Asker(member, concurrency, self.ledger, self._halt, self._cache) for member in members
+        ]
+        self._panel = Panel(askers, samples)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
+
+    @property
+    def fatal(self) -> str | None:
+        """Why nothing is asked any more; None as long as it is."""
+        return self._halt.reason
 
     def __enter__(self) -> JudgeEngine:
         return self
@@ -113,9 +116,10 @@ class JudgeEngine:
         """
         if not dialogues:
             return []
-        with tqdm(total=len(dialogues), desc=label, disable=not self._progress) as bar:
+        shown = self._progress
+        with Progress(len(dialogues), label, shown, self.ledger, self._board) as progress:
             try:
-                return self._wait(self._converse(dialogues, bar))
+                return self._wait(self._converse(dialogues, progress))
             except CancelledError:
                 raise RuntimeError("the judge engine was closed while it was asked") from None
 
@@ -135,17 +139,17 @@ class JudgeEngine:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        aclose = getattr(self._judge, "aclose", None)
-        if aclose is not None:
-            await aclose()
+        if self._cache is not None:
+            self._cache.close()
+        for judge in self._judges:
+            aclose = getattr(judge, "aclose", None)
+            if aclose is not None:
+                await aclose()
 
-    async def _converse(self, dialogues: Sequence[Dialogue[T]], bar: tqdm[Any]) -> list[T]:
-        counts: Counter[str] = Counter()
-
+    async def _converse(self, dialogues: Sequence[Dialogue[T]], progress: Progress) -> list[T]:
         async def hold(dialogue: Dialogue[T]) -> T:
-            result = await self._hold(dialogue, counts)
-            bar.set_postfix(counts, refresh=False)
-            bar.update()
+            result = await self._hold(dialogue, progress)
+            progress.done()
             return result
 
         tasks = [asyncio.ensure_future(hold(dialogue)) for dialogue in dialogues]
@@ -158,119 +162,22 @@ class JudgeEngine:
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
 
-    async def _hold(self, dialogue: Dialogue[T], counts: Counter[str]) -> T:
+    async def _hold(self, dialogue: Dialogue[T], progress: Progress) -> T:
+        turn = 0
         try:
             request = next(dialogue)
             while True:
-                verdict = await self._ask(request)
-                counts["failed" if verdict.error else "cached" if verdict.cached else "asked"] += 1
+                # Who has begun goes first: instances end one by one, and an interrupted run
+                # holds whole ones.
+                verdict = await self._panel.ask(request, urgency=turn)
+                progress.answered(verdict)
+                turn += 1
                 request = dialogue.send(verdict)
         except StopIteration as end:
             result: T = end.value
             return result
 
-    async def _ask(self, request: JudgeRequest) -> Verdict:
-        key = request.key
-        pending = self._answers.get(key)
-        known = pending is not None
-        if pending is None:
-            pending = _Pending(asyncio.ensure_future(self._answer(request)))
-            self._answers[key] = pending
-        pending.waiting += 1
-        try:
-            verdict = await asyncio.shield(pending.task)
-        except asyncio.CancelledError:
-            if pending.waiting == 1:
-                pending.task.cancel()
-                self._answers.pop(key, None)
-            raise
-        finally:
-            pending.waiting -= 1
-        if verdict.error:
-            self._answers.pop(key, None)
-        return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
-
-    async def _answer(self, request: JudgeRequest) -> Verdict:
-        verdict = Verdict(None, attempts=0)
-        asked = request
-        for _ in range(1 + ASKED_AGAIN):
-            reply, calls, error = await self._call(asked)
-            attempts = verdict.attempts + calls
-            if reply is None:
-                return replace(verdict, attempts=attempts, error=error)
-            value, fault = _read(request, reply)
-            usage = _total(verdict.usage, reply.usage)
-            verdict = Verdict(reply.text, value, attempts=attempts, usage=usage, error=fault)
-            if value is not None:
-                return verdict
-            asked = request.asked_again(reply.text)
-        return verdict
-
-    async def _call(self, request: JudgeRequest) -> tuple[Reply | None, int, str | None]:
-        """The reply, the number of calls, and why there is no reply."""
-        last: TransientError | None = None
-        for attempt in range(1, CALLS + 1):
-            try:
-                async with self._slots:
-                    if self.fatal:
-                        return None, attempt - 1, self.fatal
-                    reply = await self._judge.ask(request)
-                self._unreachable = 0
-                return reply, attempt, None
-            except TransientError as failure:
-                last = failure
-                if attempt < CALLS:
-                    await asyncio.sleep(_pause(attempt, failure.retry_after))
-            except FatalJudgeError as failure:
-                self.fatal = str(failure)
-                return None, attempt, self.fatal
-            except RefusedError as failure:
-                return None, attempt, str(failure)
-            except Exception as failure:  # the boundary: one request's failure ends no run
-                return None, attempt, f"{type(failure).__name__}: {failure}"
-        self._note_exhausted(last)
-        return None, CALLS, f"{last} (after {CALLS} calls)"
-
-    def _note_exhausted(self, failure: TransientError | None) -> None:
-        unreachable = failure is not None and failure.unreachable
-        self._unreachable = self._unreachable + 1 if unreachable else 0
-        if self._unreachable >= UNREACHABLE and not self.fatal:
-            self.fatal = f"the judge can't be reached: {failure}"
-
-
-def _read(request: JudgeRequest, reply: Reply) -> tuple[float | str | None, str | None]:
-    """The value of a reply, or why it has none."""
-    wanted = f"the judge's reply can't be read as {_wanted(request)}"
-    if not reply.complete:
-        return None, f"{wanted}: it was cut off"
-    parse = request.parse or (parse_score if request.kind in SCORED else _whole)
-    try:
-        value = parse(reply.text)
-    except Exception as failure:  # a parser's fault is this reply's, not the run's
-        return None, f"{wanted}: {type(failure).__name__}: {failure}"
-    return value, wanted if value is None else None
-
 
 def _single(request: JudgeRequest) -> Dialogue[Verdict]:
     verdict = yield request
     return verdict
-
-
-def _whole(reply: str) -> str | None:
-    return reply.strip() or None
-
-
-def _wanted(request: JudgeRequest) -> str:
-    return {"transform": "steps", "answer": "an answer"}.get(request.kind, "a score from 0 to 1")
-
-
-def _total(first: Usage | None, second: Usage | None) -> Usage | None:
-    if first is None or second is None:
-        return first or second
-    return first + second
-
-
-def _pause(attempt: int, retry_after: float | None) -> float:
-    backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
-    jittered = backoff * random.uniform(0.5, 1.0)
-    return max(jittered, min(retry_after or 0.0, LONGEST_PAUSE))

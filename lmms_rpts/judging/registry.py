@@ -1,41 +1,37 @@
-"""Choosing a judge by one string, ``BACKEND`` or ``BACKEND:MODEL``."""
+"""Choosing judges by one string: ``BACKEND``, ``BACKEND:MODEL``, or several joined with ``+``."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+from loguru import logger
+
+from lmms_rpts.judging.asking import Member
+from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.engine import JudgeEngine
-from lmms_rpts.judging.types import Judge, JudgeConfigurationError
+from lmms_rpts.judging.ledger import Ledger
+from lmms_rpts.judging.progress import NO_BOARD, Board
+from lmms_rpts.judging.types import Backend, JudgeConfigurationError
 from lmms_rpts.settings import Settings, load_settings
 
-NO_JUDGE = "none"
-"""The judge that is none: responses are saved, to be scored later."""
+ENTRY_POINTS = "lmms_rpts.judges"
+"""The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
+
+# A "+" begins another judge only if what follows may be one: paths and models hold it as well.
+_JOINT = re.compile(r"\+(?=[A-Za-z][\w-]*(?::|\+|$))")
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
-    """One kind of judge.
+class ChosenJudge:
+    """One judge that was found to be usable: ``backend`` and what stands after the colon."""
 
-    Attributes:
-        usage: how it is written, for messages.
-        purpose: what it is for, in a few words.
-        writes: whether it can rewrite free text into steps and tell an answer.
-        comparable: whether its scores may stand beside those of language models.
-        check: says what is missing for a judge of this kind, given what stands after the colon;
-            None if nothing.
-        open: makes the judge.
-    """
-
-    usage: str
-    purpose: str
-    writes: bool
-    comparable: bool
-    check: Callable[[str, Settings], str | None]
-    open: Callable[[str, Settings], Judge]
+    name: str
+    backend: Backend
+    model: str
 
 
 def open_engine(
@@ -44,120 +40,166 @@ def open_engine(
     concurrency: int = 32,
     cache_dir: Path | None = None,
     progress: bool = True,
+    ledger: Ledger | None = None,
+    board: Board = NO_BOARD,
 ) -> JudgeEngine:
-    """Open the judge that ``judge`` names, ready to be asked; a context manager.
+    """Open the judge or judges that ``judge`` names, ready to be asked; a context manager.
 
     Args:
-        judge: ``openai:MODEL``, ``lexical`` or ``none``.
-        concurrency: calls at a time.
-        cache_dir: where answers are kept from one run to the next; not supported yet.
+        judge: as LMMS_RPTS_JUDGE: ``openai:MODEL``, ``lexical``, ``hf:A+hf:B``, ...
+        concurrency: calls at a time, to each judge.
+        cache_dir: where answers are kept from one run to the next; None: nowhere.
         progress: whether to show a progress bar.
+        ledger: where calls are booked; None: one with the budget that the settings give.
+        board: where the processes of a run tell each other how far they are.
 
     Raises:
         JudgeConfigurationError: for an unknown judge or one that lacks something, a key say.
+        SettingError: for a setting that can't be used.
     """
-    if cache_dir is not None:
-        raise JudgeConfigurationError("judges keep no cache on disk yet: leave cache_dir out")
     settings = load_settings()
-    backend, model = find_backend(judge, settings)
+    chosen = find_judges(judge, settings)
+    prices = settings.prices * (len(chosen) if len(settings.prices) == 1 else 1)
+    members = [
+        Member(
+            name=each.name,
+            judge=each.backend.open(each.model, settings),
+            price=prices[at] if prices else None,
+            writes=each.backend.writes,
+            kept=each.backend.kept,
+        )
+        for at, each in enumerate(chosen)
+    ]
     return JudgeEngine(
-        backend.open(model, settings), name=judge, concurrency=concurrency, progress=progress
+        members,
+        name=judge,
+        concurrency=concurrency,
+        progress=progress,
+        samples=settings.judge_samples,
+        cache_dir=cache_dir,
+        ledger=ledger or open_ledger(settings),
+        board=board,
     )
 
 
-def find_backend(judge: str, settings: Settings) -> tuple[Backend, str]:
-    """The backend that ``judge`` names and the model for it, checked to be usable.
+def open_ledger(settings: Settings) -> Ledger:
+    """An empty ledger with the budget of the settings."""
+    return Ledger(settings.max_judge_tokens, settings.max_judge_cost)
+
+
+def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
+    """The judges that ``judge`` names, checked to be usable with these settings.
 
     Raises:
         JudgeConfigurationError: naming what is wrong and what to write instead.
     """
-    name, _, model = judge.strip().partition(":")
-    backend = BACKENDS.get(name)
-    if backend is None:
-        near = difflib.get_close_matches(name.lower(), BACKENDS, n=1)
-        hint = f" Did you mean {BACKENDS[near[0]].usage}?" if near else ""
-        raise JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
-    missing = backend.check(model, settings)
-    if missing:
-        raise JudgeConfigurationError(f"the judge {judge!r} can't be used: {missing}")
-    return backend, model
+    chosen = tuple(_find(part.strip(), settings) for part in _JOINT.split(judge.strip()))
+    names = [each.name for each in chosen]
+    if len(chosen) > 1 and NO_JUDGE in names:
+        raise JudgeConfigurationError(f"{judge!r}: {NO_JUDGE!r} can't be one of several judges")
+    if len(set(names)) < len(names):
+        raise JudgeConfigurationError(
+            f"{judge!r} names a judge twice; to ask one several times set LMMS_RPTS_JUDGE_SAMPLES"
+        )
+    if len(settings.prices) > 1 and len(settings.prices) != len(chosen):
+        raise JudgeConfigurationError(
+            f"LMMS_RPTS_PRICE gives {len(settings.prices)} prices for {len(chosen)} judges: "
+            "give one for all, or one for each"
+        )
+    fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
+    if settings.temperature > 0 and fixed:
+        raise JudgeConfigurationError(
+            f"the judge {fixed[0]!r} always gives the same answer: leave out "
+            "LMMS_RPTS_JUDGE_SAMPLES and LMMS_RPTS_TEMPERATURE"
+        )
+    return chosen
 
 
-def find_kind(judge: str) -> Backend:
-    """The backend of a judge that was found to be usable before."""
-    return BACKENDS[judge.strip().partition(":")[0]]
+def writes(judge: str) -> bool:
+    """Whether a judge, or one of several, can rewrite texts; for one found usable before."""
+    return any(_backend_of(part).writes for part in _JOINT.split(judge))
+
+
+def comparable(judge: str) -> bool:
+    """Whether a judge's scores may stand beside others'; for one found usable before."""
+    return all(_backend_of(part).comparable for part in _JOINT.split(judge))
 
 
 def choices() -> str:
     """The judges that can be chosen, as lines for a message."""
-    width = max(len(backend.usage) for backend in BACKENDS.values())
-    lines = [f"  {backend.usage:<{width}}  {backend.purpose}" for backend in BACKENDS.values()]
-    return "Set LMMS_RPTS_JUDGE to one of:\n" + "\n".join(lines)
+    known = [(backend.usage, backend.purpose) for backend in BACKENDS.values()]
+    known += [
+        (_usage(name), f"offered by {_package(found)}") for name, found in _entry_points().items()
+    ]
+    width = max(len(usage) for usage, _ in known)
+    lines = [f"  {usage:<{width}}  {purpose}" for usage, purpose in known]
+    return "Set LMMS_RPTS_JUDGE to one of:\n" + "\n".join(lines) + "\nor to several, as A+B."
 
 
-def _check_openai(model: str, settings: Settings) -> str | None:
-    if not model:
-        return "name a model, as in openai:gpt-4o-mini"
-    if not settings.openai_key and not settings.openai_url:
-        return (
-            "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
-            "(vLLM, SGLang, Ollama, ...)"
+def _find(judge: str, settings: Settings) -> ChosenJudge:
+    name, _, model = judge.partition(":")
+    backend = _load(name)
+    if backend is None:
+        near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_entry_points()], n=1)
+        hint = f" Did you mean {_usage(near[0])}?" if near else ""
+        raise JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
+    missing = backend.check(model, settings)
+    if missing:
+        raise JudgeConfigurationError(f"the judge {judge!r} can't be used: {missing}")
+    return ChosenJudge(judge, backend, model)
+
+
+def _backend_of(judge: str) -> Backend:
+    name = judge.strip().partition(":")[0]
+    backend = _load(name)
+    if backend is None:
+        raise JudgeConfigurationError(f"unknown judge {name!r}.\n{choices()}")
+    return backend
+
+
+def _load(name: str) -> Backend | None:
+    if name in BACKENDS:
+        return BACKENDS[name]
+    found = _entry_points().get(name)
+    if found is None:
+        return None
+    try:
+        loaded = found.load()
+    except Exception as error:  # another package's fault; it is named
+        raise JudgeConfigurationError(
+            f"the judge {name!r} of {_package(found)} can't be loaded: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(loaded, Backend):
+        raise JudgeConfigurationError(
+            f"the judge {name!r} of {_package(found)} is no lmms_rpts.judging.Backend "
+            f"but {type(loaded).__name__}"
         )
-    if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
-        return (
-            "OPENAI_API_KEY holds a character that no key has: a space, a line break or a curly "
-            "quote, perhaps from copying it"
-        )
-    return None
+    return loaded
 
 
-def _open_openai(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.openai import OpenAIJudge
-
-    # The client insists on a key; servers of one's own take any.
-    key = settings.openai_key or "none"
-    return OpenAIJudge(model, settings.openai_url, key, settings.timeout)
-
-
-def _check_bare(model: str, settings: Settings) -> str | None:
-    return f"it takes no model, leave out {model!r}" if model else None
-
-
-def _open_lexical(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.lexical import LexicalJudge
-
-    return LexicalJudge()
-
-
-def _open_none(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.passing import NoJudge
-
-    return NoJudge()
+def _entry_points() -> dict[str, EntryPoint]:
+    """Judges of other packages, by name; ours can't be replaced, nor one package's by another."""
+    offered: dict[str, EntryPoint] = {}
+    for found in entry_points(group=ENTRY_POINTS):
+        taken = "lmms_rpts" if found.name in BACKENDS else None
+        if found.name in offered and offered[found.name].value != found.value:
+            taken = _package(offered[found.name])
+        if taken:
+            logger.warning(
+                "{} offers a judge {!r}, a name that {} has taken: passed over",
+                _package(found),
+                found.name,
+                taken,
+            )
+        else:
+            offered.setdefault(found.name, found)
+    return offered
 
 
-BACKENDS: dict[str, Backend] = {
-    "openai": Backend(
-        usage="openai:MODEL",
-        purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
-        writes=True,
-        comparable=True,
-        check=_check_openai,
-        open=_open_openai,
-    ),
-    "lexical": Backend(
-        usage="lexical",
-        purpose="offline n-gram overlap, to try things out; its scores are not comparable",
-        writes=False,
-        comparable=False,
-        check=_check_bare,
-        open=_open_lexical,
-    ),
-    NO_JUDGE: Backend(
-        usage=NO_JUDGE,
-        purpose="no judging now: the responses are saved, to be scored later",
-        writes=False,
-        comparable=False,
-        check=_check_bare,
-        open=_open_none,
-    ),
-}
+def _usage(name: str) -> str:
+    return BACKENDS[name].usage if name in BACKENDS else f"{name}[:MODEL]"
+
+
+def _package(found: EntryPoint) -> str:
+    return found.dist.name if found.dist is not None else found.value

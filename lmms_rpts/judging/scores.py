@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+
+PARSER_VERSION = "2"
+"""Changes with every change that may read another score from a reply."""
 
 _NUMBER = (
     r"(?<![\d.,A-Za-z])-?(?:\d{1,6}(?:[.,]\d{1,20})?|\.\d{1,20})(?:[eE]-?\d{1,2})?"
@@ -55,14 +59,18 @@ _TELLING = re.compile(_VALUE, re.IGNORECASE)
 def parse_score(reply: str) -> float | None:
     """The score that a reply states, None where it states none, or none in range, or several.
 
-    Read, in this order: a "score" in JSON; lines that begin with a score ("Score: 0.8", 得分：0.8),
-    unless a decimal behind them corrects them; lines that are nothing but a number; numbers that
-    a sentence calls a score; the only number of the reply, if it is a decimal, a fraction or a
-    percentage (a whole number may count anything: "fact 1"). All that are found must agree: "a
-    score of 1 would need more" is no score. Fractions ("8/10", "4 out of 5") and percentages
-    count as what they mean.
+    Read, in this order: JSON of the schema that we ask for; a "score" in other JSON; lines that
+    begin with a score ("Score: 0.8", 得分：0.8), unless a decimal behind them corrects them; lines
+    that are nothing but a number; numbers that a sentence calls a score; the only number of the
+    reply, if it is a decimal, a fraction or a percentage (a whole number may count anything: "fact
+    1"). All that are found must agree: "a score of 1 would need more" is no score. Fractions
+    ("8/10", "4 out of 5") and percentages count as what they mean.
     """
-    said = unicodedata.normalize("NFKC", strip_thinking(reply))
+    said = strip_thinking(reply)
+    verdict = _as_verdict(said)
+    if verdict is not None:
+        return float(verdict) if 0 <= verdict <= 1 else None
+    said = unicodedata.normalize("NFKC", said)
     text, ranges = _RANGE.subn(" ", _SCALE.sub(" ", _DECORATION.sub("", said)))
     stated = list(_STATED.finditer(text))
     as_json = list(_AS_JSON.finditer(text))
@@ -86,6 +94,18 @@ def parse_score(reply: str) -> float | None:
     if len(anywhere) != 1 or not _is_telling(anywhere[0]) or _HEDGED.search(said):
         return None
     return _in_range(anywhere[0])
+
+
+def _as_verdict(said: str) -> int | float | None:
+    """The score of a reply that is an object of the schema that we ask servers for."""
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not found.keys() <= {"reason", "score"}:
+        return None
+    score = found.get("score")
+    return score if isinstance(score, int | float) and not isinstance(score, bool) else None
 
 
 def _is_telling(match: re.Match[str]) -> bool:

@@ -8,9 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, get_args
 
+from lmms_rpts.settings import Settings
+
 RequestKind = Literal["image", "inference", "transform", "answer"]
 KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
 SCORED: frozenset[RequestKind] = frozenset({"image", "inference"})
+
+MOST_TOKENS: dict[RequestKind, int] = {
+    "image": 512,
+    "inference": 512,
+    "answer": 64,
+    "transform": 4096,
+}
+"""Tokens that a judge may say; one that thinks before it speaks gets more."""
 
 Message = dict[str, str]
 Parser = Callable[[str], float | str | None]
@@ -21,14 +31,32 @@ class TransientError(Exception):
 
     ``retry_after``: seconds that the server asks to wait, None if it doesn't say.
     ``unreachable``: no server answered at all.
+    ``throttled``: the server is asked too much at a time.
     """
 
     def __init__(
-        self, reason: str, retry_after: float | None = None, unreachable: bool = False
+        self,
+        reason: str,
+        retry_after: float | None = None,
+        unreachable: bool = False,
+        throttled: bool = False,
     ) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
         self.unreachable = unreachable
+        self.throttled = throttled
+
+
+class AdaptedError(Exception):
+    """The server takes no such call; the judge has learnt how it wants to be asked instead.
+
+    The call is made again at once. A judge raises it a few times in its life at most. ``usage``:
+    what the call took all the same.
+    """
+
+    def __init__(self, reason: str, usage: Usage | None = None) -> None:
+        super().__init__(reason)
+        self.usage = usage
 
 
 class RefusedError(Exception):
@@ -56,6 +84,8 @@ class JudgeRequest:
         parse: reads the value from a reply, None if it holds none; None: a score for the kinds
             that ask for one, else the reply itself.
         reminder: what is said after a reply that can't be read, before it is asked again.
+        prompt_version: of the prompt that the messages were made by.
+        sample: which of several answers to one question is wanted, from 0.
     """
 
     kind: RequestKind
@@ -64,6 +94,8 @@ class JudgeRequest:
     claim: str = ""
     parse: Parser | None = field(default=None, compare=False, repr=False)
     reminder: str = field(default="", compare=False, repr=False)
+    prompt_version: str = ""
+    sample: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -72,8 +104,15 @@ class JudgeRequest:
     @property
     def key(self) -> str:
         """SHA-256 of what is asked: equal for requests that deserve the same answer."""
-        content = [self.kind, list(self.messages), list(self.evidence), self.claim]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        content = {
+            "kind": self.kind,
+            "messages": list(self.messages),
+            "evidence": list(self.evidence),
+            "claim": self.claim,
+            "prompt_version": self.prompt_version,
+            "sample": self.sample,
+        }
+        return digest(content)
 
     def asked_again(self, reply: str) -> JudgeRequest:
         """The same question after a reply that could not be read."""
@@ -89,17 +128,31 @@ class JudgeRequest:
         return replace(self, messages=messages)
 
 
+def digest(content: object) -> str:
+    """SHA-256 over canonical JSON."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that the server counted."""
+    """Tokens that the server counted; ``reasoning_tokens`` are a part of the output's."""
 
     input_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out."""
+        return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +175,8 @@ class Verdict:
         attempts: how many calls were made.
         usage: tokens of all calls, None if the server doesn't say.
         error: why there is no value; None exactly where there is one.
+        spread: standard deviation of the opinions' scores; None where there is but one opinion.
+        opinions: what each judge and each sample said, where there are several.
     """
 
     text: str | None
@@ -130,12 +185,54 @@ class Verdict:
     attempts: int = 1
     usage: Usage | None = None
     error: str | None = None
+    spread: float | None = None
+    opinions: tuple[Opinion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """One of several answers that a verdict is the mean of."""
+
+    judge: str
+    sample: int
+    score: float | None
+    text: str | None
+    error: str | None
 
 
 class Judge(Protocol):
     """Anything that answers requests.
 
-    ``ask`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` where it can't.
+    ``ask`` raises ``TransientError``, ``RefusedError``, ``AdaptedError`` or ``FatalJudgeError``
+    where it can't. It is called in one event loop, many times at once. A judge may also offer
+    ``identity``, a mapping of all that its answers depend on beside the request (model, endpoint,
+    sampling), for the cache; and ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """One kind of judge; another package offers one as an entry point ``lmms_rpts.judges``.
+
+    Attributes:
+        usage: how it is written, for messages.
+        purpose: what it is for, in a few words.
+        check: says what is missing for a judge of this kind, given what stands after the colon;
+            None if nothing. Called often, before anything is paid for.
+        open: makes the judge.
+        writes: whether it can rewrite free text into steps and tell an answer.
+        comparable: whether its scores may stand beside those of language models.
+        samples: whether it may answer differently when it is asked again.
+        kept: whether its answers cost anything, so that they are worth keeping on disk.
+    """
+
+    usage: str
+    purpose: str
+    check: Callable[[str, Settings], str | None]
+    open: Callable[[str, Settings], Judge]
+    writes: bool = True
+    comparable: bool = True
+    samples: bool = True
+    kept: bool = True

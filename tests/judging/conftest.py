@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from lmms_rpts.judging import engine
+from lmms_rpts.judging import asking
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import Answer, JudgeServer
 
@@ -25,8 +25,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries follow at once: for tests in which the waiting is not the point."""
-    monkeypatch.setattr(engine, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(engine, "LONGEST_PAUSE", 0.002)
+    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.002)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import email.utils
+import json
 import socket
 import subprocess
 import sys
@@ -25,13 +26,13 @@ from lmms_rpts.judging import (
     TransientError,
     Usage,
     Verdict,
-    engine,
+    asking,
     open_engine,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
 from tests.judging.asking import free_port, in_turn, question, questions, values
 from tests.judging.conftest import Serve
-from tests.support.judge_server import Body, JudgeServer, ServerReply, by_prompt, constant
+from tests.support.judge_server import Answer, Body, JudgeServer, ServerReply, by_prompt, constant
 
 KEY = "sk-very-secret-0123456789"
 GOOD = "Score: 0.7"
@@ -61,7 +62,7 @@ def test_a_question_is_sent_as_it_is(serve: Serve) -> None:
     assert body["temperature"] == 0
     assert body["max_tokens"] >= 256
     assert body.get("stream") in (None, False)
-    assert set(body) <= {"model", "messages", "temperature", "max_tokens", "stream"}
+    assert set(body) <= {"model", "messages", "temperature", "max_tokens", "response_format"}
 
 
 @pytest.mark.parametrize("kind", ["image", "inference", "transform", "answer"])
@@ -98,7 +99,7 @@ def test_by_prompt_notices_every_change(serve: Serve) -> None:
 
 
 def test_rate_limit_is_waited_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.001)
     limit = ServerReply("slow down", status=429, headers={"Retry-After": "1"})
     server = serve(in_turn(limit, GOOD))
     started = time.perf_counter()
@@ -106,6 +107,16 @@ def test_rate_limit_is_waited_out(serve: Serve, monkeypatch: pytest.MonkeyPatch)
     assert 1.0 <= time.perf_counter() - started < 5.0
     assert verdict == Verdict(GOOD, 0.7, attempts=2, usage=Usage(10, 5))
     assert server.calls == 2
+
+
+def test_a_server_that_wants_hours_ends_the_run(serve: Serve, short_pauses: None) -> None:
+    limit = ServerReply("daily quota", status=429, headers={"Retry-After": "7200"})
+    server = serve(constant_reply(limit))
+    with open_engine("openai:m", concurrency=2, progress=False) as judge:
+        judge.run(questions(50))
+    assert "daily quota" in str(judge.fatal)
+    assert "7,200 s" in str(judge.fatal)
+    assert server.calls <= 2 * asking.CALLS
 
 
 @pytest.mark.parametrize("wait", ["86400", "1e9", "inf", "nan", "-5", "soon", ""])
@@ -119,7 +130,7 @@ def test_no_server_makes_us_wait_for_ever(serve: Serve, short_pauses: None, wait
 def test_rate_limit_with_a_date_is_waited_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.001)
     then = email.utils.formatdate(time.time() + 3, usegmt=True)
     limit = ServerReply("slow down", status=429, headers={"Retry-After": then})
     started = time.perf_counter()
@@ -143,7 +154,7 @@ def test_a_persistent_500_is_an_error_verdict(serve: Serve, short_pauses: None) 
         assert judge.fatal is None
     assert verdict.value is None
     assert verdict.text is None
-    assert verdict.attempts == server.calls == engine.CALLS
+    assert verdict.attempts == server.calls == asking.CALLS
     assert "500" in str(verdict.error)
     assert "out of memory" in str(verdict.error)
 
@@ -174,7 +185,7 @@ def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
 def test_the_time_limit_comes_from_the_environment(
     serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "CALLS", 1)
+    monkeypatch.setattr(asking, "CALLS", 1)
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
     serve(constant_reply(ServerReply(GOOD, delay=5)))
     started = time.perf_counter()
@@ -187,7 +198,7 @@ def test_the_time_limit_comes_from_the_environment(
 def test_a_server_that_keeps_the_line_open_times_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "CALLS", 1)
+    monkeypatch.setattr(asking, "CALLS", 1)
     server = serve(constant_reply(ServerReply(GOOD, drip=2.5)))
     started = time.perf_counter()
     (verdict,) = asked(server, timeout=0.5)
@@ -270,11 +281,13 @@ def test_a_bad_request_is_refused_once(serve: Serve, status: int) -> None:
         return ServerReply("context too long", status=status) if bad else GOOD
 
     server = serve(answer)
-    verdicts = asked(server, question("bad"), question("good"))
-    assert values(verdicts) == [None, 0.7]
-    assert "context too long" in str(verdicts[0].error)
-    assert str(status) in str(verdicts[0].error)
-    assert verdicts[0].attempts == 1
+    with open_engine("openai:m", progress=False) as judge:
+        assert values(judge.run([question("good")])) == [0.7]
+        (verdict,) = judge.run([question("bad")])
+    assert verdict.value is None
+    assert "context too long" in str(verdict.error)
+    assert str(status) in str(verdict.error)
+    assert verdict.attempts == 1
     assert server.calls == 2
 
 
@@ -300,7 +313,7 @@ def test_a_reply_without_a_score_is_no_score(serve: Serve, text: str) -> None:
     (verdict,) = asked(server)
     assert verdict.value is None
     assert verdict.text == text
-    assert verdict.attempts == server.calls == 1 + engine.ASKED_AGAIN
+    assert verdict.attempts == server.calls == 1 + asking.ASKED_AGAIN
 
 
 def test_a_reply_without_content_is_asked_again(serve: Serve) -> None:
@@ -418,7 +431,94 @@ def test_a_server_that_always_complains_is_no_endless_loop(serve: Serve, complai
     server = serve(constant_reply(ServerReply(complaint, status=400)))
     (verdict,) = asked(server)
     assert complaint in str(verdict.error)
-    assert server.calls == 2
+    assert server.calls == verdict.attempts <= 3
+
+
+def no_schema(complaint: str, status: int = 400) -> Answer:
+    return lambda body: ServerReply(complaint, status=status) if "response_format" in body else GOOD
+
+
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize(
+    "complaint", ["response_format is not supported", "guided decoding is off", "Bad Request"]
+)
+def test_servers_without_schemas_are_asked_without(
+    serve: Serve, complaint: str, status: int
+) -> None:
+    server = serve(no_schema(complaint, status))
+    with open_engine("openai:m", concurrency=1, progress=False) as judge:
+        assert values(judge.run(questions(4))) == [0.7] * 4
+    assert server.calls == 1 + 4  # it learns once
+    assert "response_format" in server.requests[0]
+
+
+def test_a_refusal_is_not_laid_on_a_schema_that_was_taken_before(serve: Serve) -> None:
+    refusal = ServerReply("content management policy", status=400)
+    server = serve(lambda body: refusal if body["messages"][0]["content"] == "bad" else GOOD)
+    with open_engine("openai:m", concurrency=1, progress=False) as judge:
+        judge.run([question("one")])
+        (verdict,) = judge.run([question("bad")])
+        judge.run([question("two")])
+    assert verdict.attempts == 1
+    assert all("response_format" in body for body in server.requests)
+
+
+def test_a_schema_is_asked_for_where_a_score_is_wanted(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = json.dumps({"reason": "Score: 0.1 would be harsh; 3 of 4 facts agree", "score": 0.75})
+    server = serve(constant(said))
+    kinds = ["image", "inference", "transform", "answer"]
+    verdicts = asked(server, *(question(kind, kind=kind) for kind in kinds))
+    assert [verdict.value for verdict in verdicts] == [0.75, 0.75, said, said]
+    wanted = {body["messages"][0]["content"]: "response_format" in body for body in server.requests}
+    assert wanted == {"image": True, "inference": True, "transform": False, "answer": False}
+    schema = next(body for body in server.requests if "response_format" in body)["response_format"]
+    assert list(schema["json_schema"]["schema"]["properties"]) == ["reason", "score"]
+    monkeypatch.setenv("LMMS_RPTS_STRUCTURED", "off")
+    with open_engine("openai:m", progress=False) as judge:
+        judge.run([question("q")])
+    assert "response_format" not in server.requests[-1]
+
+
+THOUGHT = ServerReply("<think>Let me see", finish_reason="length", usage=(100, 512))
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        THOUGHT,
+        ServerReply("", finish_reason="length", usage=(100, 512)),
+        ServerReply("<think>a</think>", finish_reason="length", usage=(100, 512)),
+    ],
+)
+def test_a_judge_that_thinks_aloud_gets_more_room(serve: Serve, cut: ServerReply) -> None:
+    def answer(body: Body) -> str | ServerReply:
+        return cut if body["max_tokens"] < 4096 else "<think>0.1? no.</think>\nScore: 0.6"
+
+    serve(answer)
+    with open_engine("openai:m", concurrency=1, progress=False) as judge:
+        first, second = judge.run(questions(2))
+    assert (first.value, first.attempts, second.attempts) == (0.6, 2, 1)
+    assert first.usage == Usage(110, 517), "the call that was cut off was paid for"
+    assert judge.ledger.usage == Usage(120, 522)
+
+
+def test_a_judge_that_thinks_for_ever_is_an_error(serve: Serve) -> None:
+    server = serve(constant_reply(THOUGHT))
+    (verdict,) = asked(server)
+    assert verdict.value is None
+    assert "cut off" in str(verdict.error)
+    assert server.calls == verdict.attempts == 2 + asking.ASKED_AGAIN
+
+
+def test_thinking_tokens_are_told_apart(serve: Serve) -> None:
+    counted = {"prompt_tokens": 10, "completion_tokens": 90}
+    counted["completion_tokens_details"] = {"reasoning_tokens": 80}
+    choice = {"message": {"content": GOOD}, "finish_reason": "stop"}
+    server = serve(constant_reply(ServerReply(body={"choices": [choice], "usage": counted})))
+    (verdict,) = asked(server)
+    assert verdict.usage == Usage(10, 90, 80)
 
 
 # ---- the key
@@ -448,7 +548,7 @@ def test_the_key_is_in_no_error(
     serve(constant_reply(reply))
     with open_engine("openai:m", progress=False) as judge:
         (verdict,) = judge.run([question("q")])
-        shown = [verdict, verdict.error, judge, judge.fatal, judge.name, judge._judge]
+        shown = [verdict, verdict.error, judge, judge.fatal, judge.name, judge._judges]
     assert verdict.error
     assert KEY not in "".join(f"{one!r} {one}" for one in shown)
 

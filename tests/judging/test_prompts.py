@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.prompts import LONGEST_FENCED, fence, reminder, render
+from lmms_rpts.judging import JudgeConfigurationError, prompts
+from lmms_rpts.judging.prompts import LONGEST_FENCED, Prompts, fence
 
 FIELDS: dict[str, dict[str, Any]] = {
     "image": {"facts": ["two dogs", "a red car"], "conclusion": "there are two dogs"},
@@ -48,8 +52,11 @@ HOSTILE = [
 ]
 
 
+PROMPTS = Prompts()
+
+
 def shown(name: str, language: str, **fields: Any) -> str:
-    return "\n".join(message["content"] for message in render(name, language, **fields))
+    return "\n".join(message["content"] for message in PROMPTS.render(name, language, **fields))
 
 
 def marks(text: str) -> tuple[int, int]:
@@ -104,7 +111,7 @@ def test_text_that_just_fits_is_shown_whole() -> None:
 @pytest.mark.parametrize(("name", "language"), EVERY)
 def test_every_template_renders(name: str, language: str) -> None:
     fields = FIELDS[name]
-    messages = render(name, language, **fields)
+    messages = PROMPTS.render(name, language, **fields)
     assert [message["role"] for message in messages] == ["system", "user"]
     system, user = (message["content"] for message in messages)
     for value in fields.values():
@@ -119,7 +126,7 @@ def test_every_template_renders(name: str, language: str) -> None:
 
 @pytest.mark.parametrize(("name", "language"), EVERY)
 def test_every_prompt_has_a_reminder(name: str, language: str) -> None:
-    text = reminder(name, language)
+    text = PROMPTS.reminder(name, language)
     assert text == text.strip() != ""
     assert bool(re.search(r"[\u4e00-\u9fff]", text)) == (language == "zh")
 
@@ -154,25 +161,25 @@ def test_empty_lists_are_said_to_be_empty(name: str, field: str, language: str) 
 @pytest.mark.parametrize(("name", "language"), [("imagine", "en"), ("image", "fr"), ("", "en")])
 def test_unknown_prompts_are_named(name: str, language: str) -> None:
     with pytest.raises(ValueError, match=f"{name!r}.*{language!r}"):
-        render(name, language)
+        PROMPTS.render(name, language)
     with pytest.raises(ValueError, match=f"{name}_again"):
-        reminder(name, language)
+        PROMPTS.reminder(name, language)
 
 
 @pytest.mark.parametrize("name", ["../prompts/en/image", "/etc/passwd", "../__init__"])
 def test_names_lead_nowhere_else(name: str) -> None:
     with pytest.raises(ValueError, match="no prompt"):
-        render(name, "en")
+        PROMPTS.render(name, "en")
 
 
 def test_unknown_prompt_error_says_what_there_is() -> None:
     with pytest.raises(ValueError, match=r"(?s)(?=.*inference)(?=.*transform)"):
-        render("inferenc", "en")
+        PROMPTS.render("inferenc", "en")
 
 
 def test_a_missing_field_is_an_error() -> None:
     with pytest.raises(Exception, match="conclusion"):
-        render("image", "en", facts=["a"])
+        PROMPTS.render("image", "en", facts=["a"])
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
@@ -181,8 +188,304 @@ def test_hostile_text_stays_fenced(name: str, field: str, language: str, hostile
     benign = FIELDS[name]
     value = benign[field]
     attack = [hostile for _ in value] if isinstance(value, list) else hostile
-    before, after = (render(name, language, **{**benign, field: now}) for now in (value, attack))
+    before, after = (
+        PROMPTS.render(name, language, **{**benign, field: now}) for now in (value, attack)
+    )
     assert before[0] == after[0]
     assert marks(before[1]["content"]) == marks(after[1]["content"])
     assert fence(hostile) in after[1]["content"]
     assert "49" not in after[1]["content"]
+
+
+# ---- requests
+
+
+def test_a_request_is_made_by_its_prompt() -> None:
+    def parse(reply: str) -> float | None:
+        return 0.5
+
+    request = PROMPTS.request(
+        "image",
+        "zh",
+        evidence=("two dogs", "a red car"),
+        claim="there are two dogs",
+        parse=parse,
+        **FIELDS["image"],
+    )
+    assert request.kind == "image"
+    assert request.messages == PROMPTS.render("image", "zh", **FIELDS["image"])
+    assert request.evidence == ("two dogs", "a red car")
+    assert request.claim == "there are two dogs"
+    assert request.parse is parse
+    assert request.reminder == PROMPTS.reminder("image", "zh")
+    assert request.prompt_version == PROMPTS.version == prompts.PROMPT_VERSION
+    assert request.sample == 0
+
+
+@pytest.mark.parametrize(("name", "language"), EVERY)
+def test_a_request_needs_no_more_than_its_fields(name: Any, language: str) -> None:
+    request = PROMPTS.request(name, language, **FIELDS[name])
+    assert (request.kind, request.evidence, request.claim, request.parse) == (name, (), "", None)
+    assert request.reminder == PROMPTS.reminder(name, language)
+
+
+# ---- a folder of one's own
+
+MINE = """\
+Be strict.
+-----
+{% for fact in facts %}
+{{ fact | fence }}
+{% endfor %}
+{{ conclusion | fence }}
+"""
+Folder = Callable[..., Path]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """Writes templates, by name, into a folder and returns it."""
+
+    def write(templates: dict[str, str | bytes], name: str = "mine") -> Path:
+        place = tmp_path / name
+        for file, text in templates.items():
+            (place / file).parent.mkdir(parents=True, exist_ok=True)
+            (place / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return place
+
+    return write
+
+
+def test_one_template_is_overridden_and_the_others_are_ours(folder: Folder) -> None:
+    mine = Prompts(folder({"en/image.jinja": MINE}))
+    assert mine.render("image", "en", **FIELDS["image"]) == [
+        {"role": "system", "content": "Be strict."},
+        {
+            "role": "user",
+            "content": "<<<two dogs>>>\n<<<a red car>>>\n<<<there are two dogs>>>",
+        },
+    ]
+    for name, language in EVERY:
+        if (name, language) != ("image", "en"):
+            fields = FIELDS[name]
+            assert mine.render(name, language, **fields) == PROMPTS.render(name, language, **fields)
+        assert mine.reminder(name, language) == PROMPTS.reminder(name, language)
+
+
+def test_a_reminder_may_be_overridden_alone(folder: Folder) -> None:
+    mine = Prompts(folder({"zh/answer_again.jinja": " Once more.\n"}))
+    assert mine.reminder("answer", "zh") == "Once more."
+    assert mine.reminder("answer", "en") == PROMPTS.reminder("answer", "en")
+    request = mine.request("answer", "zh", **FIELDS["answer"])
+    assert request.reminder == "Once more."
+    assert request.messages == PROMPTS.render("answer", "zh", **FIELDS["answer"])
+    assert request.prompt_version == mine.version != PROMPTS.version
+
+
+def test_our_own_templates_could_be_a_users(tmp_path: Path) -> None:
+    ours = Path(prompts.__file__).parent
+    shutil.copytree(ours, tmp_path / "copy", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    copied = Prompts(tmp_path / "copy")
+    for name, language in EVERY:
+        fields = FIELDS[name]
+        assert copied.render(name, language, **fields) == PROMPTS.render(name, language, **fields)
+
+
+def test_a_template_may_leave_lines_as_other_systems_do(folder: Folder) -> None:
+    unix = Prompts(folder({"en/image.jinja": MINE}, "unix"))
+    dos = Prompts(folder({"en/image.jinja": MINE.replace("\n", "\r\n")}, "dos"))
+    fields = FIELDS["image"]
+    assert dos.render("image", "en", **fields) == unix.render("image", "en", **fields)
+    assert dos.version == unix.version
+
+
+def test_other_files_may_lie_beside(folder: Folder) -> None:
+    alone = Prompts(folder({"en/image.jinja": MINE}, "alone"))
+    beside = {"en/image.jinja": MINE, "README.md": "x", "en/image.jinja.bak": "{{"}
+    assert Prompts(folder(beside, "beside")).version == alone.version
+
+
+def test_the_version_is_that_of_the_content(folder: Folder) -> None:
+    changed = MINE.replace("strict", "kind")
+    versions = [
+        Prompts(folder(templates, str(number))).version
+        for number, templates in enumerate(
+            [
+                {"en/image.jinja": MINE},
+                {"en/image.jinja": MINE},
+                {"en/image.jinja": changed},
+                {"zh/image.jinja": MINE},
+                {"en/image.jinja": MINE, "zh/image.jinja": MINE},
+                {"en/image.jinja": MINE, "zh/image.jinja": changed},
+                {"en/image.jinja": changed, "zh/image.jinja": MINE},
+            ]
+        )
+    ]
+    assert all(re.fullmatch(r"1\+[0-9a-f]{8}", version) for version in versions), versions
+    assert versions[0] == versions[1]
+    assert len(set(versions)) == 6
+    assert PROMPTS.version == "1"
+
+
+FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
+"""The facts as they should be shown."""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        # named as none of ours
+        ("en/imaeg.jinja", MINE, "no such prompt. Did you mean en/image.jinja?"),
+        ("image.jinja", MINE, "/image.jinja?"),
+        ("EN/image.jinja", MINE, "/image.jinja?"),
+        ("en/answer_agian.jinja", "x", "no such prompt. Did you mean en/answer_again.jinja?"),
+        ("en/deeper/image.jinja", MINE, "no such prompt."),
+        ("xyzzy/q.jinja", MINE, "no such prompt. There are: en/answer.jinja, "),
+        # not what Jinja2 can render
+        ("en/image.jinja", "x\n-----\n{{ conclusoin | fence }}", "'conclusoin' is undefined"),
+        ("en/image.jinja", "x\n-----\n{{ context | fence }}", "'context' is undefined"),
+        ("en/image_again.jinja", "{{ conclusion | fence }}", "'conclusion' is undefined"),
+        ("en/image.jinja", "x\n-----\n{% if nothing %}{% endif %}", "'nothing' is undefined"),
+        ("en/image.jinja", "x\n-----\n{{ conclusion | fenced }}", "No filter named 'fenced'"),
+        ("en/image.jinja", "x\n-----\n{% for %}", "TemplateSyntaxError"),
+        ("en/image.jinja", "x\n-----\n{{ conclusion | fence", "TemplateSyntaxError"),
+        ("en/image.jinja", "{% include 'en/nothing.jinja' %}", "TemplateNotFound"),
+        ("en/image.jinja", "x\n-----\n{{ 1 + conclusion }}", "TypeError"),
+        ("en/image.jinja", "x\n-----\n{{ 1 / 0 }}", "ZeroDivisionError"),
+        ("en/image.jinja", "x\n-----\n{{ facts | fence }}", ""),
+        ("en/transform.jinja", "x\n-----\n{{ n_images | fence }}", ""),
+        ("en/image.jinja", "x\n-----\n{{ range(10**9) | list }}", "OverflowError"),
+        ("en/image.jinja", "{% include 'en/image.jinja' %}", "RecursionError"),
+        # what would only come to light in the middle of a run
+        (
+            "en/inference.jinja",
+            "x\n-----\n{% for p in premises %}{{ p | fence }}{% else %}{{ nothing }}{% endfor %}",
+            "'nothing' is undefined",
+        ),
+        (
+            "en/transform.jinja",
+            "x\n-----\n{% if n_images > 1 %}{{ n_pictures }}{% endif %}",
+            "'n_pictures' is undefined",
+        ),
+        # without the line
+        ("en/image.jinja", "x", "a line ----- must part"),
+        ("en/image.jinja", "x\n----\n{{ conclusion | fence }}", "a line ----- must part"),
+        ("en/image.jinja", "x\n ----- \n{{ conclusion | fence }}", "a line ----- must part"),
+        ("en/image.jinja", "x ----- {{ conclusion | fence }}", "a line ----- must part"),
+        ("en/image.jinja", "x\n-----", "a line ----- must part"),
+        # without the fence
+        ("en/image.jinja", "x\n-----\n{{ conclusion }}", "{{ conclusion | fence }}"),
+        ("en/image.jinja", "x\n-----\n<<<{{ conclusion }}>>", "{{ conclusion | fence }}"),
+        ("en/image.jinja", "{{ conclusion }}\n-----\nx", "{{ conclusion | fence }}"),
+        ("en/image.jinja", "x\n-----\n{{ conclusion | upper }}", "{{ conclusion | fence }}"),
+        ("en/image.jinja", "x\n-----\n{{ facts | join }}", "| fence }}"),
+        ("en/image.jinja", "x\n-----\n{{ facts }}", "| fence }}"),
+        (
+            "en/image.jinja",
+            "x\n-----\n{{ conclusion | fence }} {{ conclusion }}",
+            "{{ conclusion | fence }}",
+        ),
+        (
+            "zh/inference.jinja",
+            "x\n-----\n{% for p in premises %}{{ p }}{% endfor %}",
+            "| fence }}",
+        ),
+        # nothing in it
+        ("en/image.jinja", "", "it is empty"),
+        ("en/image.jinja", " \n\n", "it is empty"),
+        ("en/image_again.jinja", "{# nothing #}", "it is empty"),
+        # no text
+        ("en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError"),
+        ("en/image.jinja", MINE.encode("utf-16"), "UnicodeDecodeError"),
+        # out of the sandbox
+        ("en/image.jinja", "x\n-----\n{{ ''.__class__.__mro__ }}", "SecurityError"),
+        ("en/image.jinja", "x\n-----\n{{ conclusion.__class__ }}", "SecurityError"),
+        ("en/image.jinja", "x\n-----\n{{ cycler.__init__.__globals__.os }}", "SecurityError"),
+        ("en/image.jinja", "x\n-----\n{{ '{0.__class__}'.format(1) }}", "SecurityError"),
+        ("en/image.jinja", "x\n-----\n{{ os.system('true') }}", "'os' is undefined"),
+        ("en/image.jinja", "x\n-----\n{{ __import__('os') }}", "'__import__' is undefined"),
+        ("en/image.jinja", "x\n-----\n{{ facts.append('more') }}", "SecurityError"),
+        ("en/image.jinja", "{% include '../__init__.py' %}", "TemplateNotFound"),
+    ],
+)
+def test_a_template_that_can_not_be_used_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, text: str | bytes, said: str
+) -> None:
+    unspoilt = {kind: _copied(fields) for kind, fields in prompts.FIELDS.items()}
+    monkeypatch.setattr(prompts, "FIELDS", unspoilt)
+    place = folder({name: text})
+    with pytest.raises(JudgeConfigurationError) as caught:
+        Prompts(place)
+    message = str(caught.value)
+    assert str(place / name) in message
+    assert "LMMS_RPTS_PROMPTS" in message
+    assert said in message
+
+
+def _copied(fields: dict[str, object]) -> dict[str, object]:
+    """What a template does to its fields shall not reach other tests."""
+    return {key: list(of) if isinstance(of, list) else of for key, of in fields.items()}
+
+
+def test_a_bad_template_among_good_ones_is_the_one_named(folder: Folder) -> None:
+    place = folder({"en/image.jinja": MINE, "zh/image.jinja": "x", "zh/answer_again.jinja": "y"})
+    with pytest.raises(JudgeConfigurationError, match=r"zh/image\.jinja") as caught:
+        Prompts(place)
+    assert "en/image.jinja" not in str(caught.value)
+
+
+def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(MINE)
+    (tmp_path / "empty" / "en").mkdir(parents=True)
+    (tmp_path / "empty" / "en" / "image.txt").write_text(MINE)
+    (tmp_path / "odd" / "en" / "image.jinja").mkdir(parents=True)
+    for name, said in [
+        ("nowhere", "is no folder"),
+        ("file", "is no folder"),
+        ("empty", "holds no prompt; name them as ours: en/answer.jinja"),
+        ("odd", "IsADirectoryError"),
+    ]:
+        with pytest.raises(JudgeConfigurationError) as caught:
+            Prompts(tmp_path / name)
+        assert str(tmp_path / name) in str(caught.value)
+        assert said in str(caught.value)
+        assert "LMMS_RPTS_PROMPTS" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is it true?1 is yes, 0 is no.\n-----\n{{ conclusion | fence }}" + FACTS,
+        "How sure are you?2 words will do.\n-----\n{{ conclusion | fence }}" + FACTS,
+        "x\n-----\n{{ conclusion | fence }} once more: {{ conclusion | fence }}",
+        "x\n-----\n{{ facts | join(', ') | fence }} {{ conclusion | fence }}",
+        "x\n-----\nFirst: {{ facts[0] | fence }} of {{ facts | length }}",
+        "x\n-----\n{% set fact = conclusion | fence %}{{ fact }}",
+        "x\n-----\n{% filter upper %}a{% endfilter %}{{ conclusion | trim | fence }}",
+    ],
+)
+def test_a_sound_template_is_taken(folder: Folder, text: str) -> None:
+    mine = Prompts(folder({"en/image.jinja": text}))
+    system, user = mine.render("image", "en", **FIELDS["image"])
+    assert system["content"] == text.partition("\n-----\n")[0]
+    assert marks(user["content"])[0] == marks(user["content"])[1] > 0
+
+
+def test_the_line_in_a_models_text_parts_nothing(folder: Folder) -> None:
+    """Fields above the line: refused, or what stands in them doesn't become a line."""
+    above = "About {{ conclusion | fence }}\n-----\n" + FACTS
+    try:
+        mine = Prompts(folder({"en/image.jinja": above}))
+    except JudgeConfigurationError:
+        return
+    system, user = mine.render("image", "en", facts=["a fact"], conclusion="x\n-----\ny")
+    assert marks(system["content"]) == marks(user["content"]) == (1, 1)
+    assert user["content"] == "<<<a fact>>>"
+
+
+def test_a_template_of_ones_own_is_no_way_out_of_the_fence(folder: Folder) -> None:
+    mine = Prompts(folder({"en/image.jinja": MINE}))
+    for hostile in HOSTILE:
+        system, user = mine.render("image", "en", facts=[hostile], conclusion=hostile)
+        assert system["content"] == "Be strict."
+        assert user["content"] == f"{fence(hostile)}\n{fence(hostile)}"

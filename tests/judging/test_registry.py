@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from loguru import logger
 
-from lmms_rpts.judging import BACKENDS, JudgeConfigurationError, choices, find_backend, open_engine
-from lmms_rpts.settings import SettingError, Settings
+from lmms_rpts.judging import (
+    BACKENDS,
+    JudgeConfigurationError,
+    Usage,
+    choices,
+    comparable,
+    find_judges,
+    open_engine,
+    open_ledger,
+    writes,
+)
+from lmms_rpts.settings import Price, SettingError, Settings
 from tests.judging.asking import question, values
 from tests.judging.conftest import Serve
-from tests.support.judge_server import constant
+from tests.support.judge_server import Body, ServerReply, constant
 
 
 @pytest.mark.parametrize(
@@ -45,11 +59,6 @@ def test_an_unknown_judge_names_what_there_is(judge: str) -> None:
 def test_capitals_are_near_enough() -> None:
     with pytest.raises(JudgeConfigurationError, match="Did you mean openai:MODEL"):
         open_engine("OpenAI:gpt-4o")
-
-
-def test_a_cache_on_disk_is_refused_not_ignored(tmp_path: Path) -> None:
-    with pytest.raises(JudgeConfigurationError, match="cache_dir"):
-        open_engine("lexical", cache_dir=tmp_path)
 
 
 def test_a_missing_key_says_what_to_set() -> None:
@@ -114,13 +123,381 @@ def test_lexical_only_scores() -> None:
 
 
 def test_what_is_said_of_the_backends_is_true() -> None:
-    settings = Settings(openai_url="http://127.0.0.1:9/v1")
     for name, backend in BACKENDS.items():
-        judge = backend.usage.replace("MODEL", "m")
-        assert find_backend(judge, settings)[0] is backend
-        assert find_backend(f"  {judge} ", settings)[0] is backend
-        assert judge.partition(":")[0] == name
+        assert backend.usage.partition(":")[0] == name
         assert backend.usage in choices()
         assert backend.purpose in choices()
-    assert [name for name, backend in BACKENDS.items() if backend.comparable] == ["openai"]
-    assert [name for name, backend in BACKENDS.items() if backend.writes] == ["openai"]
+    told = {name for name, backend in BACKENDS.items() if backend.comparable and backend.writes}
+    assert told == {"openai", "lmms", "hf"}
+    settings = Settings(openai_url="http://127.0.0.1:9/v1")
+    for judge in ("openai:m", " openai:m ", "lexical", "none"):
+        (chosen,) = find_judges(judge, settings)
+        assert chosen.backend is BACKENDS[judge.strip().partition(":")[0]]
+
+
+# ---- several judges
+
+SERVER = Settings(openai_url="http://127.0.0.1:9/v1")
+
+
+def names(judge: str, settings: Settings = SERVER) -> list[str]:
+    return [chosen.name for chosen in find_judges(judge, settings)]
+
+
+@pytest.mark.parametrize(
+    ("judge", "parts"),
+    [
+        ("openai:a+openai:b", ["openai:a", "openai:b"]),
+        ("openai:a+lexical", ["openai:a", "lexical"]),
+        ("lexical+openai:a", ["lexical", "openai:a"]),
+        ("openai:a+lexical+openai:b", ["openai:a", "lexical", "openai:b"]),
+        (" openai:a+lexical ", ["openai:a", "lexical"]),
+        ("openai:org/m:7b+openai:b", ["openai:org/m:7b", "openai:b"]),
+        ("openai:a+openai:b+", ["openai:a", "openai:b+"]),
+        # a "+" in a model or a path
+        ("openai:gpt+4", ["openai:gpt+4"]),
+        ("openai:/data/c++/m", ["openai:/data/c++/m"]),
+        ("openai:/data/c++", ["openai:/data/c++"]),
+        ("openai:a+b/c", ["openai:a+b/c"]),
+        ("openai:m+v1.5", ["openai:m+v1.5"]),
+        ("openai:/data/c++/m+lexical", ["openai:/data/c++/m", "lexical"]),
+        # as one writes a sum
+        ("openai:a + openai:b", ["openai:a", "openai:b"]),
+        ("lexical + openai:a", ["lexical", "openai:a"]),
+    ],
+)
+def test_judges_are_parted_where_one_may_begin(judge: str, parts: list[str]) -> None:
+    assert names(judge) == parts
+    models = [chosen.model for chosen in find_judges(judge, SERVER)]
+    assert models == [part.partition(":")[2] for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("judge", "named"),
+    [
+        ("openai:m+opnai:n", "unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
+        ("opnai:m+openai:n", "unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
+        ("openai:m+lexcal", "unknown judge 'lexcal'. Did you mean lexical?"),
+        ("openai:m+turbo", "unknown judge 'turbo'."),
+        ("+lexical", "unknown judge ''."),
+        ("lexical+", "unknown judge 'lexical+'. Did you mean lexical?"),
+        ("lexical++openai:m", "unknown judge 'lexical+'. Did you mean lexical?"),
+        ("openai:m+openai:", "'openai:' can't be used: name a model"),
+        ("openai:m+lexical:big", "'lexical:big' can't be used: it takes no model"),
+    ],
+)
+def test_the_judge_that_is_at_fault_is_named(judge: str, named: str) -> None:
+    with pytest.raises(JudgeConfigurationError) as caught:
+        find_judges(judge, SERVER)
+    assert named in str(caught.value)
+
+
+@pytest.mark.parametrize("judge", ["none+lexical", "openai:m+none", "none+none"])
+def test_none_is_none_of_several(judge: str) -> None:
+    with pytest.raises(JudgeConfigurationError, match=r"'none' can't be one of several") as caught:
+        find_judges(judge, SERVER)
+    assert repr(judge) in str(caught.value)
+
+
+@pytest.mark.parametrize("judge", ["openai:m+openai:m", "lexical+openai:m+lexical"])
+def test_a_judge_is_named_once(judge: str) -> None:
+    with pytest.raises(JudgeConfigurationError, match=r"twice.*LMMS_RPTS_JUDGE_SAMPLES") as caught:
+        find_judges(judge, SERVER)
+    assert repr(judge) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("judge", "writer", "like_others"),
+    [
+        ("openai:m", True, True),
+        ("lmms:openai:m", True, True),
+        ("hf:m", True, True),
+        ("lexical", False, False),
+        ("none", False, False),
+        ("openai:a+openai:b", True, True),
+        ("openai:a+hf:/data/c++/m", True, True),
+        ("lexical+openai:m", True, False),
+        ("openai:m+lexical", True, False),
+        (" openai:m+lexical ", True, False),
+    ],
+)
+def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> None:
+    assert writes(judge) == writer
+    assert comparable(judge) == like_others
+
+
+@pytest.mark.parametrize("told", [writes, comparable])
+def test_nothing_is_told_of_an_unknown_judge(told: Callable[[str], bool]) -> None:
+    with pytest.raises(JudgeConfigurationError, match="unknown judge 'xyzzy'"):
+        told("xyzzy:m+openai:m")
+
+
+# ---- prices, samples, temperature
+
+
+def test_prices_are_as_many_as_judges() -> None:
+    one, two = (Price(1.0, 2.0),), (Price(1.0, 2.0), Price(3.0, 4.0))
+    for prices, judge in [
+        ((), "openai:a"),
+        ((), "openai:a+openai:b"),
+        (one, "openai:a"),
+        (one, "openai:a+openai:b"),
+        (two, "openai:a+openai:b"),
+    ]:
+        assert len(find_judges(judge, replace(SERVER, prices=prices))) == judge.count("openai")
+    for prices, judge, said in [
+        (two, "openai:a", "2 prices for 1 judges"),
+        (two, "openai:a+openai:b+lexical", "2 prices for 3 judges"),
+        ((*two, *one), "openai:a+lexical", "3 prices for 2 judges"),
+    ]:
+        with pytest.raises(JudgeConfigurationError, match=f"LMMS_RPTS_PRICE.*{said}"):
+            find_judges(judge, replace(SERVER, prices=prices))
+
+
+@pytest.mark.parametrize(
+    ("price", "cost"),
+    [
+        # each of the two judges is asked once: 1000 tokens in and 100 out; a price is per million
+        ("", 0.0),
+        ("1/10", 0.004),  # 2 x (0.001 + 0.001)
+        ("1/10+2/20", 0.006),  # 0.002 + 0.004
+        ("0/0+2/20", 0.004),
+    ],
+)
+def test_each_judge_has_its_price(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, price: str, cost: float
+) -> None:
+    serve(lambda body: ServerReply("Score: 0.5", usage=(1000, 100)))
+    monkeypatch.setenv("LMMS_RPTS_PRICE", price)
+    with open_engine("openai:a+openai:b", progress=False) as judge:
+        assert values(judge.run([question("q")])) == [0.5]
+        assert judge.ledger.usage == Usage(2000, 200)
+        assert judge.ledger.cost == pytest.approx(cost)
+
+
+def test_a_budget_is_that_of_the_settings(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(constant("Score: 0.5"))
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "1/2")
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000")
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_COST", "3")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with open_engine("openai:m", progress=False) as judge:
+        assert (judge.ledger.max_tokens, judge.ledger.max_cost) == (500, 1.5)
+    mine = open_ledger(Settings(max_judge_tokens=7))
+    assert (mine.max_tokens, mine.max_cost) == (7, None)
+    with open_engine("openai:m", progress=False, ledger=mine) as judge:
+        assert judge.ledger is mine
+        (verdict,) = judge.run([question("q")])
+    assert "budget of 7 judge tokens" in str(verdict.error)
+
+
+def test_several_judges_are_asked_and_their_mean_counts(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_model(body: Body) -> str:
+        return {"a": "Score: 0.2", "b": "Score: 0.6"}[body["model"]]
+
+    server = serve(by_model)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
+    with open_engine("openai:a+openai:b", progress=False) as judge:
+        (verdict,) = judge.run([question("q")])
+    assert verdict.value == pytest.approx(0.4)
+    assert verdict.spread == pytest.approx(0.2)
+    assert judge.name == "openai:a+openai:b"
+    assert sorted(body["model"] for body in server.requests) == ["a"] * 3 + ["b"] * 3
+    assert {body["temperature"] for body in server.requests} == {0.7}
+
+
+@pytest.mark.parametrize(
+    ("judge", "samples", "temperature", "at_fault"),
+    [
+        ("openai:m", 3, 0.7, None),
+        ("openai:m", 1, 0.3, None),
+        ("openai:a+openai:b", 3, 0.7, None),
+        ("none", 3, 0.7, None),
+        ("lexical", 1, 0.0, None),
+        ("openai:m+lexical", 1, 0.0, None),
+        ("lexical", 3, 0.7, "lexical"),
+        ("lexical", 1, 0.3, "lexical"),
+        ("openai:m+lexical", 3, 0.7, "lexical"),
+        ("hf:m", 3, 0.7, "hf:m"),
+        ("openai:m+hf:m", 1, 0.3, "hf:m"),
+    ],
+)
+def test_judges_that_say_the_same_each_time_are_asked_once(
+    monkeypatch: pytest.MonkeyPatch,
+    judge: str,
+    samples: int,
+    temperature: float,
+    at_fault: str | None,
+) -> None:
+    always_there = replace(BACKENDS["hf"], check=lambda model, settings: None)
+    monkeypatch.setitem(BACKENDS, "hf", always_there)
+    settings = replace(SERVER, judge_samples=samples, temperature=temperature)
+    if at_fault is None:
+        assert names(judge, settings) == judge.split("+")
+        return
+    with pytest.raises(JudgeConfigurationError) as caught:
+        find_judges(judge, settings)
+    assert f"{at_fault!r} always gives the same answer" in str(caught.value)
+    assert "LMMS_RPTS_JUDGE_SAMPLES" in str(caught.value)
+    assert "LMMS_RPTS_TEMPERATURE" in str(caught.value)
+
+
+# ---- judges of other packages
+
+FIXED = """
+from lmms_rpts.judging import Backend, Reply
+
+class Fixed:
+    def __init__(self, score):
+        self.score = score
+
+    async def ask(self, request):
+        return Reply(f"Score: {self.score}")
+
+backend = Backend(
+    usage="fixed:SCORE",
+    purpose="the same score every time",
+    check=lambda model, settings: None if model else "name a score, as in fixed:0.25",
+    open=lambda model, settings: Fixed(model),
+    writes=False,
+    samples=False,
+)
+not_a_backend = {"usage": "fixed"}
+"""
+Offer = Callable[..., None]
+
+
+@pytest.fixture
+def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
+    """Installs a package, with a module of its own, that offers judges: NAME="ATTRIBUTE"."""
+    before = set(sys.modules)
+
+    def install(package: str, code: str = FIXED, **judges: str) -> None:
+        place = tmp_path / package
+        information = place / f"{package}-1.0.dist-info"
+        information.mkdir(parents=True)
+        (place / f"{package}_judges.py").write_text(code)
+        (information / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
+        )
+        lines = [f"{name} = {package}_judges:{of}" for name, of in judges.items()]
+        text = "\n".join(["[lmms_rpts.judges]", *lines, "[console_scripts]", "x = y:z", ""])
+        (information / "entry_points.txt").write_text(text)
+        monkeypatch.syspath_prepend(place)
+
+    yield install
+    for name in set(sys.modules) - before:
+        if name.endswith("_judges"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def warnings() -> Iterator[list[str]]:
+    """What is warned of."""
+    said: list[str] = []
+    handler = logger.add(lambda message: said.append(message.record["message"]), level="WARNING")
+    yield said
+    logger.remove(handler)
+
+
+def test_a_judge_of_another_package_is_used(
+    offer: Offer, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(JudgeConfigurationError, match=r"unknown judge 'fixed:0\.25'"):
+        open_engine("fixed:0.25")
+    offer("otherjudges", fixed="backend")
+    with open_engine("fixed:0.25", progress=False) as judge:
+        assert values(judge.run([question("q")])) == [0.25]
+    with open_engine("fixed:0.25+fixed:0.75", progress=False) as judge:
+        assert values(judge.run([question("q")])) == [0.5]
+    assert (writes("fixed:0.25"), comparable("fixed:0.25")) == (False, True)
+    with pytest.raises(JudgeConfigurationError, match=r"'fixed' can't be used: name a score"):
+        open_engine("fixed")
+    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
+    with pytest.raises(JudgeConfigurationError, match=r"'fixed:0.25' always gives the same"):
+        open_engine("fixed:0.25")
+    assert warnings == []
+
+
+def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
+    offer("otherjudges", fixed="backend", second="backend")
+    offer("thirdjudges", third="backend")
+    lines = [" ".join(line.split()) for line in choices().splitlines()]
+    assert "fixed[:MODEL] offered by otherjudges" in lines
+    assert "second[:MODEL] offered by otherjudges" in lines
+    assert "third[:MODEL] offered by thirdjudges" in lines
+    assert not any(name.endswith("_judges") for name in sys.modules), "listing loads nothing"
+    with pytest.raises(JudgeConfigurationError, match=r"Did you mean fixed\[:MODEL\]\?") as caught:
+        open_engine("fxied:0.25")
+    assert choices() in str(caught.value)
+
+
+def test_a_package_without_our_group_offers_nothing(offer: Offer) -> None:
+    before = choices()
+    offer("otherjudges")
+    assert choices() == before
+
+
+@pytest.mark.parametrize(
+    ("code", "attribute", "said"),
+    [
+        ("import a_package_that_there_is_not", "backend", "ModuleNotFoundError: No module named"),
+        ("1 / 0", "backend", "ZeroDivisionError"),
+        ("def", "backend", "SyntaxError"),
+        (FIXED, "backnd", "AttributeError"),
+        (FIXED, "not_a_backend", "is no lmms_rpts.judging.Backend but dict"),
+        (FIXED, "Fixed", "is no lmms_rpts.judging.Backend but type"),
+    ],
+)
+def test_a_broken_judge_of_another_package_is_named(
+    offer: Offer, code: str, attribute: str, said: str
+) -> None:
+    offer("otherjudges", code, fixed=attribute)
+    assert "fixed[:MODEL]" in choices()
+    for use in (open_engine, writes, comparable):
+        with pytest.raises(JudgeConfigurationError) as caught:
+            use("fixed:0.25+lexical")
+        assert "the judge 'fixed' of otherjudges" in str(caught.value)
+        assert said in str(caught.value)
+    with open_engine("lexical", progress=False):
+        """What is not chosen harms nobody."""
+
+
+def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
+    offer("otherjudges", lexical="backend", fixed="backend")
+    (chosen,) = find_judges("lexical", Settings())
+    assert chosen.backend is BACKENDS["lexical"]
+    assert "lexical[:MODEL]" not in choices()
+    assert "fixed[:MODEL]" in choices()
+    assert set(warnings) == {
+        "otherjudges offers a judge 'lexical', a name that lmms_rpts has taken: passed over"
+    }
+
+
+def test_who_chooses_a_name_that_is_taken_hears_of_it(offer: Offer, warnings: list[str]) -> None:
+    """Or the other package's judge is thought to have scored."""
+    offer("otherjudges", lexical="backend")
+    find_judges("lexical", Settings())
+    assert len(warnings) == 1
+    assert "otherjudges offers a judge 'lexical'" in warnings[0]
+
+
+def test_nobody_is_warned_twice_of_one_name(offer: Offer, warnings: list[str]) -> None:
+    offer("otherjudges", lexical="backend")
+    with pytest.raises(JudgeConfigurationError):
+        find_judges("xyzzy", Settings())
+    assert len(warnings) <= 1
+
+
+def test_of_two_packages_the_first_has_the_name(offer: Offer, warnings: list[str]) -> None:
+    offer("secondjudges", FIXED.replace("{self.score}", "0.75"), fixed="backend")
+    offer("firstjudges", FIXED.replace("{self.score}", "0.25"), fixed="backend")
+    with open_engine("fixed:x", progress=False) as judge:
+        assert values(judge.run([question("q")])) == [0.25]
+    assert "fixed[:MODEL]" in choices()
+    assert "secondjudges" not in choices()
+    assert set(warnings) == {
+        "secondjudges offers a judge 'fixed', a name that firstjudges has taken: passed over"
+    }

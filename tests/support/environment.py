@@ -1,4 +1,4 @@
-"""The variables that our settings are read from."""
+"""The variables that our settings are read from, but for LMMS_RPTS_CACHE: see conftest.py."""
 
 from __future__ import annotations
 
@@ -14,5 +14,14 @@ VARIABLES = [
     "LMMS_RPTS_TRANSFORM",
     "LMMS_RPTS_DECAY",
     "LMMS_RPTS_FOCUS_HEIGHT",
+    "LMMS_RPTS_BATCH_SIZE",
+    "LMMS_RPTS_JUDGE_SAMPLES",
+    "LMMS_RPTS_MAX_JUDGE_COST",
+    "LMMS_RPTS_MAX_JUDGE_TOKENS",
+    "LMMS_RPTS_PRICE",
+    "LMMS_RPTS_PROMPTS",
+    "LMMS_RPTS_STRUCTURED",
+    "LMMS_RPTS_TEMPERATURE",
+    "LOCAL_RANK",
     "RPTS_PATH",
 ]

@@ -4,184 +4,212 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.judging.backends.completions import read_completion
+from lmms_rpts.judging.backends.failures import classify, hide
 from lmms_rpts.judging.types import (
-    FatalJudgeError,
+    MOST_TOKENS,
+    SCORED,
+    AdaptedError,
     JudgeRequest,
-    RefusedError,
     Reply,
     TransientError,
-    Usage,
 )
 
 if TYPE_CHECKING:
     import openai
 
-_TOKENS = {"image": 512, "inference": 512, "answer": 64, "transform": 4096}
+_PATH = "/chat/completions"
+_OPENAI = "https://api.openai.com/v1"
 _HIDDEN_THINKING = 8192
 _GRACE = 0.2
-_FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key"}
-_FATAL_STATUS = (401, 402, 403, 404)
-_TRANSIENT_STATUS = (408, 409, 425, 429)
-_ODD = "the judge's server sent no chat completion"
+_NOT_UNDERSTOOD = (400, 422)
+_TOO_LONG = "the judge took too long to answer"
+_DROPPED = {"ServerDisconnectedError", "ClientOSError", "RemoteProtocolError", "ReadError"}
+_NEVER_CONNECTED = {
+    "ConnectTimeout",
+    "ConnectError",
+    "ClientConnectorError",
+    "ClientConnectorDNSError",
+    "ConnectionTimeoutError",
+}
+_SCHEMA = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
+_VERDICT = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "verdict",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"reason": {"type": "string"}, "score": {"type": "number"}},
+            "required": ["reason", "score"],
+            "additionalProperties": False,
+        },
+    },
+}
+"""The reason stands first, so that the score can rest on it."""
 
 
 class OpenAIJudge:
-    """Asks one model, greedily.
+    """Asks one model.
+
+    What a server takes is learnt from its complaints: ``max_completion_tokens`` in place of
+    ``max_tokens``, no temperature, no JSON schema, more room for a model that thinks.
 
     Args:
         model: the model's name, as the server knows it.
         base_url: of the server; None: OpenAI's.
         api_key: the key; servers that need none accept any. It is kept out of all messages.
         timeout: seconds that one call may take, all in all.
+        temperature: of sampling; 0: greedy.
+        structured: whether to ask for a score as JSON of a given schema.
     """
 
-    def __init__(self, model: str, base_url: str | None, api_key: str, timeout: float) -> None:
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None,
+        api_key: str,
+        timeout: float,
+        temperature: float = 0.0,
+        structured: bool = True,
+    ) -> None:
         self._model = model
         self._key = api_key
         self._timeout = timeout
         self._base_url = base_url
         self._client: openai.AsyncOpenAI | None = None
         self._tokens_field = "max_tokens"
-        self._greedy = True
+        self._temperature: float | None = temperature
+        self._structured = structured
+        self._took_schema = False
+        self._thinks = False
+        self.identity: dict[str, object] = {
+            "endpoint": base_url or _OPENAI,
+            "model": model,
+            "temperature": temperature,
+            "structured": structured,
+        }
 
     async def ask(self, request: JudgeRequest) -> Reply:
         import openai
 
-        if self._client is None:
-            self._client = openai.AsyncOpenAI(
-                base_url=self._base_url,
-                api_key=self._key,
-                timeout=self._timeout,
-                max_retries=0,  # the engine retries, in one bounded layer
-            )
+        client = self._client = self._client or self._connect()
+        body = self._body(request)
         try:
-            created = self._create(self._client, request)
-            # The client limits each part of a call; a server that drips would take for ever.
-            return _read(await asyncio.wait_for(created, self._timeout + _GRACE))
-        except (openai.APITimeoutError, asyncio.TimeoutError) as error:
-            # By name: which HTTP library the client brings depends on its version.
-            no_answer = type(error.__cause__).__name__ == "ConnectTimeout"
-            raise TransientError("the judge took too long to answer", None, no_answer) from None
-        except openai.APIConnectionError as error:
-            url = self._client.base_url.copy_with(userinfo=b"")
-            reason = f"no connection to {url}: {error.__cause__ or error}"
-            raise TransientError(self._hide(reason), unreachable=True) from None
+            # Not chat.completions.create: checking and typing each message and reply takes longer
+            # than sending them. The client limits each part of a call; a server that drips would
+            # take for ever.
+            said = await asyncio.wait_for(
+                client.post(_PATH, cast_to=object, body=body), self._timeout + _GRACE
+            )
+        except (openai.APIConnectionError, asyncio.TimeoutError) as error:
+            raise self._no_answer(error, str(client.base_url.copy_with(userinfo=b""))) from None
         except openai.APIStatusError as error:
-            raise self._classified(error) from None
-        except (openai.OpenAIError, json.JSONDecodeError) as error:
-            raise TransientError(f"{_ODD} ({type(error).__name__})") from None
+            raise self._failure(error, body) from None
+        except (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            reason = f"the judge's server sent no chat completion ({type(error).__name__})"
+            raise TransientError(reason) from None
+        self._took_schema |= "response_format" in body
+        return self._read(said)
 
     async def aclose(self) -> None:
         """Close the connections."""
         if self._client is not None:
             await self._client.close()
 
-    async def _create(self, client: openai.AsyncOpenAI, request: JudgeRequest) -> Any:
+    def _connect(self) -> openai.AsyncOpenAI:
         import openai
 
-        for _ in range(4):
-            arguments: dict[str, Any] = {
-                "model": self._model,
-                "messages": [dict(message) for message in request.messages],
-                self._tokens_field: self._room(request),
-            }
-            if self._greedy:
-                arguments["temperature"] = 0
-            try:
-                return await client.chat.completions.create(**arguments)
-            except openai.BadRequestError as error:
-                if not self._adapt(_said(error), arguments):
-                    raise
-        raise RefusedError("the judge refuses every way of limiting its reply")
+        return openai.AsyncOpenAI(
+            base_url=self._base_url,
+            api_key=self._key,
+            timeout=self._timeout,
+            max_retries=0,  # the engine retries, in one bounded layer
+            http_client=_http_client(),
+        )
 
-    def _room(self, request: JudgeRequest) -> int:
+    def _body(self, request: JudgeRequest) -> dict[str, Any]:
         # max_completion_tokens also limits what a reasoning model thinks before it speaks.
-        thinking = _HIDDEN_THINKING if self._tokens_field == "max_completion_tokens" else 0
-        return _TOKENS[request.kind] + thinking
+        thinks = self._thinks or self._tokens_field == "max_completion_tokens"
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [dict(message) for message in request.messages],
+            self._tokens_field: MOST_TOKENS[request.kind] + (_HIDDEN_THINKING if thinks else 0),
+        }
+        if self._temperature is not None:
+            body["temperature"] = self._temperature
+        if self._structured and request.kind in SCORED and request.parse is None:
+            body["response_format"] = _VERDICT
+        return body
+
+    def _read(self, said: object) -> Reply:
+        completion = read_completion(said)
+        if completion.thought_too_long and not self._thinks:
+            self._thinks = True
+            reason = "the judge thinks before it speaks, and needs more room"
+            raise AdaptedError(reason, completion.reply.usage)
+        return completion.reply
+
+    def _no_answer(self, error: BaseException, url: str) -> TransientError:
+        """What a failed connection means."""
+        if isinstance(error, asyncio.TimeoutError):
+            return TransientError(_TOO_LONG)
+        # By name: which HTTP libraries the client brings depends on its version, and one of them
+        # calls any broken connection a time-out.
+        causes = [error]
+        while causes[-1].__cause__ is not None:
+            causes.append(causes[-1].__cause__)
+        names = {type(cause).__name__ for cause in causes}
+        dropped = bool(names & _DROPPED)
+        unreachable = bool(names & _NEVER_CONNECTED) and not dropped
+        if not dropped and "imeout" in type(causes[-1]).__name__:
+            return TransientError(_TOO_LONG, None, unreachable)
+        reason = hide(f"no connection to {url}: {causes[-1]}", self._key)
+        return TransientError(reason, None, unreachable)
+
+    def _failure(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> Exception:
+        said = hide(_said(error), self._key)
+        if error.status_code in _NOT_UNDERSTOOD and self._adapt(said, sent):
+            return AdaptedError(f"the judge's server refused ({error.status_code}): {said}")
+        headers = {name.lower(): value for name, value in error.response.headers.items()}
+        return classify(error.status_code, said, error.code, headers)
 
     def _adapt(self, complaint: str, sent: Mapping[str, Any]) -> bool:
-        """Reasoning models take neither ``max_tokens`` nor a temperature; they say so.
+        """Whether the complaint is one that another way of asking helps against.
 
         Requests in flight together all learn of it: what counts is what this one sent.
         """
         if "max_tokens" in sent and "max_completion_tokens" in complaint:
             self._tokens_field = "max_completion_tokens"
-            return True
-        if "temperature" in sent and "temperature" in complaint:
-            self._greedy = False
-            return True
-        return False
-
-    def _classified(self, error: openai.APIStatusError) -> Exception:
-        status, said = error.status_code, self._hide(_said(error))
-        if status in _FATAL_STATUS or error.code in _FATAL_CODES:
-            return FatalJudgeError(f"the judge's server says ({status}): {said}")
-        if status in _TRANSIENT_STATUS or status >= 500:
-            return TransientError(
-                f"the judge's server failed ({status}): {said}", _retry_after(error)
-            )
-        return RefusedError(f"the judge's server refused ({status}): {said}")
-
-    def _hide(self, text: str) -> str:
-        for part in self._key.split():
-            if len(part) > _PUBLIC_KEY:
-                text = text.replace(part, "[key]")
-        return text
+        elif "temperature" in sent and "temperature" in complaint:
+            self._temperature = None
+        elif "response_format" in sent and (_SCHEMA.search(complaint) or not self._took_schema):
+            # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
+            self._structured = False
+        else:
+            return False
+        return True
 
 
-_PUBLIC_KEY = 4
-"""Keys up to this length ("none", "x") are placeholders, no secrets."""
+def _http_client() -> Any:
+    """A client on aiohttp, which takes a third of the time; None: the default one."""
+    import openai
 
-
-def _read(completion: Any) -> Reply:
-    choices = getattr(completion, "choices", None)
-    if not isinstance(choices, list):
-        raise TransientError(_ODD)
-    if not choices:
-        raise TransientError("the judge's reply holds no choice")
-    choice = choices[0]
-    if choice.finish_reason == "content_filter":
-        raise RefusedError("the judge's content filter refused the request")
-    message = choice.message
-    if message is None:
-        raise TransientError(_ODD)
-    if message.refusal:
-        raise RefusedError(f"the judge refused: {message.refusal}")
-    usage = completion.usage
-    counted = Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0) if usage else None
-    return Reply(_text(message.content), counted, complete=choice.finish_reason != "length")
-
-
-def _text(content: Any) -> str:
-    """The text of a message; some servers send a list of parts, or a bare number."""
-    if isinstance(content, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
-        return "".join(part for part in parts if isinstance(part, str))
-    return "" if content is None else str(content)
+    client = getattr(openai, "DefaultAioHttpClient", None)
+    if client is None:
+        return None
+    try:
+        return client()
+    except (RuntimeError, ImportError):  # aiohttp is not installed
+        return None
 
 
 def _said(error: openai.APIStatusError) -> str:
     body = error.body
     if isinstance(body, dict) and isinstance(body.get("message"), str):
-        return str(body["message"])[:500]
-    return str(error)[:500]
-
-
-def _retry_after(error: openai.APIStatusError) -> float | None:
-    value = error.response.headers.get("retry-after", "")
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=timezone.utc)
-    return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
+        return str(body["message"])
+    return str(error)

@@ -1,4 +1,4 @@
-"""Prompts for judges: one Jinja2 template a file, by language.
+"""Prompts for judges: one Jinja2 template a file, by language; a user's folder may override them.
 
 Text that a model wrote is fenced: it stands between ``<<<`` and ``>>>``, and these marks are
 neutralised inside it, so that it can't pass itself off as part of the instructions.
@@ -6,12 +6,21 @@ neutralised inside it, so that it can't pass itself off as part of the instructi
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateNotFound
+from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
 
-from lmms_rpts.judging.types import Message
+from lmms_rpts.judging.types import (
+    JudgeConfigurationError,
+    JudgeRequest,
+    Message,
+    Parser,
+    RequestKind,
+)
 
 PROMPT_VERSION = "1"
 """Changes with every change of a template that may change a judge's answer."""
@@ -19,24 +28,145 @@ PROMPT_VERSION = "1"
 LONGEST_FENCED = 16_000
 """Characters of one fenced text that a judge is shown; the middle of a longer one is left out."""
 
+FIELDS: dict[str, dict[str, object]] = {
+    "image": {"facts": ["?1"], "conclusion": "?2"},
+    "inference": {"context": "?1", "premises": ["?2"], "conclusion": "?3"},
+    "transform": {
+        "n_images": 1,
+        "clues": ["?1"],
+        "context": "?2",
+        "statement": "?3",
+        "response": "?4",
+    },
+    "answer": {"statement": "?1", "response": "?2"},
+}
+"""The prompts, and what stands in each; the values are such as a trial needs."""
 
-def render(name: str, language: str, **fields: object) -> list[Message]:
-    """The messages of the prompt ``name``: instructions as the system's, the rest as the user's.
+_OURS = Path(__file__).parent
+_CUT = "\n-----\n"
+
+
+class Prompts:
+    """The prompts of one run.
+
+    Args:
+        folder: whose templates, named as ours (``en/image.jinja``), take the place of ours;
+            None: ours alone.
 
     Raises:
-        ValueError: for a prompt or a language that there is no template for.
+        JudgeConfigurationError: naming the file of the folder that can't be used, and why.
     """
-    rendered = _template(name, language).render(**fields)
-    system, _, user = rendered.partition("\n-----\n")
-    return [
-        {"role": "system", "content": system.strip()},
-        {"role": "user", "content": user.strip()},
-    ]
 
+    def __init__(self, folder: Path | None = None) -> None:
+        folders = [_OURS] if folder is None else [folder, _OURS]
+        loader: BaseLoader = ChoiceLoader([FileSystemLoader(each) for each in folders])
+        self._environment = SandboxedEnvironment(
+            loader=loader,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,
+        )
+        self._environment.filters["fence"] = fence
+        self.version = PROMPT_VERSION
+        if folder is not None:
+            self.version += f"+{self._check(folder)}"
 
-def reminder(name: str, language: str) -> str:
-    """What is said to a judge whose reply to the prompt ``name`` could not be read."""
-    return _template(f"{name}_again", language).render().strip()
+    def request(
+        self,
+        kind: RequestKind,
+        language: str,
+        *,
+        evidence: tuple[str, ...] = (),
+        claim: str = "",
+        parse: Parser | None = None,
+        **fields: object,
+    ) -> JudgeRequest:
+        """A request made by the prompt that is named as its kind; ``fields`` stand in it."""
+        return JudgeRequest(
+            kind,
+            self.render(kind, language, **fields),
+            evidence=evidence,
+            claim=claim,
+            parse=parse,
+            reminder=self.reminder(kind, language),
+            prompt_version=self.version,
+        )
+
+    def render(self, name: str, language: str, **fields: object) -> list[Message]:
+        """The messages of the prompt ``name``: instructions as the system's, the rest the user's.
+
+        Raises:
+            ValueError: for a prompt or a language that there is no template for.
+        """
+        rendered = self._render(name, language, **fields)
+        system, _, user = rendered.partition(_CUT)
+        return [
+            {"role": "system", "content": system.strip()},
+            {"role": "user", "content": user.strip()},
+        ]
+
+    def reminder(self, name: str, language: str) -> str:
+        """What is said to a judge whose reply to the prompt ``name`` could not be read."""
+        return self._render(f"{name}_again", language).strip()
+
+    def _render(self, name: str, language: str, **fields: object) -> str:
+        path = f"{language}/{name}.jinja"
+        if path not in _known():
+            raise ValueError(
+                f"there is no prompt {name!r} in the language {language!r}; "
+                f"there are: {', '.join(_known())}"
+            )
+        return self._environment.get_template(path).render(**fields)
+
+    def _check(self, folder: Path) -> str:
+        """A digest of the folder's templates, each tried out."""
+        if not folder.is_dir():
+            raise JudgeConfigurationError(f"LMMS_RPTS_PROMPTS={str(folder)!r} is no folder")
+        found = sorted(folder.rglob("*.jinja"))
+        if not found:
+            raise JudgeConfigurationError(
+                f"LMMS_RPTS_PROMPTS={str(folder)!r} holds no prompt; name them as ours: "
+                f"{', '.join(_known())}"
+            )
+        content = hashlib.sha256()
+        for path in found:
+            name = path.relative_to(folder).as_posix()
+            try:
+                text = path.read_text(encoding="utf-8")
+                fault = self._fault(name, text)
+            except (OSError, UnicodeDecodeError, TemplateError, TypeError, ValueError) as error:
+                fault = f"{type(error).__name__}: {error}"
+            if fault:
+                raise JudgeConfigurationError(f"the prompt {path} (LMMS_RPTS_PROMPTS): {fault}")
+            content.update(f"{name}\0{text}\0".encode())
+        return content.hexdigest()[:8]
+
+    def _fault(self, name: str, text: str) -> str | None:
+        """What is wrong with a user's template; None if nothing is."""
+        if name not in _known():
+            near = difflib.get_close_matches(name, _known(), n=1)
+            hint = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(_known())}"
+            return f"there is no such prompt.{hint}"
+        language, _, file = name.partition("/")
+        fields = FIELDS.get(file.removesuffix(".jinja"), {})
+        rendered = self._render(file.removesuffix(".jinja"), language, **fields)
+        if not rendered.strip():
+            return "it is empty"
+        if fields and _CUT not in rendered:
+            return "a line ----- must part the instructions from what is to be judged"
+        bare = rendered
+        for value in fields.values():
+            for probe in value if isinstance(value, list) else [value]:
+                bare = bare.replace(fence(str(probe)), "")
+        unfenced = [
+            field
+            for field, value in fields.items()
+            if isinstance(value, str | list) and "".join(value) in bare
+        ]
+        if unfenced:
+            return f"write {{{{ {unfenced[0]} | fence }}}}, so that it can't pose as instructions"
+        return None
 
 
 def fence(text: str) -> str:
@@ -52,24 +182,5 @@ def fence(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - prompts are plain text, no HTML
-    )
-    environment.filters["fence"] = fence
-    return environment
-
-
-@lru_cache(maxsize=64)
-def _template(name: str, language: str) -> Template:
-    try:
-        return _environment().get_template(f"{language}/{name}.jinja")
-    except TemplateNotFound:
-        known = ", ".join(sorted(_environment().list_templates(extensions=["jinja"])))
-        raise ValueError(
-            f"there is no prompt {name!r} in the language {language!r}; there are: {known}"
-        ) from None
+def _known() -> tuple[str, ...]:
+    return tuple(sorted(path.relative_to(_OURS).as_posix() for path in _OURS.rglob("*.jinja")))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.rpts_eval.records import DataError, check_folder
 
@@ -129,7 +129,9 @@ def _metadata(default_judge: str | None) -> dict[str, Any]:
     settings = load_settings()
     chosen = {
         "judge": settings.judge or default_judge,
-        "prompt_version": PROMPT_VERSION,
+        "prompt_version": Prompts(settings.prompts).version,
+        "judge_samples": settings.judge_samples,
+        "temperature": settings.temperature,
         "transform": settings.transform,
         "decay": settings.decay,
         "focus_height": settings.focus_height,

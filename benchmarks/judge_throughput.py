@@ -1,0 +1,156 @@
+"""How close the judge engine comes to the fastest that a server's latency allows.
+
+Scores the gold reasonings of RPTS-Eval against a local server that takes 50 ms for each answer,
+and prints for several concurrencies the wall-clock time as a ratio to the bound: the larger of
+calls x latency / concurrency and the longest chain of dependent calls of one instance. Beside it,
+how many times faster that is than asking one by one, as a plain loop would with the same client;
+and what a second run with the answers on disk takes, and how many calls it makes.
+
+Run: ``python benchmarks/judge_throughput.py`` (data: ../shared/reference or LMMS_RPTS_REFERENCE)
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.filters.score import ask_about_step
+from lmms_rpts.judging import open_engine
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.reasoning import parse_chain, plan_steps, repair_chain
+from tests.support.reference import reference
+
+LANGUAGE = "en"
+
+
+@contextmanager
+def serving(latency: float) -> Iterator[tuple[str, Any]]:
+    """A server in a process of its own: its URL and the number of calls so far."""
+    calls = multiprocessing.Value("q", 0)
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=_serve, args=(theirs, calls, latency), daemon=True)
+    process.start()
+    try:
+        yield ours.recv(), calls
+    finally:
+        process.kill()
+
+
+def _serve(ready: Connection, calls: Synchronized[int], latency: float) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                name = b"content-length:"
+                length = next(
+                    int(line[len(name) :])
+                    for line in head.split(b"\r\n")
+                    if line.lower().startswith(name)
+                )
+                body = await reader.readexactly(length)
+                with calls:
+                    calls.value += 1
+                await asyncio.sleep(latency)
+                writer.write(_response(body))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def serve() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        ready.send(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
+def _response(body: bytes) -> bytes:
+    """A score drawn from what is asked, so that some steps are asked about twice."""
+    asked = json.dumps(json.loads(body)["messages"], sort_keys=True).encode()
+    score = int(hashlib.sha256(asked).hexdigest(), 16) % 11 / 10
+    said = json.dumps({"reason": "drawn", "score": score})
+    choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 400, "completion_tokens": 20}
+    content = json.dumps({"choices": [choice], "usage": usage}).encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(content)}"
+    return head.encode() + b"\r\n\r\n" + content
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run: seconds, calls, the most questions asked about one step, and the scores."""
+
+    seconds: float
+    calls: int
+    longest: int
+    scores: list[float | None]
+
+
+def score(plans: list[Any], calls: Any, concurrency: int, cache: Path | None) -> Outcome:
+    """Score all planned steps."""
+    prompts = Prompts()
+    before = calls.value
+    start = time.perf_counter()
+    with open_engine(
+        "openai:m", concurrency=concurrency, cache_dir=cache, progress=False
+    ) as engine:
+        steps = engine.converse([ask_about_step(query, LANGUAGE, prompts) for query in plans])
+    took = time.perf_counter() - start
+    longest = max(len(step.questions) for step in steps)
+    return Outcome(took, calls.value - before, longest, [step.score for step in steps])
+
+
+def plan() -> list[Any]:
+    """The questions about all gold reasonings."""
+    docs = json.loads(reference("rpts_eval", f"texts_{LANGUAGE}.json").read_text())
+    plans = []
+    for doc in docs:
+        chain = parse_chain(doc["reasoning"], LANGUAGE)
+        images = len(doc["visual_clue"])
+        chain = repair_chain(chain, doc["textual_clue"], lambda a, b: False, n_images=images)
+        plans += plan_steps(chain, doc)
+    print(f"{len(docs)} chains, {len(plans)} steps")
+    return plans
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--latency", type=float, default=0.05)
+    options.add_argument("--concurrency", type=int, nargs="+", default=[1, 8, 32, 64])
+    latency, concurrencies = (parsed := options.parse_args()).latency, parsed.concurrency
+    plans = plan()
+    columns = ("at a time", "calls", "seconds", "to bound", "to serial", "again")
+    print("{:>9} {:>6} {:>8} {:>9} {:>10} {:>14}".format(*columns))
+    serial = None
+    with serving(latency) as (url, calls), tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+        score(plans[:100], calls, 32, None)  # imports and connections are not what is measured
+        for concurrency in concurrencies:
+            cache = Path(folder) / str(concurrency)
+            done = score(plans, calls, concurrency, cache)
+            again = score(plans, calls, concurrency, cache)
+            assert again.scores == done.scores
+            serial = serial or (done.seconds if concurrency == 1 else done.calls * latency)
+            bound = max(done.calls * latency / concurrency, done.longest * latency)
+            print(
+                f"{concurrency:>9} {done.calls:>6} {done.seconds:>8.2f} "
+                f"x{done.seconds / bound:>8.2f} x{serial / done.seconds:>9.1f} "
+                f"{again.seconds:>6.2f} s, {again.calls} calls"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""How many judge calls and tokens a task will need, before anything is paid for.
+
+The very conversations of a run are held, with nobody: what would be asked is counted, and the
+answers are made up. Tokens are guessed from the length of the texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, TypeVar
+
+from lmms_rpts.filters.records import TransformedResponse
+from lmms_rpts.filters.score import ask_about_step, repaired
+from lmms_rpts.filters.transform import MAX_STEPS, Reading, tidied
+from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
+from lmms_rpts.judging.asking import ASKED_AGAIN
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.tokens import guess_input_tokens
+from lmms_rpts.judging.types import MOST_TOKENS, SCORED
+from lmms_rpts.reasoning import plan_steps
+
+T = TypeVar("T")
+Doc = Mapping[str, Any]
+
+DOUBTED = 0.3
+"""The share of inferences that a judge typically gives less than 0.5, and is asked about again."""
+
+SAID = {"image": 60, "inference": 70, "transform": 250, "answer": 4}
+"""Tokens that a judge typically answers with."""
+
+_ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
+_WORDS = {"en": {}, "zh": {"agree": "同意", "disagree": "不同意"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Calls and tokens."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def __add__(self, other: Need) -> Need:
+        return Need(self.calls + other.calls, self.usage + other.usage)
+
+    def times(self, factor: int) -> Need:
+        """So many times as much."""
+        read, said = self.usage.input_tokens * factor, self.usage.output_tokens * factor
+        return Need(self.calls * factor, Usage(read, said))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a task needs.
+
+    Attributes:
+        instances: responses that are judged.
+        typical: if the model writes its steps in the format that it is asked for.
+        rewritten: if it doesn't, and the judge rewrites every response into steps.
+        most: more than this can't be asked; calls that fail are not counted.
+        saved: for responses that are there already; None if there are none.
+    """
+
+    instances: int
+    typical: Need
+    rewritten: Need
+    most: Need
+    saved: Need | None = None
+
+
+def estimate_need(
+    docs: Sequence[Doc],
+    *,
+    responses: Sequence[str] | None = None,
+    prompts: Prompts | None = None,
+    opinions: int = 1,
+    max_new_tokens: int = 2048,
+) -> Estimate:
+    """Estimate what judging responses to ``docs`` takes.
+
+    Args:
+        docs: with the fields of RPTS-Eval, ``language`` among them.
+        responses: one to each of ``docs``, where they are there already.
+        prompts: those that are used; None: ours.
+        opinions: judges times samples: how often each question for a score is asked.
+        max_new_tokens: tokens that the model may write.
+    """
+    prompts = prompts or Prompts()
+    told = [_gold(doc) for doc in docs]
+    return Estimate(
+        instances=len(docs),
+        typical=_need(docs, told, prompts, "rule", opinions),
+        rewritten=_need(docs, told, prompts, "llm", opinions),
+        most=sum((_most(doc, prompts, opinions, max_new_tokens) for doc in docs), Need()),
+        saved=None if responses is None else _need(docs, responses, prompts, "auto", opinions),
+    )
+
+
+def _need(
+    docs: Sequence[Doc], responses: Sequence[str], prompts: Prompts, mode: Any, opinions: int
+) -> Need:
+    reading = Reading(mode, can_ask=True, prompts=prompts)
+    tally = _Tally(opinions)
+    for doc, response in zip(docs, responses, strict=True):
+        transformed = tidied(tally.hold(reading.read(response, doc), doc), MAX_STEPS)
+        _ask_all(transformed, doc, prompts, tally)
+    return tally.need
+
+
+def _ask_all(transformed: TransformedResponse, doc: Doc, prompts: Prompts, tally: _Tally) -> None:
+    for query in plan_steps(repaired(transformed, doc), doc):
+        tally.hold(ask_about_step(query, doc["language"], prompts), doc)
+
+
+class _Tally:
+    """Holds conversations with nobody, and counts what would have been asked."""
+
+    def __init__(self, opinions: int) -> None:
+        self.need = Need()
+        self._opinions = opinions
+        self._inferences = count(1)
+
+    def hold(self, dialogue: Dialogue[T], doc: Doc) -> T:
+        try:
+            request = next(dialogue)
+            first = True
+            while True:
+                request = dialogue.send(self._answer(request, doc, first))
+                first = False
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _answer(self, request: JudgeRequest, doc: Doc, first: bool) -> Verdict:
+        need = Need(1, Usage(guess_input_tokens(request), SAID[request.kind]))
+        self.need += need.times(self._opinions) if request.kind in SCORED else need
+        if request.kind == "transform":
+            return Verdict("", "\n".join(doc["reasoning"]))
+        if request.kind == "answer":
+            return Verdict("", doc["answer"])
+        doubted = request.kind == "inference" and first and self._is_doubted()
+        return Verdict("", 0.4 if doubted else 1.0)
+
+    def _is_doubted(self) -> bool:
+        at = next(self._inferences)
+        return int(at * DOUBTED) > int((at - 1) * DOUBTED)
+
+
+def _gold(doc: Doc) -> str:
+    """The gold reasoning and answer, as a model that keeps to the format would give them."""
+    language = doc["language"]
+    answer = _WORDS[language].get(doc["answer"], doc["answer"])
+    return "\n".join([*doc["reasoning"], _ANSWER[language].format(answer)])
+
+
+def _most(doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int) -> Need:
+    """Every step cites all clues and all earlier steps, is doubted, and no reply can be read."""
+    scored = sum(_worst_questions(doc, prompts, max_new_tokens), Need()).times(opinions)
+    fields = {"statement": doc["statement"], "response": ""}
+    rewriting = prompts.request(
+        "transform",
+        doc["language"],
+        n_images=len(doc["visual_clue"]),
+        clues=list(doc["textual_clue"]),
+        context=doc["context"],
+        **fields,
+    )
+    answering = prompts.request("answer", doc["language"], **fields)
+    return (
+        scored
+        + _asked_in_vain(rewriting, max_new_tokens)
+        + _asked_in_vain(answering, max_new_tokens)
+    )
+
+
+def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int) -> Iterator[Need]:
+    clues = list(doc["textual_clue"])
+    request = prompts.request(
+        "inference", doc["language"], context=doc["context"], premises=clues, conclusion=""
+    )
+    label = 8  # number and fence of a premise
+    a_step = max_new_tokens / MAX_STEPS + label
+    for at in range(MAX_STEPS):
+        yield _asked_in_vain(request, round((at + 1) * a_step)).times(2)
+
+
+def _asked_in_vain(request: JudgeRequest, more: int) -> Need:
+    """A question, and again after each reply that can't be read; ``more``: tokens beside it."""
+    most = MOST_TOKENS[request.kind]
+    asked = Need()
+    for again in range(1 + ASKED_AGAIN):
+        reminded = request.asked_again("x") if again else request
+        read = guess_input_tokens(reminded) + more + (most if again else 0)
+        asked += Need(1, Usage(read, most))
+    return asked

@@ -1,0 +1,142 @@
+"""``lmms-rpts cache``: the judges' answers that are kept on disk."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from contextlib import nullcontext
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lmms_rpts.judging.cache import FILE, Answer, CacheError, read_answers, remove_answers
+from lmms_rpts.settings import SettingError, load_settings
+
+app = typer.Typer(
+    help="The judges' answers that are kept on disk, so that none is paid for twice.",
+    no_args_is_help=True,
+)
+Folder = Annotated[
+    Path | None,
+    typer.Option("--folder", help="Where they are; otherwise as LMMS_RPTS_CACHE says."),
+]
+_DAY = 86_400
+
+
+@app.command()
+def info(folder: Folder = None) -> None:
+    """Say how many answers of which judges there are, and what they took."""
+    place = _place(folder)
+    answers: Counter[tuple[str, str, str]] = Counter()
+    tokens: Counter[tuple[str, str, str]] = Counter()
+    times: list[float] = []
+    for answer in _read(place):
+        group = (answer.judge, answer.kind, answer.prompt_version)
+        answers[group] += 1
+        tokens[group] += answer.usage.tokens if answer.usage else 0
+        times.append(answer.created)
+    table = Table(title=f"{place / FILE} ({(place / FILE).stat().st_size / 1e6:,.1f} MB)")
+    for name in ("judge", "question", "prompts"):
+        table.add_column(name)
+    for name in ("answers", "tokens"):
+        table.add_column(name, justify="right")
+    for group in sorted(answers):
+        table.add_row(*group, f"{answers[group]:,}", f"{tokens[group]:,}")
+    console = Console()
+    console.print(table)
+    if times:
+        console.print(f"{len(times):,} answers, from {_day(min(times))} to {_day(max(times))}")
+
+
+@app.command()
+def clear(
+    folder: Folder = None,
+    judge: Annotated[
+        str | None, typer.Option("--judge", help="Only answers of this judge, as info names it.")
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option("--older-than", min=0, help="Only answers older than DAYS.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+) -> None:
+    """Delete answers; they will be asked, and paid for, again."""
+    place = _place(folder)
+    which = f" of {judge}" if judge else ""
+    which += f" older than {days:g} days" if days is not None else ""
+    if not yes:
+        typer.confirm(f"Delete all answers{which} in {place}?", abort=True)
+    before = None if days is None else time.time() - days * _DAY
+    try:
+        deleted = remove_answers(place, judge, before)
+    except CacheError as error:
+        if judge is None and days is None and (place / FILE).is_file():
+            for end in ("", "-wal", "-shm"):
+                (place / f"{FILE}{end}").unlink(missing_ok=True)
+            typer.echo(f"{error}\nThe file was deleted.")
+            return
+        _fail(error)
+    typer.echo(f"{deleted:,} answers deleted")
+
+
+@app.command()
+def export(
+    folder: Folder = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .jsonl file; otherwise the terminal.")
+    ] = None,
+) -> None:
+    """Write all answers as JSON lines: what was asked, of whom, and the whole reply."""
+    place = _place(folder)
+    answers = _read(place)
+    with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as out:
+        for answer in answers:
+            out.write(json.dumps(_as_json(answer), ensure_ascii=False) + "\n")
+
+
+def _as_json(answer: Answer) -> dict[str, object]:
+    usage = answer.usage
+    return {
+        "judge": answer.judge,
+        "kind": answer.kind,
+        "prompt_version": answer.prompt_version,
+        "messages": answer.messages,
+        "reply": answer.reply,
+        "input_tokens": usage and usage.input_tokens,
+        "output_tokens": usage and usage.output_tokens,
+        "created": datetime.fromtimestamp(answer.created, timezone.utc).isoformat(),
+        "key": answer.key,
+    }
+
+
+def _read(place: Path) -> list[Answer]:
+    try:
+        return list(read_answers(place))
+    except CacheError as error:
+        _fail(error)
+
+
+def _place(folder: Path | None) -> Path:
+    if folder is not None:
+        return folder.expanduser()
+    try:
+        found = load_settings().cache
+    except SettingError as error:
+        _fail(error)
+    if found is None:
+        _fail("LMMS_RPTS_CACHE is off: name a folder with --folder")
+    return found
+
+
+def _fail(reason: object) -> NoReturn:
+    typer.echo(str(reason), err=True)
+    raise typer.Exit(1)
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,132 @@
+"""``lmms-rpts estimate``: the bill, before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lmms_rpts.settings import SettingError, Settings, load_settings
+
+
+def estimate(
+    tasks: Annotated[list[str], typer.Argument(help="Tasks, such as rpts_eval_en.")],
+    judge: Annotated[
+        str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")
+    ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            "--samples", help="Saved responses (--log_samples): estimates for these, too."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Only the first N documents of each task.")
+    ] = None,
+    max_new_tokens: Annotated[
+        int, typer.Option("--max-new-tokens", min=1, help="What the model may write, for the most.")
+    ] = 2048,
+) -> None:
+    """Say how many judge calls and tokens tasks will need, without asking anybody.
+
+    Set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, to see the cost as well.
+    """
+    from lmms_rpts.judging import JudgeConfigurationError
+    from lmms_rpts.models.responses import ResponsesError
+    from lmms_rpts.tasks.rpts_eval.records import DataError
+
+    try:
+        settings = load_settings()
+        settings = replace(settings, judge=judge or settings.judge)
+        found = _gather(tasks, samples, limit)
+        _show(found, settings, max_new_tokens)
+    except (SettingError, DataError, JudgeConfigurationError, ResponsesError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+
+
+Found = dict[str, tuple[list[dict[str, Any]], list[str] | None]]
+
+
+def _gather(tasks: Sequence[str], samples: Path | None, limit: int | None) -> Found:
+    """Documents by task, and their responses where there are any."""
+    from lmms_rpts.models.responses import read_responses
+    from lmms_rpts.tasks.rpts_eval.documents import read_documents
+
+    saved = read_responses(samples) if samples else None
+    found: Found = {}
+    for name in tasks:
+        for task, docs in read_documents(name).items():
+            chosen, responses = docs[:limit], None
+            if saved is not None:
+                pairs = [
+                    (doc, response)
+                    for at, doc in enumerate(chosen)
+                    for response in saved.find(task, at, doc["id"]) or []
+                ]
+                chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
+            found[task] = (chosen, responses)
+    return found
+
+
+def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
+    from lmms_rpts.analysis.estimate import estimate_need
+    from lmms_rpts.judging.prompts import Prompts
+
+    table = Table(title=f"judge: {settings.judge or 'any'}; tokens are guessed from the texts")
+    for name in ("task", "responses"):
+        table.add_column(name, no_wrap=True)
+    for name in ("calls", "tokens in", "tokens out", *(["cost"] if settings.prices else [])):
+        table.add_column(name, justify="right")
+    judges = _judges(settings)
+    for task, (docs, responses) in found.items():
+        needs = estimate_need(
+            docs,
+            responses=responses,
+            prompts=Prompts(settings.prompts),
+            opinions=judges * settings.judge_samples,
+            max_new_tokens=max_new_tokens,
+        )
+        rows: Mapping[str, Any] = {
+            "these responses": needs.saved,
+            "typical, steps as asked for": needs.typical,
+            "typical, free text": needs.rewritten,
+            "at most": needs.most,
+        }
+        title = f"{task} ({needs.instances})"
+        for name, need in rows.items():
+            if need is not None:
+                table.add_row(title, name, *_figures(need, settings))
+                title = ""
+        table.add_section()
+    console = Console()
+    console.print(table)
+    console.print(
+        "Answers that are kept (LMMS_RPTS_CACHE) cost nothing again; a judge that thinks before it "
+        "speaks says more. LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
+        soft_wrap=True,
+    )
+
+
+def _judges(settings: Settings) -> int:
+    from lmms_rpts.judging import find_judges
+
+    return len(find_judges(settings.judge, settings)) if settings.judge else 1
+
+
+def _figures(need: Any, settings: Settings) -> list[str]:
+    from lmms_rpts.judging.ledger import cost_of
+
+    usage = need.usage
+    figures = [f"{need.calls:,}", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"]
+    if settings.prices:
+        # Several judges share the calls evenly.
+        costs = [cost_of(usage, price) for price in settings.prices]
+        cost = sum(costs) / len(costs)
+        figures.append(f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}")
+    return figures

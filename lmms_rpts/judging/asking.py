@@ -1,0 +1,281 @@
+"""Asking one judge: each question once, retried where that helps, remembered where it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from dataclasses import dataclass, replace
+
+from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.ledger import BudgetError, Ledger, guess_usage
+from lmms_rpts.judging.limits import AdaptiveLimit
+from lmms_rpts.judging.reading import read_reply
+from lmms_rpts.judging.scores import PARSER_VERSION
+from lmms_rpts.judging.types import (
+    AdaptedError,
+    FatalJudgeError,
+    Judge,
+    JudgeRequest,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+    Verdict,
+    digest,
+)
+from lmms_rpts.settings import Price
+
+CALLS = 5
+"""Calls for one request, as long as they fail in ways that may pass."""
+
+THROTTLED = 20
+"""Calls for one request that the server puts off, asking for patience."""
+
+ADAPTED = 8
+"""Calls for one request after which the judge learnt how to call."""
+
+ASKED_AGAIN = 2
+"""How often a request is asked again whose reply can't be read."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+PATIENCE = 300.0
+"""Seconds that a server may ask to wait. One that keeps asking for more ends the run, which is to
+be continued later."""
+
+UNREACHABLE = 20
+"""Requests in a row that find no server, after which the judge is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One judge of an engine.
+
+    Attributes:
+        name: as in LMMS_RPTS_JUDGE.
+        judge: who answers.
+        price: of its tokens, where known.
+        writes: whether it can rewrite texts and tell answers, and not only score.
+        kept: whether its answers are worth keeping on disk.
+    """
+
+    name: str
+    judge: Judge
+    price: Price | None = None
+    writes: bool = True
+    kept: bool = True
+
+
+class Halt:
+    """Why nobody is asked any more: ``reason`` is None as long as they are.
+
+    ``limits``: those whose queues are to be let through then.
+    """
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self.limits: list[AdaptiveLimit] = []
+        self._stopped = asyncio.Event()
+
+    def stop(self, reason: str) -> str:
+        """Stop all asking, for the first of several reasons; that reason."""
+        self.reason = self.reason or reason
+        self._stopped.set()
+        for limit in self.limits:
+            limit.release()
+        return self.reason
+
+    async def pause(self, seconds: float) -> None:
+        """Wait; not any longer once all is stopped."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), seconds)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A request that is being answered, and how many wait for it."""
+
+    task: asyncio.Task[Verdict]
+    waiting: int = 0
+
+
+@dataclass(slots=True)
+class _Tries:
+    """How often one request was called, and in which ways it failed."""
+
+    calls: int = 0
+    failed: int = 0
+    throttled: int = 0
+    adapted: int = 0
+    usage: Usage | None = None
+
+
+class Asker:
+    """Asks one judge; belongs to one event loop.
+
+    Args:
+        member: the judge.
+        concurrency: calls at a time, at most.
+        ledger: where calls are booked.
+        halt: shared by the askers of an engine: what stops one stops all.
+        cache: where answers are kept; None: nowhere.
+    """
+
+    def __init__(
+        self,
+        member: Member,
+        concurrency: int,
+        ledger: Ledger,
+        halt: Halt,
+        cache: AnswerCache | None,
+    ) -> None:
+        self.member = member
+        self._limit = AdaptiveLimit(concurrency)
+        self._ledger = ledger
+        self._halt = halt
+        halt.limits.append(self._limit)
+        self._cache = cache if member.kept else None
+        self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
+        self._answers: dict[str, _Pending] = {}
+        self._unreachable = 0
+
+    async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
+        """The verdict on a request; equal ones that are under way or answered share it."""
+        key = request.key
+        pending = self._answers.get(key)
+        known = pending is not None
+        if pending is None:
+            pending = _Pending(asyncio.ensure_future(self._answer(request, urgency)))
+            self._answers[key] = pending
+        pending.waiting += 1
+        try:
+            verdict = await asyncio.shield(pending.task)
+        except asyncio.CancelledError:
+            if pending.waiting == 1:
+                pending.task.cancel()
+                self._answers.pop(key, None)
+            raise
+        finally:
+            pending.waiting -= 1
+        if verdict.error:
+            self._answers.pop(key, None)
+        return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
+
+    async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
+        if self._cache is None:
+            return await self._ask_judge(request, urgency)
+        key = digest([self._identity, request.key, PARSER_VERSION])
+        kept = self._cache.find(key)
+        if kept is not None:
+            value, _ = read_reply(request, Reply(kept))
+            if value is not None:
+                return Verdict(kept, value, cached=True, attempts=0)
+        verdict = await self._ask_judge(request, urgency)
+        if verdict.error is None and verdict.text is not None:
+            name = self.member.name
+            self._cache.store(key, name, request, verdict.text, verdict.usage)
+        return verdict
+
+    async def _ask_judge(self, request: JudgeRequest, urgency: int) -> Verdict:
+        tries = _Tries()
+        verdict = Verdict(None)
+        asked = request
+        for again in range(1 + ASKED_AGAIN):
+            reply, error = await self._call(asked, tries, urgency + again)
+            if reply is None:
+                return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
+            value, fault = read_reply(request, reply)
+            verdict = Verdict(
+                reply.text, value, attempts=tries.calls, usage=tries.usage, error=fault
+            )
+            if value is not None:
+                return verdict
+            asked = request.asked_again(reply.text)
+        return verdict
+
+    async def _call(
+        self, request: JudgeRequest, tries: _Tries, urgency: int
+    ) -> tuple[Reply | None, str | None]:
+        """The reply, or why there is none."""
+        tries.failed = tries.throttled = tries.adapted = 0
+        while True:
+            try:
+                return await self._call_once(request, tries, urgency), None
+            except AdaptedError as failure:
+                tries.adapted += 1
+                if tries.adapted > ADAPTED:
+                    return None, str(failure)
+            except TransientError as failure:
+                error = self._give_up(failure, tries)
+                if error is not None:
+                    return None, error
+                urgency += 1
+                await self._halt.pause(_pause(tries.failed + tries.throttled, failure.retry_after))
+            except (BudgetError, FatalJudgeError) as failure:
+                return None, self._halt.stop(str(failure))
+            except RefusedError as failure:
+                return None, str(failure)
+            except Exception as failure:  # the boundary: one request's failure ends no run
+                return None, f"{type(failure).__name__}: {failure}"
+
+    async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
+        async with self._limit.slot(urgency):
+            if self._halt.reason:
+                raise FatalJudgeError(self._halt.reason)
+            booked = self._ledger.begin(self.member.name, self.member.price, request)
+            usage: Usage | None = None
+            guessed = False
+            started = asyncio.get_running_loop().time()
+            tries.calls += 1
+            try:
+                reply = await self.member.judge.ask(request)
+                guessed = reply.usage is None
+                usage = reply.usage or guess_usage(request, reply)
+                tries.usage = _total(tries.usage, reply.usage)
+            except AdaptedError as failure:
+                usage = failure.usage
+                tries.usage = _total(tries.usage, usage)
+                raise
+            except TransientError as failure:
+                if failure.throttled:
+                    wait = failure.retry_after or 0.0
+                    self._limit.throttled(started, wait if wait <= PATIENCE else 0.0)
+                raise
+            finally:
+                self._ledger.end(booked, usage, guessed)
+        self._limit.answered()
+        self._unreachable = 0
+        return reply
+
+    def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
+        """Why the request is not called again after ``failure``; None if it is."""
+        too_long = (failure.retry_after or 0.0) > PATIENCE
+        if failure.throttled and not too_long:
+            tries.throttled += 1
+        else:
+            tries.failed += 1
+        if tries.failed < CALLS and tries.throttled < THROTTLED:
+            return None
+        if too_long:
+            return self._halt.stop(
+                f"{failure}; it asks to wait {failure.retry_after:,.0f} s: run the same command "
+                "again after that, answers are kept"
+            )
+        self._unreachable = self._unreachable + 1 if failure.unreachable else 0
+        if self._unreachable >= UNREACHABLE:
+            self._halt.stop(f"the judge can't be reached: {failure}")
+        return f"{failure} (after {tries.failed + tries.throttled} calls)"
+
+
+def _total(first: Usage | None, second: Usage | None) -> Usage | None:
+    if first is None or second is None:
+        return first or second
+    return first + second
+
+
+def _pause(attempt: int, retry_after: float | None) -> float:
+    """Seconds before the next call: what the server asks for, or longer each time, with jitter."""
+    backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
+    jittered = backoff * random.uniform(0.5, 1.0)
+    wait = retry_after or 0.0
+    return max(jittered, wait if wait <= PATIENCE else LONGEST_PAUSE)

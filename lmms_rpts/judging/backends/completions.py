@@ -1,0 +1,79 @@
+"""Reading a chat completion, as JSON: servers differ in much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lmms_rpts.judging.types import RefusedError, Reply, TransientError, Usage
+
+_ODD = "the judge's server sent no chat completion"
+_THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply; ``thought_too_long``: it was cut off before the model had begun to speak."""
+
+    reply: Reply
+    thought_too_long: bool
+
+
+def read_completion(said: object) -> Completion:
+    """The reply in a server's JSON.
+
+    Raises:
+        TransientError: if there is no reply in it.
+        RefusedError: if the model or a filter declined to answer.
+    """
+    choice = _choice(said)
+    if choice.get("finish_reason") == "content_filter":
+        raise RefusedError("the judge's content filter refused the request")
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        raise TransientError(_ODD)
+    if message.get("refusal"):
+        raise RefusedError(f"the judge refused: {message['refusal']}")
+    text = _text(message.get("content"))
+    cut = choice.get("finish_reason") == "length"
+    thinks = bool(message.get("reasoning_content") or message.get("reasoning"))
+    silent = not text.strip() or bool(_THINKING.search(text) and not _SPOKEN.search(text))
+    usage = read_usage(said.get("usage") if isinstance(said, Mapping) else None)
+    return Completion(Reply(text, usage, complete=not cut), cut and (silent or thinks))
+
+
+def read_usage(counted: object) -> Usage | None:
+    """The tokens of a completion's ``usage``; None where it doesn't say."""
+    if not isinstance(counted, Mapping):
+        return None
+    read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
+    details = counted.get("completion_tokens_details")
+    thought = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
+    return Usage(read, said, min(thought, said)) if read or said else None
+
+
+def _choice(said: object) -> Mapping[str, Any]:
+    choices = said.get("choices") if isinstance(said, Mapping) else None
+    if not isinstance(choices, list):
+        raise TransientError(_ODD)
+    if not choices:
+        raise TransientError("the judge's reply holds no choice")
+    if not isinstance(choices[0], Mapping):
+        raise TransientError(_ODD)
+    return choices[0]
+
+
+def _count(counted: Mapping[str, Any], name: str) -> int:
+    value = counted.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _text(content: Any) -> str:
+    """The text of a message; some servers send a list of parts, or a bare number."""
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+        return "".join(part for part in parts if isinstance(part, str))
+    return "" if content is None else str(content)

@@ -1,0 +1,199 @@
+"""Judges' answers on disk: what was paid for once is never asked again.
+
+One SQLite file, in WAL mode, that several processes may use at a time. An answer is written when
+it arrives and is there after a ``kill -9``. No fault of the file ever ends a run: it is said once,
+and the run goes on without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from loguru import logger
+
+from lmms_rpts.judging.types import JudgeRequest, Usage
+
+FILE = "answers.sqlite"
+VERSION = 1
+LOCKED_FOR = 5.0
+"""Seconds to wait for another process that writes."""
+
+_CREATE = """CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
+    request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
+    reasoning_tokens INTEGER, created REAL NOT NULL) WITHOUT ROWID"""
+_STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class CacheError(Exception):
+    """The file of answers can't be used; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One stored answer.
+
+    Attributes:
+        key: SHA-256 of all that the answer depends on.
+        judge: who gave it, as in LMMS_RPTS_JUDGE.
+        kind: of the request.
+        prompt_version: of the prompt.
+        messages: the chat that was sent.
+        reply: what the judge said, whole.
+        usage: tokens of all calls for it; None if the server didn't count.
+        created: seconds since 1970.
+    """
+
+    key: str
+    judge: str
+    kind: str
+    prompt_version: str
+    messages: list[dict[str, str]]
+    reply: str
+    usage: Usage | None
+    created: float
+
+
+class AnswerCache:
+    """The answers in one folder; for one thread.
+
+    Reading and writing block that thread for less than a tenth of a millisecond, which is less
+    than handing them to another thread would take.
+
+    Args:
+        folder: made if it isn't there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self._connection: sqlite3.Connection | None = None
+        self._reads = self._writes = True
+
+    def find(self, key: str) -> str | None:
+        """The reply that is stored under ``key``, None if there is none or it can't be read."""
+        if not self._reads:
+            return None
+        try:
+            found = self._open().execute("SELECT reply FROM answers WHERE key = ?", (key,))
+            row = found.fetchone()
+        except (sqlite3.Error, OSError, CacheError) as error:
+            self._give_up(error, reading=True)
+            return None
+        return row[0] if row and isinstance(row[0], str) else None
+
+    def store(
+        self, key: str, judge: str, request: JudgeRequest, reply: str, usage: Usage | None
+    ) -> None:
+        """Write an answer: when this returns it is written, or can't be."""
+        if not self._writes:
+            return
+        tokens = usage and (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+        row = (
+            *(key, judge, request.kind, request.prompt_version),
+            *(json.dumps(list(request.messages)), _storable(reply)),
+            *(tokens or (None, None, None)),
+            time.time(),
+        )
+        try:
+            with self._open() as connection:
+                connection.execute(_STORE, row)
+        except (sqlite3.Error, OSError, CacheError) as error:
+            self._give_up(error, reading=False)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = _connect(self.path)
+        return self._connection
+
+    def _give_up(self, error: Exception, reading: bool) -> None:
+        first = self._reads and self._writes
+        self._writes = False
+        # A full disk can still be read from.
+        self._reads = self._reads and not reading and self._connection is not None
+        if first:
+            logger.warning(
+                "Judges' answers can't be kept in {} ({}). The run goes on, but a later one will "
+                "ask again what is asked from now on. Mend or move away that file, or set "
+                "LMMS_RPTS_CACHE to another folder.",
+                self.path,
+                error,
+            )
+
+
+def read_answers(folder: Path) -> Iterator[Answer]:
+    """All stored answers, oldest first.
+
+    Raises:
+        CacheError: if there is no file of answers, or it can't be read.
+    """
+    with _reading(folder) as connection:
+        rows = connection.execute("SELECT * FROM answers ORDER BY created, key")
+        for key, judge, kind, version, request, reply, *tokens, created in rows:
+            usage = None if tokens[0] is None else Usage(*tokens)
+            messages = json.loads(request)
+            yield Answer(key, judge, kind, version, messages, reply, usage, created)
+
+
+def remove_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
+    """Delete answers, of one judge or older than a time only; how many they were.
+
+    Raises:
+        CacheError: if there is no file of answers, or it can't be written.
+    """
+    with _reading(folder) as connection:
+        with connection:
+            deleted = connection.execute(
+                "DELETE FROM answers WHERE (?1 IS NULL OR judge = ?1) "
+                "AND (?2 IS NULL OR created < ?2)",
+                (judge, before),
+            ).rowcount
+        connection.execute("VACUUM")
+    return deleted
+
+
+@contextlib.contextmanager
+def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
+    path = folder / FILE
+    if not path.is_file():
+        raise CacheError(f"there are no answers in {folder} yet")
+    try:
+        with contextlib.closing(_connect(path)) as connection:
+            yield connection
+    except (sqlite3.Error, ValueError) as error:
+        raise CacheError(f"{path} can't be read: {error}") from None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=LOCKED_FOR)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, VERSION):
+                raise CacheError(f"{path} was written by another version of lmms-rpts")
+            connection.execute(_CREATE)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

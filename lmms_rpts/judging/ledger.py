@@ -1,0 +1,123 @@
+"""What a run has spent on its judges, and whether it may go on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lmms_rpts.judging.tokens import guess_input_tokens, guess_tokens
+from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
+from lmms_rpts.settings import Price
+
+EXPECTED_OUTPUT = 80
+"""Tokens that a judge is expected to say, before it is known how much it says."""
+
+_MILLION = 1_000_000
+
+
+class BudgetError(Exception):
+    """The next call might cost more than the run may spend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that is under way: whom it asks, what it is guessed and what it is expected to take.
+
+    ``tokens`` and ``cost`` are the guess, scaled by what earlier calls took beside theirs.
+    """
+
+    judge: str
+    price: Price | None
+    guess: Usage
+    tokens: float
+    cost: float
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Calls, tokens and cost of one run; safe to use from several threads.
+
+    A call is made only if what was spent, what is expected of the calls under way and what is
+    expected of this one fit into the budget. What is expected is learnt from the calls before, so
+    that a budget is exceeded by little, if at all.
+
+    Attributes:
+        max_tokens: tokens in and out that may be used; None: no bound.
+        max_cost: what may be spent, in the currency of the prices; None: no bound.
+        on_usage: told the tokens of each call that took some, and the judge's name.
+        calls: how many were made, failed ones included.
+        usage: tokens of all calls; a call without a reply counts none, since no server tells.
+        cost: of all calls whose price is known.
+        guessed: whether some tokens were guessed, because a server doesn't count them.
+        exhausted: why no more calls are made; None as long as they are.
+    """
+
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    on_usage: Callable[[str, Usage], None] | None = None
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    guessed: bool = False
+    exhausted: str | None = None
+    _tokens_under_way: float = 0.0
+    _cost_under_way: float = 0.0
+    _guessed_tokens: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
+        """Book a call that is about to be made.
+
+        Raises:
+            BudgetError: if it might exceed the budget; then, and for all calls from then on.
+        """
+        guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
+        with self._lock:
+            known = self._guessed_tokens
+            factor = self.usage.tokens / known if known else 1.0
+            call = Call(judge, price, guess, guess.tokens * factor, cost_of(guess, price) * factor)
+            self.exhausted = self.exhausted or self._excess(call)
+            if self.exhausted:
+                raise BudgetError(self.exhausted)
+            self._tokens_under_way += call.tokens
+            self._cost_under_way += call.cost
+        return call
+
+    def end(self, call: Call, usage: Usage | None, guessed: bool = False) -> None:
+        """Book what a call took; None where there was no reply."""
+        with self._lock:
+            self.calls += 1
+            self._tokens_under_way -= call.tokens
+            self._cost_under_way -= call.cost
+            if usage is not None:
+                self.usage += usage
+                self.cost += cost_of(usage, call.price)
+                self.guessed |= guessed
+                self._guessed_tokens += call.guess.tokens
+        if usage is not None and self.on_usage is not None:
+            self.on_usage(call.judge, usage)
+
+    def _excess(self, call: Call) -> str | None:
+        tokens = self.usage.tokens + self._tokens_under_way + call.tokens
+        if self.max_tokens is not None and tokens > self.max_tokens:
+            return (
+                f"the budget of {self.max_tokens:,} judge tokens is used up "
+                f"({self.usage.tokens:,} used)"
+            )
+        cost = self.cost + self._cost_under_way + call.cost
+        if self.max_cost is not None and cost > self.max_cost:
+            return f"the judge budget of {self.max_cost:g} is used up ({self.cost:.4g} spent)"
+        return None
+
+
+def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
+    """About what a call took, for servers that don't count."""
+    return Usage(guess_input_tokens(request), guess_tokens(reply.text))
+
+
+def cost_of(usage: Usage, price: Price | None) -> float:
+    """What tokens cost; 0 where no price is known."""
+    if price is None:
+        return 0.0
+    return (usage.input_tokens * price.input + usage.output_tokens * price.output) / _MILLION

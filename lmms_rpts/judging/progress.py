@@ -1,0 +1,93 @@
+"""The bar that shows how judging gets on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from tqdm import tqdm
+
+from lmms_rpts.judging.ledger import Ledger
+from lmms_rpts.judging.types import Verdict
+
+IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
+"""Seconds between two updates; a log file needs no more."""
+
+
+Counts = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Where the processes of a run tell each other how far they are."""
+
+    tell: Callable[[Counts], None]
+    heard: Callable[[], Sequence[Counts]]
+
+
+NO_BOARD = Board(lambda counts: None, lambda: ())
+
+
+class Progress:
+    """Questions answered: by the judge, from the cache, or not at all; rate and time left.
+
+    Args:
+        total: conversations to be held.
+        label: what is being done.
+        shown: whether there is a bar at all.
+        ledger: for the cost, where prices are known.
+        board: the bar counts what all processes tell here.
+    """
+
+    def __init__(
+        self, total: int, label: str, shown: bool, ledger: Ledger, board: Board = NO_BOARD
+    ) -> None:
+        self._counts: Counts = dict.fromkeys(("done", "asked", "cached", "failed", "cost"), 0.0)
+        self._counts["total"] = total
+        self._ledger = ledger
+        self._board = board
+        self._interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
+        self._last = time.monotonic()
+        self._bar = tqdm(total=total, desc=label, disable=not shown, dynamic_ncols=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._show()
+        self._bar.close()
+
+    def answered(self, verdict: Verdict) -> None:
+        """A question was answered, or not."""
+        outcome = "failed" if verdict.error else "cached" if verdict.cached else "asked"
+        self._counts[outcome] += 1
+
+    def done(self) -> None:
+        """A conversation came to its end."""
+        self._counts["done"] += 1
+        if time.monotonic() - self._last >= self._interval:
+            self._show()
+
+    def _show(self) -> None:
+        self._last = time.monotonic()
+        self._counts["cost"] = self._ledger.cost
+        self._board.tell(self._counts)
+        if self._bar.disable:
+            return
+        everybody = [self._counts, *self._board.heard()]
+        counts = {name: sum(each[name] for each in everybody) for name in self._counts}
+        outcomes = ("asked", "cached", "failed")
+        shown = {name: f"{counts[name]:,.0f}" for name in outcomes if counts[name]}
+        if counts["cost"]:
+            shown["cost"] = f"{counts['cost']:.3g}"
+        self._bar.total = counts["total"]
+        self._bar.n = counts["done"]
+        self._bar.set_postfix(shown)

@@ -1,0 +1,55 @@
+"""The documents of a task without their images, for what needs no model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.tasks.rpts_eval.dataset import DEMO, HUB_DATASET, Source, source
+from lmms_rpts.tasks.rpts_eval.records import DataError, read_records
+
+LANGUAGES: dict[str, tuple[str, ...]] = {
+    "rpts_eval": ("en", "zh"),
+    "rpts_eval_en": ("en",),
+    "rpts_eval_en_free": ("en",),
+    "rpts_eval_zh": ("zh",),
+    "rpts_eval_zh_free": ("zh",),
+}
+DEMO_TASK = "rpts_demo"
+TASKS = (*LANGUAGES, DEMO_TASK)
+
+
+def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
+    """The documents of a task or group, by the task that they belong to.
+
+    Raises:
+        DataError: for an unknown task, or where they can't be read.
+    """
+    if task == DEMO_TASK:
+        return {task: _read(Source("instances.json", DEMO), None)}
+    languages = LANGUAGES.get(task)
+    if languages is None:
+        raise DataError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
+    if len(languages) == 1:
+        return {task: _read(source(languages[0]), languages[0])}
+    return {f"{task}_{each}": _read(source(each), each) for each in languages}
+
+
+def _read(found: Source, language: str | None) -> list[dict[str, Any]]:
+    if found.folder is None:
+        from huggingface_hub import hf_hub_download
+
+        try:
+            path = Path(hf_hub_download(HUB_DATASET, found.file, repo_type="dataset"))
+        except Exception as error:  # the Hub's client raises many kinds; all mean no data
+            raise DataError(
+                f"{found.file} could not be downloaded from {HUB_DATASET} "
+                f"({type(error).__name__}). Set RPTS_PATH to a local folder with it."
+            ) from error
+    else:
+        path = found.folder / found.file
+    try:
+        records = read_records(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} can't be read: {error}") from None
+    return [record | ({"language": language} if language else {}) for record in records]

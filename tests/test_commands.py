@@ -1,0 +1,199 @@
+"""The ``lmms-rpts`` command: what it says about the cache and about the bill, and its errors."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lmms_rpts.cli import app
+from lmms_rpts.judging import JudgeRequest, Usage, open_engine
+from lmms_rpts.judging.cache import FILE, AnswerCache
+from tests.support.environment import VARIABLES
+from tests.support.judge_server import JudgeServer, by_prompt
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def fill(folder: Path, *judges: str) -> None:
+    cache = AnswerCache(folder)
+    for judge in judges:
+        for number in range(3):
+            request = JudgeRequest(
+                "image", [{"role": "user", "content": f"“{number}” ✓"}], prompt_version="1"
+            )
+            cache.store(f"{judge}{number}", judge, request, f"Score: 0.{number}", Usage(100, 7))
+    cache.close()
+
+
+def test_info_tells_how_many_answers_of_whom(command: Command, tmp_path: Path) -> None:
+    fill(tmp_path, "openai:a", "hf:b")
+    said = command("cache", "info").output
+    assert FILE in said
+    assert "6 answers, from" in said
+    for judge in ("openai:a", "hf:b"):
+        (line,) = [line for line in said.splitlines() if judge in line]
+        assert [word for word in line.split() if word.isdigit()] == ["1", "3", "321"]
+
+
+def test_export_gives_what_was_asked_and_said(command: Command, tmp_path: Path) -> None:
+    fill(tmp_path, "openai:a")
+    printed = [json.loads(line) for line in command("cache", "export").output.splitlines()]
+    assert [row["reply"] for row in printed] == ["Score: 0.0", "Score: 0.1", "Score: 0.2"]
+    assert printed[1]["messages"] == [{"role": "user", "content": "“1” ✓"}]
+    assert (printed[1]["judge"], printed[1]["kind"], printed[1]["output_tokens"]) == (
+        *("openai:a", "image"),
+        7,
+    )
+    assert command("cache", "export", "-o", str(tmp_path / "out.jsonl")).exit_code == 0
+    written = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in written] == printed
+
+
+def test_clear_deletes_what_was_named(command: Command, tmp_path: Path) -> None:
+    fill(tmp_path, "openai:a", "hf:b")
+    assert "3 answers deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
+    assert "0 answers deleted" in command("cache", "clear", "--older-than", "1", "--yes").output
+    assert command("cache", "clear").exit_code == 1, "it asks first"
+    assert "3 answers, from" in command("cache", "info").output
+    assert "3 answers deleted" in command("cache", "clear", "--yes").output
+
+
+def test_clear_mends_a_broken_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("this is no database, but a text that is long enough" * 50)
+    failed = command("cache", "info")
+    assert (failed.exit_code, FILE in failed.output) == (1, True)
+    assert command("cache", "clear", "--judge", "x", "--yes").exit_code == 1
+    assert "was deleted" in command("cache", "clear", "--yes").output
+    assert not (tmp_path / FILE).exists()
+
+
+@pytest.mark.parametrize("name", ["info", "export"])
+def test_what_is_said_without_answers(
+    command: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    nothing = command("cache", name)
+    assert nothing.exit_code == 1
+    assert "no answers" in nothing.output
+    assert nothing.exception is None or isinstance(nothing.exception, SystemExit)
+    monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
+    assert "--folder" in command("cache", name).output
+
+
+def test_a_file_of_another_version_is_left_alone(command: Command, tmp_path: Path) -> None:
+    fill(tmp_path, "openai:a")
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    assert "another version" in command("cache", "info").output
+
+
+def test_an_engine_fills_the_file_that_the_command_reads(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with JudgeServer(by_prompt()) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        request = JudgeRequest("image", [{"role": "user", "content": "q"}])
+        with open_engine("openai:m", cache_dir=tmp_path, progress=False) as engine:
+            (verdict,) = engine.run([request])
+    (row,) = [json.loads(line) for line in command("cache", "export").output.splitlines()]
+    assert row["reply"] == verdict.text
+    assert (row["input_tokens"], row["output_tokens"]) == (10, 5)
+
+
+def figures(said: str, row: str) -> list[float]:
+    (line,) = [line for line in said.splitlines() if row in line]
+    cells = [cell.strip().replace(",", "") for cell in line.split("│")[3:-1]]
+    return [float(cell) for cell in cells]
+
+
+def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "1000/3000")
+    said = command("estimate", "rpts_demo").output
+    kept, free, most = (figures(said, row) for row in ("as asked for", "free text", "at most"))
+    for less, more in ((kept, free), (free, most)):
+        assert all(a < b for a, b in zip(less, more, strict=True))
+    calls, read, written, cost = kept
+    assert cost == pytest.approx((read * 1000 + written * 3000) / 1e6, rel=0.01)
+    assert free[0] == calls + 14, "each of the 14 responses is rewritten"
+    # At most: 64 steps, asked about twice, and a chain and an answer to be told, each of which
+    # is asked for three times.
+    assert most[0] == 14 * (64 * 2 + 2) * 3
+
+
+def test_several_opinions_cost_several_times_as_much(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = figures(command("estimate", "rpts_demo").output, "as asked for")
+    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
+    thrice = figures(command("estimate", "rpts_demo").output, "as asked for")
+    assert thrice == [3 * figure for figure in once]
+
+
+def test_an_estimate_of_saved_responses(command: Command, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.jsonl"
+    rows = [
+        {"task": "rpts_demo", "id": 0, "response": "Step 1: nothing of the kind"},
+        {"task": "rpts_demo", "id": 1, "response": "Image0 -> Conclusion0: x\nFinal answer: agree"},
+    ]
+    saved.write_text("\n".join(json.dumps(row) for row in rows))
+    said = command("estimate", "rpts_demo", "--samples", str(saved)).output
+    assert "rpts_demo (2)" in said
+    assert figures(said, "these responses")[0] >= 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("rpts_evil",), "rpts_eval_en"),
+        (("rpts_demo", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
+        (("rpts_demo", "--samples", "/nowhere"), "/nowhere"),
+        (("rpts_demo", "--limit", "0"), "limit"),
+    ],
+)
+def test_a_wrong_question_gets_one_clear_answer(
+    command: Command, arguments: tuple[str, ...], named: str
+) -> None:
+    failed = command("estimate", *arguments)
+    assert failed.exit_code != 0
+    assert named in failed.output
+    assert "Traceback" not in failed.output
+
+
+def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the calls and tokens of a real run of the same responses."""
+    from lmms_rpts.analysis import estimate_need
+    from lmms_rpts.filters import ScoreFilter, TransformFilter
+    from lmms_rpts.judging.tokens import guess_tokens
+    from lmms_rpts.tasks.rpts_eval.documents import read_documents
+
+    docs = read_documents("rpts_demo")["rpts_demo"]
+    responses = ["\n".join([*doc["reasoning"], "Final answer: agree"]) for doc in docs]
+    with JudgeServer(by_prompt()) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:m")
+        monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
+        read = TransformFilter().apply([[response] for response in responses], docs)
+        ScoreFilter().apply(read, docs)
+    sent = sum(guess_tokens(m["content"]) for body in server.requests for m in body["messages"])
+    needs = estimate_need(docs, responses=responses)
+    assert needs.saved is not None
+    assert needs.saved.calls == pytest.approx(server.calls, rel=0.3)
+    assert needs.saved.usage.input_tokens == pytest.approx(sent, rel=0.3)
+    assert server.calls < needs.most.calls
+    assert sent < needs.most.usage.input_tokens

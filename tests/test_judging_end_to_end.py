@@ -1,0 +1,172 @@
+"""What users are promised about their money and their nights, through the real lmms-eval."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import oracle
+from tests.support.judge_server import JudgeServer, ServerReply, by_prompt
+from tests.support.lmms import Run, clean_environment, run_lmms_eval
+from tests.support.reference import reference
+from tests.support.tiny_llava import build_tiny_llava
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk-secret-of-the-test"
+
+
+@pytest.fixture(scope="module")
+def subset() -> Path:
+    return reference("rpts_eval_subset")
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
+    """The gold reasoning as a model's responses, which rules can read."""
+    path = tmp_path_factory.mktemp("responses") / "gold.jsonl"
+    with path.open("w", encoding="utf-8") as out:
+        for language, closing in (("en", "Final answer: agree"), ("zh", "最终答案：同意")):
+            for instance in json.loads((subset / f"texts_{language}.json").read_text()):
+                entry = {"task": f"rpts_eval_{language}", "id": instance["id"]}
+                entry["response"] = "\n".join([*instance["reasoning"], closing])
+                out.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    return path
+
+
+def settings(server: JudgeServer, subset: Path, cache: Path, **more: str) -> dict[str, str]:
+    return {
+        "RPTS_PATH": str(subset),
+        "LMMS_RPTS_JUDGE": "openai:m",
+        "OPENAI_BASE_URL": server.url,
+        "OPENAI_API_KEY": KEY,
+        "LMMS_RPTS_CACHE": str(cache),
+        **more,
+    }
+
+
+def replay(folder: Path, gold: Path, env: dict[str, str], processes: int = 1) -> Run:
+    arguments = ("--model", "replay", "--model_args", f"samples={gold}", "--tasks", "rpts_eval")
+    return run_lmms_eval(folder, *arguments, env=env, processes=processes)
+
+
+def usage_of(run: Run) -> dict[str, Any]:
+    (file,) = run.folder.rglob("*_results.json")
+    usage: dict[str, Any] = json.loads(file.read_text())["usage"]
+    return usage
+
+
+def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
+    tmp_path: Path, gold: Path, subset: Path
+) -> None:
+    with JudgeServer(by_prompt()) as server:
+        env = settings(server, subset, tmp_path / "cache", LMMS_RPTS_PRICE="1000/2000")
+        first = replay(tmp_path / "first", gold, env, processes=2)
+        calls = server.calls
+        again = replay(tmp_path / "again", gold, env)
+        assert server.calls == calls, "an answer was asked for twice"
+    usage = usage_of(first)
+    judged = usage["by_source"]["judge"]
+    assert judged["n_api_calls"] == calls
+    assert (judged["input_tokens"], judged["output_tokens"]) == (10 * calls, 5 * calls)
+    tasks = [usage["by_task"][f"rpts_eval_{language}"] for language in ("en", "zh")]
+    assert sum(task["n_api_calls"] for task in tasks) == calls
+    assert "LMMS_RPTS_PRICE" in first.output
+    assert "cost=" in first.output
+    assert usage_of(again) == {}
+    for task in ("rpts_eval_en", "rpts_eval_zh"):
+        assert again.records(task) == first.records(task)
+    assert_hidden(tmp_path, first, again)
+
+
+def test_a_budget_stops_the_asking_and_a_higher_one_goes_on(
+    tmp_path: Path, gold: Path, subset: Path
+) -> None:
+    with JudgeServer(by_prompt()) as server:
+        clean = replay(tmp_path / "clean", gold, settings(server, subset, tmp_path / "other"))
+        whole = server.calls
+        budget = 15 * (whole // 2)
+        env = settings(server, subset, tmp_path / "cache")
+        poor = replay(tmp_path / "poor", gold, env | {"LMMS_RPTS_MAX_JUDGE_TOKENS": str(budget)})
+        spent = server.calls - whole
+        assert 0 < 15 * spent <= budget
+        rich = replay(tmp_path / "rich", gold, env)
+        assert server.calls == 2 * whole, "an answer was paid for twice, or lost"
+    assert f"budget of {budget:,} judge tokens" in poor.output
+    records = poor.records("rpts_eval_zh").values()
+    assert any("budget" in record["reason"] for record in records if record["reason"])
+    assert poor.results["rpts_eval"]["judge_coverage,none"] < 1
+    for task in ("rpts_eval_en", "rpts_eval_zh"):
+        assert rich.records(task) == clean.records(task)
+
+
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, subset: Path) -> None:
+    """The model's responses by lmms-eval's cache, the judge's answers by ours."""
+    model = build_tiny_llava(tmp_path / "model")
+    options = "device=cpu,device_map=cpu,dtype=float32,attn_implementation=eager"
+    arguments = [
+        *("--model", "llava_hf", "--model_args", f"pretrained={model},{options}"),
+        *("--tasks", "rpts_eval_en", "--limit", "8", "--gen_kwargs", "max_new_tokens=32"),
+        *("--use_cache", str(tmp_path / "responses")),
+    ]
+    with JudgeServer(oracle.answer, latency=0.1) as server:
+        env = settings(server, subset, tmp_path / "cache", LMMS_RPTS_CONCURRENCY="2")
+        command = [sys.executable, "-m", "lmms_eval", *arguments]
+        with (tmp_path / "killed.log").open("w") as log:
+            process = subprocess.Popen(
+                command,
+                env=clean_environment() | env,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            wait_until(lambda: server.calls >= 8, process)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        killed = server.calls
+        done = run_lmms_eval(tmp_path / "done", *arguments, env=env)
+        resumed = server.calls - killed
+        clean = run_lmms_eval(
+            tmp_path / "clean", *arguments, env=env | {"LMMS_RPTS_CACHE": str(tmp_path / "none")}
+        )
+        whole = server.calls - killed - resumed
+    assert 0 < resumed < whole
+    assert whole <= killed + resumed <= whole + 2, "only calls under way may be lost"
+    assert done.records("rpts_eval_en") == clean.records("rpts_eval_en")
+    assert "8/8 cache hits" in done.output, "the model was asked again"
+
+
+def test_a_key_that_the_server_repeats_is_nowhere(tmp_path: Path, gold: Path, subset: Path) -> None:
+    refusal = ServerReply(f"Incorrect API key provided: {KEY}", status=401)
+    with JudgeServer(lambda body: refusal) as server:
+        done = replay(tmp_path / "out", gold, settings(server, subset, tmp_path / "cache"))
+    assert "Incorrect API key provided" in done.output
+    assert_hidden(tmp_path, done)
+
+
+def assert_hidden(folder: Path, *runs: Run) -> None:
+    """The key is in no output and in no file."""
+    for run in runs:
+        assert KEY not in run.output
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) >= 3
+    for path in files:
+        content = path.read_bytes()
+        assert KEY.encode() not in content, path
+        assert b"Bearer" not in content, path
+
+
+def wait_until(happened: Any, process: subprocess.Popen[bytes], seconds: float = 240) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert process.poll() is None, "it ended before it was killed"
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
