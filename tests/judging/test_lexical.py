@@ -1,4 +1,4 @@
-"""The lexical judge: it tells repeating from inventing, and no more."""
+"""The lexical judge: it tells repeating from inventing, and some claims that were turned round."""
 
 from __future__ import annotations
 
@@ -71,6 +71,20 @@ def test_other_numbers_and_negations_make_doubtful(right: str, wrong: str, fact:
     assert score("image", wrong, fact) <= 0.5
 
 
+@pytest.mark.parametrize(
+    ("claim", "fact"),
+    [
+        ("the hall is very bright", "The hall is not only large but very bright"),
+        ("大厅明亮", "大厅非常明亮"),
+        ("大厅很大，还明亮", "大厅不仅很大，还明亮"),
+        ("大厅何时都明亮", "无论大厅何时都明亮"),
+        ("盒子满了", "盒子差不多满了"),
+    ],
+)
+def test_not_every_such_word_negates(claim: str, fact: str) -> None:
+    assert score("image", claim, fact) >= 0.8
+
+
 def test_the_best_fact_counts() -> None:
     facts = ["A red car stands there.", "There are 3 dogs in the yard."]
     assert score("image", "there are 3 dogs in the yard", *facts) == 1.0
@@ -82,6 +96,88 @@ def test_premises_count_together() -> None:
     claim = "three dogs play and the bus leaves at noon"
     halves = ("three dogs play", "the bus leaves at noon")
     assert score("inference", claim, *halves) > max(score("inference", claim, h) for h in halves)
+
+
+SITUATION = "Person A visits the museum on Monday."
+
+
+@pytest.mark.parametrize(
+    ("sound", "unsound", "premises"),
+    [
+        (
+            "the museum is closed today",
+            "the museum is not closed today",
+            ["On Mondays the museum is closed.", "Today is a Monday."],
+        ),
+        (
+            "the museum is not open today",
+            "the museum is open today",
+            ["On Mondays the museum isn't open.", "Today is a Monday."],
+        ),
+        ("博物馆今天关门", "博物馆今天没有关门", ["博物馆星期一关门", "今天是星期一"]),
+        ("博物馆今天不开门", "博物馆今天开门", ["博物馆星期一不开门", "今天是星期一"]),
+    ],
+)
+def test_turning_a_conclusion_round_costs(sound: str, unsound: str, premises: list[str]) -> None:
+    right, wrong = (score("inference", each, SITUATION, *premises) for each in (sound, unsound))
+    assert 0.0 < wrong < right
+
+
+def test_a_negation_out_of_nowhere_is_worse_than_one_that_is_gone() -> None:
+    plain, negative = "the door is open", "the door is not open"
+    invented = score("inference", negative, SITUATION, plain)
+    lost = score("inference", plain, SITUATION, negative)
+    assert 0.0 < invented < lost < score("inference", plain, SITUATION, plain)
+
+
+def test_the_situation_may_bring_a_negation() -> None:
+    claim = "the door is not open"
+    assert score("inference", claim, "The door is not open.", "the door is open") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "premises"),
+    [
+        (
+            "the red car blocks the narrow street",
+            ["a red car stands there", "the street is narrow"],
+        ),
+        ("红色汽车堵住狭窄街道", ["那里停着一辆红色汽车", "街道很狭窄"]),
+    ],
+)
+def test_a_missing_premise_is_missed(claim: str, premises: list[str]) -> None:
+    whole = score("inference", claim, SITUATION, *premises)
+    assert all(score("inference", claim, SITUATION, each) < whole for each in premises)
+
+
+def test_the_situation_alone_carries_little() -> None:
+    situation, premise = "The bus leaves at noon.", "It rains."
+    assert 0.0 < score("inference", "the bus leaves at noon", situation, premise) < 0.5
+    assert score("inference", "the bus leaves at noon", premise, situation) == 1.0
+    # The step cites the situation itself.
+    assert score("inference", "the bus leaves at noon", situation, situation) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "premise"),
+    [
+        ("the car and the house are there", "This is one of those and it has been so."),
+        ("汽车和房子在那", "是这的了，如果有也会在这"),
+    ],
+)
+def test_words_of_any_sentence_are_no_support(claim: str, premise: str) -> None:
+    assert score("inference", claim, "", premise) == 0.0
+
+
+def test_other_forms_of_a_word_are_much_like_it() -> None:
+    forms = score("inference", "visitors walked", "", "every visitor walks")
+    assert score("inference", "visitors shout", "", "every visitor walks") < forms < 1.0
+
+
+@pytest.mark.parametrize("claim", ["it is not", "这是的", "never"])
+def test_a_claim_of_common_words_alone_is_a_claim(claim: str) -> None:
+    assert score("inference", claim, "", claim) == 1.0
+    assert score("inference", claim, "", "three dogs play") == 0.0
 
 
 def test_scores_stand_between() -> None:
@@ -128,9 +224,13 @@ def test_it_does_not_write(kind: str) -> None:
         score(kind, "a", "b")
 
 
-@pytest.mark.parametrize("hostile", ["\x00" * 100, "\ud800" * 100, "1" * 200_000, "(" * 200_000])
+@pytest.mark.parametrize(
+    "hostile",
+    ["\x00" * 100, "\ud800" * 100, "1" * 200_000, "(" * 200_000, "\ufdfa" * 5000, "n’t不" * 70_000],
+)
 def test_hostile_text_is_a_score_like_any(hostile: str) -> None:
     assert 0.0 <= score("image", hostile, hostile) <= 1.0
+    assert 0.0 <= score("inference", hostile, "", *[hostile] * 20) <= 1.0
 
 
 @pytest.mark.parametrize(
