@@ -1,0 +1,208 @@
+"""A judge behind one of lmms-eval's judge providers: their transport, our limits and errors."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.judging.backends.completions import read_completion
+from lmms_rpts.judging.backends.failures import hide
+from lmms_rpts.judging.backends.lmms_answers import completion_of, failure_of, fold, stumbled_over
+from lmms_rpts.judging.backends.lmms_providers import (
+    NEEDS,
+    clients_of,
+    endpoint_of,
+    logs_usage,
+    open_provider,
+    secrets_of,
+)
+from lmms_rpts.judging.types import (
+    MOST_TOKENS,
+    AdaptedError,
+    JudgeConfigurationError,
+    JudgeRequest,
+    RefusedError,
+    Reply,
+)
+
+_THINKERS = ("gpt-5", "o1", "o3", "o4")
+"""Models whose limit lmms-eval sends as one of hidden thinking and reply together."""
+
+_HIDDEN_THINKING = 8192
+_GRACE = 0.2
+
+
+class LmmsJudge:
+    """Asks one model through lmms-eval, one call for each ``ask``.
+
+    Args:
+        api_type: the provider's name in lmms-eval, such as ``openai`` or ``bedrock``.
+        model: the model's name, as the server knows it.
+        timeout: seconds that one call may take, all in all.
+        concurrency: calls at a time that the provider is to expect.
+        openai_url: base URL in place of OpenAI's, for ``openai`` and ``async_openai``.
+        openai_key: the key for these two; kept out of all messages.
+        temperature: of sampling; 0: greedy. lmms-eval sends none to models that take none.
+
+    Attributes:
+        logs_usage: whether the provider itself tells lmms-eval what tokens it used.
+
+    Raises:
+        JudgeConfigurationError: where ``check_lmms`` complains.
+    """
+
+    def __init__(
+        self,
+        api_type: str,
+        model: str,
+        *,
+        timeout: float,
+        concurrency: int,
+        openai_url: str | None,
+        openai_key: str | None,
+        temperature: float = 0.0,
+    ) -> None:
+        # One call for each ``ask``: the engine retries, in one bounded layer.
+        options = {"timeout": timeout, "num_retries": 1, "retry_delay": 0}
+        sampling = {"model_name": model, "temperature": temperature}
+        self._options: dict[str, Any] = {**sampling, **options, "max_concurrent": concurrency}
+        self._api_type = api_type
+        self._thinks = model.rpartition("/")[2].startswith(_THINKERS)
+        self._provider = open_provider(api_type, self._options, openai_url, openai_key)
+        if api_type == "bedrock":
+            # Several threads can't open boto3's client at once. What it raises, ``ask`` tells.
+            with contextlib.suppress(Exception):
+                _ = self._provider.client
+        self._secrets = secrets_of(self._provider, openai_key)
+        self.logs_usage = logs_usage(type(self._provider))
+        self._closed = False
+        _QUIET.begin()
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """What the answers depend on beside the request."""
+        return {
+            "backend": "lmms",
+            "api_type": self._api_type,
+            "model": self._options["model_name"],
+            "endpoint": endpoint_of(self._provider),
+            "temperature": self._options["temperature"],
+        }
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        content: object = None
+        said: Mapping[str, Any] | None
+        try:
+            # Their clients limit each part of a call; a server that drips would take for ever.
+            limit = self._options["timeout"] + _GRACE
+            answer = await asyncio.wait_for(self._call(request), limit)
+            content, said = answer.content, completion_of(answer)
+        except Exception as error:
+            said = stumbled_over(error)
+            if said is None:
+                raise failure_of(error, self._hide, endpoint_of(self._provider)) from None
+        return self._read(content, said)
+
+    async def aclose(self) -> None:
+        """Close the connections; threads that are stuck in a call are left to themselves."""
+        if self._closed:
+            return
+        self._closed = True
+        for client in clients_of(self._provider):
+            with contextlib.suppress(Exception):  # a call that was given up may still hold it
+                closing = client.close()
+                if inspect.isawaitable(closing):
+                    await closing
+        _QUIET.end()
+
+    async def _call(self, request: JudgeRequest) -> Any:
+        from lmms_eval.llm_judge import Request, ServerConfig
+
+        room = MOST_TOKENS[request.kind] + (_HIDDEN_THINKING if self._thinks else 0)
+        messages = [dict(message) for message in request.messages]
+        asked = Request(
+            messages=fold(messages) if self._api_type == "bedrock" else messages,
+            config=ServerConfig(**self._options, max_tokens=room),
+        )
+        if hasattr(self._provider, "evaluate_async"):
+            return await self._provider.evaluate_async(asked)
+        # A thread for each call, none of a pool's: a stuck one takes no other call's place and
+        # does not keep the process from ending.
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        work = (future, self._provider.evaluate, asked)
+        threading.Thread(target=_work, args=work, daemon=True).start()
+        return await asyncio.wrap_future(future)
+
+    def _read(self, content: object, said: Mapping[str, Any]) -> Reply:
+        try:
+            completion = read_completion(said)
+        except RefusedError as error:
+            raise RefusedError(self._hide(str(error))) from None
+        reply = completion.reply
+        if completion.thought_too_long and not self._thinks:
+            self._thinks = True
+            reason = "the judge thinks before it speaks, and needs more room"
+            raise AdaptedError(reason, reply.usage)
+        return replace(reply, text=content) if isinstance(content, str) else reply
+
+    def _hide(self, text: str) -> str:
+        return hide(text, self._secrets)
+
+
+def check_lmms(model: str) -> str | None:
+    """Why ``API_TYPE:MODEL`` can't be asked and what to set, None if it can; asks no server."""
+    api_type, _, name = model.partition(":")
+    if not api_type or not name:
+        return "name an API type of lmms-eval and a model, as in lmms:openai:gpt-4o-mini"
+    if api_type == "bedrock" and importlib.util.find_spec("boto3") is None:
+        return NEEDS["bedrock"]
+    try:
+        open_provider(api_type, {"model_name": name, "timeout": 1.0}, None, None)
+    except JudgeConfigurationError as error:
+        return str(error)
+    return None
+
+
+class _Quiet:
+    """lmms-eval logs each failure with all that the server said; not while anything is open."""
+
+    def __init__(self) -> None:
+        self._open = 0
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        with self._lock:
+            self._open += 1
+            logger.disable("lmms_eval.llm_judge")
+
+    def end(self) -> None:
+        with self._lock:
+            self._open -= 1
+            if not self._open:
+                logger.enable("lmms_eval.llm_judge")
+
+
+_QUIET = _Quiet()
+
+
+def _work(future: Future[Any], call: Callable[[Any], Any], asked: Any) -> None:
+    _QUIET.begin()  # of its own: it may outlive the judge
+    try:
+        answer = call(asked)
+    except BaseException as error:
+        _QUIET.end()
+        # What is no Exception, sys.exit() say, would end the engine's loop.
+        future.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
+    else:
+        _QUIET.end()
+        future.set_result(answer)
