@@ -46,7 +46,7 @@ def open_engine(
     """Open the judge or judges that ``judge`` names, ready to be asked; a context manager.
 
     Args:
-        judge: as LMMS_RPTS_JUDGE: ``openai:MODEL``, ``lexical``, ``hf:A+hf:B``, ...
+        judge: as LMMS_RPTS_JUDGE: ``openai:MODEL``, ``lexical``, ``openai:A+hf:B``, ...
         concurrency: calls at a time, to each judge.
         cache_dir: where answers are kept from one run to the next; None: nowhere.
         progress: whether to show a progress bar.
@@ -100,6 +100,12 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     if len(set(names)) < len(names):
         raise JudgeConfigurationError(
             f"{judge!r} names a judge twice; to ask one several times set LMMS_RPTS_JUDGE_SAMPLES"
+        )
+    local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
+    if len(local) > 1:
+        raise JudgeConfigurationError(
+            f"{' and '.join(local)}: one process holds one hf: judge; serve the others (vLLM, "
+            "SGLang, ...) and name them as openai:MODEL"
         )
     if len(settings.prices) > 1 and len(settings.prices) != len(chosen):
         raise JudgeConfigurationError(

@@ -1,0 +1,244 @@
+"""A judge in this process: any chat model that transformers knows, batched and greedy."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.judging.backends.hf_chat import Chat, UnusableError, said
+from lmms_rpts.judging.backends.hf_model import (
+    SHELF,
+    Model,
+    Prompt,
+    architecture,
+    auto_class,
+    best_device,
+    model_path,
+)
+from lmms_rpts.judging.types import FatalJudgeError, JudgeRequest, RefusedError, Reply, digest
+
+_LINGER = 0.005
+"""Seconds in which asks that are made together gather."""
+_GOODBYE = 5.0
+"""Seconds that closing waits for a model that stops at no token, while it is loaded say."""
+_WEIGHTS = (".safetensors", ".bin")
+_PARTS = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")
+
+
+class HFJudge:
+    """Asks a model of transformers, greedily, as many requests at once as ``batch_size``.
+
+    The model is loaded when it is first asked, and stays for all judges of this process until
+    one of another name is asked.
+
+    Args:
+        name: on the Hub, or a folder.
+        batch_size: requests answered together at most; fewer once memory was too short for them.
+        device: such as ``cuda:1`` or ``cpu``; None: all GPUs there are, else the CPU.
+    """
+
+    def __init__(self, name: str, *, batch_size: int = 8, device: str | None = None) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        self._name, self._size, self._device = name.strip(), batch_size, device
+        self._lock = threading.Lock()
+        self._waiting: list[_Ask] = []
+        self._busy = self._closed = False
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """What the answers depend on beside the request."""
+        return {
+            "backend": "hf",
+            "model": self._name,
+            "revision": _revision(self._name),
+            "dtype": "float32" if best_device(self._device) == "cpu" else "auto",
+        }
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        """The model's reply.
+
+        Raises:
+            RefusedError: if this request can't be answered: it is too long, say.
+            FatalJudgeError: if the model can't be loaded.
+        """
+        ask = _Ask(request)
+        with self._lock:
+            if self._closed:
+                raise RefusedError("the judge is closed; open another one")
+            self._waiting.append(ask)
+            if not self._busy:
+                self._busy = True
+                threading.Thread(target=self._work, name="hf-judge", daemon=True).start()
+        return await asyncio.wrap_future(ask.future)
+
+    async def aclose(self) -> None:
+        """Stop at the next token; asks that still wait fail. The model stays for other judges."""
+        with self._lock:
+            self._closed = True
+            waiting = list(self._waiting)
+        for ask in waiting:
+            ask.settle(RefusedError("the judge was closed while it was asked"))
+        deadline = time.monotonic() + _GOODBYE
+        while self._busy and time.monotonic() < deadline:
+            await asyncio.sleep(_LINGER)
+
+    def _work(self) -> None:
+        """Answer until nobody waits; in a thread of its own."""
+        time.sleep(_LINGER)
+        while self._still_waiting():
+            try:
+                with SHELF.use(self._name, self._device) as model:
+                    # All that waits is answered before another judge may load another model.
+                    while waiting := self._still_waiting():
+                        _answer(model, waiting, self._size)
+                    return
+            except Exception as error:  # the boundary: whatever fails here, nobody waits for ever
+                reason = said(error)
+            for ask in self._still_waiting():
+                ask.settle(FatalJudgeError(reason))
+
+    def _still_waiting(self) -> list[_Ask]:
+        """Those being answered too, so that closing fails them; when nobody is left, work ends."""
+        with self._lock:
+            self._waiting = [ask for ask in self._waiting if not ask.future.done()]
+            self._busy = bool(self._waiting)
+            return list(self._waiting)
+
+
+@dataclass(eq=False, slots=True)
+class _Ask:
+    request: JudgeRequest
+    future: Future[Reply] = field(default_factory=Future)
+    prompt: Prompt | None = None
+
+    def settle(self, result: Reply | Exception) -> None:
+        with suppress(InvalidStateError):  # it was cancelled or failed meanwhile
+            if isinstance(result, Exception):
+                self.future.set_exception(result)
+            else:
+                self.future.set_result(result)
+
+
+def _answer(model: Model, waiting: Sequence[_Ask], size: int) -> None:
+    for ask in waiting:
+        if ask.prompt is None:
+            try:
+                ask.prompt = model.prompt(ask.request)
+            except RefusedError as error:
+                ask.settle(error)
+    ready = [(ask, ask.prompt) for ask in waiting if ask.prompt and not ask.future.done()]
+    if not ready:
+        return
+    chosen = _batch([prompt for _, prompt in ready], min(size, model.most), model.context)
+    asks = [ready[place][0] for place in chosen]
+    prompts = [ready[place][1] for place in chosen]
+    replies = model.replies(prompts, lambda: all(ask.future.done() for ask in asks))
+    for ask, reply in zip(asks, replies, strict=True):
+        ask.settle(reply)
+
+
+def _batch(prompts: Sequence[Prompt], size: int, context: int) -> list[int]:
+    """Which to answer together: the first, which has waited longest, and those most like it.
+
+    Likeness is the same limit, so that none waits for another's long reply, then a like length,
+    so that little is padded. Padding counts as context, so a batch must fit as a whole.
+    """
+    first = prompts[0]
+
+    def unlikeness(place: int) -> tuple[bool, int]:
+        prompt = prompts[place]
+        return prompt.limit != first.limit, abs(len(prompt.ids) - len(first.ids))
+
+    chosen: list[int] = []
+    width = limit = 0
+    for place in sorted(range(len(prompts)), key=unlikeness)[:size]:
+        width, limit = max(width, len(prompts[place].ids)), max(limit, prompts[place].limit)
+        if chosen and width + limit > context:
+            break
+        chosen.append(place)
+    return chosen
+
+
+def _revision(name: str) -> str | None:
+    """Which weights: the commit on the Hub, or what a folder's files look like."""
+    folder = Path(model_path(name))
+    if folder.is_dir():
+        files = [(file.name, file.stat()) for file in folder.iterdir() if file.suffix in _PARTS]
+        return digest(sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in files))
+    return _commit(name)
+
+
+@lru_cache
+def _commit(name: str) -> str | None:
+    from transformers import AutoConfig
+
+    with suppress(Exception):  # check_hf says what is wrong
+        commit = AutoConfig.from_pretrained(name, trust_remote_code=False)._commit_hash
+        return str(commit) if commit else None
+    return None
+
+
+def check_hf(name: str) -> str | None:
+    """What keeps ``name`` from being a judge, and what to do; None if nothing does.
+
+    Loads the config and the tokenizer, no weights; what was found to be good isn't looked at again.
+    """
+    try:
+        _check(name.strip())
+    except UnusableError as error:
+        return str(error)
+    return None
+
+
+@lru_cache
+def _check(name: str) -> None:
+    if not name:
+        raise UnusableError("name a model, as in hf:Qwen/Qwen2.5-7B-Instruct, or a folder")
+    folder = Path(model_path(name))
+    if name.startswith((".", "/", "~")) or folder.is_dir():
+        if not folder.is_dir():
+            raise UnusableError(f"there is no folder {str(folder)!r}")
+        if not (folder / "config.json").is_file():
+            raise UnusableError(
+                f"the folder {str(folder)!r} holds no config.json: name one that a model was "
+                "saved to, an adapter merged into its base model"
+            )
+        if not any(any(folder.glob(f"*{ending}")) for ending in _WEIGHTS):
+            raise UnusableError(
+                f"the folder {str(folder)!r} holds no weights ({', '.join(_WEIGHTS)})"
+            )
+    from transformers import AutoConfig, AutoTokenizer
+
+    config = _fetched(AutoConfig, name)
+    if auto_class(config) is None:
+        raise UnusableError(
+            f"{architecture(config)} generates no text: choose an instruction-tuned language model"
+        )
+    tokenizer = _fetched(AutoTokenizer, name)
+    try:
+        Chat(tokenizer)
+    except Exception as error:  # also what tokenizers raise that have several templates
+        raise UnusableError(f"the model {name!r} can't chat: {said(error)}") from None
+
+
+def _fetched(kind: Any, name: str) -> Any:
+    """A config or tokenizer."""
+    try:
+        return kind.from_pretrained(model_path(name), trust_remote_code=False)
+    except Exception as error:  # whatever a broken file or the network raises
+        reason = said(error)
+        what = "config" if kind.__name__ == "AutoConfig" else "tokenizer"
+        hint = "check the name, and whether the Hub can be reached and lets you have the model"
+        if "trust_remote_code" in str(error):
+            reason = "it needs code of its own, which judges never run"
+            hint = "choose a model that transformers knows"
+        raise UnusableError(f"the {what} of {name!r} can't be loaded ({reason}): {hint}") from None

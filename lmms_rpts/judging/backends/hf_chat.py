@@ -1,0 +1,135 @@
+"""Prompts for a model of transformers: its chat template, and text that can't command it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError
+
+_THINKS = re.compile(r"think|<\|channel\|>", re.IGNORECASE)
+THOUGHT, _END_OF_THOUGHT = "<think>", "</think>"
+_MARKUP = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
+"""What a template writes around messages, where its tokenizer doesn't call it special."""
+_ONE_DAY = "{%- macro strftime_now(format) -%}26 Jul 2024{%- endmacro -%}"
+"""Some templates tell the model the date; tomorrow's prompt shall be the same as today's."""
+_PROBE = "Probe"
+
+
+class UnusableError(ValueError):
+    """Why a model can't be a judge."""
+
+
+class Chat:
+    """A tokenizer and what its chat template bears.
+
+    Raises:
+        UnusableError: if it has no template, or one that shows no message of a user.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        if not tokenizer.chat_template:
+            raise UnusableError("it has no chat template: choose an instruction-tuned model")
+        template = tokenizer.get_chat_template()
+        self.tokenizer = tokenizer
+        self.thinks = bool(_THINKS.search(template))
+        self._template = (_ONE_DAY if "strftime_now" in template else "") + template
+        added = tokenizer.added_tokens_decoder.items()
+        special = {number: token.content for number, token in added if token.special}
+        special |= dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))
+        self._special = set(special) - {tokenizer.unk_token_id}
+        marks = {mark.strip() for mark in [*special.values(), *_MARKUP.findall(template)]} - {""}
+        longest_first = sorted(map(re.escape, marks), key=len, reverse=True)
+        self._marks = re.compile("|".join(longest_first) or "(?!)", re.IGNORECASE)
+        self._parts, self._system = False, True
+        # Some templates want content in parts and drop plain text without a word.
+        self._parts = not self._shows("user")
+        if self._parts and not self._shows("user"):
+            raise UnusableError("its chat template shows no message of a user")
+        self._system = self._shows("system")
+
+    def encode(self, messages: Sequence[Message]) -> list[int]:
+        """The prompt; no word of the messages becomes a control token.
+
+        Raises:
+            RefusedError: if one would all the same, or the template doesn't take these messages.
+        """
+        try:
+            neutral = [self._neutral(message) for message in messages]
+            harmless = [{**m, "content": "x" if m["content"].strip() else ""} for m in neutral]
+            ids, expected = self._encode(neutral), self._encode(harmless)
+        except Exception as error:  # templates raise what they like
+            raise RefusedError(f"the chat can't be put to the judge: {said(error)}") from None
+        if self._controls(ids) != self._controls(expected):
+            raise RefusedError("the request holds control tokens of the judge's model")
+        return ids
+
+    def end_of_turn(self) -> set[int]:
+        """The special token that ends a reply in the template; not all configs list it."""
+        chat = [{"role": "user", "content": "x"}, {"role": "assistant", "content": _PROBE}]
+        with suppress(Exception):
+            after = self._render(chat, prompting=False).rpartition(_PROBE)[2].strip()
+            return self._special.intersection(self._ids(after)[:1])
+        return set()
+
+    def _neutral(self, message: Message) -> Message:
+        """Nothing in it reads as a control token any more: ``<|end|>`` becomes ``< |end|>``."""
+        text = message["content"].encode("utf-8", "replace").decode("utf-8")
+        if message["role"] == "assistant":
+            # Thoughts are not said again.
+            text = text.rpartition(_END_OF_THOUGHT)[2].partition(THOUGHT)[0]
+        while self._marks.search(text):
+            text = self._marks.sub(lambda mark: f"{mark[0][:-1][:1]} {mark[0][1:]}", text)
+        return {**message, "content": text}
+
+    def _shows(self, role: str) -> bool:
+        chat = [{"role": role, "content": _PROBE}]
+        if role != "user":
+            chat.append({"role": "user", "content": "x"})
+        with suppress(Exception):
+            return _PROBE in self._render(chat)
+        return False
+
+    def _encode(self, messages: Sequence[Message]) -> list[int]:
+        return self._ids(self._render(messages))
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _controls(self, ids: Sequence[int]) -> Counter[int]:
+        return Counter(number for number in ids if number in self._special)
+
+    def _render(self, messages: Sequence[Message], prompting: bool = True) -> str:
+        chat: list[Message] = list(messages) if self._system else _without_system(messages)
+        parts = [{**m, "content": [{"type": "text", "text": m["content"]}]} for m in chat]
+        text: str = self.tokenizer.apply_chat_template(
+            parts if self._parts else chat,
+            chat_template=self._template,
+            add_generation_prompt=prompting,
+            tokenize=False,
+        )
+        return text
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """The chat, the system's words in the first message of the user."""
+    system = [message["content"] for message in messages if message["role"] == "system"]
+    chat = [message for message in messages if message["role"] != "system"]
+    if not system:
+        return chat
+    if not chat or chat[0]["role"] != "user":
+        chat.insert(0, {"role": "user", "content": ""})
+    merged = "\n\n".join([*system, chat[0]["content"]]).strip()
+    return [{**chat[0], "content": merged}, *chat[1:]]
+
+
+def said(error: Exception) -> str:
+    """An exception in one line; by its words alone if they are ours."""
+    if isinstance(error, FatalJudgeError | UnusableError):
+        return str(error)
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {first}"[:300] if first else type(error).__name__

@@ -1,0 +1,270 @@
+"""A model of transformers in this process: loaded once, batched and greedy."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.judging.backends.hf_chat import THOUGHT, Chat, UnusableError, said
+from lmms_rpts.judging.types import (
+    MOST_TOKENS,
+    FatalJudgeError,
+    JudgeRequest,
+    RefusedError,
+    Reply,
+    Usage,
+)
+
+_THINKING = 4096
+_SMALLER = "choose a smaller model, or free the memory that others hold"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    ids: list[int]
+    limit: int
+
+
+class Model:
+    """A loaded model.
+
+    Attributes:
+        context: tokens that a prompt and its reply may have.
+        most: rows at once that memory has room for, as far as is known.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        import transformers
+
+        self.most = 2**30
+        self._model, self._chat = model, Chat(tokenizer)
+        self.context = _context(model.config.get_text_config(), tokenizer)
+        self._ends = sorted(self._chat.end_of_turn() | _listed_ends(tokenizer, model))
+        self._pad = tokenizer.pad_token_id
+        if self._pad is None or self._pad >= model.get_input_embeddings().weight.shape[0]:
+            self._pad = self._ends[0] if self._ends else 0
+        # A fresh one: sampling and penalties that the model's authors recommend are no judge's.
+        settings: Any = transformers.GenerationConfig
+        model.generation_config = settings(
+            do_sample=False, num_beams=1, eos_token_id=self._ends or None, pad_token_id=self._pad
+        )
+
+    def prompt(self, request: JudgeRequest) -> Prompt:
+        """What the model reads, and how much it may say.
+
+        Raises:
+            RefusedError: if the model can't read it.
+        """
+        ids = self._chat.encode(request.messages)
+        room = self.context - len(ids)
+        if room < 1:
+            raise RefusedError(
+                f"the prompt has {len(ids)} tokens, the judge's model takes {self.context} "
+                "with its reply: choose a model with a longer context"
+            )
+        limit = MOST_TOKENS[request.kind] + (_THINKING if self._chat.thinks else 0)
+        return Prompt(ids, min(room, limit))
+
+    def replies(
+        self, prompts: Sequence[Prompt], unwanted: Callable[[], bool]
+    ) -> list[Reply | RefusedError]:
+        """What the model says to each, in fewer at a time where they don't go together.
+
+        Args:
+            unwanted: whether nobody waits for the replies any more.
+
+        Raises:
+            FatalJudgeError: if the GPU answers nothing any more.
+        """
+        try:
+            return list(self._generate(prompts, unwanted))
+        except Exception as error:  # one that can't be answered shall not fail the others
+            memory, reason = _is_memory(error), said(error)
+        # Only here the traceback is gone, and with it all that it held on the GPU.
+        if memory:
+            _free()
+            self.most = max(1, len(prompts) // 2)
+            reason = f"the request of {len(prompts[0].ids)} tokens does not fit in memory"
+        elif "CUDA error" in reason:
+            raise FatalJudgeError(f"the judge's GPU failed ({reason}): start again")
+        if len(prompts) == 1:
+            return [RefusedError(f"the judge's model failed: {reason}")]
+        replies: list[Reply | RefusedError] = []
+        while rest := prompts[len(replies) :]:
+            # Memory may turn out to be shorter still.
+            replies += self.replies(rest[: self.most if memory else 1], unwanted)
+        return replies
+
+    def _generate(self, prompts: Sequence[Prompt], unwanted: Callable[[], bool]) -> Iterator[Reply]:
+        import torch
+
+        device = self._model.device
+        width = max(len(prompt.ids) for prompt in prompts)
+        pads = [width - len(prompt.ids) for prompt in prompts]
+        rows = [[self._pad] * pad + prompt.ids for pad, prompt in zip(pads, prompts, strict=True)]
+        limits = torch.tensor([prompt.limit for prompt in prompts], device=device)
+
+        def stop(ids: Any, scores: Any, **_: Any) -> Any:
+            """Each row at its own limit; all, where nobody waits any more."""
+            return (limits <= ids.shape[1] - width) | unwanted()
+
+        with torch.inference_mode():
+            output = self._model.generate(
+                input_ids=torch.tensor(rows, device=device),
+                attention_mask=torch.tensor(
+                    [[0] * pad + [1] * (width - pad) for pad in pads], device=device
+                ),
+                max_new_tokens=max(prompt.limit for prompt in prompts),
+                stopping_criteria=[stop],
+            )
+        for prompt, row in zip(prompts, output[:, width:].tolist(), strict=True):
+            yield self._reply(prompt, row[: prompt.limit])
+
+    def _reply(self, prompt: Prompt, row: list[int]) -> Reply:
+        end = next((place for place, number in enumerate(row) if number in self._ends), None)
+        text = self._chat.tokenizer.decode(row[:end], skip_special_tokens=True)
+        if end is None and THOUGHT in text:
+            self._chat.thinks = True  # what its template doesn't tell; next time it has room
+        made = len(row) if end is None else end + 1
+        return Reply(text, Usage(len(prompt.ids), made), complete=end is not None)
+
+
+def _listed_ends(tokenizer: Any, model: Any) -> set[int]:
+    """Every token that is said to end a reply; some models have several."""
+    ends: set[int] = set()
+    for place in (tokenizer, model.generation_config, model.config.get_text_config()):
+        listed = getattr(place, "eos_token_id", None)
+        if listed is not None:
+            ends |= set(listed) if isinstance(listed, list) else {listed}
+    return ends
+
+
+def _context(config: Any, tokenizer: Any) -> int:
+    endless = 10**9  # what tokenizers say that know no limit
+    for known in (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length):
+        if known and 0 < known < endless:
+            return int(known)
+    return endless
+
+
+class _Shelf:
+    """Holds the one model that was used last, and lends it to one thread at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._key: tuple[str, str | None] | None = None
+        self._model: Model | None = None
+
+    @contextmanager
+    def use(self, name: str, device: str | None) -> Iterator[Model]:
+        """The model, loaded if need be.
+
+        Raises:
+            FatalJudgeError: if it can't be.
+        """
+        with self._lock:
+            if self._model is None or self._key != (name, device):
+                if self._model is not None:
+                    self._model = self._key = None
+                    _free()
+                self._model, self._key = _load(name, device), (name, device)
+            yield self._model
+
+
+SHELF = _Shelf()
+
+
+def _load(name: str, device: str | None) -> Model:
+    target = best_device(device)
+    logger.info(f"Loading the judge's model {name} onto {target}")
+    try:
+        return _loaded(model_path(name), target, spread=device is None)
+    except Exception as error:
+        reason, memory = said(error), _is_memory(error)
+    _free()
+    hint = _SMALLER if memory else "see whether the model is complete and transformers knows it"
+    raise FatalJudgeError(
+        f"the judge's model {name!r} can't be loaded onto {target}: {reason}; {hint}"
+    )
+
+
+def _loaded(path: str, target: str, spread: bool) -> Model:
+    import torch
+    import transformers
+
+    config = transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    kind = auto_class(config)
+    if kind is None:
+        raise UnusableError(f"{architecture(config)} generates no text")
+    named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
+    options: dict[str, Any] = {named: torch.float32 if target == "cpu" else "auto"}
+    if target.startswith("cuda"):
+        # Straight to the GPU; over all of them if one is too small.
+        options["device_map"] = "auto" if spread else {"": target}
+    model = getattr(transformers, kind).from_pretrained(path, trust_remote_code=False, **options)
+    if not target.startswith("cuda"):
+        model = model.to(target)
+    places = set(getattr(model, "hf_device_map", {}).values())
+    if places & {"cpu", "disk"}:
+        logger.warning(f"The judge's model doesn't fit on the GPU and will be slow; {_SMALLER}")
+    return Model(model.eval(), tokenizer)
+
+
+def auto_class(config: Any) -> str | None:
+    """The class of transformers that loads such a model with its head; None if it has none."""
+    from transformers.models.auto import modeling_auto
+
+    built = set(config.architectures or ())
+    for names, kind in (
+        (modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, "AutoModelForCausalLM"),
+        (modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, "AutoModelForImageTextToText"),
+    ):
+        if built & set(names.values()) or (not built and config.model_type in names):
+            return kind
+    return None
+
+
+def architecture(config: Any) -> str:
+    return str((config.architectures or [config.model_type])[0])
+
+
+def best_device(device: str | None) -> str:
+    import torch
+
+    if device is not None:
+        return device
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _is_memory(error: Exception) -> bool:
+    import torch
+
+    if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
+        return True
+    # The CPU, Apple's GPU and CUDA's libraries have no exception of their own for it.
+    words = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+
+
+def _free() -> None:
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+def model_path(name: str) -> str:
+    return str(Path(name).expanduser()) if name.startswith("~") else name

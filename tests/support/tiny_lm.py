@@ -1,0 +1,90 @@
+"""A real chat model of a few thousand random parameters: the real judge's path, on any CPU.
+
+Its weights are large, so that what it says depends on every token it read and on their places.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+SPECIAL = ("<pad>", "<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|eot|>")
+PAD, BOS, EOS, START, END, EOT = range(len(SPECIAL))
+
+
+def build_tiny_lm(
+    folder: Path,
+    *,
+    template: str | dict[str, str] | None = CHATML,
+    ends: tuple[int, ...] = (EOS, END),
+    eagerness: float = 1.2,
+    seed: int = 0,
+    context: int = 4096,
+    **generation: Any,
+) -> Path:
+    """Write a checkpoint.
+
+    Args:
+        template: of its chats; None: it has none.
+        ends: tokens that the generation config calls ends of a reply.
+        eagerness: how strongly it wants to say one of the special ends; 0: never.
+        seed: of the weights.
+        context: tokens that it takes.
+        generation: further fields of the generation config.
+    """
+    import torch
+    import transformers as typed_transformers
+
+    transformers: Any = typed_transformers
+
+    tokenizer = tiny_tokenizer(template)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=context,
+        initializer_range=0.4,
+        pad_token_id=PAD,
+        bos_token_id=BOS,
+        eos_token_id=EOS,
+    )
+    torch.manual_seed(seed)
+    model = transformers.LlamaForCausalLM(config)
+    with torch.no_grad():
+        head = model.lm_head.weight
+        head[[PAD, BOS, START]] = 0.0
+        head[[EOS, END, EOT]] *= eagerness
+    model.generation_config = transformers.GenerationConfig(
+        pad_token_id=PAD, bos_token_id=BOS, eos_token_id=list(ends), **generation
+    )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_tokenizer(template: str | dict[str, str] | None = CHATML, **options: Any) -> Any:
+    """A tokenizer of single bytes and the special tokens."""
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: number for number, token in enumerate([*SPECIAL, *alphabet])}
+    bytes_only = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    bytes_only.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytes_only.decoder = decoders.ByteLevel()
+    wrap: Any = transformers.PreTrainedTokenizerFast
+    tokenizer = wrap(
+        tokenizer_object=bytes_only,
+        **{"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", **options},
+        additional_special_tokens=list(SPECIAL[START:]),
+    )
+    tokenizer.chat_template = template
+    return tokenizer
