@@ -224,6 +224,10 @@ class _Environment:
             return None
         if not url.startswith(("http://", "https://")):
             raise SettingError(f"{name}: give a URL that begins with http:// or https://")
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise SettingError(
+                f"{name}: give a URL without user and password; a key goes to OPENAI_API_KEY"
+            )
         if "?" in url or "#" in url:
             raise SettingError(f"{name}: give a URL without a query; a key goes to OPENAI_API_KEY")
         # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.

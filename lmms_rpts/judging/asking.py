@@ -245,7 +245,8 @@ class Asker:
                 self._ledger.end(booked, usage, guessed)
         self._limit.answered()
         self._unreachable = 0
-        return reply
+        # What no file can hold is replaced at once, so that a later run reads the same.
+        return replace(reply, text=reply.text.encode("utf-8", "replace").decode("utf-8"))
 
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not called again after ``failure``; None if it is."""

@@ -21,6 +21,7 @@ from lmms_rpts.judging.types import JudgeRequest, Usage
 
 FILE = "answers.sqlite"
 VERSION = 1
+_MOST = 2**63 - 1
 LOCKED_FOR = 5.0
 """Seconds to wait for another process that writes."""
 
@@ -60,6 +61,10 @@ class Answer:
     created: float
 
 
+# ValueError: SQLite quotes a spoilt file in its messages, and they can't be decoded.
+_FAULTS = (sqlite3.Error, OSError, ValueError, OverflowError, CacheError)
+
+
 class AnswerCache:
     """The answers in one folder; for one thread.
 
@@ -82,7 +87,7 @@ class AnswerCache:
         try:
             found = self._open().execute("SELECT reply FROM answers WHERE key = ?", (key,))
             row = found.fetchone()
-        except (sqlite3.Error, OSError, CacheError) as error:
+        except _FAULTS as error:
             self._give_up(error, reading=True)
             return None
         return row[0] if row and isinstance(row[0], str) else None
@@ -95,15 +100,16 @@ class AnswerCache:
             return
         tokens = usage and (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
         row = (
-            *(key, judge, request.kind, request.prompt_version),
+            *(key, _storable(judge), request.kind, _storable(request.prompt_version)),
             *(json.dumps(list(request.messages)), _storable(reply)),
-            *(tokens or (None, None, None)),
+            *(min(count, _MOST) for count in tokens or ()),
+            *(() if tokens else (None, None, None)),
             time.time(),
         )
         try:
             with self._open() as connection:
                 connection.execute(_STORE, row)
-        except (sqlite3.Error, OSError, CacheError) as error:
+        except _FAULTS as error:
             self._give_up(error, reading=False)
 
     def close(self) -> None:
@@ -115,8 +121,12 @@ class AnswerCache:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = _connect(self.path)
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._connection = _connect(self.path)
+            except (OSError, sqlite3.OperationalError) as error:
+                self._connection = _connect_to_read(self.path, error)
+                self._give_up(error, reading=False)
         return self._connection
 
     def _give_up(self, error: Exception, reading: bool) -> None:
@@ -140,7 +150,7 @@ def read_answers(folder: Path) -> Iterator[Answer]:
     Raises:
         CacheError: if there is no file of answers, or it can't be read.
     """
-    with _reading(folder) as connection:
+    with _reading(folder, only=True) as connection:
         rows = connection.execute("SELECT * FROM answers ORDER BY created, key")
         for key, judge, kind, version, request, reply, *tokens, created in rows:
             usage = None if tokens[0] is None else Usage(*tokens)
@@ -166,12 +176,18 @@ def remove_answers(folder: Path, judge: str | None = None, before: float | None 
 
 
 @contextlib.contextmanager
-def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
+def _reading(folder: Path, only: bool = False) -> Iterator[sqlite3.Connection]:
     path = folder / FILE
     if not path.is_file():
         raise CacheError(f"there are no answers in {folder} yet")
     try:
-        with contextlib.closing(_connect(path)) as connection:
+        try:
+            connection = _connect(path)
+        except sqlite3.OperationalError as error:
+            if not only:
+                raise
+            connection = _connect_to_read(path, error)
+        with contextlib.closing(connection):
             yield connection
     except (sqlite3.Error, ValueError) as error:
         raise CacheError(f"{path} can't be read: {error}") from None
@@ -180,7 +196,7 @@ def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=LOCKED_FOR)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _switch_to_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -193,6 +209,35 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
+    """Where nothing can be written, on a full disk say; raises ``fault`` if nothing can be read."""
+    if "locked" in str(fault) or not path.is_file():
+        raise fault
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except BaseException:
+        connection.close()
+        raise
+    if version != VERSION:
+        connection.close()
+        raise fault
+    return connection
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait where others switch the same new file at the same time."""
+    until = time.monotonic() + LOCKED_FOR
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= until:
+                raise
+        time.sleep(0.01)
 
 
 def _storable(text: str) -> str:

@@ -88,6 +88,5 @@ class Progress:
         shown = {name: f"{counts[name]:,.0f}" for name in outcomes if counts[name]}
         if counts["cost"]:
             shown["cost"] = f"{counts['cost']:.3g}"
-        self._bar.total = counts["total"]
-        self._bar.n = counts["done"]
+        self._bar.total, self._bar.n = int(counts["total"]), int(counts["done"])
         self._bar.set_postfix(shown)

@@ -70,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(hf_model, "_TOKENS", LIMITS)
+    monkeypatch.setattr(hf_model, "MOST_TOKENS", LIMITS)
     monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     threads = torch.get_num_threads()
@@ -250,7 +250,7 @@ def test_models_that_think_have_room_for_it(
 
 def test_the_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert hf_model._TOKENS == {"image": 512, "inference": 512, "answer": 64, "transform": 4096}
+    assert hf_model.MOST_TOKENS == {"image": 512, "inference": 512, "answer": 64, "transform": 4096}
     assert hf_model._THINKING == 4096
 
 
@@ -773,7 +773,7 @@ def held(
     """
     sizes: list[int] = []
     judge = HFJudge(str(folder), batch_size=4)
-    monkeypatch.setattr(hf_model, "_TOKENS", {**LIMITS, "transform": 10**6})
+    monkeypatch.setattr(hf_model, "MOST_TOKENS", {**LIMITS, "transform": 10**6})
     requests = [question(f"{n}", kind="transform" if n < 4 else "answer") for n in range(12)]
 
     async def run() -> Asked:
@@ -860,7 +860,7 @@ def test_an_engine_can_be_closed_while_the_model_speaks(
     engine = JudgeEngine(HFJudge(str(endless)), progress=False)
     closing = threading.Thread(target=engine.close)
     with monkeypatch.context() as patch:
-        patch.setattr(hf_model, "_TOKENS", dict.fromkeys(KINDS, 10**6))
+        patch.setattr(hf_model, "MOST_TOKENS", dict.fromkeys(KINDS, 10**6))
         wrap_generate(patch, lambda mask: closing.start())
         with pytest.raises(RuntimeError, match="closed"):
             engine.run(questions(3))

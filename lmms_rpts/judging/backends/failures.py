@@ -13,6 +13,9 @@ _FATAL_STATUS = (401, 402, 403, 404)
 _TRANSIENT_STATUS = (408, 409, 425, 429)
 _THROTTLED = 429
 _LONGEST_SAID = 500
+LONG_KEY = 16
+"""Keys from this length on are no word that a judge might say."""
+
 _PUBLIC_KEY = 4
 """Keys up to this length ("none", "x") are placeholders, no secrets."""
 
@@ -53,9 +56,9 @@ def retry_after(value: str) -> float | None:
     return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
 
 
-def hide(text: str, secret: str) -> str:
-    """``text`` without any part of a key: servers and clients like to quote it."""
+def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:
+    """``text`` without any part of a key that is not too short: servers like to quote it."""
     for part in secret.split():
-        if len(part) > _PUBLIC_KEY:
+        if len(part) >= shortest:
             text = text.replace(part, "[key]")
     return text

@@ -6,15 +6,17 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.judging.backends.completions import read_completion
-from lmms_rpts.judging.backends.failures import classify, hide
+from lmms_rpts.judging.backends.failures import LONG_KEY, classify, hide
 from lmms_rpts.judging.types import (
     MOST_TOKENS,
     SCORED,
     AdaptedError,
     JudgeRequest,
+    RefusedError,
     Reply,
     TransientError,
 )
@@ -27,6 +29,7 @@ _OPENAI = "https://api.openai.com/v1"
 _HIDDEN_THINKING = 8192
 _GRACE = 0.2
 _NOT_UNDERSTOOD = (400, 422)
+_THIS_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
 _TOO_LONG = "the judge took too long to answer"
 _DROPPED = {"ServerDisconnectedError", "ClientOSError", "RemoteProtocolError", "ReadError"}
 _NEVER_CONNECTED = {
@@ -86,6 +89,7 @@ class OpenAIJudge:
         self._temperature: float | None = temperature
         self._structured = structured
         self._took_schema = False
+        self._schema_on_trial = False
         self._thinks = False
         self.identity: dict[str, object] = {
             "endpoint": base_url or _OPENAI,
@@ -114,6 +118,7 @@ class OpenAIJudge:
             reason = f"the judge's server sent no chat completion ({type(error).__name__})"
             raise TransientError(reason) from None
         self._took_schema |= "response_format" in body
+        self._schema_on_trial = False
         return self._read(said)
 
     async def aclose(self) -> None:
@@ -147,12 +152,15 @@ class OpenAIJudge:
         return body
 
     def _read(self, said: object) -> Reply:
-        completion = read_completion(said)
+        try:
+            completion = read_completion(said)
+        except RefusedError as refusal:
+            raise RefusedError(hide(str(refusal), self._key)) from None
         if completion.thought_too_long and not self._thinks:
             self._thinks = True
             reason = "the judge thinks before it speaks, and needs more room"
             raise AdaptedError(reason, completion.reply.usage)
-        return completion.reply
+        return replace(completion.reply, text=hide(completion.reply.text, self._key, LONG_KEY))
 
     def _no_answer(self, error: BaseException, url: str) -> TransientError:
         """What a failed connection means."""
@@ -173,8 +181,12 @@ class OpenAIJudge:
 
     def _failure(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> Exception:
         said = hide(_said(error), self._key)
-        if error.status_code in _NOT_UNDERSTOOD and self._adapt(said, sent):
-            return AdaptedError(f"the judge's server refused ({error.status_code}): {said}")
+        if error.status_code in _NOT_UNDERSTOOD and error.code not in _THIS_QUESTION:
+            if self._adapt(said, sent):
+                return AdaptedError(f"the judge's server refused ({error.status_code}): {said}")
+            if self._schema_on_trial:
+                # It is refused without a schema as well: the question was meant.
+                self._structured, self._schema_on_trial = True, False
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         return classify(error.status_code, said, error.code, headers)
 
@@ -190,6 +202,7 @@ class OpenAIJudge:
         elif "response_format" in sent and (_SCHEMA.search(complaint) or not self._took_schema):
             # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
             self._structured = False
+            self._schema_on_trial = not _SCHEMA.search(complaint)
         else:
             return False
         return True

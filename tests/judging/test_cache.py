@@ -1,0 +1,1042 @@
+"""Answers on disk: nothing is paid for twice, and no fault of the file ends a run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from loguru import logger
+
+from lmms_rpts.judging import (
+    FatalJudgeError,
+    JudgeEngine,
+    JudgeRequest,
+    Member,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+    Verdict,
+    asking,
+    cache,
+    open_engine,
+)
+from lmms_rpts.judging.cache import CacheError, read_answers, remove_answers
+from lmms_rpts.settings import SettingError
+from tests.judging.asking import (
+    Said,
+    ScriptedJudge,
+    in_order,
+    in_turn,
+    question,
+    questions,
+    values,
+)
+from tests.judging.conftest import Serve
+from tests.support.judge_server import Answer, Body, ServerReply, by_prompt, constant
+
+ROOT = Path(__file__).parents[2]
+KEY = "sk-secret-0123456789abcdef"
+
+
+def opened(judge: object, folder: Path, concurrency: int = 8) -> JudgeEngine:
+    members = [Member("test", judge)]  # type: ignore[arg-type]
+    return JudgeEngine(members, concurrency=concurrency, progress=False, cache_dir=folder)
+
+
+def last_digit(text: str, call: int) -> str:
+    return f"Score: 0.{text[-1]}"
+
+
+def stored(folder: Path) -> list[str]:
+    """The replies on disk, by a connection that changes nothing."""
+    with contextlib.closing(
+        sqlite3.connect(f"{(folder / cache.FILE).as_uri()}?mode=ro", uri=True)
+    ) as connection:
+        rows = connection.execute("SELECT reply FROM answers ORDER BY created, key").fetchall()
+    return [reply for (reply,) in rows]
+
+
+@pytest.fixture
+def warnings() -> Iterator[list[str]]:
+    """What is said through loguru, from warnings on."""
+    said: list[str] = []
+    number = logger.add(said.append, level="WARNING", format="{message}")
+    yield said
+    logger.remove(number)
+
+
+# ---- what is kept
+
+
+def test_a_second_engine_asks_nothing(tmp_path: Path) -> None:
+    requests = [
+        *questions(5),
+        question("steps", kind="transform", parse=str.upper),
+        question("an answer", kind="answer"),
+        question("an inference", kind="inference", evidence=("a", "b"), claim="c"),
+    ]
+    judge = ScriptedJudge(lambda text, call: Reply(f"So {text}:\nScore: 0.{call}", Usage(9, 5)))
+    with opened(judge, tmp_path) as asked:
+        first = asked.run(requests)
+    again = ScriptedJudge(in_order(FatalJudgeError("nothing is to be asked")))
+    with opened(again, tmp_path) as asked:
+        second = asked.run(requests)
+    assert len(judge.asked) == len(requests)
+    assert not again.asked
+    assert values(second) == values(first)
+    assert [verdict.text for verdict in second] == [verdict.text for verdict in first]
+    assert {(each.cached, each.attempts, each.usage) for each in second} == {(True, 0, None)}
+    assert asked.ledger.calls == 0
+
+
+def test_each_of_several_samples_and_judges_is_kept(tmp_path: Path) -> None:
+    def panel(folder: Path) -> tuple[JudgeEngine, list[ScriptedJudge]]:
+        judges = [ScriptedJudge(lambda text, call, k=k: f"Score: 0.{k + call}") for k in (1, 5)]
+        members = [Member(f"judge {at}", judge) for at, judge in enumerate(judges)]
+        return JudgeEngine(members, progress=False, samples=3, cache_dir=folder), judges
+
+    first_engine, first_judges = panel(tmp_path)
+    with first_engine as asked:
+        (first,) = asked.run([question("q")])
+    second_engine, second_judges = panel(tmp_path)
+    with second_engine as asked:
+        (second,) = asked.run([question("q")])
+    assert [len(judge.asked) for judge in (*first_judges, *second_judges)] == [3, 3, 0, 0]
+    assert second.value == first.value == pytest.approx(0.4)
+    assert second.opinions == first.opinions
+    assert second.cached
+
+
+def test_answers_are_there_before_the_run_goes_on(tmp_path: Path) -> None:
+    on_disk: list[int] = []
+
+    def dialogue(name: str) -> Iterator[JudgeRequest]:
+        for turn in range(4):
+            yield question(f"{name} {turn}")
+            on_disk.append(sum(f"{name} {turn}" in reply for reply in stored(tmp_path)))
+
+    judge = ScriptedJudge(lambda text, call: f"{text}: Score: 0.5", pause=0.001)
+    with opened(judge, tmp_path) as asked:
+        asked.converse([dialogue(name) for name in "abcdef"])  # type: ignore[misc]
+    assert on_disk == [1] * 24
+
+
+def test_answers_are_there_while_others_are_under_way(tmp_path: Path) -> None:
+    go_on = threading.Event()
+
+    class Waits(ScriptedJudge):
+        async def ask(self, request: JudgeRequest) -> Reply:
+            while request.messages[0]["content"] == "slow" and not go_on.is_set():
+                await asyncio.sleep(0.01)
+            return await super().ask(request)
+
+    with opened(Waits(in_order("Score: 0.5")), tmp_path) as asked, ThreadPoolExecutor(1) as pool:
+        run = pool.submit(asked.run, [question("slow"), *questions(20)])
+        try:
+            until = time.monotonic() + 30
+            while time.monotonic() < until:
+                with contextlib.suppress(sqlite3.OperationalError):  # not there yet
+                    if len(stored(tmp_path)) == 20:
+                        break
+                time.sleep(0.01)
+            assert len(stored(tmp_path)) == 20
+            assert not run.done()
+        finally:
+            go_on.set()
+        assert values(run.result(30)) == [0.5] * 21
+    assert len(stored(tmp_path)) == 21
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        RefusedError("no"),
+        TransientError("busy"),
+        FatalJudgeError("wrong key"),
+        ValueError("odd"),
+        "no score in this",
+        "Score: 7",
+        "",
+        Reply("Score: 0.5", complete=False),
+    ],
+    ids=str,
+)
+def test_failures_are_not_kept(tmp_path: Path, failure: Said, short_pauses: None) -> None:
+    with opened(ScriptedJudge(in_order(failure)), tmp_path) as asked:
+        assert values(asked.run([question("q")])) == [None]
+    assert stored(tmp_path) == []
+    healthy = ScriptedJudge(in_order("Score: 0.7"))
+    with opened(healthy, tmp_path) as asked:
+        assert values(asked.run([question("q")])) == [0.7]
+    assert len(healthy.asked) == 1
+
+
+def test_a_reply_that_was_read_at_last_is_kept(tmp_path: Path) -> None:
+    judge = ScriptedJudge(in_order(Reply("hm", Usage(1, 2)), Reply("Score: 0.4", Usage(3, 4))))
+    with opened(judge, tmp_path) as asked:
+        (first,) = asked.run([question("q")])
+    again = ScriptedJudge(in_order(RefusedError("nothing is to be asked")))
+    with opened(again, tmp_path) as asked:
+        (second,) = asked.run([question("q")])
+    assert second == replace(first, cached=True, attempts=0, usage=None)
+    (answer,) = read_answers(tmp_path)
+    assert answer.messages == [{"role": "user", "content": "q"}], "the question, no reminder"
+    assert answer.reply == "Score: 0.4"
+    assert answer.usage == Usage(4, 6)
+
+
+def test_a_kept_reply_that_is_not_understood_is_asked_again(tmp_path: Path) -> None:
+    def picky(reply: str) -> str | None:
+        return reply if "new" in reply else None
+
+    with opened(ScriptedJudge(in_order("old")), tmp_path) as asked:
+        asked.run([question("q", kind="transform")])
+    judge = ScriptedJudge(in_order("new"))
+    with opened(judge, tmp_path) as asked:
+        assert values(asked.run([question("q", kind="transform", parse=picky)])) == ["new"]
+    assert stored(tmp_path) == ["new"]
+
+
+def test_what_is_kept_is_found_after_a_fatal_error(tmp_path: Path) -> None:
+    with opened(ScriptedJudge(last_digit), tmp_path) as asked:
+        asked.run(questions(5))
+    with opened(ScriptedJudge(in_order(FatalJudgeError("no credit"))), tmp_path, 1) as asked:
+        first = asked.run([question("another")])
+        verdicts = asked.run(questions(7))
+    assert values(first) == [None]
+    assert values(verdicts) == [0.0, 0.1, 0.2, 0.3, 0.4, None, None]
+
+
+def test_judges_that_cost_nothing_leave_no_file(tmp_path: Path) -> None:
+    with open_engine("lexical", progress=False, cache_dir=tmp_path / "new") as asked:
+        asked.run([question("q", evidence=("a",), claim="a")])
+    assert not (tmp_path / "new").exists()
+
+
+# ---- what an answer depends on
+
+Change = Callable[[pytest.MonkeyPatch], None]
+
+
+def sets(name: str, value: str) -> Change:
+    return lambda monkeypatch: monkeypatch.setenv(name, value)
+
+
+BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
+
+
+@pytest.mark.parametrize(
+    ("judge", "change", "request_"),
+    [
+        pytest.param("openai:other", None, BASE, id="judge"),
+        pytest.param("openai:m", sets("LMMS_RPTS_TEMPERATURE", "0.5"), BASE, id="temperature"),
+        pytest.param("openai:m", sets("LMMS_RPTS_STRUCTURED", "off"), BASE, id="structured"),
+        pytest.param(
+            "openai:m",
+            lambda monkeypatch: monkeypatch.setattr(asking, "PARSER_VERSION", "other"),
+            BASE,
+            id="parser version",
+        ),
+        pytest.param("openai:m", None, replace(BASE, prompt_version="2"), id="prompt version"),
+        pytest.param("openai:m", None, replace(BASE, kind="inference"), id="kind"),
+        pytest.param("openai:m", None, replace(BASE, sample=1), id="sample"),
+        pytest.param("openai:m", None, replace(BASE, evidence=("c",)), id="evidence"),
+        pytest.param("openai:m", None, replace(BASE, claim="c"), id="claim"),
+        pytest.param(
+            "openai:m",
+            None,
+            replace(BASE, messages=[{"role": "user", "content": "q "}]),
+            id="text",
+        ),
+        pytest.param(
+            "openai:m",
+            None,
+            replace(BASE, messages=[{"role": "system", "content": "q"}]),
+            id="role",
+        ),
+        pytest.param(
+            "openai:m", None, replace(BASE, messages=[*BASE.messages, *BASE.messages]), id="chat"
+        ),
+    ],
+)
+def test_what_differs_is_asked_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    serve: Serve,
+    judge: str,
+    change: Change | None,
+    request_: JudgeRequest,
+) -> None:
+    server = serve(in_turn("Score: 0.1", "Score: 0.2"))
+
+    def run(judge: str, asked_for: JudgeRequest) -> object:
+        with open_engine(judge, progress=False, cache_dir=tmp_path) as asked:
+            return values(asked.run([asked_for]))[0]
+
+    assert [run("openai:m", BASE), run("openai:m", BASE)] == [0.1, 0.1]
+    with monkeypatch.context() as changed:
+        if change:
+            change(changed)
+        assert [run(judge, request_), run(judge, request_)] == [0.2, 0.2]
+    assert run("openai:m", BASE) == 0.1, "the first answer is still there"
+    assert server.calls == 2
+
+
+def test_another_server_is_asked_again(tmp_path: Path, serve: Serve) -> None:
+    servers = []
+    for score in ("0.1", "0.2"):
+        servers.append(serve(constant(f"Score: {score}")))
+        with open_engine("openai:m", progress=False, cache_dir=tmp_path) as asked:
+            assert values(asked.run([BASE])) == [float(score)]
+    assert [server.calls for server in servers] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OPENAI_API_KEY", KEY),
+        ("LMMS_RPTS_TIMEOUT", "7"),
+        ("LMMS_RPTS_CONCURRENCY", "3"),
+        ("LMMS_RPTS_PRICE", "1/2"),
+        ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000000"),
+        ("WORLD_SIZE", "2"),
+    ],
+)
+def test_what_changes_no_answer_is_not_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, name: str, value: str
+) -> None:
+    server = serve(in_turn("Score: 0.1", "Score: 0.2"))
+    with open_engine("openai:m", progress=False, cache_dir=tmp_path) as asked:
+        asked.run([BASE])
+    monkeypatch.setenv(name, value)
+    with open_engine("openai:m", progress=False, cache_dir=tmp_path, concurrency=2) as asked:
+        assert values(asked.run([BASE])) == [0.1]
+    assert server.calls == 1
+
+
+# ---- several processes
+
+WORKER = """
+import asyncio, sys
+from pathlib import Path
+from lmms_rpts.judging import JudgeEngine, JudgeRequest, Member, Reply
+
+class Judge:
+    async def ask(self, request):
+        await asyncio.sleep(0.002)
+        return Reply("Score: 0." + request.messages[0]["content"][-1])
+
+folder, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+requests = [
+    JudgeRequest("image", [{"role": "user", "content": str(k)}]) for k in range(first, last)
+]
+print("ready", flush=True)
+sys.stdin.readline()
+with JudgeEngine([Member("test", Judge())], progress=False, cache_dir=folder) as engine:
+    verdicts = engine.run(requests)
+assert [verdict.value for verdict in verdicts] == [k % 10 / 10 for k in range(first, last)]
+print(engine.ledger.calls, flush=True)
+"""
+
+
+def test_processes_share_a_file(tmp_path: Path) -> None:
+    ranges = [(0, 400), (200, 600), (100, 500)]
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(tmp_path), str(first), str(last)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for first, last in ranges
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:  # all at once: none finds the file
+        assert worker.stdin is not None
+        worker.stdin.write("\n")
+        worker.stdin.flush()
+    ended = [worker.communicate(timeout=120) for worker in workers]
+    assert [
+        (worker.returncode, noise) for worker, (_, noise) in zip(workers, ended, strict=True)
+    ] == [(0, "")] * 3
+    calls = [int(said) for said, _ in ended]
+    assert 600 <= sum(calls) <= 1200
+    assert len(stored(tmp_path)) == 600
+    judge = ScriptedJudge(last_digit)
+    with opened(judge, tmp_path) as asked:
+        assert values(asked.run([question(str(k)) for k in range(600)])) == [
+            k % 10 / 10 for k in range(600)
+        ]
+    assert not judge.asked, "an answer was lost"
+
+
+RACE = """
+import multiprocessing, sys
+from pathlib import Path
+from lmms_rpts.judging import JudgeRequest
+from lmms_rpts.judging.cache import AnswerCache
+
+request = JudgeRequest("image", [{"role": "user", "content": "q"}])
+fork = multiprocessing.get_context("fork")
+start = fork.Barrier(6)
+
+def begin(racer):
+    for number in range(60):
+        start.wait()
+        for time in range(3):
+            answers = AnswerCache(Path(sys.argv[1], str(number)))
+            assert answers.find(f"{racer} {time}") is None
+            answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
+            answers.close()
+
+racers = [fork.Process(target=begin, args=[racer]) for racer in range(6)]
+for racer in racers:
+    racer.start()
+for racer in racers:
+    racer.join()
+sys.exit(max(racer.exitcode for racer in racers))
+"""
+
+
+def test_many_may_make_the_file_at_once(tmp_path: Path) -> None:
+    """SQLite doesn't wait where two processes switch a new file to WAL at a time."""
+    ended = subprocess.run(
+        [sys.executable, "-c", RACE, str(tmp_path)], capture_output=True, text=True, timeout=120
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert [len(stored(tmp_path / str(number))) for number in range(60)] == [18] * 60
+
+
+def test_answers_of_others_are_found_meanwhile(tmp_path: Path) -> None:
+    judge = ScriptedJudge(last_digit)
+    with opened(judge, tmp_path) as asked:
+        asked.run(questions(2))
+        with opened(ScriptedJudge(last_digit), tmp_path) as other:
+            other.run(questions(6))
+        assert values(asked.run(questions(8))) == [k / 10 for k in range(8)]
+    assert sorted(judge.texts) == ["question 0", "question 1", "question 6", "question 7"]
+
+
+# ---- files that can't be used
+
+
+def filled(folder: Path, count: int = 400) -> Path:
+    """A file with answers to other questions."""
+    with opened(
+        ScriptedJudge(lambda text, call: f"{'because ' * 30}\nScore: 0.9"), folder
+    ) as asked:
+        asked.run([question(f"old {number}") for number in range(count)])
+    return folder / cache.FILE
+
+
+def truncated(folder: Path) -> None:
+    path = filled(folder)
+    content = path.read_bytes()
+    assert len(content) > 100_000
+    path.write_bytes(content[: len(content) // 2])
+
+
+def overwritten_inside(folder: Path) -> None:
+    path = filled(folder)
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\x07" * (len(content) - 4096)
+    path.write_bytes(content)
+
+
+def text(folder: Path) -> None:
+    (folder / cache.FILE).write_text("These are not the answers.\n" * 500)
+
+
+def other_tables(folder: Path) -> None:
+    with contextlib.closing(sqlite3.connect(folder / cache.FILE)) as connection, connection:
+        connection.execute("CREATE TABLE answers (question TEXT, answer TEXT)")
+
+
+def a_directory(folder: Path) -> None:
+    (folder / cache.FILE).mkdir()
+
+
+def newer(folder: Path) -> None:
+    path = filled(folder, 5)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {cache.VERSION + 1}")
+        connection.commit()
+
+
+def a_file_for_a_folder(folder: Path) -> None:
+    folder.rmdir()
+    folder.write_text("in the way")
+
+
+def a_file_above(folder: Path) -> None:
+    folder.rmdir()
+    folder.parent.rmdir()
+    folder.parent.write_text("in the way")
+
+
+def runs_without(folder: Path, warnings: list[str], seconds: float = 5.0) -> ScriptedJudge:
+    """A run that gets all its verdicts from the judge, once warned."""
+    judge = ScriptedJudge(last_digit, pause=0.005)
+    started = time.perf_counter()
+    with opened(judge, folder) as asked:
+        for _ in range(2):
+            assert values(asked.run(questions(40))) == [k % 10 / 10 for k in range(40)]
+        assert values(asked.run([question("late 5")])) == [0.5]
+    took = time.perf_counter() - started
+    assert len(judge.asked) == 41
+    assert len(warnings) == 1, warnings
+    assert str(folder / cache.FILE) in warnings[0]
+    assert "LMMS_RPTS_CACHE" in warnings[0]
+    assert took < seconds, f"it took {took:.1f} s"
+    return judge
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        truncated,
+        overwritten_inside,
+        text,
+        other_tables,
+        a_directory,
+        newer,
+        a_file_for_a_folder,
+        a_file_above,
+    ],
+)
+def test_a_run_goes_on_without_its_file(
+    tmp_path: Path, warnings: list[str], spoil: Callable[[Path], None]
+) -> None:
+    folder = tmp_path / "above" / "answers"
+    folder.mkdir(parents=True)
+    spoil(folder)
+    assert not warnings
+    runs_without(folder, warnings)
+
+
+def test_a_newer_file_is_left_alone(tmp_path: Path, warnings: list[str]) -> None:
+    newer(tmp_path)
+    before = (tmp_path / cache.FILE).read_bytes()
+    runs_without(tmp_path, warnings)
+    assert (tmp_path / cache.FILE).read_bytes() == before
+    assert "another version" in warnings[0]
+
+
+@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-journal"])
+def test_an_empty_file_is_a_new_one(tmp_path: Path, warnings: list[str], beside: str) -> None:
+    (tmp_path / f"{cache.FILE}{beside}").touch()
+    for calls in (10, 0):
+        judge = ScriptedJudge(last_digit)
+        with opened(judge, tmp_path) as asked:
+            assert values(asked.run(questions(10))) == [k / 10 for k in range(10)]
+        assert len(judge.asked) == calls
+    assert not warnings
+
+
+def test_remains_beside_the_file_do_no_harm(tmp_path: Path, warnings: list[str]) -> None:
+    filled(tmp_path, 20)
+    (tmp_path / f"{cache.FILE}-wal").write_bytes(b"remains" * 5000)
+    (tmp_path / f"{cache.FILE}-shm").write_bytes(b"remains" * 5000)
+    with opened(ScriptedJudge(last_digit), tmp_path) as asked:
+        assert values(asked.run([question("old 7"), question("new 5")])) == [0.9, 0.5]
+    assert not warnings
+
+
+def test_no_byte_that_changed_raises(tmp_path: Path, warnings: list[str]) -> None:
+    good = filled(tmp_path / "good", 60).read_bytes()
+    luck = random.Random(7)
+    for number in range(40):
+        spoilt = bytearray(good)
+        for _ in range(luck.choice([1, 5, 200])):
+            spoilt[luck.randrange(len(spoilt))] = luck.randrange(256)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / cache.FILE).write_bytes(spoilt)
+        warnings.clear()
+        with opened(ScriptedJudge(last_digit), folder) as asked:
+            verdicts = asked.run([*questions(20), *(question(f"old {k}") for k in range(60))])
+        assert None not in values(verdicts)
+        assert values(verdicts)[:20] == [k % 10 / 10 for k in range(20)]
+        assert len(warnings) <= 1
+        with contextlib.suppress(CacheError):
+            list(read_answers(folder))
+
+
+# ---- a file that somebody holds
+
+LOCKED_FOR = 0.4
+
+
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another program writes to the file, and doesn't come to an end."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+        yield
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("wal", [True, False])
+def test_a_file_locked_from_the_start_is_waited_for_once(
+    tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch, wal: bool
+) -> None:
+    monkeypatch.setattr(cache, "LOCKED_FOR", LOCKED_FOR)
+    path = filled(tmp_path, 5)
+    if not wal:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+    with held(path):
+        runs_without(tmp_path, warnings, seconds=4 * LOCKED_FOR + 1)
+
+
+def test_a_file_locked_later_is_waited_for_once(
+    tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "LOCKED_FOR", LOCKED_FOR)
+    filled(tmp_path, 5)
+    judge = ScriptedJudge(last_digit, pause=0.005)
+    with opened(judge, tmp_path, concurrency=16) as asked:
+        assert values(asked.run([question("old 1")])) == [0.9]
+        with held(tmp_path / cache.FILE):
+            started = time.perf_counter()
+            assert values(asked.run(questions(40))) == [k % 10 / 10 for k in range(40)]
+            took = time.perf_counter() - started
+            assert values(asked.run([question("old 2")])) == [0.9], "it can still be read"
+    assert len(judge.asked) == 40
+    assert len(warnings) == 1
+    assert str(tmp_path / cache.FILE) in warnings[0]
+    assert took < 3 * LOCKED_FOR + 1, f"it took {took:.1f} s"
+
+
+def test_a_file_locked_for_a_moment_is_waited_for(tmp_path: Path, warnings: list[str]) -> None:
+    filled(tmp_path, 5)
+    with opened(ScriptedJudge(last_digit), tmp_path) as asked, ThreadPoolExecutor(1) as pool:
+        with held(tmp_path / cache.FILE):
+            run = pool.submit(asked.run, questions(10))
+            time.sleep(0.5)
+        assert values(run.result(30)) == [k / 10 for k in range(10)]
+    assert len(stored(tmp_path)) == 15
+    assert not warnings
+
+
+def test_a_file_locked_for_a_moment_costs_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
+) -> None:
+    """Waiting for the file must not let the calls under way run into their time limit."""
+    pauses = in_turn(*(ServerReply("Score: 0.5", delay=tenths / 10) for tenths in (0, 1, 3, 5, 7)))
+    server = serve(pauses)
+    monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
+    filled(tmp_path, 5)
+    with (
+        open_engine("openai:m", concurrency=4, progress=False, cache_dir=tmp_path) as asked,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        asked.run([question("the file is open")])
+        with held(tmp_path / cache.FILE):
+            run = pool.submit(asked.run, questions(12))
+            time.sleep(2.5)
+        assert None not in values(run.result(30))
+    assert len(stored(tmp_path)) == 5 + 1 + 12
+    assert server.calls == asked.ledger.calls == 1 + 12
+
+
+def test_closing_does_not_wait_for_a_locked_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "LOCKED_FOR", LOCKED_FOR)
+    with held(filled(tmp_path, 5)), ThreadPoolExecutor(1) as pool:
+        asked = opened(ScriptedJudge(last_digit, pause=0.005), tmp_path)
+        run = pool.submit(asked.run, questions(40))
+        time.sleep(LOCKED_FOR / 2)
+        started = time.perf_counter()
+        asked.close()
+        took = time.perf_counter() - started
+        with pytest.raises(RuntimeError, match="closed"):
+            run.result(30)
+    assert took < 3 * LOCKED_FOR + 1, f"it took {took:.1f} s"
+
+
+# ---- places that can't be written
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    _mount("-t", "tmpfs", "-o", "size=1m", "none", str(place))
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def _mount(*arguments: str) -> None:
+    try:
+        done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount")
+    if done.returncode:
+        pytest.skip(f"no disk can be mounted: {done.stderr.strip()}")
+
+
+def fill_up(place: Path) -> None:
+    """Leave no byte free."""
+    with contextlib.suppress(OSError), (place / "ballast").open("wb", buffering=0) as ballast:
+        while ballast.write(b"\0" * 4096):
+            pass
+
+
+def test_a_disk_full_from_the_start(small_disk: Path, warnings: list[str]) -> None:
+    fill_up(small_disk)
+    runs_without(small_disk, warnings)
+
+
+def test_a_disk_that_fills_up(small_disk: Path, warnings: list[str]) -> None:
+    def long(text: str, call: int) -> str:
+        return f"{'because ' * 4000}\nScore: 0.{text[-1]}"
+
+    judge = ScriptedJudge(long)
+    with opened(judge, small_disk) as asked:
+        assert values(asked.run(questions(80))) == [k % 10 / 10 for k in range(80)]
+    assert len(judge.asked) == 80
+    assert len(warnings) == 1
+    assert str(small_disk / cache.FILE) in warnings[0]
+    assert "full" in warnings[0]
+    kept = len(stored(small_disk))
+    assert 5 < kept < 40
+    again = ScriptedJudge(long)
+    (small_disk / "ballast").unlink(missing_ok=True)
+    with opened(again, small_disk) as asked:
+        assert values(asked.run(questions(80))) == [k % 10 / 10 for k in range(80)]
+    assert len(again.asked) == 80 - kept, "what was written before is found"
+
+
+def test_a_disk_that_is_full_later_can_still_be_read(small_disk: Path, warnings: list[str]) -> None:
+    filled(small_disk, 50)
+    judge = ScriptedJudge(lambda text, call: f"{'because ' * 4000}\nScore: 0.{text[-1]}")
+    with opened(judge, small_disk) as asked:
+        assert values(asked.run([question("old 0")])) == [0.9]
+        fill_up(small_disk)
+        assert values(asked.run(questions(20))) == [k % 10 / 10 for k in range(20)]
+        assert values(asked.run([question(f"old {k}") for k in range(50)])) == [0.9] * 50
+    assert len(judge.asked) == 20
+    assert len(warnings) == 1
+
+
+def test_a_disk_that_is_full_before_can_still_be_read(
+    small_disk: Path, warnings: list[str]
+) -> None:
+    filled(small_disk, 50)
+    fill_up(small_disk)
+    judge = ScriptedJudge(last_digit)
+    with opened(judge, small_disk) as asked:
+        assert values(asked.run(questions(20))) == [k % 10 / 10 for k in range(20)]
+        assert values(asked.run([question(f"old {k}") for k in range(50)])) == [0.9] * 50
+    assert len(warnings) == 1
+    assert len(judge.asked) == 20
+
+
+def test_a_place_that_is_only_read(small_disk: Path, warnings: list[str]) -> None:
+    _mount("-o", "remount,ro", str(small_disk))
+    runs_without(small_disk, warnings)
+
+
+def test_answers_in_a_place_that_is_only_read_are_found(
+    small_disk: Path, warnings: list[str]
+) -> None:
+    filled(small_disk, 50)
+    _mount("-o", "remount,ro", str(small_disk))
+    judge = ScriptedJudge(last_digit)
+    with opened(judge, small_disk) as asked:
+        assert values(asked.run(questions(20))) == [k % 10 / 10 for k in range(20)]
+        assert values(asked.run([question(f"old {k}") for k in range(50)])) == [0.9] * 50
+    assert len(warnings) == 1
+    assert len(judge.asked) == 20
+    assert len(list(read_answers(small_disk))) == 50
+
+
+# ---- hostile texts
+
+HOSTILE = {
+    "NUL": "before\x00after",
+    "quotes": "'; DROP TABLE answers; -- \" ` \\",
+    "a megabyte": "x" * 1_000_000,
+    "controls": "".join(map(chr, range(32))) + "\x7f\x85\u2028",
+    "languages": "结论0：看到 🙂 \u202e العربية e\u0301",
+    "no character": "\ufffe\uffff\U0010ffff",
+    "a lone surrogate": "before\ud800after",
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_texts_are_kept_and_found(
+    tmp_path: Path, warnings: list[str], hostile: str
+) -> None:
+    requests = [
+        question(hostile),
+        question("a claim", evidence=(hostile,), claim=hostile),
+        question("steps", kind="transform", prompt_version=hostile),
+    ]
+    judge = ScriptedJudge(lambda text, call: f"{hostile}\nScore: 0.{call}")
+    with opened(judge, tmp_path, 1) as asked:
+        first = asked.run(requests)
+    again = ScriptedJudge(in_order("Score: 1"))
+    with opened(again, tmp_path) as asked:
+        second = asked.run(requests)
+    assert not again.asked
+    assert not warnings
+    assert [(v.value, v.text) for v in second] == [(v.value, v.text) for v in first]
+    answers = list(read_answers(tmp_path))
+    assert {json.dumps(answer.messages) for answer in answers} == {
+        json.dumps(list(request.messages)) for request in requests
+    }
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "'; --", "caf\udce9"], ids=ascii)
+def test_hostile_names_of_judges_end_no_run(tmp_path: Path, warnings: list[str], name: str) -> None:
+    for _ in range(2):
+        members = [Member(name, ScriptedJudge(last_digit))]
+        with JudgeEngine(members, progress=False, cache_dir=tmp_path) as asked:
+            assert values(asked.run(questions(3))) == [0.0, 0.1, 0.2]
+    assert len(warnings) <= 2
+
+
+@pytest.mark.parametrize("tokens", [2**63 - 1, 2**63, 10**40])
+def test_servers_may_count_as_they_like(
+    tmp_path: Path, warnings: list[str], serve: Serve, tokens: int
+) -> None:
+    serve(lambda body: ServerReply("Score: 0.5", usage=(tokens, 5)))
+    with open_engine("openai:m", progress=False, cache_dir=tmp_path) as asked:
+        assert values(asked.run(questions(3))) == [0.5] * 3
+    assert len(warnings) <= 1
+
+
+# ---- looking at answers, and removing them
+
+
+def test_answers_can_be_read(tmp_path: Path) -> None:
+    judge = ScriptedJudge(
+        lambda text, call: Reply(last_digit(text, call), Usage(10, 5, 2) if call else None)
+    )
+    before = time.time()
+    with opened(judge, tmp_path, 1) as asked:
+        asked.run([question(f"question {k}", prompt_version="7") for k in range(3)])
+        answers = list(read_answers(tmp_path))  # also while it is in use
+    assert [answer.reply for answer in answers] == ["Score: 0.0", "Score: 0.1", "Score: 0.2"]
+    assert [answer.messages[0]["content"] for answer in answers] == judge.texts
+    assert {(each.judge, each.kind, each.prompt_version) for each in answers} == {
+        ("test", "image", "7")
+    }
+    assert [answer.usage for answer in answers] == [None, Usage(10, 5, 2), Usage(10, 5, 2)]
+    assert all(before <= answer.created <= time.time() for answer in answers)
+    assert len({answer.key for answer in answers}) == 3
+
+
+@pytest.mark.parametrize(
+    ("judge", "age", "left"),
+    [
+        (None, None, []),
+        ("b", None, ["a old", "a new"]),
+        ("nobody", None, ["a old", "b old", "a new", "b new"]),
+        (None, 50, ["a new", "b new"]),
+        ("a", 50, ["b old", "a new", "b new"]),
+        ("' OR 1", None, ["a old", "b old", "a new", "b new"]),
+    ],
+)
+def test_answers_can_be_removed(
+    tmp_path: Path, judge: str | None, age: float | None, left: list[str]
+) -> None:
+    now = time.time()
+    for name in ("a", "b"):
+        member = Member(name, ScriptedJudge(lambda text, call: text))
+        with JudgeEngine([member], progress=False, cache_dir=tmp_path) as asked:
+            asked.run([question(f"{name} {each}", kind="answer") for each in ("old", "new")])
+    with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+        connection.execute("UPDATE answers SET created = ? WHERE reply LIKE '% old'", (now - 100,))
+        connection.execute("UPDATE answers SET created = ? WHERE reply LIKE '% new'", (now,))
+    removed = remove_answers(tmp_path, judge, None if age is None else now - age)
+    assert removed == 4 - len(left)
+    assert sorted(answer.reply for answer in read_answers(tmp_path)) == sorted(left)
+
+
+def test_what_was_removed_is_gone_and_is_asked_again(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    size = path.stat().st_size
+    assert remove_answers(tmp_path) == 400
+    assert b"because" not in path.read_bytes()
+    assert path.stat().st_size < size / 4
+    judge = ScriptedJudge(last_digit)
+    with opened(judge, tmp_path) as asked:
+        assert values(asked.run([question("old 7")])) == [0.7]
+
+
+def test_answers_can_be_removed_from_under_a_run(tmp_path: Path, warnings: list[str]) -> None:
+    judge = ScriptedJudge(last_digit)
+    with opened(judge, tmp_path) as asked:
+        asked.run(questions(5))
+        assert remove_answers(tmp_path) == 5
+        assert values(asked.run(questions(8))) == [k / 10 for k in range(8)]
+    assert len(judge.asked) == 8
+    assert len(stored(tmp_path)) == 3
+    assert not warnings
+
+
+@pytest.mark.parametrize("look", [lambda folder: list(read_answers(folder)), remove_answers])
+@pytest.mark.parametrize("spoil", [None, truncated, text, other_tables, a_directory, newer])
+def test_a_file_that_can_not_be_read_is_named(
+    tmp_path: Path, spoil: Callable[[Path], None] | None, look: Callable[[Path], object]
+) -> None:
+    if spoil:
+        spoil(tmp_path)
+    with pytest.raises(CacheError) as failure:
+        look(tmp_path)
+    assert str(tmp_path) in str(failure.value)
+    assert spoil is not None or sorted(tmp_path.iterdir()) == [], "looking makes no file"
+
+
+def test_looking_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "LOCKED_FOR", LOCKED_FOR)
+    with held(filled(tmp_path, 5)), pytest.raises(CacheError, match="locked"):
+        remove_answers(tmp_path)
+
+
+# ---- secrets
+
+
+def quoting(body: Body) -> ServerReply:
+    return ServerReply(f"Incorrect API key provided: {KEY}. Bearer {KEY} is no key.", status=401)
+
+
+def refusing(body: Body) -> ServerReply:
+    return ServerReply(f"Authorization: Bearer {KEY} is not allowed to ask this", status=400)
+
+
+def declining(body: Body) -> ServerReply:
+    return ServerReply(refusal=f"I can't do that with {KEY}")
+
+
+def failing(body: Body) -> ServerReply:
+    return ServerReply(f"no worker for {KEY}", status=503)
+
+
+def repeating(body: Body) -> ServerReply:
+    return ServerReply(f"You came with {KEY}.\nScore: 0.5")
+
+
+def repeating_in_vain(body: Body) -> ServerReply:
+    return ServerReply(f"You came with {KEY}, that's all.")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        by_prompt(),
+        quoting,
+        refusing,
+        declining,
+        failing,
+        repeating,
+        repeating_in_vain,
+    ],
+    ids=lambda answer: answer.__name__,
+)
+def test_no_key_is_kept_or_said(
+    tmp_path: Path,
+    warnings: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    short_pauses: None,
+    serve: Serve,
+    capfd: pytest.CaptureFixture[str],
+    answer: Answer,
+) -> None:
+    server = serve(answer)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with open_engine("openai:m", progress=True, cache_dir=tmp_path) as asked:
+        verdicts = asked.run(questions(5))
+        files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        fatal = asked.fatal
+    assert f"Bearer {KEY}" in server.headers[0]["authorization"]
+    assert f"{cache.FILE}-wal" in files
+    files |= {f"{path.name} at the end": path.read_bytes() for path in tmp_path.iterdir()}
+    for name, content in files.items():
+        assert KEY.encode() not in content, name
+        assert b"bearer" not in content.lower(), name
+    assert not _holding(KEY, verdicts)
+    said = capfd.readouterr()
+    assert KEY not in f"{fatal} {warnings} {said.out} {said.err}"
+
+
+def test_an_address_with_a_password_is_refused_and_not_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:pass-word-123@127.0.0.1:9/v1")
+    with pytest.raises(SettingError, match="OPENAI_BASE_URL.*password") as caught:
+        open_engine("openai:m", progress=False, cache_dir=tmp_path)
+    assert "pass-word-123" not in str(caught.value)
+
+
+def _holding(secret: str, verdicts: list[Verdict]) -> list[Verdict]:
+    return [verdict for verdict in verdicts if secret in f"{verdict.text} {verdict.error}"]
+
+
+# ---- closing
+
+
+def test_closing_leaves_no_thread_and_one_file(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    with opened(ScriptedJudge(last_digit), tmp_path) as asked:
+        asked.run(questions(5))
+    assert set(threading.enumerate()) <= before
+    assert [path.name for path in tmp_path.iterdir()] == [cache.FILE]
+
+
+def test_a_judge_that_fails_to_close_leaves_the_file_closed(tmp_path: Path) -> None:
+    class Uncloseable(ScriptedJudge):
+        async def aclose(self) -> None:
+            raise OSError("can't close")
+
+    before = set(threading.enumerate())
+    asked = opened(Uncloseable(last_digit), tmp_path)
+    asked.run(questions(5))
+    with pytest.raises(OSError, match="can't close"):
+        asked.close()
+    assert set(threading.enumerate()) <= before
+    assert [path.name for path in tmp_path.iterdir()] == [cache.FILE]
+
+
+def test_what_arrived_before_the_end_is_kept(tmp_path: Path) -> None:
+    given: list[str] = []
+
+    class Counting(ScriptedJudge):
+        async def ask(self, request: JudgeRequest) -> Reply:
+            reply = await super().ask(request)
+            given.append(reply.text)
+            return reply
+
+    asked = opened(Counting(last_digit, pause=0.005), tmp_path)
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(asked.run, questions(500))
+        while len(given) < 50:
+            time.sleep(0.001)
+        asked.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            run.result(30)
+    assert 50 <= len(given) < 500
+    assert sorted(stored(tmp_path)) == sorted(given)

@@ -1,0 +1,284 @@
+"""A server that fails in all the ways that servers do: every instance is accounted for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.judging import Dialogue, JudgeEngine, asking, open_engine
+from tests.judging.asking import questions, values
+from tests.judging.conftest import Serve
+from tests.support.fault_server import ANSWERED, PASSING, SHARES, Call, Served, question_of, serving
+from tests.support.judge_server import Body, ServerReply
+from tests.support.score_gold import Scored, gold_chain, gold_docs, score
+
+ROOT = Path(__file__).parents[2]
+CHAINS = 416
+REFUSAL = "the judge's content filter refused the request"
+
+
+@dataclass(frozen=True)
+class Clean:
+    """What a run without faults gives: the scores of each chain, the questions of each step."""
+
+    scores: list[list[float | None]]
+    questions: list[list[list[str]]]
+
+    @property
+    def askers(self) -> Counter[str]:
+        """How many steps ask each question."""
+        return Counter(asked for chain in self.questions for step in chain for asked in step)
+
+    def asked_where(self, answered: set[str]) -> set[str]:
+        """What is asked where only these are answered: no second question without a first score."""
+        return {
+            asked
+            for chain in self.questions
+            for step in chain
+            for at, asked in enumerate(step)
+            if answered.issuperset(step[:at])
+        }
+
+
+class Listening:
+    """An engine that writes down which questions each step asks."""
+
+    def __init__(self, engine: JudgeEngine) -> None:
+        self._engine = engine
+        self.asked: list[list[str]] = []
+
+    def converse(self, dialogues: Sequence[Dialogue[Any]]) -> list[Any]:
+        self.asked = [[] for _ in dialogues]
+        return self._engine.converse(
+            [self._hear(*each) for each in zip(dialogues, self.asked, strict=True)]
+        )
+
+    def _hear(self, dialogue: Dialogue[Any], asked: list[str]) -> Dialogue[Any]:
+        request = next(dialogue, None)
+        try:
+            while request is not None:
+                asked.append(question_of(request.messages))
+                request = dialogue.send((yield request))
+        except StopIteration as end:
+            return end.value
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Clean:
+    folder = tmp_path_factory.mktemp("clean")
+    docs = gold_docs()
+    assert len(docs) == CHAINS
+    with serving(folder / "log") as server, pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        with open_engine("openai:m", progress=False) as engine:
+            listening = Listening(engine)
+            scored = score(docs, listening)  # type: ignore[arg-type]
+        calls = server.calls()
+    assert not any(error for each in scored for error in each.errors)
+    assert len(calls) == engine.ledger.calls == sum(each.calls for each in scored)
+    assert len({call.body for call in calls}) == len(calls), "something was asked twice"
+    steps = iter(listening.asked)
+    found = Clean(
+        [each.scores for each in scored], [[next(steps) for _ in each.scores] for each in scored]
+    )
+    assert set(found.askers) == {call.question for call in calls}
+    return found
+
+
+def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
+    """Each call is explained by the faults before it; how many there were of each outcome."""
+    by_body: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        assert call.before == len(by_body[call.body])
+        by_body[call.body].append(call)
+    for same in by_body.values():
+        outcomes = [call.outcome for call in same]
+        final = [outcome for outcome in outcomes if outcome not in PASSING]
+        if outcomes[-1] in PASSING:
+            throttled = outcomes.count("throttled")
+            given_up = (len(outcomes) - throttled, throttled)
+            assert given_up[0] == asking.CALLS or given_up[1] == asking.THROTTLED, outcomes
+        elif final[-1] == "refused":  # a failure is not remembered: another step asks again
+            assert set(final) == {"refused"}
+            assert len(final) <= clean.askers[same[0].question]
+        else:
+            assert len(final) == 1, f"asked again after an answer: {outcomes}"
+    reminded = [call for call in calls if call.reminded]
+    unread = Counter(call.question for call in calls if call.outcome == "unusable")
+    answered = {call.question for call in calls if call.outcome == ANSWERED}
+    assert {call.question for call in calls} == clean.asked_where(answered)
+    assert {call.question for call in reminded} <= set(unread)
+    for question, times in unread.items():
+        bodies = {call.body for call in reminded if call.question == question}
+        assert len(bodies) == min(times, asking.ASKED_AGAIN), "not asked again as often as needed"
+    return Counter(call.outcome for call in calls)
+
+
+def check_shares(outcomes: Counter[str]) -> None:
+    """The run met all faults, about as often as it should."""
+    calls = outcomes.total()
+    for name, share in SHARES.items():
+        assert 0.4 * share < outcomes[name] / calls < 2 * share, (name, outcomes)
+    assert outcomes["refused"] >= 8
+
+
+def check_steps(
+    steps: Iterable[tuple[list[float | None], list[str | None]]],
+    calls: Sequence[Call],
+    clean: Clean,
+) -> Counter[str]:
+    """Each step has the clean run's score, or an error where a question of it was never answered;
+    how often there was which error."""
+    answered = {call.question for call in calls if call.outcome == ANSWERED}
+    errors: Counter[str] = Counter()
+    for (got, said), expected, asked in zip(steps, clean.scores, clean.questions, strict=True):
+        assert len(got) == len(said) == len(expected)
+        for number, (value, error) in enumerate(zip(got, said, strict=True)):
+            if answered.issuperset(asked[number]):
+                assert (value, error) == (expected[number], None)
+            else:
+                assert value is None
+                assert error
+                errors[error] += 1
+    assert set(errors) == {REFUSAL}, "a question failed otherwise: take another seed"
+    return errors
+
+
+@pytest.mark.slow
+def test_the_filter_scores_all_that_can_be_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: Clean
+) -> None:
+    from lmms_rpts.filters import ScoreFilter, spending
+    from lmms_rpts.filters.records import TransformedResponse
+
+    docs = gold_docs()
+    responses = [
+        [TransformedResponse(gold_chain(doc), "rule", "arrows", "response", None, "rule")]
+        for doc in docs
+    ]
+    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.1)
+    spending.reset_spending()
+    with serving(tmp_path / "log", faulty=True) as server:
+        monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:m")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
+        monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "answers"))
+        scored = [each for (each,) in ScoreFilter().apply(responses, docs)]
+        calls = server.calls()
+        ledger = spending.run_ledger(ScoreFilter().settings)
+        outcomes = check_log(calls, clean)
+        check_shares(outcomes)
+        assert ledger.calls == len(calls)
+        assert ledger.usage.output_tokens == 5 * (outcomes[ANSWERED] + outcomes["unusable"])
+        steps = [
+            (
+                [step.score for step in each.steps],
+                [step.questions[-1].error if step.questions else None for step in each.steps],
+            )
+            for each in scored
+        ]
+        errors = check_steps(steps, calls, clean)
+        assert [bool(each.error) for each in scored] == [any(said) for _, said in steps]
+        unscored = sum(bool(each.error) for each in scored)
+        tell(f"{CHAINS - unscored} chains scored, {unscored} not", calls, outcomes, errors)
+
+        # The same again asks only what has no answer, and score_gold asks what the filter asks.
+        with open_engine("openai:m", progress=False, cache_dir=tmp_path / "answers") as engine:
+            again = score(docs, engine)
+        later = server.calls(since=len(calls))
+    failed = {call.question for call in calls if call.outcome == "refused"}
+    assert {call.question for call in later} == failed
+    assert len(later) == engine.ledger.calls
+    assert [each.scores for each in again] == [values for values, _ in steps]
+
+
+@pytest.mark.slow
+def test_a_process_comes_through(tmp_path: Path, clean: Clean) -> None:
+    """With our own pauses, time limit and environment."""
+    with serving(tmp_path / "log", faulty=True, seed=1) as server:
+        scored, ledger, said = score_in_a_process(server, LMMS_RPTS_TIMEOUT="1")
+        calls = server.calls()
+    outcomes = check_log(calls, clean)
+    check_shares(outcomes)
+    errors = check_steps([(each.scores, each.errors) for each in scored], calls, clean)
+    assert ledger == {"calls": len(calls), "fatal": None}
+    assert sum(each.calls for each in scored) == len(calls)
+    assert said == ""
+    tell("in a process", calls, outcomes, errors)
+
+
+def tell(what: str, calls: Sequence[Call], outcomes: Counter[str], errors: Counter[str]) -> None:
+    """For those who run it with -s."""
+    bodies = len({call.body for call in calls})
+    print(f"\n{what}: {len(calls)} calls for {bodies} bodies, {dict(outcomes)}; {dict(errors)}")
+
+
+def score_in_a_process(server: Served, **settings: str) -> tuple[list[Scored], dict[str, Any], str]:
+    """What score_gold prints, and what it says beside."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.support.score_gold"],
+        env=os.environ | {"LMMS_RPTS_JUDGE": "openai:m", "OPENAI_BASE_URL": server.url} | settings,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=True,
+    )
+    *lines, last = ended.stdout.splitlines()
+    return [Scored(**json.loads(line)) for line in lines], json.loads(last), ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (
+            "The response was filtered due to the prompt triggering Azure OpenAI's content "
+            "management policy. Please modify your prompt and retry.",
+            "content_filter",
+        ),
+        (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted "
+            "in 9000 tokens.",
+            "context_length_exceeded",
+        ),
+    ],
+)
+def test_a_refusal_of_one_question_changes_no_other(serve: Serve, said: str, code: str) -> None:
+    """The first thing that a server says may be about this question, not about how it is asked."""
+
+    def answer(body: Body) -> str | ServerReply:
+        if body["messages"][0]["content"] != "question 0":
+            return "Score: 0.5"
+        return ServerReply(status=400, body={"error": {"message": said, "code": code}})
+
+    server = serve(answer)
+    with open_engine("openai:m", concurrency=1, progress=False) as asked:
+        verdicts = asked.run(questions(5))
+    assert values(verdicts) == [None, 0.5, 0.5, 0.5, 0.5]
+    assert said in str(verdicts[0].error)
+    assert all("response_format" in body for body in server.requests[-4:])
+    assert server.calls == asked.ledger.calls
+
+
+def test_the_server_fails_the_same_way_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_pauses: None
+) -> None:
+    logs = []
+    for name in ("first", "second"):
+        with serving(tmp_path / name, faulty=True) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
+            with open_engine("openai:m", progress=False) as asked:
+                asked.run(questions(60))
+            logs.append(sorted(json.dumps(asdict(call)) for call in server.calls()))
+    assert logs[0] == logs[1]
+    assert len(logs[0]) > 60

@@ -1,0 +1,153 @@
+"""Killed in the middle, again and again: what was answered is not asked again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.judging import cache
+from tests.support.fault_server import Served, serving
+from tests.support.reference import reference
+
+ROOT = Path(__file__).parents[2]
+CHAINS = 200
+KILLS = 10
+CONCURRENCY = 8
+LATENCY = 0.02
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A server, and the environment of the runs that ask it."""
+
+    server: Served
+    folder: Path
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "tests.support.score_gold", "--limit", str(CHAINS)]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return os.environ | {
+            "LMMS_RPTS_JUDGE": "openai:m",
+            "LMMS_RPTS_CONCURRENCY": str(CONCURRENCY),
+            "LMMS_RPTS_CACHE": str(self.folder),
+            "OPENAI_BASE_URL": self.server.url,
+        }
+
+    def run(self) -> tuple[list[dict[str, Any]], int]:
+        """A run to its end: the chains without their calls, and the calls of all."""
+        ended = subprocess.run(
+            self.command(),
+            env=self.environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert ended.stderr == ""
+        *lines, last = map(json.loads, ended.stdout.splitlines())
+        assert len(lines) == CHAINS
+        assert sum(line.pop("calls") for line in lines) == last["calls"]
+        return lines, last["calls"]
+
+    def run_killed(self, after: int, wait: float) -> None:
+        """A run that is killed when it has made ``after`` calls, and a moment later."""
+        before = self.server.count()
+        process = subprocess.Popen(
+            self.command(),
+            env=self.environment,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            until = time.monotonic() + 60
+            while self.server.count() < before + after:
+                assert process.poll() is None, process.communicate()
+                assert time.monotonic() < until
+                time.sleep(0.002)
+            time.sleep(wait)
+        finally:
+            process.send_signal(signal.SIGKILL)
+        said, noise = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, "it had come to its end"
+        assert (said, noise) == ("", "")
+
+
+@contextlib.contextmanager
+def setting(folder: Path) -> Iterator[Setting]:
+    with serving(folder / "log", latency=LATENCY) as server:
+        yield Setting(server, folder / "answers")
+
+
+def kept(folder: Path) -> int:
+    """Answers on disk after a kill; looked at in a copy, for looking mends what was broken off."""
+    copy = folder.with_name("copy")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(folder, copy)
+    with contextlib.closing(sqlite3.connect(copy / cache.FILE)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        count: int = connection.execute("SELECT count(*) FROM answers").fetchone()[0]
+    return count
+
+
+@pytest.mark.slow
+def test_ten_kills_cost_only_what_was_under_way(tmp_path: Path) -> None:
+    reference("rpts_eval", "texts_en.json")
+    with setting(tmp_path) as clean:
+        expected, total = clean.run()
+        assert clean.server.count() == total
+    luck = random.Random(20261121)
+    (tmp_path / "killed").mkdir()
+    with setting(tmp_path / "killed") as killed:
+        lost = 0
+        for number in range(KILLS):
+            killed.run_killed(luck.randint(20, total // 15), luck.uniform(0, 2 * LATENCY))
+            paid, found = killed.server.count(), kept(killed.folder)
+            assert 0 < paid < total
+            now_lost = paid - found
+            assert 0 <= now_lost - lost <= CONCURRENCY, f"kill {number}"
+            lost = now_lost
+        before = killed.server.count()
+        scores, calls = killed.run()
+        assert calls == killed.server.count() - before == total - found
+        served = Counter(call.body for call in killed.server.calls())
+        again, none = killed.run()
+    assert scores == again == expected
+    assert none == 0
+    assert len(served) == total
+    assert served.total() == total + lost <= total + KILLS * CONCURRENCY
+    print(f"\n{total} answers; {KILLS} kills lost {lost} of them that were under way")
+
+
+def test_a_kill_before_the_first_call_leaves_nothing_behind(tmp_path: Path) -> None:
+    reference("rpts_eval", "texts_en.json")
+    luck = random.Random(7)
+    with setting(tmp_path) as here:
+        for _ in range(3):
+            process = subprocess.Popen(
+                here.command(), env=here.environment, cwd=ROOT, stdout=subprocess.DEVNULL
+            )
+            time.sleep(luck.uniform(0.1, 1.2))
+            process.kill()
+            process.wait()
+        scores, _ = here.run()
+        assert here.run() == (scores, 0)

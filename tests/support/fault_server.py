@@ -1,0 +1,228 @@
+"""A judge server that fails on purpose, the same way each time, and writes down every call.
+
+A process of its own: ``python -m tests.support.fault_server --log FILE [--faulty] [--seed N]
+[--latency S] [--port N]`` prints its URL, then serves until killed. In a test: ``with
+serving(log, faulty=True) as server``.
+
+What happens to a call depends on its body and on how often that body came before; a refusal on the
+question alone. Scores depend on the question alone, so that an answer after a reminder is the one
+that a clean run gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import hashlib
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+SHARES = {"throttled": 0.10, "failed": 0.05, "dropped": 0.02, "hung": 0.02, "unusable": 0.03}
+REFUSED = 0.01
+RETRY_AFTER = 0.2
+
+ANSWERED = "answered"
+PASSING = {"throttled", "failed", "dropped", "hung"}
+"""Faults after which a call is to be made again."""
+
+_LONGEST_HANG = 60.0
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
+_PHRASES = {200: "OK", 400: "Bad Request", 429: "Too Many Requests", 500: "Internal Server Error"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One line of the log.
+
+    Attributes:
+        body: digest of the request's body.
+        question: digest of the chat without what was said after an unreadable reply.
+        reminded: whether it is the question again, after such a reply.
+        before: how often the same body came before.
+        outcome: ``answered``, ``unusable``, ``refused`` or one of PASSING.
+    """
+
+    body: str
+    question: str
+    reminded: bool
+    before: int
+    outcome: str
+
+
+class Served:
+    """A server in a process of its own, as a test sees it.
+
+    Attributes:
+        url: base URL, ending in ``/v1``.
+        pid: of the process.
+    """
+
+    def __init__(self, url: str, pid: int, log: Path) -> None:
+        self.url, self.pid, self._log = url, pid, log
+
+    def count(self) -> int:
+        """How many calls came in so far."""
+        return self._log.read_bytes().count(b"\n")
+
+    def calls(self, since: int = 0) -> list[Call]:
+        """The calls in the order in which they came, but for the first ``since``."""
+        lines = self._log.read_text(encoding="utf-8").splitlines()[since:]
+        return [Call(**json.loads(line)) for line in lines]
+
+
+@contextlib.contextmanager
+def serving(
+    log: Path, *, faulty: bool = False, seed: int = 0, latency: float = 0.0
+) -> Iterator[Served]:
+    """Run the server while the ``with`` block lasts."""
+    log.touch()
+    options = ["--log", str(log), "--seed", str(seed), "--latency", str(latency)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", __spec__.name, *options, *(["--faulty"] if faulty else [])],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url, "the server did not start"
+        yield Served(url, process.pid, log)
+        assert process.poll() is None, "the server has ended"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def outcome_of(body: str, question: str, before: int, seed: int) -> str:
+    """What happens to a call to a faulty server."""
+    if _fraction(f"refused {seed} {question}") < REFUSED:
+        return "refused"
+    drawn = _fraction(f"{seed} {body} {before}")
+    for name, share in SHARES.items():
+        drawn -= share
+        if drawn < 0:
+            return name
+    return ANSWERED
+
+
+def question_of(messages: Sequence[Mapping[str, str]]) -> str:
+    """The digest of a chat, without what was said after an unreadable reply."""
+    return _digest([dict(message) for message in messages[:2]])
+
+
+def score_of(question: str) -> str:
+    """The score that a question gets, in tenths."""
+    return f"{int(question[:12], 16) % 11 / 10:.1f}"
+
+
+def _fraction(text: str) -> float:
+    return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16) / 16**12
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass
+class _Server:
+    log: TextIO
+    faulty: bool
+    seed: int
+    latency: float
+    seen: Counter[str] = field(default_factory=Counter)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the calls of one connection, until one of both sides ends it."""
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            while await self._answer(reader, writer):
+                await writer.drain()
+        writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one call; whether the connection lives on."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        length = int(head.split("content-length:")[1].split("\r\n")[0])
+        call = self._write_down(json.loads(await reader.readexactly(length)))
+        if call.outcome == "hung":
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(reader.read(1), _LONGEST_HANG)
+            return False
+        if call.outcome == "dropped":
+            return False
+        if self.latency:
+            await asyncio.sleep(self.latency)
+        status, headers, content = _reply(call)
+        payload = json.dumps(content).encode()
+        writer.write(
+            f"HTTP/1.1 {status} {_PHRASES[status]}\r\nContent-Type: application/json\r\n"
+            f"{headers}Content-Length: {len(payload)}\r\n\r\n".encode()
+            + payload
+        )
+        return True
+
+    def _write_down(self, body: dict[str, Any]) -> Call:
+        digest, question = _digest(body), question_of(body["messages"])
+        before = self.seen[digest]
+        self.seen[digest] += 1
+        outcome = outcome_of(digest, question, before, self.seed) if self.faulty else ANSWERED
+        call = Call(digest, question, len(body["messages"]) > 2, before, outcome)
+        # One write a line, behind what is there: a reader never sees half of one for long.
+        self.log.write(json.dumps(vars(call)) + "\n")
+        self.log.flush()
+        return call
+
+
+def _reply(call: Call) -> tuple[int, str, object]:
+    """Status, headers and JSON."""
+    if call.outcome == "throttled":
+        return 429, f"Retry-After: {RETRY_AFTER}\r\n", _error("slow down")
+    if call.outcome == "failed":
+        return 500, "", _error("out of order")
+    text, finish = f"A reason.\nScore: {score_of(call.question)}", "stop"
+    if call.outcome == "unusable":
+        # Never twice the same, so that each reminder makes a body of its own.
+        text = f"Hard to say ({call.body[:16].translate(_LETTERS)})."
+    if call.outcome == "refused":
+        text, finish = "", "content_filter"
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant"}}
+    choice["message"] = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    return (
+        *(200, ""),
+        {"id": "1", "object": "chat.completion", "created": 1, "choices": [choice], "usage": usage},
+    )
+
+
+def _error(message: str) -> object:
+    return {"error": {"message": message, "type": "error", "code": None}}
+
+
+async def _main() -> None:
+    parser = argparse.ArgumentParser(description="A fake judge that fails on purpose.")
+    parser.add_argument("--log", required=True, help="a line of JSON is added for each call")
+    parser.add_argument("--faulty", action="store_true", help="fail, in all ways it knows")
+    parser.add_argument("--seed", type=int, default=0, help="another one fails elsewhere")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds that a reply takes")
+    parser.add_argument("--port", type=int, default=0)
+    options = parser.parse_args()
+    with open(options.log, "a", encoding="utf-8") as log:
+        server = _Server(log, options.faulty, options.seed, options.latency)
+        listening = await asyncio.start_server(
+            server.serve, "127.0.0.1", options.port, backlog=256, limit=2**22
+        )
+        port = listening.sockets[0].getsockname()[1]
+        print(f"http://127.0.0.1:{port}/v1", flush=True)
+        await listening.serve_forever()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_main())
