@@ -34,6 +34,7 @@ NAMES = (
 
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
 _CHAT_PATH = "/chat/completions"
+_HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _OFF = "off"
 _SAMPLING = 0.7
 """Temperature where one question is to get several answers."""
@@ -75,6 +76,7 @@ class Settings:
         rpts_path: RPTS_PATH, a local folder with RPTS-Eval in the publishers' layout.
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
         openai_key: OPENAI_API_KEY; never shown.
+        openai_headers: what OPENAI_ORG_ID and OPENAI_PROJECT_ID ask for.
         rank: number of this process in the run.
         local_rank: its number on this machine.
         processes: how many processes the run has.
@@ -98,6 +100,7 @@ class Settings:
     rpts_path: Path | None = None
     openai_url: str | None = field(default=None, repr=False)
     openai_key: str | None = field(default=None, repr=False)
+    openai_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     rank: int = 0
     local_rank: int = 0
     processes: int = 1
@@ -141,6 +144,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         rpts_path=env.folder("RPTS_PATH"),
         openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
         openai_key=env.text("OPENAI_API_KEY"),
+        openai_headers={
+            header: value for name, header in _HEADERS.items() if (value := env.text(name))
+        },
         rank=env.whole("RANK", at_least=0) or 0,
         local_rank=env.whole("LOCAL_RANK", at_least=0) or 0,
         processes=processes,
@@ -170,8 +176,10 @@ class _Environment:
         """A misspelt setting would change nothing and say nothing."""
         for name in self.variables:
             if name.startswith(_PREFIX) and name not in (*NAMES, _OF_TESTS):
-                near = difflib.get_close_matches(name, NAMES, n=1)
-                hint = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(NAMES)}"
+                ends = [each.removeprefix(_PREFIX) for each in NAMES]
+                near = difflib.get_close_matches(name.removeprefix(_PREFIX), ends, n=1)
+                there = f" There are: {', '.join(NAMES)}"
+                hint = f" Did you mean {_PREFIX}{near[0]}?" if near else there
                 raise SettingError(f"{name} is no setting.{hint}")
 
     def text(self, name: str) -> str | None:
@@ -179,13 +187,26 @@ class _Environment:
 
     def folder(self, name: str) -> Path | None:
         text = self.text(name)
-        return Path(text).expanduser() if text else None
+        if text is None:
+            return None
+        try:
+            return Path(text).expanduser()
+        except RuntimeError as error:
+            raise SettingError(f"{name}={text!r}: {error}") from None
 
     def cache_folder(self, name: str) -> Path | None:
         if self.text(name) == _OFF:
             return None
-        home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-        return self.folder(name) or home / "lmms_rpts"
+        folder = self.folder(name)
+        if folder is not None:
+            return folder
+        try:
+            home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+        except RuntimeError:
+            raise SettingError(
+                f"there is no home directory to keep answers in: set {name} to a folder, or to off"
+            ) from None
+        return home / "lmms_rpts"
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str | None:
         text = self.text(name)

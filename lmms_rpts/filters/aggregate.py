@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
@@ -99,7 +100,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     if not responses:
         return
     total, judge = len(responses), responses[0].judge
-    if not comparable(judge):
+    if not _comparable(judge):
         logger.warning("Judge {!r}: these scores can't be compared with others'", judge)
     errors = Counter(scored.error for scored in responses if scored.error)
     if errors and judge != NO_JUDGE:
@@ -161,10 +162,15 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> dict[str
         "instance": _instance(doc),
         "settings": {
             "judge": scored.judge,
-            "comparable": comparable(scored.judge),
+            "comparable": _comparable(scored.judge),
             **asdict(scoring),
         },
     }
+
+
+@lru_cache(maxsize=8)
+def _comparable(judge: str) -> bool:
+    return comparable(judge)
 
 
 def _step(tree: ReasoningTree, at: int, scored: StepScore) -> dict[str, Any]:

@@ -211,8 +211,11 @@ class Asker:
                     return None, error
                 urgency += 1
                 await self._halt.pause(_pause(tries.failed + tries.throttled, failure.retry_after))
-            except (BudgetError, FatalJudgeError) as failure:
+            except BudgetError as failure:
                 return None, self._halt.stop(str(failure))
+            except FatalJudgeError as failure:
+                who = f"{self.member.name}: " if len(self._halt.limits) > 1 else ""
+                return None, self._halt.stop(f"{who}{failure}")
             except RefusedError as failure:
                 return None, str(failure)
             except Exception as failure:  # the boundary: one request's failure ends no run

@@ -64,6 +64,7 @@ class Ledger:
     _tokens_under_way: float = 0.0
     _cost_under_way: float = 0.0
     _guessed_tokens: int = 0
+    _guessed_cost: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
@@ -76,7 +77,8 @@ class Ledger:
         with self._lock:
             known = self._guessed_tokens
             factor = self.usage.tokens / known if known else 1.0
-            call = Call(judge, price, guess, guess.tokens * factor, cost_of(guess, price) * factor)
+            dearer = self.cost / self._guessed_cost if self._guessed_cost else factor
+            call = Call(judge, price, guess, guess.tokens * factor, cost_of(guess, price) * dearer)
             self.exhausted = self.exhausted or self._excess(call)
             if self.exhausted:
                 raise BudgetError(self.exhausted)
@@ -95,6 +97,7 @@ class Ledger:
                 self.cost += cost_of(usage, call.price)
                 self.guessed |= guessed
                 self._guessed_tokens += call.guess.tokens
+                self._guessed_cost += cost_of(call.guess, call.price)
         if usage is not None and self.on_usage is not None:
             self.on_usage(call.judge, usage)
 

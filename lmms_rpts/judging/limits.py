@@ -36,6 +36,7 @@ class AdaptiveLimit:
         self._arrivals = 0
         self._last_cut = -1.0
         self._held_until = -1.0
+        self._released = False
 
     @property
     def allowed(self) -> int:
@@ -54,6 +55,8 @@ class AdaptiveLimit:
 
     def answered(self) -> None:
         """A call went well."""
+        if self._released:
+            return
         self._allowed = min(float(self._most), self._allowed + 1 / self._allowed)
         self._grant()
 
@@ -62,15 +65,17 @@ class AdaptiveLimit:
 
         ``wait``: seconds that it asks for.
         """
+        if self._released or started < self._last_cut:
+            return
         now = asyncio.get_running_loop().time()
         if self._allowed < 2:
             self._held_until = max(self._held_until, now + wait)
-        if started >= self._last_cut:
-            self._allowed = max(1.0, self._allowed * CUT)
-            self._last_cut = now
+        self._allowed = max(1.0, self._allowed * CUT)
+        self._last_cut = now
 
     def release(self) -> None:
         """Let everybody pass at once: nobody calls any more."""
+        self._released = True
         self._allowed, self._held_until = float("inf"), -1.0
         self._grant()
 

@@ -47,7 +47,7 @@ class Panel:
 
 
 def _opinion(asker: Asker, sample: int, verdict: Verdict) -> Opinion:
-    score = verdict.value if isinstance(verdict.value, float) else None
+    score = float(verdict.value) if isinstance(verdict.value, int | float) else None
     return Opinion(asker.member.name, sample, score, verdict.text, verdict.error)
 
 
@@ -63,10 +63,9 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdi
     scores = [opinion.score for opinion in opinions if opinion.score is not None]
     failed = [opinion for opinion in opinions if opinion.score is None]
     if failed:
-        first = failed[0]
-        return replace(
-            joined,
-            error=f"{len(failed)} of {len(opinions)} opinions are missing; "
-            f"{first.judge}: {first.error}",
-        )
+        # What stopped all of them names its judge itself.
+        common = len({opinion.error for opinion in opinions}) == 1
+        who = "" if common else f"{failed[0].judge}: "
+        missing = f"{len(failed)} of {len(opinions)} opinions are missing"
+        return replace(joined, error=f"{missing}; {who}{failed[0].error}")
     return replace(joined, value=fmean(scores), spread=pstdev(scores))

@@ -22,7 +22,7 @@ ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
 
 # A "+" begins another judge only if what follows may be one: paths and models hold it as well.
-_JOINT = re.compile(r"\+(?=[A-Za-z][\w-]*(?::|\+|$))")
+_JOINT = re.compile(r"\s*\+\s*(?=[A-Za-z][\w-]*(?::|\s*\+|\s*$))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def open_engine(
         Member(
             name=each.name,
             judge=each.backend.open(each.model, settings),
-            price=prices[at] if prices else None,
+            price=prices[at] if prices and each.backend.kept else None,
             writes=each.backend.writes,
             kept=each.backend.kept,
         )
@@ -149,6 +149,7 @@ def _find(judge: str, settings: Settings) -> ChosenJudge:
         near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_entry_points()], n=1)
         hint = f" Did you mean {_usage(near[0])}?" if near else ""
         raise JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
+    _entry_points(warn_of=name)
     missing = backend.check(model, settings)
     if missing:
         raise JudgeConfigurationError(f"the judge {judge!r} can't be used: {missing}")
@@ -184,13 +185,15 @@ def _load(name: str) -> Backend | None:
     return loaded
 
 
-def _entry_points() -> dict[str, EntryPoint]:
+def _entry_points(warn_of: str | None = None) -> dict[str, EntryPoint]:
     """Judges of other packages, by name; ours can't be replaced, nor one package's by another."""
     offered: dict[str, EntryPoint] = {}
     for found in entry_points(group=ENTRY_POINTS):
         taken = "lmms_rpts" if found.name in BACKENDS else None
         if found.name in offered and offered[found.name].value != found.value:
             taken = _package(offered[found.name])
+        if taken and found.name != warn_of:
+            continue
         if taken:
             logger.warning(
                 "{} offers a judge {!r}, a name that {} has taken: passed over",

@@ -987,7 +987,7 @@ def test_an_address_with_a_password_is_refused_and_not_quoted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://me:pass-word-123@127.0.0.1:9/v1")
-    with pytest.raises(SettingError, match="OPENAI_BASE_URL.*password") as caught:
+    with pytest.raises(SettingError, match=r"OPENAI_BASE_URL.*password") as caught:
         open_engine("openai:m", progress=False, cache_dir=tmp_path)
     assert "pass-word-123" not in str(caught.value)
 

@@ -21,6 +21,7 @@ from lmms_rpts.judging import (
     open_ledger,
     writes,
 )
+from lmms_rpts.judging.cache import FILE, read_answers
 from lmms_rpts.settings import Price, SettingError, Settings
 from tests.judging.asking import question, values
 from tests.judging.conftest import Serve
@@ -206,6 +207,14 @@ def test_a_judge_is_named_once(judge: str) -> None:
     assert repr(judge) in str(caught.value)
 
 
+@pytest.mark.parametrize("judge", ["hf:a+hf:b", "hf:a+openai:m+hf:b"])
+def test_one_process_holds_one_model(monkeypatch: pytest.MonkeyPatch, judge: str) -> None:
+    monkeypatch.setitem(BACKENDS, "hf", replace(BACKENDS["hf"], check=lambda model, settings: None))
+    with pytest.raises(JudgeConfigurationError, match="hf:a and hf:b: one process holds one"):
+        find_judges(judge, SERVER)
+    assert names("openai:m+hf:a") == ["openai:m", "hf:a"]
+
+
 @pytest.mark.parametrize(
     ("judge", "writer", "like_others"),
     [
@@ -306,6 +315,29 @@ def test_several_judges_are_asked_and_their_mean_counts(
     assert judge.name == "openai:a+openai:b"
     assert sorted(body["model"] for body in server.requests) == ["a"] * 3 + ["b"] * 3
     assert {body["temperature"] for body in server.requests} == {0.7}
+
+
+@pytest.mark.parametrize("judge", ["lexical+openai:m", "openai:m+lexical"])
+def test_texts_go_to_a_judge_that_writes(serve: Serve, judge: str) -> None:
+    server = serve(constant("a text"))
+    with open_engine(judge, progress=False) as opened:
+        assert values(opened.run([question("q", kind="answer")])) == ["a text"]
+    assert server.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("judge", "kept"),
+    [("lexical", []), ("openai:m", ["openai:m"]), ("openai:m+lexical", ["openai:m"])],
+)
+def test_only_answers_that_cost_something_are_kept(
+    serve: Serve, tmp_path: Path, judge: str, kept: list[str]
+) -> None:
+    serve(constant("Score: 0.5"))
+    with open_engine(judge, progress=False, cache_dir=tmp_path) as opened:
+        (verdict,) = opened.run([question("q", evidence=("two dogs",), claim="two dogs")])
+    assert verdict.error is None
+    found = read_answers(tmp_path) if (tmp_path / FILE).exists() else ()
+    assert [answer.judge for answer in found] == kept
 
 
 @pytest.mark.parametrize(

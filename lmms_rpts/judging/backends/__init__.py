@@ -41,6 +41,7 @@ def _open_openai(model: str, settings: Settings) -> Judge:
         settings.timeout,
         temperature=settings.temperature,
         structured=settings.structured,
+        headers=settings.openai_headers,
     )
 
 

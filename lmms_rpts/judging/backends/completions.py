@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,6 +54,21 @@ def read_usage(counted: object) -> Usage | None:
     details = counted.get("completion_tokens_details")
     thought = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
     return Usage(read, said, min(thought, said)) if read or said else None
+
+
+def read_fault(content: bytes | str) -> tuple[str, str | None]:
+    """The message and the code in the body of a server's refusal; the body where it is no JSON."""
+    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return text.strip(), None
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    if not isinstance(inner, Mapping):
+        return str(inner), None
+    said = inner.get("message") or inner.get("detail") or inner
+    code = inner.get("code")
+    return str(said), code if isinstance(code, str) else None
 
 
 def _choice(said: object) -> Mapping[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lmms_rpts.judging.backends.completions import read_completion
+from lmms_rpts.judging.backends.completions import read_completion, read_fault
 from lmms_rpts.judging.backends.failures import LONG_KEY, classify, hide
 from lmms_rpts.judging.types import (
     MOST_TOKENS,
@@ -21,9 +22,6 @@ from lmms_rpts.judging.types import (
     TransientError,
 )
 
-if TYPE_CHECKING:
-    import openai
-
 _PATH = "/chat/completions"
 _OPENAI = "https://api.openai.com/v1"
 _HIDDEN_THINKING = 8192
@@ -32,6 +30,7 @@ _NOT_UNDERSTOOD = (400, 422)
 _THIS_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
 _TOO_LONG = "the judge took too long to answer"
 _DROPPED = {"ServerDisconnectedError", "ClientOSError", "RemoteProtocolError", "ReadError"}
+_OF_THE_LINE = {"TransportError", "ClientError", "APIConnectionError", "OSError"}
 _NEVER_CONNECTED = {
     "ConnectTimeout",
     "ConnectError",
@@ -69,6 +68,7 @@ class OpenAIJudge:
         timeout: seconds that one call may take, all in all.
         temperature: of sampling; 0: greedy.
         structured: whether to ask for a score as JSON of a given schema.
+        headers: sent beside the usual ones.
     """
 
     def __init__(
@@ -79,12 +79,18 @@ class OpenAIJudge:
         timeout: float,
         temperature: float = 0.0,
         structured: bool = True,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._model = model
         self._key = api_key
         self._timeout = timeout
-        self._base_url = base_url
-        self._client: openai.AsyncOpenAI | None = None
+        self._url = f"{base_url or _OPENAI}{_PATH}"
+        self._headers = {
+            "Authorization": f"Bearer {api_key}",
+            "Content-Type": "application/json",
+            **(headers or {}),
+        }
+        self._client: Any = None
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
         self._structured = structured
@@ -99,43 +105,28 @@ class OpenAIJudge:
         }
 
     async def ask(self, request: JudgeRequest) -> Reply:
-        import openai
-
-        client = self._client = self._client or self._connect()
+        client = self._client = self._client or _http_client(self._timeout)
         body = self._body(request)
         try:
-            # Not chat.completions.create: checking and typing each message and reply takes longer
-            # than sending them. The client limits each part of a call; a server that drips would
-            # take for ever.
-            said = await asyncio.wait_for(
-                client.post(_PATH, cast_to=object, body=body), self._timeout + _GRACE
+            # The client limits each part of a call; a server that drips would take for ever.
+            response = await asyncio.wait_for(
+                client.post(self._url, content=json.dumps(body).encode(), headers=self._headers),
+                self._timeout + _GRACE,
             )
-        except (openai.APIConnectionError, asyncio.TimeoutError) as error:
-            raise self._no_answer(error, str(client.base_url.copy_with(userinfo=b""))) from None
-        except openai.APIStatusError as error:
-            raise self._failure(error, body) from None
-        except (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            reason = f"the judge's server sent no chat completion ({type(error).__name__})"
-            raise TransientError(reason) from None
+        except asyncio.TimeoutError:
+            raise TransientError(_TOO_LONG) from None
+        except Exception as error:  # of several libraries
+            raise self._no_answer(error) from None
+        if response.status_code >= 400:
+            raise self._failure(response, body)
         self._took_schema |= "response_format" in body
         self._schema_on_trial = False
-        return self._read(said)
+        return self._read(response.content)
 
     async def aclose(self) -> None:
         """Close the connections."""
         if self._client is not None:
-            await self._client.close()
-
-    def _connect(self) -> openai.AsyncOpenAI:
-        import openai
-
-        return openai.AsyncOpenAI(
-            base_url=self._base_url,
-            api_key=self._key,
-            timeout=self._timeout,
-            max_retries=0,  # the engine retries, in one bounded layer
-            http_client=_http_client(),
-        )
+            await self._client.aclose()
 
     def _body(self, request: JudgeRequest) -> dict[str, Any]:
         # max_completion_tokens also limits what a reasoning model thinks before it speaks.
@@ -151,44 +142,50 @@ class OpenAIJudge:
             body["response_format"] = _VERDICT
         return body
 
-    def _read(self, said: object) -> Reply:
+    def _read(self, content: bytes) -> Reply:
         try:
-            completion = read_completion(said)
+            completion = read_completion(json.loads(content))
         except RefusedError as refusal:
             raise RefusedError(hide(str(refusal), self._key)) from None
+        except ValueError as error:
+            reason = f"the judge's server sent no chat completion ({type(error).__name__})"
+            raise TransientError(reason) from None
         if completion.thought_too_long and not self._thinks:
             self._thinks = True
             reason = "the judge thinks before it speaks, and needs more room"
             raise AdaptedError(reason, completion.reply.usage)
         return replace(completion.reply, text=hide(completion.reply.text, self._key, LONG_KEY))
 
-    def _no_answer(self, error: BaseException, url: str) -> TransientError:
+    def _no_answer(self, error: Exception) -> Exception:
         """What a failed connection means."""
-        if isinstance(error, asyncio.TimeoutError):
-            return TransientError(_TOO_LONG)
-        # By name: which HTTP libraries the client brings depends on its version, and one of them
-        # calls any broken connection a time-out.
-        causes = [error]
+        causes: list[BaseException] = [error]
         while causes[-1].__cause__ is not None:
             causes.append(causes[-1].__cause__)
+        # By name: which libraries are beneath depends on openai's version, and one of them calls
+        # any broken connection a time-out.
+        kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
         names = {type(cause).__name__ for cause in causes}
+        reason = hide(f"{causes[-1]}" or type(causes[-1]).__name__, self._key)
+        if not kinds & _OF_THE_LINE:
+            return RefusedError(f"{type(error).__name__}: {reason}")
         dropped = bool(names & _DROPPED)
         unreachable = bool(names & _NEVER_CONNECTED) and not dropped
         if not dropped and "imeout" in type(causes[-1]).__name__:
             return TransientError(_TOO_LONG, None, unreachable)
-        reason = hide(f"no connection to {url}: {causes[-1]}", self._key)
-        return TransientError(reason, None, unreachable)
+        return TransientError(f"no connection to {self._url}: {reason}", None, unreachable)
 
-    def _failure(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> Exception:
-        said = hide(_said(error), self._key)
-        if error.status_code in _NOT_UNDERSTOOD and error.code not in _THIS_QUESTION:
+    def _failure(self, response: Any, sent: Mapping[str, Any]) -> Exception:
+        status = response.status_code
+        said, code = read_fault(response.content)
+        said = hide(said, self._key)
+        if status in _NOT_UNDERSTOOD and code not in _THIS_QUESTION:
             if self._adapt(said, sent):
-                return AdaptedError(f"the judge's server refused ({error.status_code}): {said}")
+                return AdaptedError(f"the judge's server refused ({status}): {said}")
             if self._schema_on_trial:
                 # It is refused without a schema as well: the question was meant.
                 self._structured, self._schema_on_trial = True, False
-        headers = {name.lower(): value for name, value in error.response.headers.items()}
-        return classify(error.status_code, said, error.code, headers)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return classify(status, said, code, headers)
 
     def _adapt(self, complaint: str, sent: Mapping[str, Any]) -> bool:
         """Whether the complaint is one that another way of asking helps against.
@@ -208,21 +205,17 @@ class OpenAIJudge:
         return True
 
 
-def _http_client() -> Any:
-    """A client on aiohttp, which takes a third of the time; None: the default one."""
+def _http_client(timeout: float) -> Any:
+    """The HTTP client that openai brings; on aiohttp, which takes half of the time, if it can.
+
+    Not its chat client: that takes longer to check and type each message than to send it.
+    """
     import openai
 
-    client = getattr(openai, "DefaultAioHttpClient", None)
-    if client is None:
-        return None
-    try:
-        return client()
-    except (RuntimeError, ImportError):  # aiohttp is not installed
-        return None
-
-
-def _said(error: openai.APIStatusError) -> str:
-    body = error.body
-    if isinstance(body, dict) and isinstance(body.get("message"), str):
-        return str(body["message"])
-    return str(error)
+    options: dict[str, Any] = {"timeout": timeout, "limits": openai.DEFAULT_CONNECTION_LIMITS}
+    faster = getattr(openai, "DefaultAioHttpClient", None)
+    if faster is not None:
+        # Without aiohttp it can't be made.
+        with contextlib.suppress(RuntimeError, ImportError):
+            return faster(**options)
+    return openai.DefaultAsyncHttpxClient(**options)

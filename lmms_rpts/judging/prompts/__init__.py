@@ -11,8 +11,8 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, TemplateError
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lmms_rpts.judging.types import (
     JudgeConfigurationError,
@@ -29,16 +29,16 @@ LONGEST_FENCED = 16_000
 """Characters of one fenced text that a judge is shown; the middle of a longer one is left out."""
 
 FIELDS: dict[str, dict[str, object]] = {
-    "image": {"facts": ["?1"], "conclusion": "?2"},
-    "inference": {"context": "?1", "premises": ["?2"], "conclusion": "?3"},
+    "image": {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"},
+    "inference": {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"},
     "transform": {
         "n_images": 1,
-        "clues": ["?1"],
-        "context": "?2",
-        "statement": "?3",
-        "response": "?4",
+        "clues": ["⟦1⟧"],
+        "context": "⟦2⟧",
+        "statement": "⟦3⟧",
+        "response": "⟦4⟧",
     },
-    "answer": {"statement": "?1", "response": "?2"},
+    "answer": {"statement": "⟦1⟧", "response": "⟦2⟧"},
 }
 """The prompts, and what stands in each; the values are such as a trial needs."""
 
@@ -60,7 +60,7 @@ class Prompts:
     def __init__(self, folder: Path | None = None) -> None:
         folders = [_OURS] if folder is None else [folder, _OURS]
         loader: BaseLoader = ChoiceLoader([FileSystemLoader(each) for each in folders])
-        self._environment = SandboxedEnvironment(
+        self._environment = ImmutableSandboxedEnvironment(
             loader=loader,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -135,7 +135,7 @@ class Prompts:
             try:
                 text = path.read_text(encoding="utf-8")
                 fault = self._fault(name, text)
-            except (OSError, UnicodeDecodeError, TemplateError, TypeError, ValueError) as error:
+            except Exception as error:  # whatever a template does; it is named
                 fault = f"{type(error).__name__}: {error}"
             if fault:
                 raise JudgeConfigurationError(f"the prompt {path} (LMMS_RPTS_PROMPTS): {fault}")
@@ -151,6 +151,10 @@ class Prompts:
         language, _, file = name.partition("/")
         fields = FIELDS.get(file.removesuffix(".jinja"), {})
         rendered = self._render(file.removesuffix(".jinja"), language, **fields)
+        unknown = meta.find_undeclared_variables(self._environment.parse(text))
+        unknown -= {*fields, *self._environment.globals}
+        if unknown:
+            return f"{min(unknown)!r} is undefined; there are: {', '.join(fields)}"
         if not rendered.strip():
             return "it is empty"
         if fields and _CUT not in rendered:
@@ -165,7 +169,13 @@ class Prompts:
             if isinstance(value, str | list) and "".join(value) in bare
         ]
         if unfenced:
-            return f"write {{{{ {unfenced[0]} | fence }}}}, so that it can't pose as instructions"
+            field, every = unfenced[0], isinstance(fields[unfenced[0]], list)
+            shown = f"{{% for each in {field} %}}{{{{ each | fence }}}}{{% endfor %}}"
+            shown = shown if every else f"{{{{ {field} | fence }}}}"
+            return f"write {shown}, so that it can't pose as instructions"
+        above = rendered.partition(_CUT)[0]
+        if any("".join(v) in above for v in fields.values() if isinstance(v, str | list)):
+            return "what is to be judged belongs below the line -----"
         return None
 
 
