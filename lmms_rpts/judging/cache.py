@@ -28,7 +28,7 @@ LOCKED_FOR = 5.0
 _CREATE = """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
     request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
-    reasoning_tokens INTEGER, created REAL NOT NULL) WITHOUT ROWID"""
+    reasoning_tokens INTEGER, created REAL NOT NULL)"""
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 

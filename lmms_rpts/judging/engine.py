@@ -23,6 +23,9 @@ Dialogue = Generator[JudgeRequest, Verdict, T]
 """A conversation with a judge as a pure generator: it yields requests, is sent their verdicts
 and returns its result. The engine runs many at a time."""
 
+_AT_ONCE = 4
+"""Conversations that are begun before the calls under way are looked after."""
+
 
 class JudgeEngine:
     """Runs requests against one judge or several; use it as a context manager.
@@ -152,8 +155,13 @@ class JudgeEngine:
             progress.done()
             return result
 
-        tasks = [asyncio.ensure_future(hold(dialogue)) for dialogue in dialogues]
+        tasks: list[asyncio.Task[T]] = []
         try:
+            for dialogue in dialogues:
+                tasks.append(asyncio.ensure_future(hold(dialogue)))
+                if len(tasks) % _AT_ONCE == 0:
+                    # The first questions go out while the others are being written.
+                    await asyncio.sleep(0)
             return list(await asyncio.gather(*tasks))
         except BaseException:
             # Nobody wants the other answers any more: don't go on paying for them.

@@ -91,6 +91,7 @@ class OpenAIJudge:
             **(headers or {}),
         }
         self._client: Any = None
+        self._address: Any = None
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
         self._structured = structured
@@ -105,12 +106,15 @@ class OpenAIJudge:
         }
 
     async def ask(self, request: JudgeRequest) -> Reply:
-        client = self._client = self._client or _http_client(self._timeout)
+        if self._client is None:
+            self._client = _http_client(self._timeout)
+            self._address = self._client.build_request("POST", self._url).url  # parsed once
+        client = self._client
         body = self._body(request)
         try:
             # The client limits each part of a call; a server that drips would take for ever.
             response = await asyncio.wait_for(
-                client.post(self._url, content=json.dumps(body).encode(), headers=self._headers),
+                client.post(self._address, content=json.dumps(body).encode(), headers=self._headers),
                 self._timeout + _GRACE,
             )
         except asyncio.TimeoutError:

@@ -65,9 +65,11 @@ class Prompts:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            auto_reload=False,  # one run, one prompt
             autoescape=False,
         )
         self._environment.filters["fence"] = fence
+        self._reminders: dict[tuple[str, str], str] = {}
         self.version = PROMPT_VERSION
         if folder is not None:
             self.version += f"+{self._check(folder)}"
@@ -108,7 +110,10 @@ class Prompts:
 
     def reminder(self, name: str, language: str) -> str:
         """What is said to a judge whose reply to the prompt ``name`` could not be read."""
-        return self._render(f"{name}_again", language).strip()
+        key = (name, language)
+        if key not in self._reminders:
+            self._reminders[key] = self._render(f"{name}_again", language).strip()
+        return self._reminders[key]
 
     def _render(self, name: str, language: str, **fields: object) -> str:
         path = f"{language}/{name}.jinja"
