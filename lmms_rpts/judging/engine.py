@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
-from collections.abc import Coroutine, Generator, Sequence
+from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -120,7 +122,10 @@ class JudgeEngine:
         if not dialogues:
             return []
         shown = self._progress
-        with Progress(len(dialogues), label, shown, self.ledger, self._board) as progress:
+        with (
+            _uncollected(),
+            Progress(len(dialogues), label, shown, self.ledger, self._board) as progress,
+        ):
             try:
                 return self._wait(self._converse(dialogues, progress))
             except CancelledError:
@@ -184,6 +189,23 @@ class JudgeEngine:
         except StopIteration as end:
             result: T = end.value
             return result
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave what was there before out of garbage collections.
+
+    torch and its like leave some hundred thousand objects; walking through them stops all calls
+    for a tenth of a second each time.
+    """
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _single(request: JudgeRequest) -> Dialogue[Verdict]:

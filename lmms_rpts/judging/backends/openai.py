@@ -113,8 +113,9 @@ class OpenAIJudge:
         body = self._body(request)
         try:
             # The client limits each part of a call; a server that drips would take for ever.
+            content = json.dumps(body).encode()
             response = await asyncio.wait_for(
-                client.post(self._address, content=json.dumps(body).encode(), headers=self._headers),
+                client.post(self._address, content=content, headers=self._headers),
                 self._timeout + _GRACE,
             )
         except asyncio.TimeoutError:
