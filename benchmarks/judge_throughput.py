@@ -6,7 +6,7 @@ calls x latency / concurrency and the longest chain of dependent calls of one in
 how many times faster that is than asking one by one, as a plain loop would with the same client;
 and what a second run with the answers on disk takes, and how many calls it makes.
 
-Run: ``python benchmarks/judge_throughput.py`` (data: ../shared/reference or LMMS_RPTS_REFERENCE)
+Run: ``python -m benchmarks.judge_throughput`` (data: ../shared/reference or LMMS_RPTS_REFERENCE)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lmms_rpts.filters.score import ask_about_step
 from lmms_rpts.judging import open_engine
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import parse_chain, plan_steps, repair_chain
-from tests.support.reference import reference
+from tests.support.reference import find_reference
 
 LANGUAGE = "en"
 
@@ -112,9 +112,9 @@ def score(plans: list[Any], calls: Any, concurrency: int, cache: Path | None) ->
     return Outcome(took, calls.value - before, longest, [step.score for step in steps])
 
 
-def plan() -> list[Any]:
-    """The questions about all gold reasonings."""
-    docs = json.loads(reference("rpts_eval", f"texts_{LANGUAGE}.json").read_text())
+def plan(limit: int | None = None) -> list[Any]:
+    """The questions about the gold reasonings, or the first of them."""
+    docs = json.loads(find_reference("rpts_eval", f"texts_{LANGUAGE}.json").read_text())[:limit]
     plans = []
     for doc in docs:
         chain = parse_chain(doc["reasoning"], LANGUAGE)
@@ -130,15 +130,16 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--latency", type=float, default=0.05)
     options.add_argument("--concurrency", type=int, nargs="+", default=[1, 8, 32, 64])
-    latency, concurrencies = (parsed := options.parse_args()).latency, parsed.concurrency
-    plans = plan()
+    options.add_argument("--limit", type=int, help="chains")
+    parsed = options.parse_args()
+    latency, plans = parsed.latency, plan(parsed.limit)
     columns = ("at a time", "calls", "seconds", "to bound", "to serial", "again")
     print("{:>9} {:>6} {:>8} {:>9} {:>10} {:>14}".format(*columns))
     serial = None
     with serving(latency) as (url, calls), tempfile.TemporaryDirectory() as folder:
         os.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
         score(plans[:100], calls, 32, None)  # imports and connections are not what is measured
-        for concurrency in concurrencies:
+        for concurrency in parsed.concurrency:
             cache = Path(folder) / str(concurrency)
             done = score(plans, calls, concurrency, cache)
             again = score(plans, calls, concurrency, cache)

@@ -16,6 +16,18 @@ def reference(*parts: str) -> Path:
 
     Skips the test, or the whole module where it is called at import, if the data is absent.
     """
+    try:
+        return find_reference(*parts)
+    except FileNotFoundError as error:
+        pytest.skip(str(error), allow_module_level=True)
+
+
+def find_reference(*parts: str) -> Path:
+    """The path of a reference file or folder.
+
+    Raises:
+        FileNotFoundError: saying where it was looked for.
+    """
     named = os.environ.get(VARIABLE)
     places = [Path(named)] if named else []
     places.append(BESIDE_THE_REPOSITORY)
@@ -24,8 +36,7 @@ def reference(*parts: str) -> Path:
         if found.exists():
             return found
     wanted = "/".join(parts) or "the reference data"
-    pytest.skip(
+    raise FileNotFoundError(
         f"{wanted} is absent: looked in ${VARIABLE} ({named or 'not set'}) "
-        f"and in {BESIDE_THE_REPOSITORY}",
-        allow_module_level=True,
+        f"and in {BESIDE_THE_REPOSITORY}"
     )
