@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
+from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.ledger import BudgetError, Ledger, guess_usage
+from lmms_rpts.judging.halting import Halt
+from lmms_rpts.judging.ledger import BudgetError, Call, Ledger, guess_usage
 from lmms_rpts.judging.limits import AdaptiveLimit
 from lmms_rpts.judging.reading import read_reply
 from lmms_rpts.judging.scores import PARSER_VERSION
@@ -66,31 +67,6 @@ class Member:
     kept: bool = True
 
 
-class Halt:
-    """Why nobody is asked any more: ``reason`` is None as long as they are.
-
-    ``limits``: those whose queues are to be let through then.
-    """
-
-    def __init__(self) -> None:
-        self.reason: str | None = None
-        self.limits: list[AdaptiveLimit] = []
-        self._stopped = asyncio.Event()
-
-    def stop(self, reason: str) -> str:
-        """Stop all asking, for the first of several reasons; that reason."""
-        self.reason = self.reason or reason
-        self._stopped.set()
-        for limit in self.limits:
-            limit.release()
-        return self.reason
-
-    async def pause(self, seconds: float) -> None:
-        """Wait; not any longer once all is stopped."""
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._stopped.wait(), seconds)
-
-
 @dataclass(slots=True)
 class _Pending:
     """A request that is being answered, and how many wait for it."""
@@ -137,6 +113,7 @@ class Asker:
         self._cache = cache if member.kept else None
         self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
         self._answers: dict[str, _Pending] = {}
+        self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._unreachable = 0
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
@@ -169,6 +146,7 @@ class Asker:
         if kept is not None:
             value, _ = read_reply(request, Reply(kept))
             if value is not None:
+                self._ledger.found += 1
                 return Verdict(kept, value, cached=True, attempts=0)
         verdict = await self._ask_judge(request, urgency)
         if verdict.error is None and verdict.text is not None:
@@ -222,34 +200,53 @@ class Asker:
                 return None, f"{type(failure).__name__}: {failure}"
 
     async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
+        if self._is_new(request):
+            # With a budget, the first call of a kind goes alone: it tells what others will take.
+            async with self._first[request.kind]:
+                if self._is_new(request):
+                    async with self._limit.slot(urgency):
+                        return await self._call_now(request, tries)
         async with self._limit.slot(urgency):
-            if self._halt.reason:
-                raise FatalJudgeError(self._halt.reason)
-            booked = self._ledger.begin(self.member.name, self.member.price, request)
-            usage: Usage | None = None
-            guessed = False
-            started = asyncio.get_running_loop().time()
-            tries.calls += 1
-            try:
-                reply = await self.member.judge.ask(request)
-                guessed = reply.usage is None
-                usage = reply.usage or guess_usage(request, reply)
-                tries.usage = _total(tries.usage, reply.usage)
-            except AdaptedError as failure:
-                usage = failure.usage
-                tries.usage = _total(tries.usage, usage)
-                raise
-            except TransientError as failure:
-                if failure.throttled:
-                    wait = failure.retry_after or 0.0
-                    self._limit.throttled(started, wait if wait <= PATIENCE else 0.0)
-                raise
-            finally:
+            return await self._call_now(request, tries)
+
+    def _is_new(self, request: JudgeRequest) -> bool:
+        return self.member.kept and self._ledger.is_new(self.member.name, request.kind)
+
+    async def _call_now(self, request: JudgeRequest, tries: _Tries) -> Reply:
+        if self._halt.reason:
+            raise FatalJudgeError(self._halt.reason)
+        booked = self._book(request)
+        usage: Usage | None = None
+        guessed = False
+        started = asyncio.get_running_loop().time()
+        tries.calls += 1
+        try:
+            reply = await self.member.judge.ask(request)
+            guessed = reply.usage is None
+            usage = reply.usage or guess_usage(request, reply)
+            tries.usage = _total(tries.usage, reply.usage)
+        except AdaptedError as failure:
+            usage = failure.usage
+            tries.usage = _total(tries.usage, usage)
+            raise
+        except TransientError as failure:
+            if failure.throttled:
+                wait = failure.retry_after or 0.0
+                self._limit.throttled(started, wait if wait <= PATIENCE else 0.0)
+            raise
+        finally:
+            if booked is not None:
                 self._ledger.end(booked, usage, guessed)
         self._limit.answered()
         self._unreachable = 0
         # What no file can hold is replaced at once, so that a later run reads the same.
         return replace(reply, text=reply.text.encode("utf-8", "replace").decode("utf-8"))
+
+    def _book(self, request: JudgeRequest) -> Call | None:
+        """None for judges that cost nothing."""
+        if not self.member.kept:
+            return None
+        return self._ledger.begin(self.member.name, self.member.price, request)
 
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not called again after ``failure``; None if it is."""

@@ -12,8 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from lmms_rpts.judging.asking import Asker, Halt, Member
+from lmms_rpts.judging.asking import Asker, Member
 from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.halting import Halt
 from lmms_rpts.judging.ledger import Ledger
 from lmms_rpts.judging.panel import Panel
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress

@@ -28,10 +28,25 @@ class Call:
     """
 
     judge: str
+    kind: str
     price: Price | None
     guess: Usage
     tokens: float
     cost: float
+
+
+@dataclass(slots=True)
+class _Learnt:
+    """What calls of one kind to one judge were guessed to take, and what they took."""
+
+    guessed: Usage = field(default_factory=Usage)
+    taken: Usage = field(default_factory=Usage)
+
+    def factors(self, price: Price | None) -> tuple[float, float]:
+        """How many times the guess a call takes, in tokens and in cost."""
+        guessed, guessed_cost = self.guessed.tokens, cost_of(self.guessed, price)
+        longer = self.taken.tokens / guessed if guessed else 1.0
+        return longer, cost_of(self.taken, price) / guessed_cost if guessed_cost else longer
 
 
 @dataclass(slots=True)
@@ -51,6 +66,8 @@ class Ledger:
         cost: of all calls whose price is known.
         guessed: whether some tokens were guessed, because a server doesn't count them.
         exhausted: why no more calls are made; None as long as they are.
+        share: whose budget it is, for messages.
+        found: answers that were found on disk.
     """
 
     max_tokens: int | None = None
@@ -63,8 +80,9 @@ class Ledger:
     exhausted: str | None = None
     _tokens_under_way: float = 0.0
     _cost_under_way: float = 0.0
-    _guessed_tokens: int = 0
-    _guessed_cost: float = 0.0
+    share: str = ""
+    found: int = 0
+    _learnt: dict[tuple[str, str], _Learnt] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
@@ -75,10 +93,10 @@ class Ledger:
         """
         guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
         with self._lock:
-            known = self._guessed_tokens
-            factor = self.usage.tokens / known if known else 1.0
-            dearer = self.cost / self._guessed_cost if self._guessed_cost else factor
-            call = Call(judge, price, guess, guess.tokens * factor, cost_of(guess, price) * dearer)
+            learnt = self._learnt.get((judge, request.kind), _Learnt())
+            longer, dearer = learnt.factors(price)
+            cost = cost_of(guess, price) * dearer
+            call = Call(judge, request.kind, price, guess, guess.tokens * longer, cost)
             self.exhausted = self.exhausted or self._excess(call)
             if self.exhausted:
                 raise BudgetError(self.exhausted)
@@ -96,21 +114,34 @@ class Ledger:
                 self.usage += usage
                 self.cost += cost_of(usage, call.price)
                 self.guessed |= guessed
-                self._guessed_tokens += call.guess.tokens
-                self._guessed_cost += cost_of(call.guess, call.price)
+                learnt = self._learnt.setdefault((call.judge, call.kind), _Learnt())
+                learnt.guessed += call.guess
+                learnt.taken += usage
         if usage is not None and self.on_usage is not None:
             self.on_usage(call.judge, usage)
 
+    def is_new(self, judge: str, kind: str) -> bool:
+        """Whether there is a budget, and nobody knows yet what such a call takes."""
+        bounded = self.max_tokens is not None or self.max_cost is not None
+        return bounded and (judge, kind) not in self._learnt
+
     def _excess(self, call: Call) -> str | None:
-        tokens = self.usage.tokens + self._tokens_under_way + call.tokens
-        if self.max_tokens is not None and tokens > self.max_tokens:
+        under_way = self._tokens_under_way
+        if self.max_tokens is not None and (
+            self.usage.tokens + under_way + call.tokens > self.max_tokens
+        ):
             return (
-                f"the budget of {self.max_tokens:,} judge tokens is used up "
-                f"({self.usage.tokens:,} used)"
+                f"the budget of {self.max_tokens:,} judge tokens{self.share} leaves no room for "
+                f"another call ({self.usage.tokens:,} used, {under_way:,.0f} expected of calls "
+                "under way)"
             )
-        cost = self.cost + self._cost_under_way + call.cost
-        if self.max_cost is not None and cost > self.max_cost:
-            return f"the judge budget of {self.max_cost:g} is used up ({self.cost:.4g} spent)"
+        cost = self.cost + self._cost_under_way
+        if self.max_cost is not None and cost + call.cost > self.max_cost:
+            return (
+                f"the judge budget of {self.max_cost:g}{self.share} leaves no room for another "
+                f"call ({self.cost:.4g} spent, {self._cost_under_way:.4g} expected of calls under "
+                "way)"
+            )
         return None
 
 

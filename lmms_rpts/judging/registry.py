@@ -84,7 +84,8 @@ def open_engine(
 
 def open_ledger(settings: Settings) -> Ledger:
     """An empty ledger with the budget of the settings."""
-    return Ledger(settings.max_judge_tokens, settings.max_judge_cost)
+    share = " (this process's share)" if settings.processes > 1 else ""
+    return Ledger(settings.max_judge_tokens, settings.max_judge_cost, share=share)
 
 
 def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
