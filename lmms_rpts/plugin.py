@@ -243,7 +243,7 @@ def _reset_usage(original: Callable[[], None]) -> None:
 
 def _summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     spending = sys.modules.get("lmms_rpts.filters.spending")
-    if spending is not None:
-        # lmms-eval counts the first process's calls only.
-        spending.add_other_processes()
-    return original()
+    # Before: lmms-eval counts the first process's calls only.
+    judges = None if spending is None else spending.close_accounts()
+    summary = original()
+    return {**summary, "judges": judges} if judges else summary

@@ -81,7 +81,14 @@ def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
     assert sum(task["n_api_calls"] for task in tasks) == calls
     assert "LMMS_RPTS_PRICE" in first.output
     assert "cost=" in first.output
-    assert usage_of(again) == {}
+    paid = usage["judges"]
+    assert (paid["calls"], paid["found"]) == (calls, 0)
+    assert paid["cost"] == pytest.approx(calls * (10 * 1000 + 5 * 2000) / 1e6)
+    free = usage_of(again)["judges"]
+    assert (free["calls"], free["cost"]) == (0, 0)
+    assert free["found"] == calls
+    assert f"Judges in all: {calls:,} calls" in first.output
+    assert f"{calls:,} answers were there already" in again.output
     for task in ("rpts_eval_en", "rpts_eval_zh"):
         assert again.records(task) == first.records(task)
     assert_hidden(tmp_path, first, again)

@@ -20,6 +20,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.tokens import guess_input_tokens
 from lmms_rpts.judging.types import MOST_TOKENS, SCORED
 from lmms_rpts.reasoning import plan_steps
+from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]
@@ -76,6 +77,7 @@ def estimate_need(
     prompts: Prompts | None = None,
     opinions: int = 1,
     max_new_tokens: int = 2048,
+    mode: TransformMode = "auto",
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
@@ -85,6 +87,7 @@ def estimate_need(
         prompts: those that are used; None: ours.
         opinions: judges times samples: how often each question for a score is asked.
         max_new_tokens: tokens that the model may write.
+        mode: who reads the steps of saved responses, as LMMS_RPTS_TRANSFORM.
     """
     prompts = prompts or Prompts()
     told = [_gold(doc) for doc in docs]
@@ -93,12 +96,16 @@ def estimate_need(
         typical=_need(docs, told, prompts, "rule", opinions),
         rewritten=_need(docs, told, prompts, "llm", opinions),
         most=sum((_most(doc, prompts, opinions, max_new_tokens) for doc in docs), Need()),
-        saved=None if responses is None else _need(docs, responses, prompts, "auto", opinions),
+        saved=None if responses is None else _need(docs, responses, prompts, mode, opinions),
     )
 
 
 def _need(
-    docs: Sequence[Doc], responses: Sequence[str], prompts: Prompts, mode: Any, opinions: int
+    docs: Sequence[Doc],
+    responses: Sequence[str],
+    prompts: Prompts,
+    mode: TransformMode,
+    opinions: int,
 ) -> Need:
     reading = Reading(mode, can_ask=True, prompts=prompts)
     tally = _Tally(opinions)

@@ -69,9 +69,11 @@ def clear(
     place = _place(folder)
     which = f" of {judge}" if judge else ""
     which += f" older than {days:g} days" if days is not None else ""
-    if not yes:
-        typer.confirm(f"Delete all answers{which} in {place}?", abort=True)
     before = None if days is None else time.time() - days * _DAY
+    if not yes:
+        typer.confirm(
+            f"Delete {_count(place, judge, before)}answers{which} in {place}?", abort=True
+        )
     try:
         deleted = remove_answers(place, judge, before)
     except CacheError as error:
@@ -94,9 +96,14 @@ def export(
     """Write all answers as JSON lines: what was asked, of whom, and the whole reply."""
     place = _place(folder)
     answers = _read(place)
-    with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as out:
-        for answer in answers:
-            out.write(json.dumps(_as_json(answer), ensure_ascii=False) + "\n")
+    try:
+        with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as out:
+            for answer in answers:
+                out.write(json.dumps(_as_json(answer), ensure_ascii=False) + "\n")
+    except OSError as error:
+        _fail(f"can't write to {output or 'the terminal'}: {error.strerror}")
+    if output:
+        typer.echo(f"{len(answers):,} answers written to {output}")
 
 
 def _as_json(answer: Answer) -> dict[str, object]:
@@ -112,6 +119,20 @@ def _as_json(answer: Answer) -> dict[str, object]:
         "created": datetime.fromtimestamp(answer.created, timezone.utc).isoformat(),
         "key": answer.key,
     }
+
+
+def _count(place: Path, judge: str | None, before: float | None) -> str:
+    """How many there are, as part of a question; nothing if that can't be told."""
+    try:
+        found = list(read_answers(place))
+    except CacheError:
+        return "all "
+    chosen = [
+        answer
+        for answer in found
+        if judge in (None, answer.judge) and (before is None or answer.created < before)
+    ]
+    return f"{len(chosen):,} of {len(found):,} "
 
 
 def _read(place: Path) -> list[Answer]:

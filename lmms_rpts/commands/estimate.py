@@ -80,10 +80,13 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are guessed from the texts")
     for name in ("task", "responses"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name)
     for name in ("calls", "tokens in", "tokens out", *(["cost"] if settings.prices else [])):
-        table.add_column(name, justify="right")
-    judges = _judges(settings)
+        table.add_column(name, justify="right", no_wrap=True)
+    judges, mode = _judges(settings), settings.transform or "auto"
+    if not judges:
+        typer.echo(f"The judge {settings.judge!r} costs nothing.")
+        return
     for task, (docs, responses) in found.items():
         needs = estimate_need(
             docs,
@@ -91,11 +94,12 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
             prompts=Prompts(settings.prompts),
             opinions=judges * settings.judge_samples,
             max_new_tokens=max_new_tokens,
+            mode=mode,
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,
-            "typical, steps as asked for": needs.typical,
-            "typical, free text": needs.rewritten,
+            "typical, steps as asked for": None if mode == "llm" else needs.typical,
+            "typical, free text": None if mode == "rule" else needs.rewritten,
             "at most": needs.most,
         }
         title = f"{task} ({needs.instances})"
@@ -107,16 +111,21 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     console = Console()
     console.print(table)
     console.print(
-        "Answers that are kept (LMMS_RPTS_CACHE) cost nothing again; a judge that thinks before it "
-        "speaks says more. LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
+        "Typical: 30% of inferences are asked about a second time. At most: 64 steps an instance, "
+        "each asked about twice, and every reply so odd that it is asked for three times. Answers "
+        "that are kept (LMMS_RPTS_CACHE) cost nothing again; a judge that thinks before it speaks "
+        "says more. LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
         soft_wrap=True,
     )
 
 
 def _judges(settings: Settings) -> int:
+    """How many judges cost anything."""
     from lmms_rpts.judging import find_judges
 
-    return len(find_judges(settings.judge, settings)) if settings.judge else 1
+    if not settings.judge:
+        return 1
+    return sum(each.backend.kept for each in find_judges(settings.judge, settings))
 
 
 def _figures(need: Any, settings: Settings) -> list[str]:

@@ -100,8 +100,8 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     if not responses:
         return
     total, judge = len(responses), responses[0].judge
-    if not _comparable(judge):
-        logger.warning("Judge {!r}: these scores can't be compared with others'", judge)
+    if judge != NO_JUDGE and not _comparable(judge):
+        logger.warning("Judge {!r}: its scores can't be compared with those of others", judge)
     errors = Counter(scored.error for scored in responses if scored.error)
     if errors and judge != NO_JUDGE:
         logger.warning(

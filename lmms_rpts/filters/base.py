@@ -9,7 +9,7 @@ from lmms_eval.api.filter import Filter
 
 from lmms_rpts.filters.processes import Processes
 from lmms_rpts.filters.records import Doc
-from lmms_rpts.filters.spending import report_spending, run_ledger, spending_on, tell_spending
+from lmms_rpts.filters.spending import run_ledger, spending_on, tell_spending
 from lmms_rpts.judging import (
     NO_JUDGE,
     Dialogue,
@@ -143,7 +143,6 @@ class JudgingFilter(RptsFilter):
             with spending_on(self.task, engine):
                 results = engine.converse(dialogues, label)
             fatal = engine.fatal
-        report_spending(ledger, settings)
         tell_spending()
         return results, fatal
 

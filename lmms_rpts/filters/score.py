@@ -66,8 +66,8 @@ class ScoreFilter(JudgingFilter):
         scores, fatal = self.converse(dialogues, "Judging steps")
         if fatal:
             logger.error(
-                "Judging stopped: {}. The responses are kept (use --log_samples); "
-                "score them again with --model replay.",
+                "Judging stopped: {}. Answers are kept (LMMS_RPTS_CACHE), and responses with "
+                "--log_samples or --use_cache: the same command asks only the rest.",
                 fatal,
             )
         # Where nothing could be judged, responses without steps must not stand alone as zeros.

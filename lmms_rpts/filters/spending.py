@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from loguru import logger
 
@@ -21,7 +22,6 @@ class _Spending:
 
     ledger: Ledger = field(default_factory=Ledger)
     calls: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
-    reported: int = 0
 
 
 _spending = _Spending()
@@ -68,33 +68,76 @@ def tell_spending() -> None:
     """Tell the first process, which writes the results, what this one has used so far."""
     settings = load_settings()
     if settings.rank:
-        Processes(settings.rank, settings.processes).tell(_TOPIC, _spending.calls)
+        told = asdict(_total(_spending.ledger)) | {"log": _spending.calls}
+        Processes(settings.rank, settings.processes).tell(_TOPIC, told)
 
 
-def add_other_processes() -> None:
-    """Count into lmms-eval's usage what the other processes told; for the first one, at the end."""
+def close_accounts() -> dict[str, Any] | None:
+    """What the judges of all processes used; None where none was asked. For the end of a run.
+
+    The first process, which writes the results, says it in the log and counts the others' calls
+    into lmms-eval's usage.
+    """
     settings = load_settings()
-    if not settings.rank:
-        for calls in Processes(settings.rank, settings.processes).heard(_TOPIC):
-            for call in calls:
-                _log(*call)
-
-
-def report_spending(ledger: Ledger, settings: Settings) -> None:
-    """Log what was spent so far, if that is news."""
-    if settings.rank or ledger.calls == _spending.reported:
-        return
-    _spending.reported = ledger.calls
-    usage = ledger.usage
-    cost = f", {ledger.cost:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
+    if settings.rank:
+        return None
+    total = _total(_spending.ledger)
+    for told in Processes(settings.rank, settings.processes).heard(_TOPIC):
+        for call in told.pop("log"):
+            _log(*call)
+        total += Total(**told)
+    if not total.calls and not total.found:
+        return None
+    cost = f"; {total.cost:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
     logger.info(
-        "Judge calls so far{}: {:,}; {}{:,} tokens in, {:,} out{}",
-        " (this process)" if settings.processes > 1 else "",
+        "Judges in all: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} answers were there already",
+        total.calls,
+        "about " if total.guessed else "",
+        total.input_tokens,
+        total.output_tokens,
+        cost,
+        total.found,
+    )
+    return asdict(total) | ({} if settings.prices else {"cost": None})
+
+
+@dataclass(frozen=True)
+class Total:
+    """What judges used in one process or several.
+
+    Attributes:
+        calls: failed ones included.
+        found: answers that were on disk.
+        guessed: whether some tokens were guessed.
+    """
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    found: int
+    guessed: bool
+
+    def __add__(self, other: Total) -> Total:
+        return Total(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost + other.cost,
+            self.found + other.found,
+            self.guessed or other.guessed,
+        )
+
+
+def _total(ledger: Ledger) -> Total:
+    usage = ledger.usage
+    return Total(
         ledger.calls,
-        "about " if ledger.guessed else "",
         usage.input_tokens,
         usage.output_tokens,
-        cost,
+        ledger.cost,
+        ledger.found,
+        ledger.guessed,
     )
 
 

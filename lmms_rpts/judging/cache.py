@@ -65,6 +65,10 @@ class Answer:
 _FAULTS = (sqlite3.Error, OSError, ValueError, OverflowError, CacheError)
 
 
+_warned: set[Path] = set()
+"""Files that were complained about: each stage of a run opens its file anew."""
+
+
 class AnswerCache:
     """The answers in one folder; for one thread.
 
@@ -130,7 +134,8 @@ class AnswerCache:
         return self._connection
 
     def _give_up(self, error: Exception, reading: bool) -> None:
-        first = self._reads and self._writes
+        first = self._reads and self._writes and self.path not in _warned
+        _warned.add(self.path)
         self._writes = False
         # A full disk can still be read from.
         self._reads = self._reads and not reading and self._connection is not None
@@ -215,16 +220,17 @@ def _connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
     """Where nothing can be written, on a full disk say; raises ``fault`` if nothing can be read."""
     if "locked" in str(fault) or not path.is_file():
         raise fault
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
-    try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except BaseException:
+    # What stands in the -wal file is seen by the first way only, which a read-only place forbids.
+    for way in ("mode=ro", "mode=ro&immutable=1"):
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
+        try:
+            if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+                connection.execute("SELECT 1 FROM answers LIMIT 1").fetchone()
+                return connection
+        except (sqlite3.Error, ValueError):
+            pass
         connection.close()
-        raise
-    if version != VERSION:
-        connection.close()
-        raise fault
-    return connection
+    raise fault
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
