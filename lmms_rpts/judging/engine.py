@@ -7,7 +7,7 @@ import gc
 import threading
 from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -25,6 +25,9 @@ T = TypeVar("T")
 Dialogue = Generator[JudgeRequest, Verdict, T]
 """A conversation with a judge as a pure generator: it yields requests, is sent their verdicts
 and returns its result. The engine runs many at a time."""
+
+_GOODBYE = 10.0
+"""Seconds that a judge may take to close."""
 
 _AT_ONCE = 4
 """Conversations that are begun before the calls under way are looked after."""
@@ -153,7 +156,9 @@ class JudgeEngine:
         for judge in self._judges:
             aclose = getattr(judge, "aclose", None)
             if aclose is not None:
-                await aclose()
+                # What was answered must not be lost for a connection that doesn't close.
+                with suppress(Exception):
+                    await asyncio.wait_for(aclose(), _GOODBYE)
 
     async def _converse(self, dialogues: Sequence[Dialogue[T]], progress: Progress) -> list[T]:
         async def hold(dialogue: Dialogue[T]) -> T:

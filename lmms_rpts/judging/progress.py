@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -49,9 +50,13 @@ class Progress:
         self._counts["total"] = total
         self._ledger = ledger
         self._board = board
-        self._interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
+        self._interval = IN_A_FILE
         self._last = time.monotonic()
-        self._bar = tqdm(total=total, desc=label, disable=not shown, dynamic_ncols=True)
+        self._bar = tqdm(total=total, disable=True)
+        if shown and sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
+                self._interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
+                self._bar = tqdm(total=total, desc=label, dynamic_ncols=True)
 
     def __enter__(self) -> Progress:
         return self
@@ -63,7 +68,8 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         self._show()
-        self._bar.close()
+        with contextlib.suppress(OSError, ValueError):
+            self._bar.close()
 
     def answered(self, verdict: Verdict) -> None:
         """A question was answered, or not."""
@@ -89,4 +95,7 @@ class Progress:
         if counts["cost"]:
             shown["cost"] = f"{counts['cost']:.3g}"
         self._bar.total, self._bar.n = int(counts["total"]), int(counts["done"])
-        self._bar.set_postfix(shown)
+        try:
+            self._bar.set_postfix(shown)
+        except (OSError, ValueError):  # nobody sees it any more: that ends no run
+            self._bar.disable = True

@@ -331,6 +331,15 @@ def test_half_a_reply_is_no_score(serve: Serve) -> None:
     assert verdict.value == 0.2
 
 
+@pytest.mark.parametrize("why", ["abort", "error"])
+def test_a_reply_that_was_broken_off_is_tried_again(
+    serve: Serve, short_pauses: None, why: str
+) -> None:
+    server = serve(in_turn(ServerReply("Score: 0.", finish_reason=why), GOOD))
+    (verdict,) = asked(server)
+    assert (verdict.value, verdict.attempts) == (0.7, 2)
+
+
 ODD = {
     "page": ServerReply(body="<html>Welcome</html>", headers={"Content-Type": "text/html"}),
     "broken": ServerReply(body='{"choices": ['),

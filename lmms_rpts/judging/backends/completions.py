@@ -11,6 +11,8 @@ from typing import Any
 from lmms_rpts.judging.types import RefusedError, Reply, TransientError, Usage
 
 _ODD = "the judge's server sent no chat completion"
+_CUT = ("length", "max_tokens", "MAX_TOKENS")
+_BROKEN_OFF = ("abort", "cancelled", "error", "insufficient_system_resource")
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
 
@@ -39,7 +41,10 @@ def read_completion(said: object) -> Completion:
     if message.get("refusal"):
         raise RefusedError(f"the judge refused: {message['refusal']}")
     text = _text(message.get("content"))
-    cut = choice.get("finish_reason") == "length"
+    finish = choice.get("finish_reason")
+    if finish in _BROKEN_OFF:
+        raise TransientError(f"the judge broke off: {finish}")
+    cut = finish in _CUT
     thinks = bool(message.get("reasoning_content") or message.get("reasoning"))
     silent = not text.strip() or bool(_THINKING.search(text) and not _SPOKEN.search(text))
     usage = read_usage(said.get("usage") if isinstance(said, Mapping) else None)
