@@ -79,7 +79,7 @@ class JudgeEngine:
         ]
         self._panel = Panel(askers, samples)
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread = threading.Thread(target=self._turn, daemon=True)
         self._thread.start()
 
     @property
@@ -145,6 +145,15 @@ class JudgeEngine:
         except BaseException:
             future.cancel()
             raise
+
+    def _turn(self) -> None:
+        """Run the loop until it is stopped, also where a judge wants to end the process."""
+        while True:
+            try:
+                self._loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                continue  # asyncio raises it here as well as to who waits for the task
+            return
 
     async def _shut_down(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}

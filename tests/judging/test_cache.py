@@ -1015,8 +1015,7 @@ def test_a_judge_that_fails_to_close_leaves_the_file_closed(tmp_path: Path) -> N
     before = set(threading.enumerate())
     asked = opened(Uncloseable(last_digit), tmp_path)
     asked.run(questions(5))
-    with pytest.raises(OSError, match="can't close"):
-        asked.close()
+    asked.close()
     assert set(threading.enumerate()) <= before
     assert [path.name for path in tmp_path.iterdir()] == [cache.FILE]
 

@@ -664,3 +664,13 @@ def test_a_bar_that_nobody_sees_ends_no_run(
     with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
         verdicts = asked.run(questions(3))
     assert values(verdicts) == [0.0, 0.1, 0.2]
+
+
+@pytest.mark.parametrize("ending", [SystemExit(3), KeyboardInterrupt()])
+def test_a_judge_that_wants_to_end_the_process_hangs_nobody(ending: BaseException) -> None:
+    class Quitting(ScriptedJudge):
+        async def ask(self, request: JudgeRequest) -> Reply:
+            raise ending
+
+    with opened(Quitting(last_digit)) as asked, pytest.raises(type(ending)):
+        asked.run([question("q")])

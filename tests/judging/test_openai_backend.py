@@ -340,6 +340,28 @@ def test_a_reply_that_was_broken_off_is_tried_again(
     assert (verdict.value, verdict.attempts) == (0.7, 2)
 
 
+def test_an_error_with_status_200_is_told(serve: Serve, short_pauses: None) -> None:
+    gateway = ServerReply(body={"error": {"message": f"upstream is asleep, {KEY}"}})
+    server = serve(in_turn(*[gateway] * asking.CALLS, GOOD))
+    (verdict,) = asked(server)
+    assert "upstream is asleep" in str(verdict.error)
+    assert KEY not in str(verdict.error)
+
+
+def test_a_schema_that_others_got_through_with_is_kept(serve: Serve) -> None:
+    """A refusal that came while another call with a schema was under way."""
+
+    def answer(body: Body) -> str | ServerReply:
+        bad = body["messages"][0]["content"] == "bad"
+        return ServerReply("no", status=400) if bad else ServerReply(GOOD, delay=0.2)
+
+    server = serve(answer)
+    with open_engine("openai:m", concurrency=4, progress=False) as judge:
+        assert values(judge.run([question("good"), question("bad")])) == [0.7, None]
+        judge.run([question("later")])
+    assert "response_format" in server.requests[-1]
+
+
 ODD = {
     "page": ServerReply(body="<html>Welcome</html>", headers={"Content-Type": "text/html"}),
     "broken": ServerReply(body='{"choices": ['),

@@ -79,7 +79,10 @@ def read_fault(content: bytes | str) -> tuple[str, str | None]:
 def _choice(said: object) -> Mapping[str, Any]:
     choices = said.get("choices") if isinstance(said, Mapping) else None
     if not isinstance(choices, list):
-        raise TransientError(_ODD)
+        fault = said.get("error") if isinstance(said, Mapping) else None
+        # Some gateways say so with status 200.
+        told = f"{_ODD} but {str(fault)[:300]}" if fault else _ODD
+        raise TransientError(told)
     if not choices:
         raise TransientError("the judge's reply holds no choice")
     if not isinstance(choices[0], Mapping):

@@ -124,8 +124,7 @@ class OpenAIJudge:
             raise self._no_answer(error) from None
         if response.status_code >= 400:
             raise self._failure(response, body)
-        self._took_schema |= "response_format" in body
-        self._schema_on_trial = False
+        self._note_success(request, body)
         return self._read(response.content)
 
     async def aclose(self) -> None:
@@ -143,15 +142,23 @@ class OpenAIJudge:
         }
         if self._temperature is not None:
             body["temperature"] = self._temperature
-        if self._structured and request.kind in SCORED and request.parse is None:
+        if self._structured and _wants_schema(request):
             body["response_format"] = _VERDICT
         return body
+
+    def _note_success(self, request: JudgeRequest, sent: Mapping[str, Any]) -> None:
+        if "response_format" in sent:
+            self._took_schema = True
+            if self._schema_on_trial:  # by a call that was under way at the same time
+                self._structured, self._schema_on_trial = True, False
+        elif _wants_schema(request):
+            self._schema_on_trial = False
 
     def _read(self, content: bytes) -> Reply:
         try:
             completion = read_completion(json.loads(content))
-        except RefusedError as refusal:
-            raise RefusedError(hide(str(refusal), self._key)) from None
+        except (RefusedError, TransientError) as failure:
+            raise type(failure)(hide(str(failure), self._key)) from None
         except ValueError as error:
             reason = f"the judge's server sent no chat completion ({type(error).__name__})"
             raise TransientError(reason) from None
@@ -208,6 +215,10 @@ class OpenAIJudge:
         else:
             return False
         return True
+
+
+def _wants_schema(request: JudgeRequest) -> bool:
+    return request.kind in SCORED and request.parse is None
 
 
 def _http_client(timeout: float) -> Any:
