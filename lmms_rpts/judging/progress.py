@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 from tqdm import tqdm
 
@@ -52,7 +53,7 @@ class Progress:
         self._board = board
         self._interval = IN_A_FILE
         self._last = time.monotonic()
-        self._bar = tqdm(total=total, disable=True)
+        self._bar: tqdm[Any] | None = None
         if shown and sys.stderr is not None:
             with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
                 self._interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
@@ -68,8 +69,9 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         self._show()
-        with contextlib.suppress(OSError, ValueError):
-            self._bar.close()
+        if self._bar is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._bar.close()
 
     def answered(self, verdict: Verdict) -> None:
         """A question was answered, or not."""
@@ -86,7 +88,7 @@ class Progress:
         self._last = time.monotonic()
         self._counts["cost"] = self._ledger.cost
         self._board.tell(self._counts)
-        if self._bar.disable:
+        if self._bar is None:
             return
         everybody = [self._counts, *self._board.heard()]
         counts = {name: sum(each[name] for each in everybody) for name in self._counts}
@@ -98,4 +100,4 @@ class Progress:
         try:
             self._bar.set_postfix(shown)
         except (OSError, ValueError):  # nobody sees it any more: that ends no run
-            self._bar.disable = True
+            self._bar = None
