@@ -1,10 +1,10 @@
 """Joining lmms-eval: the only module that touches its internals.
 
 lmms-eval 0.7 has no hook for a plugin's tasks, hands filters the wrong documents, has no standard
-error for means that leave documents out, and sums up the tokens of one process only. Each of these
-is mended here by wrapping a function when the module that holds it is imported; nothing is
-imported for it, other tasks are left as they are, and a wrap that fails is logged and never breaks
-lmms-eval.
+error for means that leave documents out, sums up the tokens of one process only, and forgets the
+responses of a run that was killed. Each of these is mended here by wrapping a function when the
+module that holds it is imported; nothing is imported for it, other tasks are left as they are, and
+a wrap that fails is logged and never breaks lmms-eval.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +43,7 @@ def register() -> None:
         "lmms_eval.tasks": _add_tasks,
         "lmms_eval.evaluator_utils": _add_standard_error,
         "lmms_eval.models.model_utils.usage_metrics": _count_usage,
+        "lmms_eval.caching.response_cache": _find_killed_runs,
     }
     for module, hook in hooks.items():
         wrapt.register_post_import_hook(_guarded(hook), module)
@@ -224,6 +226,46 @@ def _stderr_for_metric(
         return stderr_of_scored if bootstrap_iters > 0 else None
     found: Callable[..., float] | None = original(metric, bootstrap_iters)
     return found
+
+
+# --- responses -----------------------------------------------------------------------------------
+
+
+def _find_killed_runs(module: ModuleType) -> None:
+    _wrap(module.ResponseCache, "create", _create_response_cache)
+
+
+def _create_response_cache(
+    original: Callable[..., Any], cache_root: str, *args: Any, **kwargs: Any
+) -> Any:
+    # --use_cache files what a run has written under a name of its own, and adds it to what later
+    # runs see only when that run ends well: after a kill the responses were paid for in vain.
+    ours = any(name.startswith("rpts_") for name in _task_names(kwargs.get("task_dict") or {}))
+    if ours and kwargs.get("world_size", 1) == 1:  # several processes share a name that stays
+        try:
+            _add_killed_runs(Path(cache_root).absolute())
+        except Exception as error:
+            from loguru import logger
+
+            logger.warning("Responses of earlier runs can't be added to --use_cache: {}", error)
+    return original(cache_root, *args, **kwargs)
+
+
+def _task_names(tasks: Mapping[Any, Any]) -> Iterable[str]:
+    for name, task in tasks.items():
+        if isinstance(name, str):
+            yield name
+        if isinstance(task, Mapping):
+            yield from _task_names(task)
+
+
+def _add_killed_runs(root: Path) -> None:
+    from lmms_eval.caching.response_cache import ResponseCache
+
+    runs = (run for run in (root / "runs").glob("*") if not (run / ".merged").exists())
+    parts = sorted(str(part) for run in runs for part in run.glob("rank_*.db"))
+    if parts:
+        ResponseCache.merge_shards(parts, str(root / "cache.db"))
 
 
 # --- usage ---------------------------------------------------------------------------------------
