@@ -114,7 +114,10 @@ class Asker:
         self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
         self._answers: dict[str, _Pending] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._tried: set[str] = set()
         self._unreachable = 0
+        self._in_vain = 0
+        self._last_answer: float | None = None
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
         """The verdict on a request; equal ones that are under way or answered share it."""
@@ -204,20 +207,23 @@ class Asker:
             # With a budget, the first call of a kind goes alone: it tells what others will take.
             async with self._first[request.kind]:
                 if self._is_new(request):
-                    async with self._limit.slot(urgency):
-                        return await self._call_now(request, tries)
+                    try:
+                        async with self._limit.slot(urgency):
+                            return await self._call_now(request, tries)
+                    finally:
+                        self._tried.add(request.kind)  # one such call, however it ends
         async with self._limit.slot(urgency):
             return await self._call_now(request, tries)
 
     def _is_new(self, request: JudgeRequest) -> bool:
-        return self.member.kept and self._ledger.is_new(self.member.name, request.kind)
+        tried = not self.member.kept or request.kind in self._tried
+        return not tried and self._ledger.is_new(self.member.name, request.kind)
 
     async def _call_now(self, request: JudgeRequest, tries: _Tries) -> Reply:
         if self._halt.reason:
             raise FatalJudgeError(self._halt.reason)
         booked = self._book(request)
-        usage: Usage | None = None
-        guessed = False
+        usage, guessed = None, False
         started = asyncio.get_running_loop().time()
         tries.calls += 1
         try:
@@ -230,7 +236,8 @@ class Asker:
             tries.usage = _total(tries.usage, usage)
             raise
         except TransientError as failure:
-            if failure.throttled:
+            self._in_vain += 1
+            if failure.throttled or self._is_out():
                 wait = failure.retry_after or 0.0
                 self._limit.throttled(started, wait if wait <= PATIENCE else 0.0)
             raise
@@ -238,7 +245,8 @@ class Asker:
             if booked is not None:
                 self._ledger.end(booked, usage, guessed)
         self._limit.answered()
-        self._unreachable = 0
+        self._unreachable = self._in_vain = 0
+        self._last_answer = asyncio.get_running_loop().time()
         # What no file can hold is replaced at once, so that a later run reads the same.
         return replace(reply, text=reply.text.encode("utf-8", "replace").decode("utf-8"))
 
@@ -248,9 +256,19 @@ class Asker:
             return None
         return self._ledger.begin(self.member.name, self.member.price, request)
 
+    def _is_out(self) -> bool:
+        """Whether a server that answered before now fails whatever it is asked."""
+        return self._last_answer is not None and self._in_vain >= UNREACHABLE
+
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not called again after ``failure``; None if it is."""
         too_long = (failure.retry_after or 0.0) > PATIENCE
+        if self._is_out() and not too_long:
+            # It answered before: not this request's fault, and not for ever.
+            silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
+            if silent > PATIENCE:
+                return self._halt.stop(f"no answer for {silent:,.0f} s: {failure}")
+            return None
         if failure.throttled and not too_long:
             tries.throttled += 1
         else:

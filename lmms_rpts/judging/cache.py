@@ -83,14 +83,19 @@ class AnswerCache:
         self.path = folder / FILE
         self._connection: sqlite3.Connection | None = None
         self._reads = self._writes = True
+        self._still: tuple[int, ...] | None = None
 
     def find(self, key: str) -> str | None:
         """The reply that is stored under ``key``, None if there is none or it can't be read."""
         if not self._reads:
             return None
         try:
+            if self._still is not None and self._still != _state(self.path):
+                self.close()  # it changed: pages that SQLite holds no longer fit those on disk
             found = self._open().execute("SELECT reply FROM answers WHERE key = ?", (key,))
             row = found.fetchone()
+            if self._still is not None and self._still != _state(self.path):
+                return None
         except _FAULTS as error:
             self._give_up(error, reading=True)
             return None
@@ -129,6 +134,8 @@ class AnswerCache:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._connection = _connect(self.path)
             except (OSError, sqlite3.OperationalError) as error:
+                if self.path.is_file():
+                    self._still = _state(self.path)
                 self._connection = _connect_to_read(self.path, error)
                 self._give_up(error, reading=False)
         return self._connection
@@ -244,6 +251,12 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
             if "locked" not in str(error) or time.monotonic() >= until:
                 raise
         time.sleep(0.01)
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Which file it is, and in which state: one that is read as immutable must stay as it was."""
+    state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def _storable(text: str) -> str:

@@ -79,6 +79,8 @@ class JudgeEngine:
         ]
         self._panel = Panel(askers, samples)
         self._loop = asyncio.new_event_loop()
+        self._gate = threading.Lock()
+        self._closing = False
         self._thread = threading.Thread(target=self._turn, daemon=True)
         self._thread.start()
 
@@ -100,10 +102,14 @@ class JudgeEngine:
 
     def close(self) -> None:
         """Stop asking, end the engine's thread and the judge's connections; for good."""
-        if self._loop.is_closed():
+        with self._gate:
+            first, self._closing = not self._closing, True
+        if not first or not self._thread.is_alive():  # by another thread, or before a fork
+            if threading.current_thread() is not self._thread:
+                self._thread.join()
             return
         try:
-            self._wait(self._shut_down())
+            self._result(asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop))
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -136,10 +142,23 @@ class JudgeEngine:
                 raise RuntimeError("the judge engine was closed while it was asked") from None
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop.is_closed():
+        fault = None
+        with self._gate:  # what is begun before the closing is ended by it; nothing is begun after
+            if self._closing:
+                fault = "the judge engine is closed; open another one"
+            elif threading.current_thread() is self._thread:
+                fault = "a conversation asks its own judge engine by yielding only"
+            elif not self._thread.is_alive():
+                fault = "the judge engine was opened before a fork; open another one"
+            else:
+                future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        if fault:
             work.close()
-            raise RuntimeError("the judge engine is closed; open another one")
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise RuntimeError(fault)
+        return self._result(future)
+
+    @staticmethod
+    def _result(future: Future[T]) -> T:
         try:
             return future.result()
         except BaseException:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
 CUT = 0.7
 """What a limit is multiplied with when the server throttles."""
 
@@ -35,6 +36,7 @@ class AdaptiveLimit:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = 0
         self._last_cut = -1.0
+        self._in_vain = 0
         self._held_until = -1.0
         self._released = False
 
@@ -57,6 +59,7 @@ class AdaptiveLimit:
         """A call went well."""
         if self._released:
             return
+        self._in_vain = 0
         self._allowed = min(float(self._most), self._allowed + 1 / self._allowed)
         self._grant()
 
@@ -69,7 +72,10 @@ class AdaptiveLimit:
             return
         now = asyncio.get_running_loop().time()
         if self._allowed < 2:
-            self._held_until = max(self._held_until, now + wait)
+            # A server that doesn't say how long is left alone for longer each time.
+            self._in_vain += 1
+            backoff = min(LONGEST_HOLD, FIRST_HOLD * 2.0 ** min(self._in_vain - 1, 20))
+            self._held_until = max(self._held_until, now + (wait or backoff))
         self._allowed = max(1.0, self._allowed * CUT)
         self._last_cut = now
 

@@ -11,8 +11,11 @@ from typing import Any
 from lmms_rpts.judging.types import RefusedError, Reply, TransientError, Usage
 
 _ODD = "the judge's server sent no chat completion"
-_CUT = ("length", "max_tokens", "MAX_TOKENS")
-_BROKEN_OFF = ("abort", "cancelled", "error", "insufficient_system_resource")
+_CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
+_BROKEN_OFF = (
+    *("abort", "cancelled", "error", "network_error", "timeout"),
+    "insufficient_system_resource",
+)
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
 
@@ -66,7 +69,7 @@ def read_fault(content: bytes | str) -> tuple[str, str | None]:
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text.strip(), None
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):

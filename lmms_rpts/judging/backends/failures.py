@@ -49,11 +49,11 @@ def retry_after(value: str) -> float | None:
         pass
     try:
         until = parsedate_to_datetime(value)
-    except ValueError:
+        if until.tzinfo is None:
+            until = until.replace(tzinfo=timezone.utc)
+        return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
+    except (ValueError, OverflowError, TypeError):
         return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=timezone.utc)
-    return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
 
 
 def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:

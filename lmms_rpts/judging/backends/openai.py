@@ -159,7 +159,7 @@ class OpenAIJudge:
             completion = read_completion(json.loads(content))
         except (RefusedError, TransientError) as failure:
             raise type(failure)(hide(str(failure), self._key)) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             reason = f"the judge's server sent no chat completion ({type(error).__name__})"
             raise TransientError(reason) from None
         if completion.thought_too_long and not self._thinks:
