@@ -7,6 +7,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from lmms_rpts.tasks.number_words import ENGLISH_WORDS, chinese_number, english_number
+
 _VULGAR = {"½": ".5", "¼": ".25", "¾": ".75"}
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SCALES = {
@@ -38,23 +40,12 @@ _CHANGED_AFTER = re.compile(
 )
 _TAG = re.compile(r"</?[A-Za-z]{1,10}\s?/?>|<\s?(-?\.?\d[^<>\n]{0,80})>")
 _ANY_DIGIT = re.compile(r"\d")
-_UNITS = "one|two|three|four|five|six|seven|eight|nine"
-_ONES = (
-    f"zero|{_UNITS}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-)
-_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_WORDS = {word: value for value, word in enumerate(_ONES.split("|"))} | {
-    word: 10 * value for value, word in enumerate(_TENS.split("|"), 2)
-}
-_WORD_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
-_WORD = rf"(?:{_TENS}|{_ONES}|{'|'.join(_WORD_SCALES)})\b"
+_WORD = rf"(?:{'|'.join(ENGLISH_WORDS)}|hundred|thousand|million)\b"
 _ENGLISH = re.compile(
     rf"\b(?P<minus>(?:minus|negative)\s{{1,3}})?(?:a(?=\s{{1,3}}(?:hundred|thousand|million)\b)|{_WORD})"
     rf"(?:(?:[-\s]|(?<=hundred|housand)\s{{1,3}}and\s{{1,3}}|\s{{1,3}}){_WORD}){{0,12}}",
     re.IGNORECASE,
 )
-_CHINESE_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
-                   "六": 6, "七": 7, "八": 8, "九": 9}  # fmt: skip
 _CHINESE = re.compile(
     r"(?<![第统唯])(负?[零〇一二两三四五六七八九十百]{1,7})(?![起些般样直定切旦])"
 )
@@ -145,36 +136,18 @@ def _quantity(match: re.Match[str]) -> Quantity | None:
 
 def _english(match: re.Match[str]) -> float:
     """The value of "two hundred and five"; not a number where the words make none."""
-    words = re.split(r"[-\s]{1,3}(?:and\s{1,3})?", match.group().lower())
-    total, part, room = 0, 0, 1_000
-    for word in words[1:] if match["minus"] else words:
-        if word in _WORD_SCALES and word != "hundred":
-            total, part, room = total + (part or 1) * _WORD_SCALES[word], 0, 1_000
-        elif word == "hundred":
-            part, room = (part or 1) * 100, 100
-        elif word != "a":
-            value = _WORDS[word]
-            if value >= room:
-                return math.nan
-            part, room = part + value, 10 if value >= 20 else 1
-    return float(-total - part if match["minus"] else total + part)
+    sign, words = match["minus"] or "", match.group().lower()
+    value = english_number(words[len(sign) :])
+    if value is None:
+        return math.nan
+    return float(-value if sign else value)
 
 
 def _chinese(text: str) -> float | None:
-    """The value of 二十一, 一百零五 or 一二三; None where the characters make no number."""
-    if text.startswith("负"):
-        positive = _chinese(text[1:])
-        return None if positive is None else -positive
-    if not any(mark in text for mark in "十百"):
-        return float("".join(str(_CHINESE_DIGITS[digit]) for digit in text))
-    total, digit = 0, None
-    for character in text:
-        if character in "十百":
-            total += (1 if digit is None else digit) * (10 if character == "十" else 100)
-            digit = None
-        else:
-            digit = _CHINESE_DIGITS[character]
-    return float(total + (digit or 0))
+    value = chinese_number(text.removeprefix("负"))
+    if value is None:
+        return None
+    return float(-value if text.startswith("负") else value)
 
 
 def clock_times(text: str) -> list[frozenset[int]]:

@@ -1,0 +1,240 @@
+"""One plain notation for the mathematics of references and answers, be they LaTeX or Unicode.
+
+What ``clean`` leaves: Unicode for every sign that has one (``× ÷ ± ≤ ≥ ≠ ≈ π α ∞ ∪ ∅ ∈ ∠ △ ∥ °``);
+``\\frac{a}{b}``, ``\\sqrt{a}``, ``\\sqrt[n]{a}``; ``^{2}`` and ``_{1}``, always with braces; no
+other braces but those of sets, ``❴`` and ``❵``; ASCII for full-width forms; functions as words.
+Chinese words, ①, ``。``, ``、`` and line ends stay as they are.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+LONGEST = 20_000
+"""Characters of a text that are read; of a longer one the last."""
+
+_GREEK = {
+    name: chr(code)
+    for name, code in {
+        "alpha": 0x3B1, "beta": 0x3B2, "gamma": 0x3B3, "delta": 0x3B4, "epsilon": 0x3B5,
+        "varepsilon": 0x3B5, "theta": 0x3B8, "vartheta": 0x3B8, "lambda": 0x3BB, "mu": 0x3BC,
+        "pi": 0x3C0, "rho": 0x3C1, "sigma": 0x3C3, "tau": 0x3C4, "phi": 0x3C6, "varphi": 0x3C6,
+        "omega": 0x3C9, "Omega": 0x3A9, "Gamma": 0x393, "eta": 0x3B7, "xi": 0x3BE,
+    }.items()
+}  # fmt: skip
+_SIGNS = {
+    "times": "×", "cdot": "×", "ast": "×", "div": "÷", "pm": "±", "mp": "∓",
+    "le": "≤", "leq": "≤", "leqslant": "≤", "leqq": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥",
+    "geqq": "≥", "ne": "≠", "neq": "≠", "lt": "<", "gt": ">", "approx": "≈", "equiv": "≡",
+    "infty": "∞", "cup": "∪", "cap": "∩", "varnothing": "∅", "emptyset": "∅", "in": "∈",
+    "notin": "∉", "subseteq": "⊆", "subset": "⊂", "complement": "∁",
+    "mid": "|", "vert": "|", "lvert": "|", "rvert": "|",
+    "angle": "∠", "triangle": "△", "vartriangle": "△", "Delta": "△", "odot": "⊙",
+    "parallel": "∥", "perp": "⊥", "bot": "⊥", "cong": "≌", "sim": "~", "backsim": "∽",
+    "because": "∵", "therefore": "∴", "Rightarrow": "⇒", "implies": "⇒", "to": "→",
+    "rightarrow": "→", "Leftrightarrow": "⇔", "circ": "°", "degree": "°", "prime": "'",
+    "cdots": "…", "ldots": "…", "dots": "…", "wedge": "∧", "land": "∧", "lor": "∨", "vee": "∨",
+    "square": "□", "checkmark": "✓", "frown": "", "neg": "¬", "forall": "∀", "exists": "∃",
+    "lbrace": "❴", "rbrace": "❵", "backslash": " ", "colon": ":", "lbrack": "[", "rbrack": "]",
+    "left": "", "right": "", "big": "", "Big": "", "bigg": "", "Bigg": "", "bigl": "", "bigr": "",
+    "displaystyle": "", "limits": "", "rm": "", "bf": "", "it": "", "quad": " ", "qquad": " ",
+    "text": "", "mathrm": "", "mathbf": "", "mathit": "", "mathsf": "", "mathbb": "", "textbf": "",
+    "boldsymbol": "", "operatorname": "", "mbox": "", "textrm": "", "bm": "", "overset": "",
+    "textit": "", "mathcal": "", "boxed": "", "hbox": "", "textcircled": "⓪", "hline": "",
+    "underline": "____", "overrightarrow": "→", "vec": "→", "overline": "‾", "bar": "‾",
+}  # fmt: skip
+_FUNCTIONS = frozenset(
+    {"sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "lg", "max", "min", "exp"}
+    | {"arcsin", "arccos", "arctan"}
+)
+_CHARACTERS = str.maketrans(
+    {
+        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+        **dict.fromkeys("−–—‐‑‒﹣➖", "-"),
+        **dict.fromkeys("✕✖∗⋅·∙⨯", "×"),
+        **dict.fromkeys("⩽≦", "≤"),
+        **dict.fromkeys("⩾≧", "≥"),
+        **dict.fromkeys("∶︰", ":"),
+        **dict.fromkeys("⁄∕", "/"),
+        **dict.fromkeys("º˚", "°"),
+        **dict.fromkeys("′’´", "'"),
+        **dict.fromkeys("Øø⌀", "∅"),
+        **dict.fromkeys("≅", "≌"),
+        **dict.fromkeys("⟂", "⊥"),
+        **dict.fromkeys("Δ∆▵", "△"),
+        **dict.fromkeys("﹛", "❴"),
+        **dict.fromkeys("﹜", "❵"),
+        **dict.fromkeys("∣❘", "|"),
+        **dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " "),
+        "℃": "°C",
+        "`": "",
+        "½": "\\frac{1}{2}",
+        "⅓": "\\frac{1}{3}",
+        "⅔": "\\frac{2}{3}",
+        "¼": "\\frac{1}{4}",
+        "¾": "\\frac{3}{4}",
+        "⅕": "\\frac{1}{5}",
+    }
+)
+_UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
+_STYLED = re.compile("[\U0001d400-\U0001d7ff]{1,500}")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20}")
+_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]{1,20}")
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
+_POWER = re.compile(r"(?<=[A-Za-z)])\*\*(?=\d)")
+_MARKDOWN = re.compile(r"\*\*|~~")
+_ESCAPED = dict.fromkeys(",;: ()[]$", " ") | {"{": "❴", "}": "❵", "*": "×", "!": ""}
+_COMMAND = re.compile(r"[A-Za-z]{1,40}")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{1,400})?|[A-Za-z])")
+_ROOTED = re.compile(r"\s?(?:[0-9A-Za-z({\[\\]|[\u0370-\u03ff])")
+_FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
+_CIRCLED = re.compile(r"⓪\s?(\d)")
+_ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12}\})?")
+_STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")
+_SQRT_CALL = re.compile(r"(?<![A-Za-z\\])sqrt\s?\(")
+_PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
+_CUBE = re.compile(r"∛\s?")
+_SPACES = re.compile(r"[ ]{2,}")
+_DEEPEST = 60
+
+
+def clean(text: str) -> str:
+    """A text in the plain notation; what is no mathematics in it stays readable.
+
+    Takes time linear in the text. Groups nested deeper than 60 lose their braces.
+    """
+    text = _INVISIBLE.sub("", text[-LONGEST:])
+    text = html.unescape(_ENVIRONMENT.sub(" ", text)).translate(_CHARACTERS)
+    text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+    text = _RAISED.sub(lambda found: f"^{{{found[0].translate(_UP)}}}", text)
+    text = _LOWERED.sub(lambda found: f"_{{{found[0].translate(_DOWN)}}}", text)
+    text = _MARKDOWN.sub("", _POWER.sub("^", text))
+    text = _CUBE.sub(r"√[3]", _STAR.sub("×", text)).replace("根号", "√")
+    text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
+    cleaned = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
+    cleaned = cleaned.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
+    return _SPACES.sub(" ", cleaned).strip()
+
+
+class _Writer:
+    """Reads a text once, from left to right, and writes it in the plain notation."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def written(self) -> str:
+        return self._group(0, None)
+
+    def _group(self, depth: int, closing: str | None) -> str:
+        """What stands up to the closing brace or bracket, which is passed over."""
+        parts: list[str] = []
+        while self._at < len(self._text):
+            character = self._text[self._at]
+            if character == closing:
+                self._at += 1
+                break
+            piece = self._piece(depth)
+            if piece == "\\over" and depth < _DEEPEST:
+                below = self._group(depth + 1, closing)
+                return f"\\frac{{{''.join(parts).strip()}}}{{{below.strip()}}}"
+            if parts and piece[:1].isalpha() and piece in _FUNCTIONS and parts[-1][-1:].isalpha():
+                parts.append(" ")
+            parts.append(piece)
+        return "".join(parts)
+
+    def _piece(self, depth: int) -> str:
+        character = self._text[self._at]
+        self._at += 1
+        if character == "\\":
+            return self._command(depth)
+        if character == "√":
+            return self._root(depth, plain=True)
+        if character in "^_":
+            return self._script(character, depth)
+        if character == "{":
+            return self._braces(depth)
+        if character == "}":
+            return ""
+        if character == "$":
+            return self._dollar()
+        return " " if character == "&" else character
+
+    def _dollar(self) -> str:
+        """Nothing, but a space between two numbers that only dollars part."""
+        start = self._at - 1
+        while self._text[self._at : self._at + 1] == "$":
+            self._at += 1
+        around = self._text[start - 1 : start] + self._text[self._at : self._at + 1]
+        return " " if len(around) == 2 and around.isalnum() and around.isascii() else ""
+
+    def _braces(self, depth: int) -> str:
+        if depth >= _DEEPEST:
+            return ""
+        content = self._group(depth + 1, "}")
+        listed = re.search(r"[,|]", content)
+        return f"❴{content}❵" if listed and len(content.strip()) > 1 else content
+
+    def _command(self, depth: int) -> str:
+        found = _COMMAND.match(self._text, self._at)
+        if found is None:
+            character = self._text[self._at : self._at + 1]
+            self._at += 1
+            if character == "\\":
+                return ", "
+            return _ESCAPED.get(character, character)
+        self._at = found.end()
+        name = found[0]
+        if name in _FRACTIONS:
+            return f"\\frac{{{self._argument(depth)}}}{{{self._argument(depth)}}}"
+        if name == "sqrt":
+            return self._root(depth, plain=False)
+        if name in ("left", "right") and self._text[self._at : self._at + 1] == ".":
+            self._at += 1
+        if name in _FUNCTIONS:
+            return name
+        return _GREEK.get(name, _SIGNS.get(name, f"\\{name}"))
+
+    def _root(self, depth: int, *, plain: bool) -> str:
+        degree = ""
+        if plain and not _ROOTED.match(self._text, self._at):
+            return "√"  # a tick
+        if self._text[self._at : self._at + 1] == "[" and depth < _DEEPEST:
+            self._at += 1
+            degree = f"[{self._group(depth + 1, ']').strip()}]"
+        return f"\\sqrt{degree}{{{self._argument(depth, plain=plain)}}}"
+
+    def _script(self, sign: str, depth: int) -> str:
+        if sign == "_" and self._text[self._at : self._at + 1] == "_":
+            start = self._at - 1  # a blank to be filled
+            while self._text[self._at : self._at + 1] == "_":
+                self._at += 1
+            return self._text[start : self._at]
+        content = self._argument(depth, plain=True)
+        if sign == "^" and content and set(content) <= set("°∘' "):
+            return content.replace("∘", "°").replace(" ", "")
+        return f"{sign}{{{content}}}" if content else ""
+
+    def _argument(self, depth: int, *, plain: bool = False) -> str:
+        """One argument; in plain text a whole number, or what stands in round brackets."""
+        if depth >= _DEEPEST:
+            return ""
+        while self._text[self._at : self._at + 1] == " ":
+            self._at += 1
+        character = self._text[self._at : self._at + 1]
+        if not character or character in "})$":
+            return ""
+        if character == "{":
+            self._at += 1
+            return self._group(depth + 1, "}").strip()
+        if character == "(" and plain:
+            self._at += 1
+            return self._group(depth + 1, ")").strip()
+        number = _NUMBER.match(self._text, self._at) if plain else None
+        if number is not None:
+            self._at = number.end()
+            return number[0]
+        return self._piece(depth + 1).strip()

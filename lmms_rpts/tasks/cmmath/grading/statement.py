@@ -1,0 +1,205 @@
+"""Where a response states its final answer: the last statement wins.
+
+A box or words (答案, 故选, 答：, 综上, "the answer is") mark an answer; else it stands in
+the last sentence. Every pattern is bounded, so that no text makes it slow.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lmms_rpts.reasoning.thinking import select_reasoning
+
+READ = 60_000
+"""Characters of a response's end that are read."""
+
+_STEP_MARK = re.compile(r"</?(?:STEP|step|Step)\s?\d{0,3}>")
+_CHATTER = re.compile(
+    r"^\W{0,8}(?:如果你?您?(?:还|有|需要|想|对)|如有(?:疑问|问题|任何)|希望(?:以上|这|对|能)|请问|祝你?您?"
+    r"|欢迎|以上就?是|感谢|谢谢|(?:please\s)?(?:let|feel\sfree)\s|i\shope|hope\s|if\syou\s|would\syou)",
+    re.IGNORECASE,
+)
+_BOX = "\\boxed"
+_LABEL = re.compile(
+    r"(?<![a-z])(?:final\s{1,3}|correct\s{1,3}|right\s{1,3}|my\s{1,3})?(?:answers?|ans|(?:correct|right)"
+    r"\s{1,3}(?:option|choice)s?)(?![a-z])(?:\s{1,3}(?:to|for)\s[^.:：\n]{1,60}?)?[\s*_`\"”]{0,4}"
+    r"(?:[:：=]|(?:is|are|would\s{1,3}be|should\s{1,3}be|must\s{1,3}be)\b(?!\s{1,3}not\b)"
+    r"(?:\s{0,3}[:：])?)"
+    r"|(?:(?:最终|正确|最后|本题|参考|所以|因此|故)?的?(?:答案|结果|选项))[\s*_`\"”]{0,4}"
+    r"(?:应该|应当|应|就|便)?(?:[:：]|(?:是|为|选|即|有)(?!否|不|什么|多少|哪)[:：]?)"
+    r"|(?:故|因此|所以|应该|应当|应|综上|，|,|。|^|\n|\s)(?:本题)?\s?我?选(?:择|项)?(?:是|为)?[:：]?"
+    r"(?=[\s*（(【\[$\"“]{0,4}(?:\\?[a-z]{0,8}\{)?(?:[A-ZＡ-Ｚ](?![a-z])|[①-⑳]))"
+    r"|(?:故|因此|所以|应)?(?:依次)?(?:应?填(?:入|写)?)[:：]?(?=[^\n，。]{1,80})"
+    r"|(?:^|\n)[\s*_#]{0,6}答[\s*_]{0,3}[:：]"
+    r"|(?:综上(?:所述)?|综合(?:以上|上述)[^，,。\n]{0,10})[，,：:、]?",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"^[#*_\s【\[]{0,8}(?:final\s{1,3}answer|answer|最终答案|答案|结论)[*_】\]]{0,3}[ \t]{0,8}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)
+_REMARK = re.compile(
+    r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
+    r"|成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
+)
+_REVISED = re.compile(
+    r"等等|等一下|不对，|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
+    r"|更正|修正|(?:上面|前面|以上)[^。\n]{0,10}(?:有误|错了|不对)"
+    r"|(?<![a-z])(?:wait|actually|correction|on\s{1,3}second\s{1,3}thought|hmm)\b",
+    re.IGNORECASE,
+)
+_JOINS = re.compile(
+    r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
+)
+_DISPLAY = re.compile(r"\$\$[^$]{0,2000}\$\$|\\\[(?:(?!\\\])[\s\S]){0,2000}\\\]")
+_BULLET = re.compile(
+    r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
+    r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
+)
+_OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
+_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
+_PLAIN_TAIL = 1600
+_END = re.compile(r"[。！？\n]|(?<![\d.])[．](?!\d)|[.!?](?=\s|$)|．(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The final answer as it is stated.
+
+    Attributes:
+        text: what follows the mark, to the end of its sentence and of the bullets below; without
+            a mark the last sentence.
+        marked: whether something marks it as the answer.
+        boxed: what the boxes in it hold.
+        block: all from the mark, or from the last paragraph, to the end, without chatter.
+        spoken: the response without thinking, step marks and chatter.
+        revised: whether what follows takes it back.
+    """
+
+    text: str
+    marked: bool
+    boxed: str
+    block: str
+    spoken: str
+    revised: bool
+
+
+def find_statement(response: str) -> Statement:
+    """The final answer of a response; all texts are empty where there is none."""
+    response = response.translate(_DIGITS)
+    spoken = _without_chatter(_STEP_MARK.sub(" ", select_reasoning(response[-READ:]).spoken))
+    spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
+    spoken = _DISPLAY.sub(lambda found: found[0].replace("\n", " "), spoken)
+    spoken = _JOINS.sub(r"\g<end> ", spoken)
+    box_at, boxed, box_end = last_box(spoken)
+    for start, end in _marks(spoken):
+        if start < box_at:
+            break
+        text = _content(spoken, end)
+        if text.endswith((":", "：")):
+            break  # it leads up to something else
+        if text and not text.endswith(("?", "？")):
+            inside = last_box(text)[1]
+            after = spoken[end + len(text) :]
+            return Statement(text, True, inside, spoken[end:], spoken, _takes_back(after))
+    if box_at >= 0:
+        line = spoken[spoken.rfind("\n", 0, box_at) + 1 : _line_end(spoken, box_end)]
+        after = spoken[box_end:]
+        return Statement(line.strip(), True, boxed, spoken[box_at:], spoken, _takes_back(after))
+    sentence = _last_sentence(spoken)
+    return Statement(sentence, False, "", _last_paragraphs(spoken), spoken, False)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, without the empty ones."""
+    return [part.strip() for part in _END.split(text) if part.strip(" \t*_#-$")]
+
+
+def last_box(text: str) -> tuple[int, str, int]:
+    """Where the last boxes of a line begin, what they hold, and where they end; -1 if none."""
+    contents: list[str] = []
+    first, last, end = -1, -1, len(text)
+    for _ in range(20):
+        start = text.rfind(_BOX, 0, end)
+        if start < 0 or (contents and "\n" in text[start:first]):
+            break
+        content, stop = _braced(text, start + len(_BOX))
+        if content.strip():
+            first, last = start, max(last, stop)
+            contents.insert(0, content.strip())
+        end = start
+    return first, "; ".join(contents), last
+
+
+def _braced(text: str, start: int) -> tuple[str, int]:
+    opening = text.find("{", start, start + 3)
+    if opening < 0:
+        return "", start
+    depth = 0
+    for place in range(opening, min(len(text), opening + 2000)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return text[opening + 1 : place], place + 1
+    line = text[opening + 1 : opening + 2000].split("\n", 1)[0]
+    return line, opening + 1 + len(line)
+
+
+def _marks(text: str) -> list[tuple[int, int]]:
+    marks = [found.span() for found in _LABEL.finditer(text)]
+    marks += [found.span() for found in _HEADING.finditer(text)]
+    return sorted(marks, reverse=True)[:40]
+
+
+def _content(text: str, start: int) -> str:
+    """What follows a mark: to the end of the sentence, or the next line and the bullets below."""
+    rest = text[start : start + 4000]
+    line, _, below = rest.partition("\n")
+    if not line.strip(" \t*_:：$"):
+        below = below.lstrip("\n \t*")
+        line, _, below = below.partition("\n")
+    kept = [_to_sentence_end(line)]
+    if kept[0].rstrip(" *") == line.rstrip(" *"):
+        for bullet in below.split("\n"):
+            if not _BULLET.match(bullet):
+                break
+            kept.append(bullet)
+    return "\n".join(kept).strip(" \t\n*_")
+
+
+def _to_sentence_end(line: str) -> str:
+    end = _END.search(line, len(line) - len(line.lstrip(" .。")))
+    while end and end[0] in ".．" and _OPTION_BEFORE.search(line[: end.start()]):  # "B. 26"
+        end = _END.search(line, end.end())
+    return line[: end.start()] if end else line
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _last_sentence(text: str) -> str:
+    """The last sentence that is no mere remark."""
+    for sentence in reversed(sentences(text[-_PLAIN_TAIL:])):
+        if not _REMARK.match(sentence) and not _CHATTER.match(sentence):
+            return sentence
+    return ""
+
+
+def _last_paragraphs(text: str) -> str:
+    """The last paragraph, and the one before a list or a lone formula."""
+    parts = [part for part in re.split(r"\n[ \t]*\n", text[-4000:]) if part.strip()]
+    return "\n".join(parts[-1:]).strip()
+
+
+def _takes_back(after: str) -> bool:
+    return _REVISED.search(after[:2000]) is not None
+
+
+def _without_chatter(text: str) -> str:
+    lines = text.rstrip().split("\n")
+    while len(lines) > 1 and (not lines[-1].strip() or _CHATTER.match(lines[-1])):
+        lines.pop()
+    return "\n".join(lines)

@@ -1,0 +1,273 @@
+"""The units of school mathematics and all names that they go by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+# Each line: how many of the dimension's base unit it is, its name, its other names. An English
+# name of four letters or more has a plural in -s as well; "+" stands for a space.
+_LENGTHS = """
+1000 km 千米 公里 kilometer
+1 m 米 公尺 meter
+1/10 dm 分米 decimeter
+1/100 cm 厘米 公分 centimeter
+1/1000 mm 毫米 millimeter
+1/1000000 μm 微米 um µm micrometer
+1/1000000000 nm 纳米 nanometer
+500 里 华里
+10/3 丈
+1/3 尺 市尺
+1/30 寸 市寸
+1609344/1000 mile 英里
+3048/10000 ft 英尺 foot feet
+254/10000 inch 英寸 inches
+9144/10000 yard 码
+1852 海里 nautical+mile
+"""
+_UNIT_LENGTHS = "1 单位 个单位 单位长度 个单位长度 长度单位 个长度单位 unit unit+length"
+_OTHERS = {
+    "area": """
+        1 m^{2} 平米
+        10000 公顷 hectare hm^{2} ha
+        100 公亩
+        2000/3 亩 市亩""",
+    "area:单位": "1 平方单位 个平方单位 单位面积 个单位面积 面积单位 square+unit sq+unit",
+    "volume": """
+        1/1000 L 升 公升 liter
+        1/1000000 mL 毫升 ml milliliter""",
+    "volume:单位": "1 立方单位 个立方单位 单位体积 个单位体积 cubic+unit",
+    "mass": """
+        1000 t 吨 公吨 ton tonne
+        1 kg KG 千克 公斤 kilogram
+        1/1000 g 克 gram
+        1/1000000 mg 毫克 milligram
+        1/1000000000 μg 微克 ug µg microgram
+        1/2 斤 市斤
+        1/20 两
+        45359237/100000000 磅 pound""",
+    "time": """
+        1 s 秒 秒钟 sec second
+        1/1000 毫秒 millisecond
+        60 min 分钟 mins minute
+        900 刻 刻钟 个刻钟
+        3600 h 小时 个小时 时 钟头 个钟头 hr hrs hour
+        86400 天 日 day
+        604800 周 星期 个星期 礼拜 个礼拜 week""",
+    "calendar": """
+        1 月 个月 month
+        3 季度 个季度
+        12 年 year
+        1200 世纪 个世纪""",
+    "angle": "1 ° 度 degree deg",
+    "angle:弧度": "1 rad 弧度 radian",
+    "temperature": "1 °C 摄氏度 °+C degrees+celsius degree+celsius",
+    "temperature:F": "1 °F 华氏度 °+F degrees+fahrenheit degree+fahrenheit",
+    "money": """
+        1 元 元钱 块钱 人民币 元人民币 yuan rmb cny
+        1/10 角 角钱 毛 毛钱 jiao
+        1/100 分钱""",
+    "money:USD": """
+        1 美元 dollar usd
+        1/100 cent 美分""",
+    "money:EUR": "1 欧元 euro",
+    "money:GBP": "1 英镑",
+    "money:HKD": "1 港元 港币",
+    "money:JPY": "1 日元",
+    "energy": """
+        1 J 焦耳 焦 joule
+        1000 kJ 千焦
+        3600000 kWh 千瓦时 kW×h 千瓦×时""",
+    "power": """
+        1 瓦 瓦特 watt
+        1000 kW 千瓦 kilowatt""",
+    "force": "1 牛 牛顿 newton",
+    "pressure": """
+        1 Pa 帕 帕斯卡
+        1000 kPa 千帕""",
+    "current": """
+        1 安 安培 ampere
+        1/1000 mA 毫安""",
+    "voltage": "1 伏 伏特 volt",
+    "resistance": "1 Ω 欧 欧姆 ohm",
+    "frequency": "1 Hz 赫兹 赫 hertz",
+    "loudness": "1 dB 分贝 decibel",
+    "length/time^2": "1 m/s^{2} 米/秒^{2} 米/平方秒 米每二次方秒 米/二次方秒",
+    "count:分": "1 分 mark",
+}
+_COUNTERS = (
+    "个人名位只件条张把支枝本辆台匹头棵株朵颗粒块片根双对副套组队排行列层页次遍回种类箱盒"
+    "袋包瓶桶杯碗盆盘筐篮份户家间座所栋幢艘架道题字级阶圈步盏面枚串束节段句首篇扇幅封项局"
+    "场班车趟罐听壶滴顶尾群岁点倍门口"
+)
+_COUNTED = {
+    "个": (
+        "人 学生 同学 三角形 直角三角形 等腰三角形 四边形 平行四边形 长方形 矩形 正方形 "
+        "小正方形 菱形 梯形 圆 圆圈 角 直角 锐角 钝角 点 交点 零点 公共点 面 球 小球 正方体 "
+        "小正方体 立方体 小立方体 小方块 苹果 家庭 元素 实数根 根 解"
+    ),
+    "名": "人 学生 同学 男生 女生 老师 工人 员工",
+    "位": "同学 学生 老师",
+    "条": "线段 直线 射线 棱 边 对角线 对称轴 鱼 公共边",
+    "种": "情况 方法 可能 走法 选法 结果 不同的情况 不同的方法",
+    "只": "鸡 兔 鸟 鸭 羊 小动物 动物",
+    "棵": "树",
+    "辆": "车 汽车",
+    "本": "书",
+    "张": "纸 卡片 桌子",
+    "枝": "花 铅笔",
+    "支": "铅笔 笔",
+    "根": "小棒 火柴棒 木棒 火柴",
+    "块": "糖 砖",
+    "朵": "花",
+    "对": "全等三角形 相似三角形 对顶角",
+    "户": "家庭 人家",
+    "件": "产品 商品",
+}
+_ENGLISH_COUNTERS = {
+    "人": "person people student boy girl child children",
+    "次": "times",
+    "种": "way kind",
+    "个": "item piece",
+}
+_RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")
+SCALES = {"万亿": 10**12, "亿": 10**8, "万": 10**4}
+"""What may stand before a unit as a part of it: 2.5万元."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of measurement, or a counter.
+
+    Attributes:
+        name: its usual short name, such as ``cm``, ``km/h`` or ``个``.
+        dimension: what it measures: ``length``, ``money/mass``; ``count:个`` for a counter.
+        factor: how many of the dimension's base unit it is (metre, square metre, cubic metre,
+            kilogram, second, month, degree, yuan; a compound's is the quotient).
+    """
+
+    name: str
+    dimension: str
+    factor: Fraction
+
+
+ALSO = {
+    "分": (("time", Fraction(60)), ("money", Fraction(1, 100))),
+    "度": (("temperature", Fraction(1)), ("energy", Fraction(3_600_000))),
+    "块": (("money", Fraction(1)),),
+    "毛": (("money", Fraction(1, 10)),),
+}
+"""What else a unit of this name may measure: dimension and factor."""
+
+
+def _plurals(name: str) -> tuple[str, ...]:
+    """An English name with its plural, and in both spellings of -meter and -liter."""
+    if len(name) < 4 or not name.replace(" ", "").isalpha() or not name.isascii():
+        return (name,)
+    if name.endswith("s") or name in ("feet", "people", "children", "yuan", "jiao"):
+        return (name,)
+    names = (name, name.replace("meter", "metre").replace("liter", "litre"))
+    if name.startswith(("degree ", "degrees ")):
+        return names
+    return tuple(each + end for each in names for end in ("", "s"))
+
+
+def _read(dimension: str, lines: str) -> Iterator[tuple[Unit, tuple[str, ...]]]:
+    for line in filter(None, map(str.strip, lines.splitlines())):
+        factor, *names = line.split()
+        names = [name.replace("+", " ") for name in names]
+        aliases = tuple(alias for name in names for alias in _plurals(name))
+        yield Unit(names[0], dimension, Fraction(factor)), aliases
+
+
+def _power(unit: Unit, exponent: int, names: tuple[str, ...]) -> tuple[Unit, tuple[str, ...]]:
+    """The square or cube of a length with its names: cm^{2}, cm2, 平方厘米, square cm."""
+    noun, chinese = {2: ("area", "平方"), 3: ("volume", "立方")}[exponent]
+    english = ("square ", "sq ", "sq. ") if exponent == 2 else ("cubic ", "cu ", "cu. ")
+    aliases = []
+    for name in names:
+        aliases += [f"{name}^{{{exponent}}}", f"{name} ^{{{exponent}}}"]
+        if not name.isascii():
+            aliases.append(chinese + name)
+            continue
+        aliases += [word + name for word in english]
+        if len(name) < 3:
+            aliases.append(f"{name}{exponent}")
+    powered = Unit(f"{unit.name}^{{{exponent}}}", noun, unit.factor**exponent)
+    return powered, tuple(aliases)
+
+
+def _table() -> dict[str, Unit]:
+    table: dict[str, Unit] = {}
+    entries = list(_read("length", _LENGTHS))
+    entries += [_power(unit, exponent, names) for unit, names in entries for exponent in (2, 3)]
+    entries += _read("length:单位", _UNIT_LENGTHS)
+    for dimension, lines in _OTHERS.items():
+        entries += _read(dimension, lines)
+    for name in _COUNTERS:
+        counted = tuple(name + noun for noun in _COUNTED.get(name, "").split())
+        entries.append((Unit(name, f"count:{name}", Fraction(1)), (name, *counted)))
+    for name, words in _ENGLISH_COUNTERS.items():
+        aliases = tuple(alias for word in words.split() for alias in _plurals(word))
+        entries.append((Unit(name, f"count:{name}", Fraction(1)), aliases))
+    for unit, aliases in entries:
+        for alias in aliases:
+            # 度 and 毛 measure more than their namesakes: they keep their own names.
+            table[alias] = Unit(alias, unit.dimension, unit.factor) if alias in ALSO else unit
+    return table
+
+
+UNITS = _table()
+"""Every unit by each of its names."""
+_FOLDED = {name.lower(): unit for name, unit in UNITS.items() if name.isascii() and len(name) > 1}
+LONGEST_NAME = max(map(len, UNITS))
+
+
+def unit_named(name: str) -> Unit | None:
+    """The simple unit of exactly this name; capitals are looked through, but not in ``CM``.
+
+    Two capitals are more often a segment's name than a unit.
+    """
+    if (unit := UNITS.get(name)) is not None:
+        return unit
+    segment = name.isupper() and sum(map(str.isalpha, name)) <= 2
+    return None if segment or len(name) < 2 else _FOLDED.get(name.lower())
+
+
+def quotient(above: Unit, below: Unit) -> Unit:
+    """The unit of so many of the one for each of the other, such as ``元/kg``."""
+    below = UNITS["分钟"] if below.name == "分" else below
+    return Unit(
+        f"{above.name}/{below.name}",
+        f"{above.dimension}/{below.dimension}",
+        above.factor / below.factor,
+    )
+
+
+def scaled(unit: Unit, mark: str) -> Unit:
+    """The unit with one of the scales before it, such as ``万元``."""
+    return Unit(mark + unit.name, unit.dimension, unit.factor * SCALES[mark])
+
+
+def simple_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
+    """The longest simple unit that begins at this place of a text, and where it ends."""
+    for length in range(min(LONGEST_NAME, len(text) - at), 0, -1):
+        unit = unit_named(text[at : at + length])
+        if unit is not None:
+            return unit, at + length
+    return None, at
+
+
+def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
+    """The longest unit, be it a quotient or have it a scale, at this place; and where it ends."""
+    mark = next((mark for mark in SCALES if text.startswith(mark, at)), "")
+    unit, end = simple_unit_at(text, at + len(mark))
+    if unit is None:
+        return None, at
+    if mark:
+        unit = scaled(unit, mark)
+    rate = _RATE.match(text, end)
+    below, behind = simple_unit_at(text, rate.end()) if rate else (None, end)
+    return (unit, end) if below is None else (quotient(unit, below), behind)

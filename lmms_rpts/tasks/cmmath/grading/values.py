@@ -1,0 +1,248 @@
+"""Whether two texts give the same value, whatever kind of value it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from lmms_rpts.tasks.cmmath.grading.circled import circled_of
+from lmms_rpts.tasks.cmmath.grading.cleaning import clean
+from lmms_rpts.tasks.cmmath.grading.equations import parse_equations, same_equations, values_of
+from lmms_rpts.tasks.cmmath.grading.intervals import parse_region, same_region
+from lmms_rpts.tasks.cmmath.grading.points import parse_points, same_points
+from lmms_rpts.tasks.cmmath.grading.quantities import (
+    form_is_wrong,
+    parse_quantity,
+    same_quantity,
+    unfinished,
+)
+from lmms_rpts.tasks.cmmath.grading.units import Unit
+from lmms_rpts.tasks.cmmath.grading.words import is_nothing, squeezed
+
+_ORDER_SIGN = re.compile(r"[<>≤≥≠∪∈∞]|^[\[(][^()]{1,80},[^()]{1,80}[\])]$|❴[^❵]{0,40}\|")
+_INTERVAL_WORDS = re.compile(r"范围|解集|区间|定义域|值域|不等式")
+_OR = re.compile(r"\s{0,3}(?:或者?|∨|(?<![A-Za-z])or(?![A-Za-z]))\s{0,3}")
+_LIST = re.compile(r"\s{0,3}(?:或者?|[、,;和与及]|(?<![A-Za-z])(?:or|and)(?![A-Za-z])|\n)\s{0,3}")
+_NAME = re.compile(
+    r"^(?:[\u4e00-\u9fff∠△⊙]{0,8}\s?)?[A-Za-zα-ω∠][A-Za-z0-9_{}'∠:]{0,12}\s?[=≈]\s?(?=\S)"
+)
+_SET_UP = re.compile(r"列[^。]{0,8}(?:方程|不等式|算式)|列式")
+_ALL_REALS = re.compile(r"^(?:x\s?(?:为|是|取|∈))?\s?(?:全体|任意|一切|所有)实数$")
+_BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
+_SPELLED_SIGNS = (
+    (re.compile(r"不小于|不少于|不低于|大于(?:或者?)?等于|至少[为是]?"), "≥"),
+    (re.compile(r"不大于|不超过|不多于|不高于|小于(?:或者?)?等于|至多[为是]?"), "≤"),
+    (re.compile(r"大于|超过|多于|高于"), ">"),
+    (re.compile(r"小于|少于|低于"), "<"),
+    (re.compile(r"不等于"), "≠"),
+)
+_PERCENT_ASKED = re.compile(r"_{2,}\s?%")
+_ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")
+_CIRCLES = re.compile(r"[①-⑳]")
+_ENGLISH = re.compile(r"[A-Za-z]{1,20}")
+_TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")
+_PLUS_MINUS = re.compile("[±∓]")
+_MANY = 12
+
+
+def same_value(
+    answer: str, target: str, question: str = "", expected: Unit | None = None
+) -> bool | None:
+    """Whether two cleaned texts give the same value.
+
+    Returns:
+        None where one of them can't be read, or they can't be compared for sure.
+    """
+    if squeezed(answer) == squeezed(target) and squeezed(target):
+        return None if form_is_wrong(question, answer) else True
+    nothing = is_nothing(answer), is_nothing(target)
+    if any(nothing):
+        if all(nothing):
+            return True
+        return None if _is_words((answer, target)[nothing[0]]) else False
+    for compare in _LADDER:
+        found = compare(answer, target, question, expected)
+        if found is not None:
+            return found
+    return None
+
+
+def split_list(text: str) -> list[str]:
+    """The members of a list; what stands in brackets stays together."""
+    return _split(_LIST, text.strip(" ❴❵.。"))
+
+
+def _split(pattern: re.Pattern[str], text: str) -> list[str]:
+    parts, start = [], 0
+    depths = _depths(text)
+    for found in pattern.finditer(text):
+        if depths[found.start()] == 0:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def _depths(text: str) -> list[int]:
+    depth, depths = 0, []
+    for character in text:
+        depth = max(0, depth + (character in "([{❴") - (character in ")]}❵"))
+        depths.append(depth)
+    return [*depths, 0]
+
+
+def _is_words(text: str) -> bool:
+    return parse_quantity(text) is None and not re.search(r"\d", text)
+
+
+def _circled(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    wanted = circled_of(target)
+    found = None if wanted is None else circled_of(_ENGLISH.sub(" ", answer))
+    if wanted is None or found is None:
+        return None
+    if _ORDER_ASKED.search(question):
+        return _CIRCLES.findall(answer) == _CIRCLES.findall(target)
+    return wanted == found
+
+
+def _quantity(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    wanted = parse_quantity(target)
+    if wanted is None:
+        return None
+    answer = _NAME.sub("", answer)
+    if "%" not in target and _PERCENT_ASKED.search(clean(question)):
+        answer = answer.removesuffix("%")
+    found = parse_quantity(answer)
+    if found is None:
+        return None
+    equal = same_quantity(found, wanted, question, expected)
+    if equal and form_is_wrong(question, answer):
+        return False
+    return None if equal and unfinished(question, answer, target) else equal
+
+
+def with_signs(text: str) -> str:
+    """A text with signs of order in place of the words for them."""
+    for words, sign in _SPELLED_SIGNS:
+        text = words.sub(sign, text)
+    return text
+
+
+def _region(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    answer, target = _ALL_REALS.sub("R", answer), _ALL_REALS.sub("R", target)
+    is_interval = target == "R" or _ORDER_SIGN.search(target) is not None
+    bracketed = target[:1] == "(" and not re.search(r"[<>≤≥≠∪∈∞|]", target)
+    if not is_interval or (bracketed and not _INTERVAL_WORDS.search(question)):
+        return None
+    wanted = parse_region(target)
+    answer = with_signs(answer)
+    found = parse_region(answer) if wanted is not None else None
+    if wanted is not None and found is None and (_is_single(answer) or _BRACES.match(answer)):
+        return False  # one number, or a list of them, is no range
+    return None if wanted is None or found is None else same_region(found, wanted)
+
+
+def _points(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    if _BRACES.match(answer) and _BRACES.match(target):
+        answer, target = _BRACES.sub(r"\1", answer), _BRACES.sub(r"\1", target)
+    wanted = parse_points(target)
+    found = parse_points(answer) if wanted is not None else None
+    if wanted is not None and found is None and _is_single(answer):
+        return False
+    return None if wanted is None or found is None else same_points(found, wanted)
+
+
+def _equations(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    if "=" not in target:
+        return None
+    answer = _TURNED.sub(r"\2=\1", answer)
+    wanted, found = parse_equations(target), parse_equations(answer)
+    if wanted is None:
+        return None
+    values = values_of(wanted)
+    if found is not None:
+        equal = same_equations(found, wanted)
+        if equal and _SET_UP.search(question):
+            # An equation that says the same once it is solved says nothing here.
+            turned = squeezed("=".join(reversed(answer.split("="))))
+            return True if turned == squeezed(target) else None
+        if equal and values is not None and values_of(found) is None:
+            solved = all(each.number is not None for several in values.values() for each in several)
+            return not solved  # 2x=12 is no solution yet
+        return equal
+    if values is None:
+        return None
+    points = parse_points(answer)
+    if points is not None and len(points) == 1:
+        answer = ",".join(each.text for each in points[0].coordinates)
+    listed = [each.text for several in values.values() for each in several]
+    return _same_lists(split_list(answer), listed, question, expected, ordered=len(values) > 1)
+
+
+def _lists(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    members = split_list(answer)
+    names = [found[0] for found in map(_NAME.match, members) if found]
+    if len(names) == len(members) > 1 and names != sorted(names) and not _NAME.match(target):
+        return None  # y=2,x=3 for 3,2
+    wanted = [each for part in split_list(target) for each in _signs(_NAME.sub("", part))]
+    found = [each for part in members for each in _signs(_NAME.sub("", part))]
+    if len(wanted) == 1 and not (len(found) > 1 and len(_split(_OR, answer)) > 1):
+        return None
+    either = any(len(_split(_OR, text)) > 1 or "±" in text for text in (answer, target))
+    unordered = either or "❴" in target
+    return _same_lists(found, wanted, question, expected, ordered=not unordered)
+
+
+def _same_lists(
+    found: Sequence[str],
+    wanted: Sequence[str],
+    question: str,
+    expected: Unit | None,
+    *,
+    ordered: bool,
+) -> bool | None:
+    """Whether two lists hold the same values; None where any of them can't be read."""
+    if max(len(found), len(wanted)) > _MANY:
+        return None
+    if len(found) != len(wanted):
+        readable = all(parse_quantity(each) for each in (*found, *wanted))
+        return False if readable and not ordered else None
+    table = [[_member(one, other, question, expected) for other in wanted] for one in found]
+    if ordered:
+        diagonal = [table[at][at] for at in range(len(wanted))]
+        return False if False in diagonal else (None if None in diagonal else True)
+    if all(row.count(True) == 1 for row in table) and all(
+        column.count(True) == 1 for column in map(list, zip(*table, strict=True))
+    ):
+        return True
+    lonely = any(all(cell is False for cell in column) for column in zip(*table, strict=True))
+    return False if lonely else None
+
+
+def _member(one: str, other: str, question: str, expected: Unit | None) -> bool | None:
+    if squeezed(one) == squeezed(other):
+        return True
+    return _quantity(one, other, question, expected)
+
+
+def _signs(text: str) -> list[str]:
+    """Both values of ±."""
+    if len(_PLUS_MINUS.findall(text)) != 1:
+        return [text]
+    return [_PLUS_MINUS.sub(sign, text) for sign in ("+", "-")]
+
+
+def _is_single(answer: str) -> bool:
+    text = _NAME.sub("", answer)
+    quantity = parse_quantity(text)
+    return quantity is not None and quantity.expression.number is not None
+
+
+_LADDER: tuple[Callable[[str, str, str, Unit | None], bool | None], ...] = (
+    _circled,
+    _quantity,
+    _region,
+    _points,
+    _equations,
+    _lists,
+)
+"""Cheap comparers first."""

@@ -1,0 +1,258 @@
+"""Whether one statement gives one value: True, False, or None where that can't be told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lmms_rpts.tasks.cmmath.grading.cleaning import clean
+from lmms_rpts.tasks.cmmath.grading.quantities import (
+    Quantity,
+    asks_rounding,
+    parse_quantity,
+    same_quantity,
+)
+from lmms_rpts.tasks.cmmath.grading.readings import (
+    bare,
+    concludes,
+    last_clause,
+    relation_readings,
+    value_readings,
+)
+from lmms_rpts.tasks.cmmath.grading.references import BLANK, Target
+from lmms_rpts.tasks.cmmath.grading.statement import Statement, sentences
+from lmms_rpts.tasks.cmmath.grading.truth import truth_of
+from lmms_rpts.tasks.cmmath.grading.units import Unit
+from lmms_rpts.tasks.cmmath.grading.values import same_value, with_signs
+from lmms_rpts.tasks.cmmath.grading.words import (
+    chosen_word,
+    gives_up,
+    is_nothing,
+    plain_words,
+    says_nothing,
+    squeezed,
+    states,
+    vocabulary,
+)
+
+_RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
+_OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
+_DENIED = re.compile(r"不(?:是|为|等于|会)|并非|而非|(?:is|are)\s(?:not|n't)|cannot\sbe")
+_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
+_TWO_TRUTHS = re.compile(
+    r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
+)
+_EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)\W{0,4}$", re.IGNORECASE)
+_JUDGEMENT = re.compile(r"判断|看法|观点")
+_LONGEST_SENTENCE = 240
+
+
+class Verdict(NamedTuple):
+    """Whether the answer is the target, and by what that was told."""
+
+    same: bool | None
+    rule: str
+
+
+def value_verdict(
+    statement: Statement, target: Target, question: str, expected: Unit | None = None
+) -> Verdict:
+    """Whether a statement gives the value of a target."""
+    if is_nothing(target.text):
+        return _nothing_verdict(statement, target)
+    if target.type == "true_false":
+        return _truth_verdict(statement, target)
+    if target.type == "statement":
+        return words_verdict(statement, target.text, question)
+    found = _read(statement, target, question, expected)
+    if found.same is not None:
+        return found
+    if says_nothing(statement.text):
+        return Verdict(False, "says that there is no solution")
+    reason = found.rule or f"no {target.type} can be read from the answer"
+    return no_answer(statement) or Verdict(None, reason)
+
+
+def words_verdict(statement: Statement, wanted: str, question: str) -> Verdict:
+    """Whether a statement says the wanted words."""
+    sentence = statement.text
+    words = vocabulary(question, wanted)
+    if words:
+        sentence = sentence.rsplit("而是", 1)[-1]
+        chosen = chosen_word(last_clause(clean(sentence)), words) or chosen_word(sentence, words)
+        if words == frozenset("<>=") and len(squeezed(clean(sentence))) > 1:
+            chosen = _sign_in_order(sentence, question)
+        if chosen is not None and not _DENIED.search(sentence[-_LONGEST_SENTENCE:]):
+            return Verdict(chosen == plain_words(clean(wanted)), "one of the given words")
+        return no_answer(statement) or Verdict(None, "which of the given words is unclear")
+    if len(sentence) <= _LONGEST_SENTENCE and len(plain_words(clean(wanted))) > 1:
+        if states(sentence, wanted):
+            return Verdict(True, "the words of the reference")
+    elif plain_words(clean(sentence)) == plain_words(clean(wanted)):
+        return Verdict(True, "the words of the reference")
+    return no_answer(statement) or Verdict(None, "other words than the reference")
+
+
+def _read(statement: Statement, target: Target, question: str, expected: Unit | None) -> Verdict:
+    rounded = asks_rounding(question) and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
+    readings = value_readings(statement, rounded=rounded)
+    if target.type in _RELATIONS:
+        relations = relation_readings(statement)
+        readings = [*relations, *readings] if target.type == "set" else relations
+    text = clean(statement.text)
+    if target.type == "circled" and _circled_otherwise(statement, text, question):
+        return Verdict(None, "which of the circled numbers are meant is unclear")
+    either = _OR.search(last_clause(text)) and not _OR.search(target.text)
+    if either:
+        readings = [each for each in readings if _OR.search(each)] or readings
+    for reading in readings:
+        same = any_value(reading, target.alternates, question, expected)
+        if same:
+            denied = _DENIED.search(text) and target.type not in _RELATIONS
+            if denied:
+                return Verdict(None, "the value may be denied")
+            return Verdict(True, f"equal as {target.type}")
+        if same is False:
+            if "每" in text and _same_but_unit(reading, target):
+                return Verdict(None, "the unit may be told in words")
+            if not either and _elsewhere(statement, reading, target, question, expected):
+                return Verdict(None, "several values, one of them that of the reference")
+            return Verdict(False, f"different as {target.type}")
+    return Verdict(None, "")
+
+
+def _circled_otherwise(statement: Statement, text: str, question: str) -> bool:
+    """Whether the sentence lists the wrong ones, or is one of a row of verdicts."""
+    wrong = re.compile(r"错误|不正确|不成立|不对")
+    if wrong.search(last_clause(text)) and not wrong.search(question):
+        return True
+    circled = re.compile(r"[①-⑳]")
+    if concludes(last_clause(text)):
+        return False
+    row = len([line for line in statement.spoken[-400:].split("\n") if circled.search(line)])
+    return not statement.marked and row > 1 and len(circled.findall(text)) == 1
+
+
+def any_value(
+    reading: str, alternates: Iterable[str], question: str, expected: Unit | None
+) -> bool | None:
+    """True if the reading is any of the alternates, False if it surely is none."""
+    found = [same_value(reading, each, question, expected) for each in alternates]
+    return True if True in found else (None if None in found else False)
+
+
+def _elsewhere(
+    statement: Statement, reading: str, target: Target, question: str, expected: Unit | None
+) -> bool:
+    """Whether the value of the target stands beside the one that was read.
+
+    Where nothing marks the answer, also in the sentence before; a box, or a last clause that
+    draws the conclusion, leaves no doubt.
+    """
+    if statement.boxed and reading in clean(statement.boxed):
+        return False
+    clause = last_clause(clean(statement.text))
+    texts = [statement.text] if statement.marked else sentences(statement.spoken[-600:])[-2:]
+    if concludes(clause) and reading in clause:
+        texts = [clause]
+    for text in texts:
+        cleaned = clean(text)
+        for found in list(_SPAN.finditer(cleaned))[-12:]:
+            for span in _with_units(found, cleaned):
+                if any_value(span, target.alternates, question, expected):
+                    return True
+    return False
+
+
+def _same_but_unit(reading: str, target: Target) -> bool:
+    one, other = parse_quantity(reading), parse_quantity(target.text)
+    if one is None or other is None:
+        return False
+    return one.expression.number is not None and one.expression.number == other.expression.number
+
+
+def _with_units(found: re.Match[str], text: str) -> list[str]:
+    """The values of a run, each what stands behind its last sign of equality, with its unit."""
+    pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
+    following = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
+    if pieces and following and parse_quantity(pieces[-1] + following[0]):
+        pieces[-1] += following[0]
+    return [piece for piece in pieces if piece]
+
+
+def _nothing_verdict(statement: Statement, target: Target) -> Verdict:
+    if says_nothing(statement.text) or is_nothing(clean(statement.text)):
+        return Verdict(True, "no solution")
+    if re.search(r"无数|任意|❴[^❵]{1,200}❵", clean(statement.text)):
+        return Verdict(False, "a solution where there is none")
+    for reading in (*value_readings(statement), *relation_readings(statement)):
+        if parse_quantity(reading) is not None or re.search(r"[=<>≤≥]\s?-?\d", reading):
+            return Verdict(False, "a solution where there is none")
+    return Verdict(None, "whether it says that there is no solution is unclear")
+
+
+def _truth_verdict(statement: Statement, target: Target) -> Verdict:
+    wanted = truth_of(target.text)
+    text = clean(statement.text)
+    last = last_clause(text)
+    if _TWO_TRUTHS.search(text if _JUDGEMENT.search(last) else last):
+        return Verdict(None, "a verdict on a verdict")
+    first = re.split(r"[,，。;；]", clean(statement.text))[0]
+    for reading in (*value_readings(statement), first):
+        said = truth_of(reading)
+        if said is not None:
+            return Verdict(said == wanted, "true or false")
+    return no_answer(statement) or Verdict(None, "neither true nor false can be read")
+
+
+def no_answer(statement: Statement) -> Verdict | None:
+    """A wrong answer where the response gives none; None where it may give one."""
+    if gives_up(" ".join(sentences(statement.spoken[-400:])[-2:])):
+        return Verdict(False, "gives no answer")
+    if not re.search(r"[^\W_]|[<>=≤≥√×✓✗]", _EMPTY_LABEL.sub("", clean(statement.text))):
+        return Verdict(False, "gives no answer")
+    said = BLANK.sub("", clean(statement.text))
+    if BLANK.search(clean(statement.text)) and not re.search(r"\d", said):
+        return Verdict(False, "leaves the blank as it is")
+    return None
+
+
+def _sign_in_order(sentence: str, question: str) -> str | None:
+    """The sign of order, where the same text stands before it as before the question's blank."""
+    before = squeezed(clean(BLANK.split(question)[0]))[-4:]
+    said = with_signs(clean(sentence))
+    for found in re.finditer(r"[<>=]", said):
+        if before and squeezed(said[: found.start()]).endswith(before):
+            return found[0]
+    return None
+
+
+def numbers_verdict(said: str, wanted: str) -> bool | None:
+    """Whether two texts with words and numbers give the same numbers in the same order."""
+    found, right = _numbers(said), _numbers(wanted)
+    if not right:
+        return None
+    if len(found) != len(right):
+        return None
+    equal = [same_quantity(one, other) for one, other in zip(found, right, strict=True)]
+    if all(equal):
+        return True
+    return False if len(right) == 1 and equal[0] is False else None
+
+
+def _numbers(text: str) -> list[Quantity]:
+    found = []
+    cleaned = clean(text)
+    for span in _SPAN.finditer(cleaned):
+        following = re.match(r"[\u4e00-\u9fff/]{0,4}", cleaned[span.end() :])
+        pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;:]", span[0])]
+        pieces = [each for each in pieces if each]
+        for at, piece in enumerate(pieces, 1):
+            unit = following[0] if following and at == len(pieces) else ""
+            for each in (piece + unit, piece):
+                quantity = parse_quantity(each)
+                if quantity is not None and quantity.expression.number is not None:
+                    found.append(quantity)
+                    break
+    return found

@@ -1,0 +1,93 @@
+"""Points: the order of coordinates, names, brackets, several points."""
+
+from __future__ import annotations
+
+from tests.tasks.cmmath_cases.case import NO, NO_OR_OPEN, YES, YES_OR_OPEN, Case, asked
+
+CASES: list[Case] = [
+    *asked(
+        "point",
+        r"点$$P$$在第二象限，到$$x$$轴的距离是$$5$$，到$$y$$轴的距离是$$2$$，"
+        r"则点$$P$$的坐标是 $$\underline{}$$ ．",
+        r"$$\left( -2,5 \right)$$",
+        ("same", YES, "点P在第二象限，所以点P的坐标是(-2, 5)。"),
+        ("named", YES, "P(−2,5)"),
+        ("full-width", YES, "故答案为：（－２，５）．"),
+        ("chinese-comma", YES, "点P的坐标为（-2，5）"),
+        ("latex", YES, r"$P\left(-2,\,5\right)$"),
+        ("boxed", YES, r"$$\boxed{(-2,5)}$$"),
+        ("english", YES, "Therefore the coordinates of P are $(-2, 5)$."),
+        ("words", YES_OR_OPEN, "点P的横坐标为-2，纵坐标为5。"),
+        ("letters", YES_OR_OPEN, "x=−2，y=5"),
+        ("bare", YES_OR_OPEN, "-2, 5"),
+        ("swapped", NO, "(5,−2)"),
+        ("distances", NO, "P(2,5)"),
+        ("distances-swapped", NO, "点P的坐标是(−5,2)。"),
+        ("fourth-quadrant", NO, "P(2,−5)"),
+        ("one-coordinate", NO_OR_OPEN, "横坐标是−2。"),
+        ("two-points", NO, "点P的坐标为 (−2,5) 或 (2,5)。"),
+    ),
+    *asked(
+        "reflected",
+        r"点$$A(4,-1)$$关于$$x$$轴的对称点的坐标是 $$\underline{}$$ ．",
+        r"$$(4,1)$$",
+        ("primed", YES, r"点 $A$ 关于 $x$ 轴的对称点为 $A'(4,1)$。"),
+        ("given-point-named", YES, "A(4,−1)，横坐标不变，纵坐标变号，得(4,1)。"),
+        ("other-axis", NO, "(−4,−1)"),
+        ("right-on-the-way", NO, "先关于x轴对称得(4,1)，再关于y轴对称得(−4,1)。\n答案：(−4,1)"),
+        ("origin", NO, "(−4,1)"),
+        ("given", NO, "对称点仍是 A(4,−1)。"),
+    ),
+    *asked(
+        "intercepts",
+        r"抛物线$$y={{x}^{2}}-2x-3$$与$$x$$轴的交点坐标是 $$\underline{}$$ ．",
+        r"$$(3,0)$$，$$(-1,0)$$",
+        ("same", YES, "令y=0，得x=3或x=−1，所以交点坐标是(3,0)和(−1,0)。"),
+        ("order", YES, "(-1,0),(3,0)"),
+        ("names", YES, "A(−1,0)，B(3,0)"),
+        ("or", YES, r"$(-1,0)$ 或 $(3,0)$"),
+        ("one", NO, "(3,0)"),
+        ("signs", NO, "(−3,0)，(1,0)"),
+        ("swapped", NO, "(0,3)，(0,−1)"),
+        ("extra", NO, "(3,0)、(−1,0)、(0,−3)"),
+        ("abscissas-only", NO_OR_OPEN, "x=3 或 x=−1"),
+    ),
+    *asked(
+        "two-sides",
+        r"点$$M$$在$$y$$轴上，到$$x$$轴的距离为$$6$$，则点$$M$$的坐标为 $$\underline{}$$ ．",
+        r"$$(0,6)$$或$$(0,-6)$$",
+        ("or", YES, "M(0,−6)或M(0,6)"),
+        ("plus-minus", YES, r"点 $M$ 的坐标为 $(0,\pm6)$。"),
+        ("one", NO, "点M的坐标为(0,6)。"),
+        ("other-axis", NO, "(6,0)或(−6,0)"),
+    ),
+    *asked(
+        "vertex",
+        r"抛物线$$y={{x}^{2}}-x-\frac{1}{2}$$的顶点坐标为 $$\underline{}$$ ．",
+        r"$$\left( \frac{1}{2},-\frac{3}{4} \right)$$",
+        ("same", YES, r"$\left(\frac12,-\frac34\right)$"),
+        ("decimals", YES, "顶点坐标为(0.5,−0.75)。"),
+        ("slashes", YES, "(1/2, -3/4)"),
+        ("sign", NO, r"$\left(\frac{1}{2},\frac{3}{4}\right)$"),
+        ("swapped", NO, r"$\left(-\frac{3}{4},\frac{1}{2}\right)$"),
+    ),
+    *asked(
+        "space",
+        r"在空间直角坐标系中，点$$(1,-2,3)$$关于$$xOz$$平面的对称点的坐标为 $$\underline{}$$ ．",
+        r"$$(1,2,3)$$",
+        ("same", YES, "纵坐标变号，得(1, 2, 3)。"),
+        ("given", NO, "(1,−2,3)"),
+        ("two-coordinates", NO, "(1,2)"),
+        ("origin", NO, "(−1,2,−3)"),
+        ("order", NO, "(3,2,1)"),
+    ),
+    *asked(
+        "seat",
+        r"第$$3$$列第$$5$$行用数对$$(3,5)$$表示，"
+        r"那么第$$6$$列第$$2$$行用数对表示为 $$\underline{}$$ ．",
+        r"$$(6,2)$$",
+        ("same", YES, "列在前，行在后，所以表示为（6，2）。"),
+        ("swapped", NO, "行在前，列在后，所以表示为（2，6）。"),
+        ("given", NO, "（3，5）"),
+    ),
+]

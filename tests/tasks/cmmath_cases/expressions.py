@@ -1,0 +1,135 @@
+"""Algebraic expressions: commuted, expanded, factored; signs; other letters."""
+
+from __future__ import annotations
+
+from tests.tasks.cmmath_cases.case import NO, NO_OR_OPEN, YES, YES_OR_OPEN, Case, asked
+
+PATTERNS = [
+    *asked(
+        "dots",
+        r"如图，按此规律，第$$n$$个图案中有 $$\underline{}$$ 个小圆点．（用含$$n$$的代数式表示）",
+        r"$$4n+1$$",
+        ("same", YES, "第n个图案中有 4n+1 个小圆点。"),
+        ("commuted", YES, "1+4n"),
+        ("unsimplified", YES, r"$5+4(n-1)$"),
+        ("simplified-after", YES, r"$5+4(n-1)=4n+1$"),
+        ("brackets-measure-word", YES, "(4n+1)个"),
+        ("condition", YES, "4n+1（n为正整数）"),
+        ("boxed", YES, r"$$\boxed{4n+1}$$"),
+        ("example-first", YES, "当 n=5 时有 21 个。所以第n个图案中有(4n+1)个小圆点。"),
+        ("english", YES, "The n-th pattern has $4n+1$ dots."),
+        ("sign", NO, "4n−1"),
+        ("bracket", NO, "4(n+1)"),
+        ("constant-lost", NO, "第n个图案中有4n个小圆点。"),
+        ("swapped", NO, "n+4"),
+        ("one-value", NO, "第5个图案中有21个小圆点，故答案为21。"),
+        ("right-for-another", NO, "第n个图案比前一个多4个，所以是 4n+1 的下一个，即 4n+5。"),
+        ("other-letter", NO_OR_OPEN, "4x+1"),
+        ("squared", NO, r"$4n^2+1$"),
+    ),
+    *asked(
+        "half-angle",
+        r"如图，$$\angle A=\alpha $$，则$$\angle BOC=$$ "
+        r"$$\underline{}$$ ．（用含$$\alpha $$的式子表示）",
+        r"$$90{}^\circ +\frac{1}{2}\alpha $$",
+        ("same", YES, r"$\angle BOC=90^\circ+\frac12\alpha$"),
+        ("slash", YES, "∠BOC=90°+α/2"),
+        ("one-fraction", YES, r"$\frac{180^\circ+\alpha}{2}$"),
+        ("no-degree", YES_OR_OPEN, r"$90+\frac{\alpha}{2}$"),
+        ("minus", NO, r"$90^\circ-\frac12\alpha$"),
+        ("full-angle", NO, r"$90^\circ+\alpha$"),
+        ("straight", NO, r"$180^\circ-\frac{1}{2}\alpha$"),
+    ),
+    *asked(
+        "area-left",
+        r"边长为$$a$$的正方形剪去一个边长为$$b$$的小正方形，剩余部分的面积是 $$\underline{}$$ ．",
+        r"$${{a}^{2}}-{{b}^{2}}$$",
+        ("same", YES, "剩余部分的面积为 a²−b²。"),
+        ("factored", YES, r"$S=(a+b)(a-b)$"),
+        ("named", YES, r"$S_{剩余}=a^2-b^2$"),
+        ("square-of-difference", NO, r"$(a-b)^2$"),
+        ("plus", NO, r"$a^2+b^2$"),
+        ("negated", NO, r"$b^2-a^2$"),
+        ("lengths", NO, "a−b"),
+    ),
+]
+
+TRANSFORMED = [
+    *asked(
+        "factorise",
+        r"因式分解：$$2{{x}^{2}}-8=$$ $$\underline{}$$ ．",
+        r"$$2\left( x+2 \right)\left( x-2 \right)$$",
+        ("same", YES, r"$2x^2-8=2(x^2-4)=2(x+2)(x-2)$"),
+        ("order", YES, "2(x−2)(x+2)"),
+        ("dots", YES, r"$2\cdot(x-2)\cdot(x+2)$"),
+        ("not-finished", NO_OR_OPEN, r"$2(x^2-4)$"),
+        ("question-again", NO_OR_OPEN, r"$2x^2-8$"),
+        ("factor-two-lost", NO, "(x+2)(x−2)"),
+        ("square", NO, r"$2(x-2)^2$"),
+        ("wrong-root", NO, "2(x+4)(x−4)"),
+    ),
+    *asked(
+        "square",
+        r"计算：$${{\left( a-3b \right)}^{2}}=$$ $$\underline{}$$ ．",
+        r"$${{a}^{2}}-6ab+9{{b}^{2}}$$",
+        ("same", YES, "(a−3b)²=a²−6ab+9b²"),
+        ("order", YES, r"$9b^2-6ab+a^2$"),
+        ("ba", YES, r"$a^2-6ba+9b^2$"),
+        ("middle-lost", NO, "a²+9b²"),
+        ("last-sign", NO, r"$a^2-6ab-9b^2$"),
+        ("middle-sign", NO, r"$a^2+6ab+9b^2$"),
+        ("middle-halved", NO, r"$a^2-3ab+9b^2$"),
+        ("not-expanded", NO_OR_OPEN, r"$(3b-a)^2$"),
+        ("difference-of-squares", NO, r"$a^2-9b^2$"),
+    ),
+    *asked(
+        "reduce",
+        r"化简：$$\frac{{{x}^{2}}-1}{{{x}^{2}}-x}=$$ $$\underline{}$$ ．",
+        r"$$\frac{x+1}{x}$$",
+        ("same", YES, r"$\frac{(x+1)(x-1)}{x(x-1)}=\frac{x+1}{x}$"),
+        ("slash", YES, "(x+1)/x"),
+        ("split", YES, r"$1+\frac{1}{x}$"),
+        ("commuted", YES, r"$\dfrac{1+x}{x}$"),
+        ("sign", NO, r"$\frac{x-1}{x}$"),
+        ("inverse", NO, r"$\frac{x}{x+1}$"),
+        ("split-wrong", NO, r"$x+\frac{1}{x}$"),
+        ("cancelled-x", NO, "1"),
+        ("not-reduced", NO_OR_OPEN, r"$\frac{x^2-1}{x^2-x}$"),
+    ),
+    *asked(
+        "power",
+        r"计算：$${{\left( {{a}^{2}} \right)}^{3}}=$$ $$\underline{}$$ ．",
+        r"$${{a}^{6}}$$",
+        ("latex", YES, r"$(a^2)^3=a^{2\times3}=a^6$"),
+        ("superscript", YES, "a⁶"),
+        ("added", NO, r"$a^{5}$"),
+        ("product", NO, "6a"),
+        ("sign", NO, r"$-a^6$"),
+        ("eighth", NO, r"$a^{8}$"),
+    ),
+    *asked(
+        "monomial",
+        r"计算：$$3xy-5xy=$$ $$\underline{}$$ ．",
+        r"$$-2xy$$",
+        ("same", YES, "合并同类项，得 −2xy。"),
+        ("commuted", YES, r"$-2yx$"),
+        ("times", YES, r"$-2\cdot x\cdot y$"),
+        ("sign-lost", NO, "2xy"),
+        ("letters-lost", NO, "−2"),
+        ("squared", NO, r"$-2x^2y^2$"),
+    ),
+]
+
+VECTORS = asked(
+    "vector",
+    r"$$D$$是$$BC$$中点，$$\overrightarrow{AB}=\vec{a}$$，$$\overrightarrow{AC}=\vec{b}$$，"
+    r"则$$\overrightarrow{AD}=$$ $$\underline{}$$ ．",
+    r"$$\frac{1}{2}\vec{a}+\frac{1}{2}\vec{b}$$",
+    ("same", YES, r"$\overrightarrow{AD}=\frac{1}{2}\vec{a}+\frac{1}{2}\vec{b}$"),
+    ("commuted", YES_OR_OPEN, r"$\frac12\vec b+\frac12\vec a$"),
+    ("factored", YES_OR_OPEN, r"$\frac12(\vec{a}+\vec{b})$"),
+    ("minus", NO, r"$\frac{1}{2}\vec{a}-\frac{1}{2}\vec{b}$"),
+    ("not-halved", NO, r"$\vec{a}+\vec{b}$"),
+)
+
+CASES: list[Case] = [*PATTERNS, *TRANSFORMED, *VECTORS]

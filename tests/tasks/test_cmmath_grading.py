@@ -1,0 +1,260 @@
+"""The grader of CMMaTH against cases graded by hand, hostile texts, and harmless changes."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from functools import cache
+from itertools import chain
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade, Outcome, grade
+from lmms_rpts.tasks.cmmath.grading.ladder import FAILED
+from tests.support.reference import reference
+from tests.tasks.cmmath_cases import (
+    blanks,
+    choice_multi,
+    choice_single,
+    circled,
+    coordinates,
+    equations,
+    expressions,
+    finals,
+    fractions_roots,
+    hostile,
+    intervals,
+    number_units,
+    numbers,
+    parts,
+    sets,
+    statements,
+    true_false,
+)
+from tests.tasks.cmmath_cases.abstained import ABSTAINED
+from tests.tasks.cmmath_cases.case import NO, YES, Case
+from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, PLAIN, TYPES, Plain
+
+FAMILIES = (
+    choice_single,
+    choice_multi,
+    true_false,
+    numbers,
+    number_units,
+    fractions_roots,
+    expressions,
+    equations,
+    coordinates,
+    intervals,
+    sets,
+    circled,
+    statements,
+    blanks,
+    parts,
+    finals,
+)
+CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
+SECONDS = 2.0
+
+
+@cache
+def graded(question: str, reference_answer: str, response: str) -> Grade:
+    return graded_once(question, reference_answer, response)
+
+
+def graded_once(question: str, reference_answer: str, response: str) -> Grade:
+    found = grade(question, reference_answer, response)
+    assert not found.rule.startswith(FAILED), found
+    return found
+
+
+def told(case: Case, found: Grade) -> str:
+    return (
+        f"{case.name}: expected {case.expected}, got {found.outcome}; "
+        f"found {found.answer[:200]!a} by {found.rule!a} as {found.answer_type}; "
+        f"reference {case.reference[:200]!r}, response {case.response[-300:]!a}"
+    )
+
+
+def named(case: Case) -> str:
+    return case.name
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_case(case: Case) -> None:
+    found = graded(case.question, case.reference, case.response)
+    if case.name in ABSTAINED:
+        assert found.outcome == "undecided", f"take it off the list: {told(case, found)}"
+    else:
+        assert case.allows(found.outcome), told(case, found)
+
+
+def test_few_cases_are_left_undecided() -> None:
+    assert {case.name for case in CASES} >= ABSTAINED
+    assert len(ABSTAINED) < 0.03 * len(CASES)
+
+
+@pytest.fixture(scope="module")
+def warm() -> None:
+    """The helper process for algebra is started before anything is timed."""
+    grade(r"化简：$$\sqrt{8}$$", r"$$2\sqrt{2}$$", r"$\frac{4}{\sqrt{2}}$")
+
+
+@pytest.mark.usefixtures("warm")
+@pytest.mark.parametrize("case", hostile.CASES, ids=named)
+def test_hostile_case(case: Case) -> None:
+    start = time.perf_counter()
+    found = graded_once(case.question, case.reference, case.response)
+    seconds = time.perf_counter() - start
+    assert found.outcome in get_args(Outcome)
+    assert found.answer_type in ANSWER_TYPES
+    assert case.allows(found.outcome), told(case, found)
+    assert seconds <= SECONDS, f"{case.name}: {seconds:.1f} s"
+
+
+def test_names_are_unique() -> None:
+    names = [case.name for case in (*CASES, *hostile.CASES)]
+    assert len(set(names)) == len(names)
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(CASES) >= 320
+    assert len(hostile.CASES) >= 40
+
+
+def test_every_answer_type_occurs() -> None:
+    found = {graded(case.question, case.reference, case.response).answer_type for case in CASES}
+    assert found == set(ANSWER_TYPES)
+
+
+@pytest.mark.parametrize(("question", "answer", "expected"), TYPES)
+def test_answer_type(question: str, answer: str, expected: str) -> None:
+    found = graded(question, answer, "")
+    assert found.answer_type == expected, found
+
+
+@pytest.mark.parametrize("name", ["graded.jsonl", "sample.json"])
+def test_no_case_is_copied(name: str) -> None:
+    text = reference("cmmath", name).read_text(encoding="utf-8")
+    rows = json.loads(text) if name.endswith(".json") else map(json.loads, text.splitlines())
+    known = {squeezed(row[key]) for row in rows for key in ("question", "response") if key in row}
+    for case in (*CASES, *hostile.CASES):
+        texts = [case.question, case.response if len(case.response) > 20 else ""]
+        copied = [text for text in texts if text and squeezed(text) in known]
+        assert not copied, case.name
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"[\s$]+", "", text)
+
+
+ALPHABET = "ABCDx12345.,，；()（）{}[]$\\^_/+-=<>≤√π°①② \n对错答案是不或"
+plain = st.sampled_from(PLAIN)
+leads = st.sampled_from(LEADS)
+
+
+def boxed(text: str) -> str:
+    marked = re.sub(r"[\u4e00-\u9fff]+", lambda found: rf"\text{{{found[0]}}}", text)
+    for sign, latex in (("{", r"\{"), ("}", r"\}"), ("°", r"^\circ")):
+        marked = marked.replace(sign, latex) if r"\text" not in marked else marked
+    return rf"$$\boxed{{{marked}}}$$"
+
+
+def full_width(text: str) -> str:
+    return "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
+
+
+def spaced(text: str) -> str:
+    return re.sub(r"([+=<≤,，；/])", r" \1 ", text)
+
+
+def check(row: Plain, right: str, wrong: str) -> None:
+    """Grades a response that gives the right answer, and one that gives the wrong one."""
+    question, answer, *_ = row
+    for outcome, response in ((YES, right), (NO, wrong)):
+        found = graded(question, answer, response)
+        assert found.outcome == outcome, told(
+            Case("changed", question, answer, response, outcome), found
+        )
+
+
+@pytest.mark.parametrize("row", PLAIN, ids=lambda row: row[2])
+def test_a_plain_answer_under_any_lead(row: Plain) -> None:
+    for lead in LEADS:
+        check(row, lead.format(row[2]), lead.format(row[3]))
+
+
+@pytest.mark.parametrize("row", PLAIN, ids=lambda row: row[2])
+def test_a_box_changes_nothing(row: Plain) -> None:
+    check(row, boxed(row[2]), boxed(row[3]))
+    check(row, f"所以\n\n{boxed(row[2])}\n\n{CLOSINGS[0]}", f"所以\n\n{boxed(row[3])}")
+
+
+@settings(max_examples=60, deadline=None)
+@given(plain, leads, st.sampled_from(CLOSINGS))
+def test_closing_chatter_changes_nothing(row: Plain, lead: str, closing: str) -> None:
+    check(row, lead.format(row[2]) + closing, lead.format(row[3]) + closing)
+
+
+@settings(max_examples=60, deadline=None)
+@given(plain, leads, st.sampled_from(["<think>{}</think>\n\n", "<think>\n答案：{}\n</think>\n"]))
+def test_thinking_is_not_graded(row: Plain, lead: str, thought: str) -> None:
+    right, wrong = lead.format(row[2]), lead.format(row[3])
+    check(row, thought.format(wrong) + right, thought.format(right) + wrong)
+
+
+@settings(max_examples=60, deadline=None)
+@given(plain, st.sampled_from(LEADS[:5]))
+def test_full_width_characters_change_nothing(row: Plain, lead: str) -> None:
+    check(row, lead.format(full_width(row[2])), lead.format(full_width(row[3])))
+
+
+@settings(max_examples=60, deadline=None)
+@given(plain, leads, st.sampled_from(["", " ", "  ", "\n", "\u3000", "\n\n"]))
+def test_spaces_change_nothing(row: Plain, lead: str, space: str) -> None:
+    right, wrong = lead.format(spaced(row[2])), lead.format(spaced(row[3]))
+    check(row, space + right + space, space + wrong + space)
+
+
+@settings(max_examples=40, deadline=None)
+@given(plain)
+def test_a_later_answer_replaces_an_earlier_one(row: Plain) -> None:
+    turn = "答案：{}\n\n等等，上面算错了，重新计算。\n\n最终答案：{}"
+    check(row, turn.format(row[3], row[2]), turn.format(row[2], row[3]))
+
+
+CERTAIN = [case for case in CASES if isinstance(case.outcome, str) and case.response.strip()]
+CHANGES = {
+    "closing chatter": "{}\n\n希望对你有帮助！如有疑问，欢迎继续提问。",
+    "thinking": "<think>\n先随便猜一个：A，或者 −1，或者 99。\n</think>\n\n{}",
+    "blank lines": "\n\n{}\n\n",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_harmless_change_keeps_the_grade(change: str) -> None:
+    turned = []
+    for case in CERTAIN[:: len(CHANGES)]:
+        if "think" in case.response:
+            continue
+        before = graded(case.question, case.reference, case.response)
+        response = CHANGES[change].replace("{}", case.response)
+        after = graded(case.question, case.reference, response)
+        if before.outcome != after.outcome:
+            turned.append(told(case, after))
+    assert not turned, "\n".join(turned[:10])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(PLAIN),
+    st.text(alphabet=st.sampled_from(ALPHABET), max_size=60),
+)
+def test_any_text_has_a_grade(row: Plain, text: str) -> None:
+    found = graded_once(row[0], row[1], text)
+    assert found.outcome in get_args(Outcome)
+    assert found == grade(row[0], row[1], text)
