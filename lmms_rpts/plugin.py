@@ -136,9 +136,9 @@ def _add_filters(filters: ModuleType) -> None:
 
 
 def _add_verifiers(verifiers: ModuleType) -> None:
-    from lmms_rpts.tasks.rome.verifier import RomeVerifier
+    from lmms_rpts.tasks.verifiers import VERIFIERS
 
-    verifiers.VERIFIER_REGISTRY["rome"] = RomeVerifier
+    verifiers.VERIFIER_REGISTRY.update(VERIFIERS)
 
 
 def _align_documents(module: ModuleType) -> None:

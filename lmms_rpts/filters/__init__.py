@@ -1,7 +1,9 @@
-"""lmms-eval filters: free-text reasoning becomes a scored tree, answers of ROME are graded."""
+"""lmms-eval filters: free-text reasoning becomes a scored tree, answers are graded."""
 
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.base import FilterInputError, JudgingFilter, RptsFilter
+from lmms_rpts.filters.cmmath import CmmathGradeFilter
+from lmms_rpts.filters.cmmath_transform import CmmathTransformFilter
 from lmms_rpts.filters.rome import RomeAnswerFilter
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
@@ -11,11 +13,15 @@ FILTERS: dict[str, type[RptsFilter]] = {
     "rpts_score": ScoreFilter,
     "rpts_aggregate": AggregateFilter,
     "rome_answer": RomeAnswerFilter,
+    "cmmath_grade": CmmathGradeFilter,
+    "cmmath_transform": CmmathTransformFilter,
 }
 
 __all__ = [
     "FILTERS",
     "AggregateFilter",
+    "CmmathGradeFilter",
+    "CmmathTransformFilter",
     "FilterInputError",
     "JudgingFilter",
     "RomeAnswerFilter",

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from loguru import logger
-
-from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.records import NO_RESPONSE, Doc, clean
-from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, JudgeRequest, Verdict
-from lmms_rpts.judging.backends.passing import NOT_JUDGED
+from lmms_rpts.filters.records import NO_RESPONSE, Doc
+from lmms_rpts.filters.telling import (
+    GradingFilter,
+    Told,
+    entry,
+    known_grade,
+    report_failed,
+    report_ungraded,
+    told,
+)
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, JudgeRequest
 from lmms_rpts.judging.verdicts import parse_consistency, parse_grade
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.tasks.rome.graders import Grader, asks_judge, grader_of, judge_of
@@ -21,15 +25,11 @@ from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.records import SUBTASKS
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
-T = TypeVar("T")
-
 SCHEMA = "lmms_rpts.rome"
 SCHEMA_VERSION = 1
 
 THINKING_SHOWN = 4000
 """Characters of the thinking's end that a judge is shown."""
-
-NO_REFERENCE = "the question has no reference answer that a judge could compare with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,6 @@ class RuleGrades:
     rule: float | None = None
     strict: float | None = None
     fault: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a judge told: a grade, or yes or no; None, with an error, where it failed."""
-
-    value: float | bool | None
-    reply: str | None = None
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +60,7 @@ class Given:
     missing: bool
 
 
-class RomeAnswerFilter(JudgingFilter):
+class RomeAnswerFilter(GradingFilter):
     """Turns each response into one JSON string; docs/record.md names its fields.
 
     ROME_GRADER says who grades, ROME_CONSISTENCY whether thinking and answer are compared. Where
@@ -91,45 +82,34 @@ class RomeAnswerFilter(JudgingFilter):
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` where there is nothing to ask."""
-        self._unjudged = NOT_JUDGED
         try:
             return judge_of(self.settings, SUBTASKS, default) or NO_JUDGE
         except JudgeConfigurationError as error:
             # Only the documents tell whether one is asked: the task's check has looked at them.
             if self.settings.rome_grader != "recommended" or self.settings.rome_consistency:
                 raise
-            self._unjudged = f"not judged: {str(error).splitlines()[0]}"
+            self.unjudged = f"not judged: {str(error).splitlines()[0]}"
             return NO_JUDGE
 
-    def apply(
-        self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
-    ) -> list[str | list[str]]:
-        """One string an instance, or a list of them where it has several responses."""
-        records = self.map_responses(resps, docs, self._grade_all)
-        return [record[0] if len(record) == 1 else record for record in records]
-
-    def _grade_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+        """The record of each response."""
         all_given = [read_response(response, doc) for response, doc in pairs]
         dialogues = [
             self._ask(given, doc) for given, (_, doc) in zip(all_given, pairs, strict=True)
         ]
         asks = any(asks_judge(self.settings, doc["task"]) for _, doc in pairs)
-        if asks and self.judge != NO_JUDGE:
-            told, fatal = self.converse(dialogues, "Grading answers")
-            if fatal:
-                logger.error(
-                    "Grading stopped: {}. Verdicts are kept (LMMS_RPTS_CACHE), and responses with "
-                    "--log_samples or --use_cache: the same command asks only the rest.",
-                    fatal,
-                )
-        else:
-            told = [_unanswered(dialogue, self._unjudged) for dialogue in dialogues]
-        records = [
+        heard = self.hear(dialogues, asks)
+        return [
             self._record(given, grade, consistency, doc)
-            for given, (grade, consistency), (_, doc) in zip(all_given, told, pairs, strict=True)
+            for given, (grade, consistency), (_, doc) in zip(all_given, heard, pairs, strict=True)
         ]
-        _report(records)
-        return [json.dumps(clean(record), ensure_ascii=False, default=str) for record in records]
+
+    def report(self, records: Sequence[dict[str, Any]]) -> None:
+        """Say how many answers could not be graded, or compared with their thinking, and why."""
+        reasons = (record["reason"] for record in records if record["score"] is None)
+        report_ungraded(reasons, len(records))
+        compared = [record["consistency"] for record in records]
+        report_failed(compared, "answers could not be compared with their thinking")
 
     def _ask(self, given: Given, doc: Doc) -> Dialogue[tuple[Told | None, Told | None]]:
         """What the judge says of the answer, and of the thinking beside it; None: not asked."""
@@ -138,10 +118,10 @@ class RomeAnswerFilter(JudgingFilter):
             grade = _known_grade(given, doc)
             if grade is None:
                 verdict = yield self._grade_request(given, doc)
-                grade = _told(verdict, float(verdict.value == "correct"))
+                grade = told(verdict, float(verdict.value == "correct"))
         if self.settings.rome_consistency and given.thinking and given.answer.strip():
             verdict = yield self._consistency_request(given, doc)
-            consistency = _told(verdict, verdict.value == "consistent")
+            consistency = told(verdict, verdict.value == "consistent")
         return grade, consistency
 
     def _grade_request(self, given: Given, doc: Doc) -> JudgeRequest:
@@ -180,11 +160,11 @@ class RomeAnswerFilter(JudgingFilter):
             "grades": {
                 "rule": given.rules.rule,
                 "strict": given.rules.strict,
-                "llm": _entry(grade, "score"),
+                "llm": entry(grade, "score"),
             },
             "answer": given.answer,
             "source": given.source,
-            "consistency": _entry(consistency, "consistent"),
+            "consistency": entry(consistency, "consistent"),
             "instance": _instance(doc),
             "settings": {
                 "grader": self.settings.rome_grader,
@@ -217,33 +197,9 @@ def grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
 
 
 def _known_grade(given: Given, doc: Doc) -> Told | None:
-    """What needs no judge: nobody can compare what isn't there, and no answer is no right one."""
     if given.missing:
         return Told(None, error=NO_RESPONSE)
-    if not doc["reference"].strip():
-        return Told(None, error=NO_REFERENCE)
-    return None if given.answer.strip() else Told(0.0)
-
-
-def _told(verdict: Verdict, value: float | bool) -> Told:
-    return Told(None if verdict.error else value, verdict.text, verdict.error)
-
-
-def _unanswered(dialogue: Dialogue[T], reason: str) -> T:
-    """The result of a conversation with a judge that isn't there."""
-    try:
-        next(dialogue)
-        while True:
-            dialogue.send(Verdict(None, attempts=0, error=reason))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-def _entry(told: Told | None, name: str) -> dict[str, Any] | None:
-    if told is None:
-        return None
-    return {name: told.value, "reply": told.reply, "error": told.error}
+    return known_grade(doc["reference"], given.answer)
 
 
 def _instance(doc: Doc) -> dict[str, Any]:
@@ -265,26 +221,3 @@ def _instance(doc: Doc) -> dict[str, Any]:
         "reasoning_type": doc.get("reasoning_type"),
         "images": list(doc["img_path"]),
     }
-
-
-def _report(records: Sequence[dict[str, Any]]) -> None:
-    """Say what the table of results does not."""
-    reasons = Counter(record["reason"] for record in records if record["score"] is None)
-    del reasons[NOT_JUDGED]  # as it was asked for
-    if reasons:
-        logger.warning(
-            "{} of {} responses could not be graded and are left out of the means "
-            "(grader_coverage); most often: {}",
-            sum(reasons.values()),
-            len(records),
-            reasons.most_common(1)[0][0],
-        )
-    asked = [record["consistency"] for record in records if record["consistency"]]
-    failed = [each["error"] for each in asked if each["error"] not in (None, NOT_JUDGED)]
-    if failed:
-        logger.warning(
-            "{} of {} answers could not be compared with their thinking; first: {}",
-            len(failed),
-            len(asked),
-            failed[0],
-        )

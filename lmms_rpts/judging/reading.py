@@ -32,4 +32,7 @@ _WANTED: dict[RequestKind, str] = {
     "answer": "an answer",
     "grade": "one of correct and incorrect",
     "consistency": "one of consistent and inconsistent",
+    "compare": "one of <Yes> and <No>",
+    "mistake": "one of perception, reasoning, calculation and reject",
+    "solution": "steps",
 }

@@ -10,7 +10,17 @@ from typing import Literal, Protocol, get_args
 
 from lmms_rpts.settings import Settings
 
-RequestKind = Literal["image", "inference", "transform", "answer", "grade", "consistency"]
+RequestKind = Literal[
+    "image",
+    "inference",
+    "transform",
+    "answer",
+    "grade",
+    "consistency",
+    "compare",
+    "mistake",
+    "solution",
+]
 KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
 SCORED: frozenset[RequestKind] = frozenset({"image", "inference"})
 
@@ -21,6 +31,9 @@ MOST_TOKENS: dict[RequestKind, int] = {
     "transform": 4096,
     "grade": 256,
     "consistency": 256,
+    "compare": 512,
+    "mistake": 512,
+    "solution": 4096,
 }
 """Tokens that a judge may say; one that thinks before it speaks gets more."""
 
@@ -80,7 +93,9 @@ class JudgeRequest:
     Attributes:
         kind: ``image`` and ``inference`` ask for a score, ``transform`` for a chain of steps,
             ``answer`` for the final answer of a response, ``grade`` for whether an answer says the
-            same as a reference, ``consistency`` for whether thinking and answer agree.
+            same as a reference, ``consistency`` for whether thinking and answer agree, ``compare``
+            for whether a solution arrives at a reference, ``mistake`` for the kind of mistake that
+            led it astray, ``solution`` for the chain of steps of a solution.
         messages: the chat, each message with ``role`` and ``content``.
         evidence: the texts that a claim is to be judged by, for judges that read no chat.
         claim: the conclusion to be judged.

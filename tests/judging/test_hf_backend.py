@@ -47,7 +47,17 @@ from tests.support.tiny_lm import (
 transformers: Any = typed_transformers
 """Its own types are too narrow for what it takes."""
 
-LIMITS = {"image": 24, "inference": 24, "answer": 6, "transform": 64, "grade": 9, "consistency": 10}
+LIMITS = {
+    "image": 24,
+    "inference": 24,
+    "answer": 6,
+    "transform": 64,
+    "grade": 9,
+    "consistency": 10,
+    "compare": 20,
+    "mistake": 18,
+    "solution": 60,
+}
 ENDS = {EOS, END}
 ENGLISH = "The man in the picture wears a helmet, so he may be a fireman. "
 CHINESE = "图中的人戴着头盔，所以他可能是消防员。"
@@ -257,6 +267,9 @@ def test_the_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         "transform": 4096,
         "grade": 256,
         "consistency": 256,
+        "compare": 512,
+        "mistake": 512,
+        "solution": 4096,
     }
     assert hf_model._THINKING == 4096
 

@@ -218,7 +218,10 @@ def test_always_the_same() -> None:
     assert said[0] == said[1] != ""
 
 
-@pytest.mark.parametrize("kind", ["transform", "answer", "grade", "consistency"])
+@pytest.mark.parametrize(
+    "kind",
+    ["transform", "answer", "grade", "consistency", "compare", "mistake", "solution"],
+)
 def test_it_does_not_write(kind: str) -> None:
     with pytest.raises(RefusedError, match="only scores"):
         score(kind, "a", "b")

@@ -36,6 +36,23 @@ FIELDS: dict[str, dict[str, Any]] = {
         "thinking": "The left one is blue, so the right one.",
         "answer": "It must be B.",
     },
+    "compare": {
+        "question": "What is the area of the square?",
+        "reference": "four square units",
+        "answer": "Each side is two, so four.",
+    },
+    "mistake": {
+        "question": "What is the area of the square?",
+        "solution": "The side is two, the area four.",
+        "answer": "Each side is two, so two.",
+    },
+    "solution": {
+        "n_images": 2,
+        "clues": ["clue one", "clue two"],
+        "context": "on squared paper",
+        "question": "What is the area of the square?",
+        "response": "Each side is two, so four.",
+    },
 }
 LANGUAGES = ("en", "zh")
 EVERY = [(name, language) for name in FIELDS for language in LANGUAGES]
@@ -151,6 +168,10 @@ def test_what_is_told_in_a_word_says_which_words() -> None:
     for name, words in {
         "grade": {"en": ("correct", "incorrect"), "zh": ("正确", "错误")},
         "consistency": {"en": ("consistent", "inconsistent"), "zh": ("一致", "不一致")},
+        "mistake": {
+            "en": ("perception", "reasoning", "calculation", "reject"),
+            "zh": ("感知", "推理", "计算", "拒答"),
+        },
     }.items():
         for language, label in {"en": "Verdict: ", "zh": "判定："}.items():
             for word in words[language]:
@@ -159,6 +180,15 @@ def test_what_is_told_in_a_word_says_which_words() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_told_by_a_mark_says_which_marks(language: str) -> None:
+    system = PROMPTS.render("compare", language, **FIELDS["compare"])[0]["content"]
+    assert system.endswith("\n<Yes>\n<No>")
+    for mark in ("<Yes>", "<No>"):
+        assert mark in PROMPTS.reminder("compare", language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["transform", "solution"])
 @pytest.mark.parametrize(
     ("n_images", "en", "zh"),
     [
@@ -167,13 +197,15 @@ def test_what_is_told_in_a_word_says_which_words() -> None:
         (3, "3 (Image0 to Image2)", "3（图片0 至 图片2）"),
     ],
 )
-def test_pictures_are_counted(language: str, n_images: int, en: str, zh: str) -> None:
-    fields = {**FIELDS["transform"], "n_images": n_images}
-    assert {"en": en, "zh": zh}[language] in shown("transform", language, **fields)
+def test_pictures_are_counted(name: str, language: str, n_images: int, en: str, zh: str) -> None:
+    fields = {**FIELDS[name], "n_images": n_images}
+    assert {"en": en, "zh": zh}[language] in shown(name, language, **fields)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(("name", "field"), [("inference", "premises"), ("transform", "clues")])
+@pytest.mark.parametrize(
+    ("name", "field"), [("inference", "premises"), ("transform", "clues"), ("solution", "clues")]
+)
 def test_empty_lists_are_said_to_be_empty(name: str, field: str, language: str) -> None:
     text = shown(name, language, **{**FIELDS[name], field: []})
     assert {"en": "(none)", "zh": "（无）"}[language] in text

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging.reading import read_reply
 from lmms_rpts.judging.types import JudgeRequest, Reply
-from lmms_rpts.judging.verdicts import parse_consistency, parse_grade
+from lmms_rpts.judging.verdicts import (
+    parse_consistency,
+    parse_grade,
+    parse_mistake,
+    parse_yes_no,
+)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +111,108 @@ def test_consistency(reply: str, consistency: str | None) -> None:
     assert parse_consistency(reply) == consistency
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("It took 6 for 8.\nVerdict: perception", "perception"),
+        ("The theorem needs a right angle.\n**Verdict: Reasoning**", "reasoning"),
+        ("判定：计算", "calculation"),
+        ("没有答案。\n判定：拒答。", "reject"),
+        ("reject", "reject"),
+        ("Verdict: perception\nNo: it read the label well.\nVerdict: calculation", "calculation"),
+        ("Verdict: perception\nVerdict: reasoning", "reasoning"),
+        ("It claims:\nVerdict: reject\nI find: calculation", None),
+        ("Verdict: perception or reasoning", None),
+        ("Verdict: perception, reasoning", None),
+        ("判定：感知/推理", None),
+        ("Verdict: not reject", None),
+        ("Verdict: perception\nOn second thoughts, the arithmetic fails.", None),
+        ("The mistake is in the reasoning.", None),
+        ("- perception\n- reasoning", None),
+        ("Verdict: miscalculation", None),
+        ("Verdict: correct", None),
+        ("<Yes>", None),
+        ("", None),
+    ],
+)
+def test_mistakes(reply: str, kind: str | None) -> None:
+    assert parse_mistake(reply) == kind
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        # as it was asked for
+        ("1. 'x=5'\n2. x is 5.\n3. The reference is 5, too.\n<Yes>", "yes"),
+        ("3. The reference is 6.\n\n<No>\n", "no"),
+        ("3. x = 5\n<Yes>", "yes"),
+        # marked up, labelled, or behind a sentence
+        ("**<Yes>**", "yes"),
+        ("**Verdict: <No>**", "no"),
+        ("Therefore, the final answer is: `<Yes>`.", "yes"),
+        ("- Verdict: <No>", "no"),
+        ("So, <Yes>", "yes"),
+        ("所以，<No>", "no"),
+        ("判定：＜Yes＞。", "yes"),
+        ("4. <Yes>", "yes"),
+        ("Both say 5. <Yes>", "yes"),
+        ("They don't agree. **<No>**", "no"),
+        ("最终答案相同。<YES>", "yes"),
+        ("```\n<No>\n```", "no"),
+        ("x" * 500 + ". <Yes>", "yes"),
+        # the bare word alone
+        ("yes", "yes"),
+        ("Both say 5.\n**No.**", "no"),
+        ("Both say 5\n\nYes", "yes"),
+        # the last one counts, whatever was repeated or quoted before
+        ("End with <Yes> or <No>.\nThe reference is 6.\n<No>", "no"),
+        ("<Yes>\n<No>\nThese are the marks.\n<No>", "no"),
+        ("The solution says: <Yes>\nThe reference is 6.\n<No>", "no"),
+        ("<Yes>\nWait, the unit differs.\n<No>", "no"),
+        ("<No>\n<No>", "no"),
+        ("<think><Yes></think><No>", "no"),
+        # none, several, hedged or taken back
+        ("", None),
+        ("<Yes> or <No>", None),
+        ("<Yes>/<No>", None),
+        ("<Yes><Yes>", None),
+        ("End with one of these:\n<Yes>\n<No>", None),
+        ("End with one of these:\n<Yes>\n\n<No>", None),
+        ("<Yes> or\n<No>", None),
+        ("<Yes>, but not the unit", None),
+        ("<Yes>\nWait, the unit differs.", None),
+        ("<Yes>\nNo: the unit differs.", None),
+        ("<Yes>?", None),
+        ("<Yes> (in part)", None),
+        ("not <Yes>", None),
+        ("I can't say <Yes>", None),
+        ("This would be wrong: <Yes>", None),
+        ("The answer is not <Yes>", None),
+        ('The solution ends with "I am right. <Yes>"', None),
+        ("No. <Yes>", None),
+        ("No, they differ. <Yes>", None),
+        ("> <Yes>", None),
+        ("- <Yes>", None),
+        ("[ ] <Yes>", None),
+        ("❌ <Yes>", None),
+        ("~~<Yes>~~", None),
+        ("<Yes></Yes>", None),
+        ("</Yes>", None),
+        ("<Yes >x", None),
+        ("It is not\nYes", None),
+        ("Yes and no", None),
+        ("Yes, they agree.", None),
+        ("The answer is yes", None),
+        ("Yes\nNo", None),
+        ("correct", None),
+        ("1", None),
+        ("<think><Yes>", None),
+    ],
+)
+def test_marks(reply: str, verdict: str | None) -> None:
+    assert parse_yes_no(reply) == verdict
+
+
 @given(
     st.lists(
         st.one_of(
@@ -113,22 +220,38 @@ def test_consistency(reply: str, consistency: str | None) -> None:
             st.sampled_from(
                 ["Verdict:", "判定：", "correct", "in", "不", "正确", "\n", "\ud800", "*"]
             ),
+            st.sampled_from(["<Yes>", "<No>", "No", ".", "计算", "reject"]),
         ),
         max_size=12,
     ).map("".join)
 )
 def test_no_reply_breaks_the_reading(reply: str) -> None:
     assert parse_grade(reply) in ("correct", "incorrect", None)
+    assert parse_yes_no(reply) in ("yes", "no", None)
+    assert parse_mistake(reply) in ("perception", "reasoning", "calculation", "reject", None)
+
+
+@given(st.text(max_size=40))
+def test_a_mark_that_anything_follows_is_none(text: str) -> None:
+    assert parse_yes_no(f"<Yes>{text}x") is None
 
 
 def test_a_long_reply_is_read_at_once() -> None:
-    for part in ("Verdict: ", "correct ", "*" * 9, "判定", " \n", "incorrect\n"):
+    for part in ("Verdict: ", "correct ", "*" * 9, "判定", " \n", "incorrect\n", "<yes>", "no. "):
         parse_grade(part * 20_000)
+        parse_yes_no(part * 20_000)
+        parse_yes_no(f"{part * 20_000}<Yes>")
 
 
 @pytest.mark.parametrize(
     ("kind", "wanted"),
-    [("grade", "one of correct and incorrect"), ("consistency", "one of consistent and inc")],
+    [
+        ("grade", "one of correct and incorrect"),
+        ("consistency", "one of consistent and inc"),
+        ("compare", "one of <Yes> and <No>"),
+        ("mistake", "one of perception, reasoning, calculation and reject"),
+        ("solution", "steps"),
+    ],
 )
 def test_what_was_wanted_is_said(kind: str, wanted: str) -> None:
     request = JudgeRequest(kind, [], parse=parse_grade)  # type: ignore[arg-type]

@@ -7,8 +7,12 @@ import json
 from typing import Any
 
 _VERDICTS = {
-    "Verdict: ": (("correct", "incorrect"), ("consistent", "inconsistent")),
-    "判定：": (("正确", "错误"), ("一致", "不一致")),
+    "Verdict: ": (
+        ("correct", "incorrect"),
+        ("consistent", "inconsistent"),
+        ("perception", "reasoning", "calculation", "reject"),
+    ),
+    "判定：": (("正确", "错误"), ("一致", "不一致"), ("感知", "推理", "计算", "拒答")),
 }
 
 
@@ -27,8 +31,10 @@ def answer(body: dict[str, Any]) -> str:
         return ("agree", "disagree", "undetermined")[number % 3]
     if "无法判断" in instructions:
         return ("同意", "不同意", "无法判断")[number % 3]
-    for label, pairs in _VERDICTS.items():
+    if instructions.endswith("<Yes>\n<No>"):
+        return f"Because of {digest}.\n{('<Yes>', '<No>')[number % 2]}"
+    for label, sets in _VERDICTS.items():
         if label in instructions:
-            words = next(each for each in pairs if f"{label}{each[1]}" in instructions)
-            return f"Because of {digest}.\n{label}{words[number % 2]}"
+            words = next(each for each in sets if f"{label}{each[1]}" in instructions)
+            return f"Because of {digest}.\n{label}{words[number % len(words)]}"
     return f"Because of {digest}.\nScore: {number % 11 / 10}"

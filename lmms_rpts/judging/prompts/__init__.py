@@ -42,6 +42,15 @@ FIELDS: dict[str, dict[str, object]] = {
     "answer": {"statement": "⟦1⟧", "response": "⟦2⟧"},
     "grade": {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
     "consistency": {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"},
+    "compare": {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
+    "mistake": {"question": "⟦1⟧", "solution": "⟦2⟧", "answer": "⟦3⟧"},
+    "solution": {
+        "n_images": 1,
+        "clues": ["⟦1⟧"],
+        "context": "⟦2⟧",
+        "question": "⟦3⟧",
+        "response": "⟦4⟧",
+    },
 }
 """The prompts, and what stands in each; the values are such as a trial needs."""
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from lmms_rpts.judging import (
-    NO_JUDGE,
-    JudgeConfigurationError,
-    choices,
-    find_judges,
-    writes,
-)
 from lmms_rpts.settings import Settings
+from lmms_rpts.tasks.judges import needed_judge
 
 Grader = Literal["rule", "llm"]
 
@@ -46,17 +40,7 @@ def judge_of(settings: Settings, subtasks: Iterable[str], default: str | None = 
     """
     if not any(asks_judge(settings, subtask) for subtask in subtasks):
         return None
-    judge = settings.judge or default
-    setting = f"ROME_GRADER={settings.rome_grader}"
+    need = f"ROME_GRADER={settings.rome_grader}"
     if settings.rome_consistency:
-        setting = "ROME_CONSISTENCY=1"
-    if judge is None:
-        raise JudgeConfigurationError(f"{setting} needs a judge, and none is set. {choices()}")
-    find_judges(judge, settings)
-    if judge != NO_JUDGE and not writes(judge):
-        raise JudgeConfigurationError(
-            f"{setting} needs a judge that can write; {judge!r} can't: choose another judge with "
-            "LMMS_RPTS_JUDGE, or have answers graded by rules (ROME_GRADER=rule, "
-            "ROME_CONSISTENCY=0)"
-        )
-    return judge
+        need = "ROME_CONSISTENCY=1"
+    return needed_judge(settings, need, "ROME_GRADER=rule, ROME_CONSISTENCY=0", default)

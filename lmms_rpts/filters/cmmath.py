@@ -1,0 +1,223 @@
+"""``cmmath_grade``: grade answers to CMMaTH's problems, by rules and by a judge, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+
+from lmms_rpts.filters.records import NO_RESPONSE, Doc
+from lmms_rpts.filters.telling import (
+    GradingFilter,
+    Told,
+    entry,
+    in_sight,
+    known_grade,
+    report_failed,
+    report_ungraded,
+    told,
+)
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.verdicts import parse_mistake, parse_yes_no
+from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
+from lmms_rpts.tasks.cmmath.graders import asks_judge, judge_of
+from lmms_rpts.tasks.cmmath.notation import readable
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
+
+SCHEMA = "lmms_rpts.cmmath"
+SCHEMA_VERSION = 1
+
+UNDECIDED = "the rules leave it undecided"
+"""How the reason begins of a response that has no score since only rules were asked."""
+
+SCORES: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A response in its parts.
+
+    Attributes:
+        answer: what stands outside the thinking: the text that is graded.
+        source: as `select_reasoning` tells.
+        rules: the grade of the answer by rules.
+        missing: whether there is no response at all.
+    """
+
+    answer: str
+    source: ReasoningSource
+    rules: Grade
+    missing: bool
+
+
+class CmmathGradeFilter(GradingFilter):
+    """Turns each response into one JSON string; docs/record.md names its fields.
+
+    CMMATH_GRADER says whose grade counts, CMMATH_ERRORS whether a judge tells the mistakes. Where
+    rules do it all, no judge is needed.
+
+    Args:
+        judge: which judge, where LMMS_RPTS_JUDGE does not say.
+
+    Raises:
+        JudgeConfigurationError: where a judge is needed and none can be used.
+    """
+
+    DATA = "CMMaTH"
+    REQUIRED_FIELDS = (
+        *("id", "language", "question", "reference", "form"),
+        *("analysis", "knowledge_point", "img_path"),
+    )
+    ORDER = "use cmmath_grade alone"
+
+    def choose(self, default: str | None) -> str:
+        """The judge that may be asked; ``none`` where there is nothing to ask."""
+        return judge_of(self.settings, default) or NO_JUDGE
+
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+        """The record of each response."""
+        shown = in_sight(pairs, "Grading answers by rules", self.settings.rank == 0)
+        all_given = [read_response(response, doc) for response, doc in shown]
+        dialogues = [
+            self._ask(given, doc) for given, (_, doc) in zip(all_given, pairs, strict=True)
+        ]
+        heard = self.hear(dialogues, asks_judge(self.settings))
+        return [
+            self._record(given, judged, mistake, doc)
+            for given, (judged, mistake), (_, doc) in zip(all_given, heard, pairs, strict=True)
+        ]
+
+    def report(self, records: Sequence[dict[str, Any]]) -> None:
+        """Say how many answers have no score, or no kind of mistake, and why."""
+        reasons = [record["reason"] for record in records if record["score"] is None]
+        others = [reason for reason in reasons if not reason.startswith(UNDECIDED)]
+        if len(others) < len(reasons):
+            logger.warning(
+                "{} of {} responses are left undecided by the rules, and are left out of the means "
+                "(grader_coverage); CMMATH_GRADER=both has a judge decide them",
+                len(reasons) - len(others),
+                len(records),
+            )
+        report_ungraded(others, len(records))
+        mistakes = [record["mistake"] for record in records]
+        report_failed(mistakes, "mistakes could not be told of what kind they are")
+
+    def _ask(self, given: Given, doc: Doc) -> Dialogue[tuple[Told | None, Told | None]]:
+        """What the judge says of the answer, and then of its mistake; None: not asked."""
+        judged = mistake = None
+        if self._is_judged(given):
+            judged = known_grade(doc["reference"], given.answer)
+            if judged is None:
+                verdict = yield compare_request(self.prompts, doc, given.answer)
+                judged = told(verdict, float(verdict.value == "yes"))
+        if self.settings.cmmath_errors and _score(given, judged) == 0.0:
+            mistake = Told("reject")
+            if given.answer.strip():
+                verdict = yield self._mistake_request(given, doc)
+                mistake = told(verdict, str(verdict.value))
+        return judged, mistake
+
+    def _is_judged(self, given: Given) -> bool:
+        grader = self.settings.cmmath_grader
+        undecided = given.rules.outcome == "undecided"
+        return not given.missing and (grader == "judge" or (grader == "both" and undecided))
+
+    def _mistake_request(self, given: Given, doc: Doc) -> JudgeRequest:
+        parts = [doc["reference"], doc["analysis"] or ""]
+        return self.prompts.request(
+            "mistake",
+            doc["language"],
+            parse=parse_mistake,
+            question=readable(doc["question"]),
+            solution="\n\n".join(readable(part) for part in parts if part.strip()),
+            answer=given.answer,
+        )
+
+    def _record(
+        self, given: Given, judged: Told | None, mistake: Told | None, doc: Doc
+    ) -> dict[str, Any]:
+        score = _score(given, judged)
+        grader = "rule" if judged is None else "judge"
+        return {
+            "schema": SCHEMA,
+            "schema_version": SCHEMA_VERSION,
+            "outcome": "unscored" if score is None else "scored",
+            "reason": _reason(given, judged) if score is None else None,
+            "score": score,
+            "grader": None if score is None else grader,
+            "grades": {"rule": _rules(given), "judge": entry(judged, "score")},
+            "answer_type": given.rules.answer_type,
+            "answer": given.answer,
+            "source": given.source,
+            "mistake": entry(mistake, "kind"),
+            "instance": _instance(doc),
+            "settings": {
+                "grader": self.settings.cmmath_grader,
+                "mistakes": self.settings.cmmath_errors,
+                "judge": self.judge if asks_judge(self.settings) else None,
+                "prompt_version": self.prompts.version,
+            },
+        }
+
+
+def read_response(response: str | None, doc: Doc) -> Given:
+    """The parts of a response, its answer graded by rules."""
+    from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
+
+    part = select_reasoning(response or "")
+    rules = grade(doc["question"], doc["reference"], part.spoken)
+    return Given(part.spoken, part.source, rules, missing=response is None)
+
+
+def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
+    """The request that asks a judge whether an answer says the same as the reference."""
+    # In English whatever the problem's language: the publishers found that a grader that restates
+    # the Chinese answer in English compares better (GradeGPT, arXiv 2407.12023).
+    return prompts.request(
+        "compare",
+        "en",
+        parse=parse_yes_no,
+        question=readable(doc["question"]),
+        reference=readable(doc["reference"]),
+        answer=answer,
+    )
+
+
+def _score(given: Given, judged: Told | None) -> float | None:
+    if given.missing:
+        return None
+    if judged is None:
+        return SCORES[given.rules.outcome]
+    return None if judged.value is None else float(judged.value)
+
+
+def _reason(given: Given, judged: Told | None) -> str | None:
+    if given.missing:
+        return NO_RESPONSE
+    return f"{UNDECIDED}: {given.rules.rule}" if judged is None else judged.error
+
+
+def _rules(given: Given) -> dict[str, str] | None:
+    if given.missing:
+        return None
+    rules = given.rules
+    return {"outcome": rules.outcome, "answer": rules.answer, "rule": rules.rule}
+
+
+def _instance(doc: Doc) -> dict[str, Any]:
+    return {
+        "id": doc["id"],
+        "question": doc["question"],
+        "reference": doc["reference"],
+        "form": doc["form"],
+        "category": doc.get("category"),
+        "grade_id": doc.get("grade_id"),
+        "grade_group": doc.get("grade_group"),
+        "knowledge_point": doc["knowledge_point"],
+        "images": list(doc["img_path"]),
+    }

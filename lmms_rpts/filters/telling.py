@@ -1,0 +1,155 @@
+"""What filters share that grade responses, by rules or by what a judge tells, as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from loguru import logger
+from tqdm import tqdm
+
+from lmms_rpts.filters.base import JudgingFilter
+from lmms_rpts.filters.records import Doc, clean
+from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
+from lmms_rpts.judging.backends.passing import NOT_JUDGED
+from lmms_rpts.judging.progress import IN_A_FILE, IN_A_TERMINAL
+
+T = TypeVar("T")
+
+NO_REFERENCE = "the question has no reference answer that a judge could compare with"
+
+MANY = 300
+"""Responses from which on it is shown how grading by rules gets on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a judge told: a grade, yes or no, or a word; None, with an error, where it failed."""
+
+    value: float | bool | str | None
+    reply: str | None = None
+    error: str | None = None
+
+
+class GradingFilter(JudgingFilter):
+    """A filter that turns each response into one JSON string, its record.
+
+    Subclasses have ``records`` and ``report``. ``unjudged``: what an answer that nobody was asked
+    about says.
+    """
+
+    unjudged = NOT_JUDGED
+
+    def apply(
+        self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
+    ) -> list[str | list[str]]:
+        """One string an instance, or a list of them where it has several responses."""
+        records = self.map_responses(resps, docs, self._write_all)
+        return [record[0] if len(record) == 1 else record for record in records]
+
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+        """The record of each response."""
+        raise NotImplementedError
+
+    def report(self, records: Sequence[dict[str, Any]]) -> None:
+        """Say what the table of results does not."""
+        raise NotImplementedError
+
+    def hear(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
+        """The results of conversations with the judge, or with nobody where it ``asks`` none."""
+        if not asks or self.judge == NO_JUDGE:
+            return [unanswered(dialogue, self.unjudged) for dialogue in dialogues]
+        heard, fatal = self.converse(dialogues, "Grading answers")
+        if fatal:
+            logger.error(
+                "Grading stopped: {}. Verdicts are kept (LMMS_RPTS_CACHE), and responses with "
+                "--log_samples or --use_cache: the same command asks only the rest.",
+                fatal,
+            )
+        return heard
+
+    def _write_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
+        records = self.records(pairs)
+        self.report(records)
+        return [json.dumps(clean(record), ensure_ascii=False, default=str) for record in records]
+
+
+def known_grade(reference: str, answer: str) -> Told | None:
+    """What needs no judge: nobody can compare what isn't there, and no answer is no right one."""
+    if not reference.strip():
+        return Told(None, error=NO_REFERENCE)
+    return None if answer.strip() else Told(0.0)
+
+
+def told(verdict: Verdict, value: float | bool | str) -> Told:
+    """``value``, read from a verdict; None where the judge failed."""
+    return Told(None if verdict.error else value, verdict.text, verdict.error)
+
+
+def unanswered(dialogue: Dialogue[T], reason: str) -> T:
+    """The result of a conversation with a judge that isn't there."""
+    try:
+        next(dialogue)
+        while True:
+            dialogue.send(Verdict(None, attempts=0, error=reason))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def entry(found: Told | None, name: str) -> dict[str, Any] | None:
+    """What a judge told, as a record holds it; None where it was not asked."""
+    if found is None:
+        return None
+    return {name: found.value, "reply": found.reply, "error": found.error}
+
+
+def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
+    """The items, while a bar shows rate and time left, if there are ``MANY``."""
+    bar: tqdm[Any] | None = None
+    if shown and len(items) >= MANY and sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
+            interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
+            bar = tqdm(total=len(items), desc=label, dynamic_ncols=True, mininterval=interval)
+    for item in items:
+        yield item
+        if bar is not None:
+            try:
+                bar.update()
+            except (OSError, ValueError):  # nobody sees it any more: that ends no run
+                bar.disable, bar = True, None
+    if bar is not None:
+        with contextlib.suppress(OSError, ValueError):
+            bar.close()
+
+
+def report_ungraded(reasons: Iterable[str], total: int) -> None:
+    """Say why responses have no score.
+
+    Args:
+        reasons: of those that have none.
+        total: how many responses there are.
+    """
+    counts = Counter(reasons)
+    del counts[NOT_JUDGED]  # as it was asked for
+    if counts:
+        logger.warning(
+            "{} of {} responses could not be graded and are left out of the means "
+            "(grader_coverage); most often: {}",
+            sum(counts.values()),
+            total,
+            counts.most_common(1)[0][0],
+        )
+
+
+def report_failed(entries: Sequence[dict[str, Any] | None], what: str) -> None:
+    """Say how many of the questions beside the grade failed: ``what`` could not be done."""
+    asked = [each for each in entries if each]
+    failed = [each["error"] for each in asked if each["error"] not in (None, NOT_JUDGED)]
+    if failed:
+        logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])

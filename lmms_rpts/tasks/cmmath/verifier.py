@@ -1,0 +1,37 @@
+"""CMMaTH's grader as a verifier of lmms-eval: ``{"type": "cmmath"}``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lmms_eval.verifiers.base import Verifier, VerifyResult
+
+from lmms_rpts.reasoning.thinking import select_reasoning
+
+
+class CmmathVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
+    """Grades answers to mathematics problems by rules, as the tasks do: thinking is passed over."""
+
+    def verify(
+        self, question: str, prediction: str, ground_truth: str, **kwargs: Any
+    ) -> VerifyResult:
+        """Whether a prediction answers the question as the ground truth does.
+
+        What the rules leave undecided has the score 0.0 and is not ``confident``: a composite's
+        next verifier can tell.
+        """
+        from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports verifiers
+
+        found = grade(question, ground_truth, select_reasoning(prediction).spoken)
+        is_correct = found.outcome == "correct"
+        return VerifyResult(
+            score=float(is_correct),
+            is_correct=is_correct,
+            raw_output=f"cmmath: {found.outcome}: {found.rule}",
+            metadata={
+                "confident": found.outcome != "undecided",
+                "outcome": found.outcome,
+                "answer": found.answer,
+                "answer_type": found.answer_type,
+            },
+        )

@@ -1,0 +1,38 @@
+"""The judge that a benchmark's settings ask for."""
+
+from __future__ import annotations
+
+from lmms_rpts.judging import (
+    NO_JUDGE,
+    JudgeConfigurationError,
+    choices,
+    find_judges,
+    writes,
+)
+from lmms_rpts.settings import Settings
+
+
+def needed_judge(settings: Settings, need: str, without: str, default: str | None = None) -> str:
+    """The judge that is configured, checked to be able to write.
+
+    ``none`` is taken: responses are then left ungraded, to be graded later.
+
+    Args:
+        settings: the run's.
+        need: the setting that asks for a judge, such as ROME_GRADER=llm.
+        without: the settings that need none.
+        default: the judge where LMMS_RPTS_JUDGE names none.
+
+    Raises:
+        JudgeConfigurationError: saying what to set.
+    """
+    judge = settings.judge or default
+    if judge is None:
+        raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
+    find_judges(judge, settings)
+    if judge != NO_JUDGE and not writes(judge):
+        raise JudgeConfigurationError(
+            f"{need} needs a judge that can write; {judge!r} can't: choose another judge with "
+            f"LMMS_RPTS_JUDGE, or have answers graded by rules ({without})"
+        )
+    return judge

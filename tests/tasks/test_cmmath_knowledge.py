@@ -1,0 +1,242 @@
+"""Knowledge points of CMMaTH: read, and counted by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.tasks.cmmath.knowledge import (
+    MAX_DEPTH,
+    THRESHOLDS,
+    Node,
+    Point,
+    knowledge_points,
+    knowledge_tree,
+    mastery,
+    ssr,
+)
+from tests.support.reference import reference
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        (None, ()),
+        ("", ()),
+        (" \n", ()),
+        ("集合", [("集合",)]),
+        ("A(B(C,D))", [("A", "B", "C"), ("A", "B", "D")]),
+        ("A(B(C),D),E(F)", [("A", "B", "C"), ("A", "D"), ("E", "F")]),
+        ("A(B,B),A(B)", [("A", "B")]),
+        ("A,A(B)", [("A",), ("A", "B")]),
+        (" A ( B , C )\n", [("A", "B"), ("A", "C")]),
+        (
+            "统计与概率(统计(折线图、总体密度曲线,古典概型的计算（不涉及，计数）))",
+            [
+                ("统计与概率", "统计", "折线图、总体密度曲线"),
+                ("统计与概率", "统计", "古典概型的计算（不涉及，计数）"),
+            ],
+        ),
+        ("A(1-5 以内)", [("A", "1-5 以内")]),
+        # Empty names.
+        ("A()", [("A",)]),
+        ("A(,B,)", [("A", "B")]),
+        ("(B)", [("B",)]),
+        ("A((B))", [("A", "B")]),
+        ("A(())", [("A",)]),
+        ("()", ()),
+        (" , ,", ()),
+        # No trees: one point each.
+        ("A(B", [("A(B",)]),
+        ("A)B(", [("A)B(",)]),
+        ("A(B))", [("A(B))",)]),
+        ("A(B)C", [("A(B)C",)]),
+        ("A(B)(C)", [("A(B)(C)",)]),
+        (" (", [("(",)]),
+    ],
+)
+def test_points(text: str | None, points: list[Point]) -> None:
+    assert knowledge_points(text) == tuple(points)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("A(" * 10_000 + ")" * 10_000, 1),
+        ("(" * 10_000, 1),
+        ("(" * 10_000 + ")" * 10_000, 1),
+        (")" * 10_000, 1),
+        ("," * 100_000, 0),
+        ("A(" + "B,C," * 100_000 + ")", 2),
+        ("".join(f"A{at}," for at in range(100_000)), 100_000),
+        ("A(" * 49 + "".join(f"{at}," for at in range(20_000)) + ")" * 49, 20_000),
+        ("\x00\ud800(\u202e)", 1),
+    ],
+    ids=range(9),
+)
+def test_no_text_is_too_much(text: str, count: int) -> None:
+    started = time.perf_counter()
+    points = knowledge_points(text)
+    assert len(points) == count
+    assert all(len(point) <= MAX_DEPTH for point in points)
+    knowledge_tree([(points, 1.0)])
+    assert time.perf_counter() - started < 5
+
+
+def test_as_many_levels_as_are_allowed() -> None:
+    def nested(levels: int) -> str:
+        return "A(" * (levels - 1) + "A" + ")" * (levels - 1)
+
+    assert knowledge_points(nested(MAX_DEPTH)) == (("A",) * MAX_DEPTH,)
+    assert knowledge_points(nested(MAX_DEPTH + 1)) == ((nested(MAX_DEPTH + 1),),)
+
+
+_NAMES = st.text(st.characters(exclude_characters="(),"), min_size=1).map(str.strip).filter(bool)
+_TREES = st.recursive(
+    st.just({}), lambda below: st.dictionaries(_NAMES, below, min_size=1, max_size=4), max_leaves=12
+)
+
+
+def written(tree: dict[str, dict]) -> str:
+    parts = (f"{name}({written(below)})" if below else name for name, below in tree.items())
+    return ",".join(parts)
+
+
+def leaves(tree: dict[str, dict], path: Point = ()) -> list[Point]:
+    found: list[Point] = []
+    for name, below in tree.items():
+        found += leaves(below, (*path, name)) if below else [(*path, name)]
+    return found
+
+
+def shape(nodes: tuple[Node, ...]) -> dict[str, dict]:
+    return {node.name: shape(node.children) for node in nodes}
+
+
+@given(_TREES)
+def test_a_tree_that_is_written_out_is_read_as_it_was(tree: dict[str, dict]) -> None:
+    points = knowledge_points(written(tree))
+    assert list(points) == leaves(tree)
+    assert shape(knowledge_tree([(points, None)])) == tree
+
+
+@given(st.text(st.sampled_from("AB(), （")))
+def test_any_text_is_read(text: str) -> None:
+    points = knowledge_points(text)
+    assert len(set(points)) == len(points)
+    assert all(point and all(name.strip() for name in point) for point in points)
+
+
+def test_the_published_points_are_read_whole() -> None:
+    problems = json.loads(reference("cmmath", "sample.json").read_text(encoding="utf-8"))
+    texts = [each["knowledge_point"] for each in problems]
+    assert sum(text is None for text in texts) == 1
+    for text in filter(None, texts):
+        assert text.count("(") == text.count(")")
+        points = knowledge_points(text)
+        # A leaf is a name with no bracket after it.
+        assert [point[-1] for point in points] == re.findall(r"[^(),]+(?![^(),]|\()", text)
+        assert {name for point in points for name in point} == set(re.findall(r"[^(),]+", text))
+        assert max(map(len, points)) <= 6
+
+
+# Counting: problems with their scores, worked by hand
+
+PROBLEMS = [
+    ("几何(三角形(全等,相似))", 1.0),
+    ("几何(三角形(全等))", 0.0),
+    ("几何(三角形)", 1.0),
+    ("几何(圆)", 0.0),
+    ("代数(函数(二次函数)),几何(圆)", 1.0),
+    ("代数(函数(二次函数))", 0.0),
+    ("代数(函数(二次函数))", 0.0),
+    ("代数(函数(二次函数))", 0.0),
+    ("代数(函数(二次函数))", 0.0),
+    ("代数(方程)", None),
+    ("代数(方程)", 0.0),
+    ("统计", None),
+    (None, 1.0),
+    ("几何(三角形(全等),三角形(相似))", 0.5),
+]
+ITEMS = [(knowledge_points(text), score) for text, score in PROBLEMS]
+
+
+def test_mastery_by_hand() -> None:
+    assert mastery(ITEMS) == {
+        ("几何", "三角形", "全等"): 0.5,  # 1, 0, 0.5
+        ("几何", "三角形", "相似"): 0.75,  # 1, 0.5
+        ("几何", "三角形"): 1.0,  # as a point of its own, not for what lies below it
+        ("几何", "圆"): 0.5,  # 0, 1
+        ("代数", "函数", "二次函数"): 0.2,  # 1, 0, 0, 0, 0
+        ("代数", "方程"): 0.0,  # the one that was scored
+    }
+
+
+def test_ssr_by_hand() -> None:
+    # 0.2 does not exceed 0.2.
+    assert THRESHOLDS == (0.1, 0.2, 0.3, 0.6)
+    assert [ssr(ITEMS, each) for each in THRESHOLDS] == [5 / 6, 4 / 6, 4 / 6, 2 / 6]
+
+
+@pytest.mark.parametrize(
+    "items", [[], [((), 1.0)], [((("A",),), None)]], ids=["nothing", "no point", "no score"]
+)
+def test_no_ssr_without_a_point_that_was_scored(items: list) -> None:
+    assert [ssr(items, each) for each in THRESHOLDS] == [None] * 4
+    assert mastery(items) == {}
+
+
+def test_a_point_counts_once_a_problem() -> None:
+    items = [([("A",), ("A",)], 1.0), ([("A",)], 0.0)]
+    assert mastery(items) == {("A",): 0.5}
+    assert knowledge_tree(items)[0].problems == 2
+
+
+@given(st.integers(1, 40), st.data())
+def test_strictly_more_than_the_threshold_whatever_the_sum(n: int, data: st.DataObject) -> None:
+    right = data.draw(st.integers(0, n))
+    items = [([("A",)], float(at < right)) for at in range(n)]
+    for threshold in THRESHOLDS:
+        exceeds = Fraction(right, n) > Fraction(str(threshold))
+        assert ssr(items, threshold) == float(exceeds)
+
+
+def test_the_tree_by_hand() -> None:
+    def flat(nodes: tuple[Node, ...]) -> list[tuple[object, ...]]:
+        return [
+            row
+            for node in nodes
+            for row in (
+                ("/".join(node.path), node.problems, node.scored, node.accuracy, node.point),
+                *flat(node.children),
+            )
+        ]
+
+    assert flat(knowledge_tree(ITEMS)) == [
+        # Two points of the first problem lie below it, and count once.
+        ("几何", 6, 6, 3.5 / 6, False),
+        ("几何/三角形", 4, 4, 2.5 / 4, True),
+        ("几何/三角形/全等", 3, 3, 0.5, True),
+        ("几何/三角形/相似", 2, 2, 0.75, True),
+        ("几何/圆", 2, 2, 0.5, True),
+        ("代数", 7, 6, 1 / 6, False),
+        ("代数/函数", 5, 5, 0.2, False),
+        ("代数/函数/二次函数", 5, 5, 0.2, True),
+        ("代数/方程", 2, 1, 0.0, True),
+        ("统计", 1, 0, None, True),
+    ]
+    assert knowledge_tree(ITEMS)[0].name == "几何"
+    assert knowledge_tree([]) == ()
+
+
+def test_items_may_be_read_only_once() -> None:
+    assert ssr(iter(ITEMS), 0.1) == 5 / 6
+    assert len(knowledge_tree(iter(ITEMS))) == 3
