@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
+
+from lmms_rpts.variables import OFF, Price, SettingError, Variables
 
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 RomeGrader = Literal["rule", "llm", "recommended"]
+CmmathGrader = Literal["rule", "judge", "both"]
 
-T = TypeVar("T", bound=str)
+__all__ = [
+    "NAMES",
+    "TRANSFORM_MODES",
+    "CmmathGrader",
+    "Price",
+    "RomeGrader",
+    "SettingError",
+    "Settings",
+    "TransformMode",
+    "environment_without",
+    "load_settings",
+    "parse_transform_mode",
+]
 
-_PREFIX = "LMMS_RPTS_"
 NAMES = (
     "LMMS_RPTS_BATCH_SIZE",
     "LMMS_RPTS_CACHE",
@@ -36,23 +49,7 @@ NAMES = (
 """All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
 
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
-_CHAT_PATH = "/chat/completions"
 _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
-_OFF = "off"
-_SAMPLING = 0.7
-"""Temperature where one question is to get several answers."""
-
-
-class SettingError(ValueError):
-    """A setting has a value that can't be used; the message says which and what is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a million tokens cost, in any one currency."""
-
-    input: float
-    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +77,9 @@ class Settings:
         rome_path: ROME_PATH, a local folder with ROME in the publishers' layout.
         rome_grader: ROME_GRADER, who grades ROME; recommended: an LLM diagrams, rules the others.
         rome_consistency: ROME_CONSISTENCY, whether a judge compares ROME's thinking and answers.
+        cmmath_path: CMMATH_PATH, a folder with CMMaTH, a JSON file in it, or a data set on the Hub.
+        cmmath_grader: CMMATH_GRADER, who grades CMMaTH; both: a judge what rules leave undecided.
+        cmmath_errors: CMMATH_ERRORS, whether a judge tells what is wrong with incorrect responses.
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
         openai_key: OPENAI_API_KEY; never shown.
         openai_headers: what OPENAI_ORG_ID and OPENAI_PROJECT_ID ask for.
@@ -107,6 +107,9 @@ class Settings:
     rome_path: Path | None = None
     rome_grader: RomeGrader = "rule"
     rome_consistency: bool = False
+    cmmath_path: str | None = None
+    cmmath_grader: CmmathGrader = "rule"
+    cmmath_errors: bool = False
     openai_url: str | None = field(default=None, repr=False)
     openai_key: str | None = field(default=None, repr=False)
     openai_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -121,8 +124,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     Raises:
         SettingError: naming the variable, its value and what is allowed.
     """
-    env = _Environment(os.environ if environ is None else environ)
-    env.refuse_unknown()
+    env = Variables(os.environ if environ is None else environ)
+    env.refuse_unknown(NAMES, others=(_OF_TESTS,))
     concurrency = env.whole("LMMS_RPTS_CONCURRENCY", at_least=1)
     processes = env.whole("WORLD_SIZE", at_least=1) or 1
     samples = env.whole("LMMS_RPTS_JUDGE_SAMPLES", at_least=1) or 1
@@ -141,7 +144,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         cache=env.cache_folder("LMMS_RPTS_CACHE"),
         judge_samples=samples,
         temperature=env.temperature("LMMS_RPTS_TEMPERATURE", samples),
-        structured=env.choice("LMMS_RPTS_STRUCTURED", ("auto", _OFF)) != _OFF,
+        structured=env.choice("LMMS_RPTS_STRUCTURED", ("auto", OFF)) != OFF,
         prompts=env.folder("LMMS_RPTS_PROMPTS"),
         prices=prices,
         max_judge_tokens=max_tokens and max(1, max_tokens // processes),
@@ -154,6 +157,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         rome_path=env.folder("ROME_PATH"),
         rome_grader=env.choice("ROME_GRADER", get_args(RomeGrader)) or "rule",
         rome_consistency=env.choice("ROME_CONSISTENCY", ("0", "1")) == "1",
+        cmmath_path=env.text("CMMATH_PATH"),
+        cmmath_grader=env.choice("CMMATH_GRADER", get_args(CmmathGrader)) or "rule",
+        cmmath_errors=env.choice("CMMATH_ERRORS", ("0", "1")) == "1",
         openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
         openai_key=env.text("OPENAI_API_KEY"),
         openai_headers={
@@ -178,117 +184,3 @@ def parse_transform_mode(value: str | None, name: str) -> TransformMode | None:
         if value == mode:
             return mode
     raise SettingError(f"{name}={value!r}: choose one of {', '.join(TRANSFORM_MODES)}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Environment:
-    variables: Mapping[str, str]
-
-    def refuse_unknown(self) -> None:
-        """A misspelt setting would change nothing and say nothing."""
-        for name in self.variables:
-            if name.startswith(_PREFIX) and name not in (*NAMES, _OF_TESTS):
-                ends = [each.removeprefix(_PREFIX) for each in NAMES]
-                near = difflib.get_close_matches(name.removeprefix(_PREFIX), ends, n=1)
-                there = f" There are: {', '.join(NAMES)}"
-                hint = f" Did you mean {_PREFIX}{near[0]}?" if near else there
-                raise SettingError(f"{name} is no setting.{hint}")
-
-    def text(self, name: str) -> str | None:
-        return self.variables.get(name, "").strip() or None
-
-    def folder(self, name: str) -> Path | None:
-        text = self.text(name)
-        if text is None:
-            return None
-        try:
-            return Path(text).expanduser()
-        except RuntimeError as error:
-            raise SettingError(f"{name}={text!r}: {error}") from None
-
-    def cache_folder(self, name: str) -> Path | None:
-        if self.text(name) == _OFF:
-            return None
-        folder = self.folder(name)
-        if folder is not None:
-            return folder
-        try:
-            home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-        except RuntimeError:
-            raise SettingError(
-                f"there is no home directory to keep answers in: set {name} to a folder, or to off"
-            ) from None
-        return home / "lmms_rpts"
-
-    def choice(self, name: str, choices: tuple[T, ...]) -> T | None:
-        text = self.text(name)
-        for each in choices:
-            if text == each:
-                return each
-        if text is not None:
-            raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
-        return None
-
-    def temperature(self, name: str, samples: int) -> float:
-        value = self.number(name, 0.0, 2.0)
-        if value == 0.0 and samples > 1:
-            raise SettingError(
-                f"{name}=0 gives the same answer every time: LMMS_RPTS_JUDGE_SAMPLES={samples} "
-                "needs a temperature above 0 (leave it out for a good one)"
-            )
-        return value if value is not None else (_SAMPLING if samples > 1 else 0.0)
-
-    def prices(self, name: str) -> tuple[Price, ...]:
-        text = self.text(name)
-        if text is None:
-            return ()
-        try:
-            pairs = [[float(part) for part in price.split("/")] for price in text.split("+")]
-            prices = tuple(Price(*pair) for pair in pairs)
-        except (ValueError, TypeError):
-            prices = ()
-        if not prices or any(not 0 <= each < 1e6 for p in prices for each in (p.input, p.output)):
-            raise SettingError(
-                f"{name}={text!r}: give the price of a million tokens in and out, as in 0.15/0.60; "
-                "for several judges, one or as many as there are judges, as in 0.15/0.60+3/15"
-            )
-        return prices
-
-    def base_url(self, name: str) -> str | None:
-        url = self.text(name)
-        if url is None:
-            return None
-        if not url.startswith(("http://", "https://")):
-            raise SettingError(f"{name}: give a URL that begins with http:// or https://")
-        if "@" in url.partition("://")[2].partition("/")[0]:
-            raise SettingError(
-                f"{name}: give a URL without user and password; a key goes to OPENAI_API_KEY"
-            )
-        if "?" in url or "#" in url:
-            raise SettingError(f"{name}: give a URL without a query; a key goes to OPENAI_API_KEY")
-        # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
-        return url.rstrip("/").removesuffix(_CHAT_PATH)
-
-    def whole(self, name: str, at_least: int) -> int | None:
-        text = self.text(name)
-        if text is None:
-            return None
-        try:
-            value = int(text)
-        except ValueError:
-            value = at_least - 1
-        if value < at_least:
-            raise SettingError(f"{name}={text!r}: give a whole number, at least {at_least}")
-        return value
-
-    def number(self, name: str, lowest: float, highest: float) -> float | None:
-        text = self.text(name)
-        if text is None:
-            return None
-        try:
-            value = float(text)
-        except ValueError:
-            value = lowest - 1
-        if not lowest <= value <= highest:
-            raise SettingError(f"{name}={text!r}: give a number from {lowest:g} to {highest:g}")
-        return value

@@ -23,6 +23,7 @@ from lmms_rpts.cli import app
 from lmms_rpts.judging import JudgeRequest, Usage, asking
 from lmms_rpts.judging.cache import FILE, AnswerCache
 from tests.judging.asking import free_port
+from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
 from tests.support.judge_server import Answer, JudgeServer, ServerReply, constant
@@ -544,6 +545,23 @@ def test_romes_data(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     next(each for each in folder.rglob("*") if each.suffix in (".png", ".jpg")).unlink()
     broken = doctor("--judge", "lexical")
     assert about(broken.output, "ROME").startswith("problem ")
+    assert broken.exit_code == 1
+
+
+def test_cmmaths_data(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "CMMaTH" not in doctor("--judge", "lexical").output
+    folder = write_cmmath(tmp_path / "cmmath")
+    monkeypatch.setenv("CMMATH_PATH", str(folder))
+    whole = about(doctor("--judge", "lexical").output, "CMMaTH")
+    assert whole.startswith("ok ")
+    assert "4 problems (1 without an answer left out), all images" in " ".join(whole.split())
+    monkeypatch.setenv("CMMATH_GRADER", "judge")
+    unjudged = doctor("--judge", "lexical")
+    assert about(unjudged.output, "CMMaTH").startswith("problem ")
+    monkeypatch.delenv("CMMATH_GRADER")
+    (folder / "images" / "90004_b.png").unlink()
+    broken = doctor("--judge", "lexical")
+    assert about(broken.output, "CMMaTH").startswith("problem ")
     assert broken.exit_code == 1
 
 

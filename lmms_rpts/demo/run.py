@@ -33,7 +33,16 @@ _ROWS = (
     ("judge_coverage", "responses that could be judged"),
 )
 # The demo shows its own settings, not those of the shell that it is started from.
-_CLEARED = ("LMMS_RPTS_", "RPTS_PATH", "ROME_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
+_CLEARED = (
+    "LMMS_RPTS_",
+    "RPTS_PATH",
+    "ROME_",
+    "CMMATH_",
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LMMS_EVAL_",
+)
 _TIME_LIMIT = 900
 
 

@@ -11,6 +11,7 @@ TASKS_DIR = Path(__file__).parent
 _CHECKS = {
     "rpts_": "lmms_rpts.tasks.rpts_eval.checks",
     "rome": "lmms_rpts.tasks.rome.checks",
+    "cmmath": "lmms_rpts.tasks.cmmath.checks",
 }
 """By the beginning of a task's name: the module whose CHECKS says what it needs."""
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 VARIABLES = [
+    "CMMATH_ERRORS",
+    "CMMATH_GRADER",
+    "CMMATH_PATH",
     "OPENAI_API_KEY",
     "OPENAI_API_URL",
     "OPENAI_BASE_URL",

@@ -89,7 +89,8 @@ def run(
 
 def clean_environment() -> dict[str, str]:
     """This process's environment without what could change an evaluation; offline."""
-    dropped = ("LMMS_", "RPTS_", "ROME_", "OPENAI_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
+    of_benchmarks = ("RPTS_", "ROME_", "CMMATH_")
+    dropped = ("LMMS_", *of_benchmarks, "OPENAI_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     ours = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "160"}
     return kept | ours | {"LMMS_RPTS_CACHE": "off"}

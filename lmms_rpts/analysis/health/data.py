@@ -7,7 +7,7 @@ from pathlib import Path
 from lmms_rpts.analysis.health.checks import Check, problem
 from lmms_rpts.settings import Settings
 
-_NAME, _ROME = "RPTS-Eval", "ROME"
+_NAME, _ROME, _CMMATH = "RPTS-Eval", "ROME", "CMMaTH"
 _LANGUAGES = ("en", "zh")
 
 
@@ -48,6 +48,28 @@ def check_rome_data(settings: Settings) -> list[Check]:
     except JudgeConfigurationError as error:
         return [problem(_ROME, error)]
     return [Check(_ROME, "ok", f"{count:,} questions, all images, in {settings.rome_path}")]
+
+
+def check_cmmath_data(settings: Settings) -> list[Check]:
+    """Check CMMATH_PATH; nothing where it is not set. Downloads a data set that it names."""
+    from lmms_rpts.judging import JudgeConfigurationError
+    from lmms_rpts.tasks.cmmath.checks import check_cmmath
+    from lmms_rpts.tasks.cmmath.dataset import load_problems, source
+    from lmms_rpts.tasks.faults import DataError
+
+    if settings.cmmath_path is None:
+        return []
+    try:
+        check_cmmath()
+        found = source()
+        read = load_problems(found)
+    except DataError as error:
+        return [_fault(_CMMATH, error)]
+    except JudgeConfigurationError as error:
+        return [problem(_CMMATH, error)]
+    left_out = f" ({read.left_out:,} without an answer left out)" if read.left_out else ""
+    said = f"{len(read.problems):,} problems{left_out}, all images, in {found.file.parent}"
+    return [Check(_CMMATH, "ok", said)]
 
 
 def _check_download() -> list[Check]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lmms_rpts.analysis.health import installation
 from lmms_rpts.analysis.health.checks import Check, Stage, perform, problem
-from lmms_rpts.analysis.health.data import check_data, check_rome_data
+from lmms_rpts.analysis.health.data import check_cmmath_data, check_data, check_rome_data
 from lmms_rpts.analysis.health.judge import check_judges
 from lmms_rpts.settings import (
     SettingError,
@@ -49,6 +49,7 @@ def plan(
         _stage("judge", "asking the judge one question", judges),
         _stage("RPTS-Eval", "checking texts and images", check_data),
         _stage("ROME", "checking questions and images", check_rome_data),
+        _stage("CMMaTH", "checking problems and images", check_cmmath_data),
         _stage("kept answers", "counting kept answers", check_kept_answers),
     ]
 

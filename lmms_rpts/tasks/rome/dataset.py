@@ -6,17 +6,14 @@ whenever a task is built, not once at import, so that ROME_PATH is read afresh.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks import storing
 from lmms_rpts.tasks.faults import DataError
 from lmms_rpts.tasks.rome.graders import asks_judge
 from lmms_rpts.tasks.rome.records import (
@@ -27,6 +24,7 @@ from lmms_rpts.tasks.rome.records import (
     find_files,
     read_annotations,
 )
+from lmms_rpts.tasks.storing import add_images, as_jsonl, store
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -81,73 +79,20 @@ def load_annotations(found: Source) -> Annotations:
 def prepare(questions: Sequence[Question]) -> Path:
     """A JSONL file of these questions that the ``datasets`` library can read.
 
-    It stands under the digest of its contents where LMMS_RPTS_CACHE says, else in the temporary
-    folder, so that every process of a run finds or writes the same file.
-
     Raises:
         DataError: where no folder can be written to.
     """
-    content = _as_jsonl(questions)
-    refusals = []
-    for place in _places():
-        path = place / digest(questions) / "questions.jsonl"
-        try:
-            if not path.is_file() or path.read_bytes() != content:
-                _write(path, content)
-            return path
-        except OSError as error:
-            refusals.append(f"{path.parent}: {error.strerror or error}")
-    raise DataError(
-        f"the questions of ROME can't be kept in a file ({'; '.join(refusals)}). Set "
-        "LMMS_RPTS_CACHE to a folder that can be written to."
-    )
+    return store(as_jsonl(questions), "ROME", "questions")
 
 
 def digest(questions: Sequence[Question]) -> str:
     """SHA-256 of the questions as they are evaluated: all but the images' contents."""
-    return hashlib.sha256(_as_jsonl(questions)).hexdigest()
+    return storing.digest(as_jsonl(questions))
 
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, which are decoded when a document is looked at, not before."""
-    from datasets import Image, Sequence
-
-    folder = source().folder
-    paths = [[str(folder / name) for name in names] for names in dataset["img_path"]]
-    return dataset.add_column("images", paths).cast_column("images", Sequence(Image()))
-
-
-def _as_jsonl(questions: Sequence[Question]) -> bytes:
-    return "".join(f"{question.as_line()}\n" for question in questions).encode()
-
-
-def _places() -> Iterator[Path]:
-    settled = load_settings().cache
-    if settled is not None:
-        yield settled / "rome"
-    # Everybody may write to the folder of temporary files: ours is our own, or is not used.
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    own = Path(tempfile.gettempdir()) / f"lmms_rpts-{user}"
-    try:
-        own.mkdir(mode=0o700, exist_ok=True)
-        found = own.lstat()
-    except OSError:
-        return
-    if stat.S_ISDIR(found.st_mode) and found.st_uid == user:
-        yield own / "rome"
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: other processes may be reading or writing it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    return add_images(dataset, source().folder)
 
 
 @cache  # a failure is not kept: the next call tries again

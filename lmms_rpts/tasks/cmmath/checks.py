@@ -1,0 +1,100 @@
+"""What must be there before a task of CMMaTH runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+
+from loguru import logger
+
+from lmms_rpts.filters.cmmath import CmmathGradeFilter
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.cmmath.dataset import Source, load_problems, prepare, source
+from lmms_rpts.tasks.cmmath.records import Problems
+from lmms_rpts.tasks.faults import raise_faults
+from lmms_rpts.tasks.images import image_faults
+
+
+def check_cmmath(images: bool = True) -> None:
+    """Check settings, problems and images; downloads a data set that CMMATH_PATH names on the Hub.
+
+    Args:
+        images: whether the task shows images.
+
+    Raises:
+        DataError: listing the first faults, each with its problem, and the remedy.
+        JudgeConfigurationError: where answers are to be judged and there is no judge for it.
+        SettingError: where a setting has a value that can't be used.
+    """
+    CmmathGradeFilter()  # filters check their settings when they are made
+    check_problems(images)
+
+
+def check_rpts() -> None:
+    """Check what ``cmmath_rpts`` needs: settings, a judge, problems and images.
+
+    Raises:
+        DataError, JudgeConfigurationError, SettingError: as `check_cmmath`.
+    """
+    from lmms_rpts.filters import AggregateFilter, CmmathTransformFilter
+
+    CmmathTransformFilter()
+    AggregateFilter()
+    check_problems()
+
+
+def check_problems(images: bool = True) -> None:
+    """Check the problems and, if a task shows them, their images.
+
+    Raises:
+        DataError: listing the first faults, each with its problem, and the remedy.
+        SettingError: where a setting has a value that can't be used.
+    """
+    found = source(images)
+    read = load_problems(found)
+    faults = [fault.text for fault in read.faults if images or not fault.of_image]
+    if images and not faults:
+        faults += _image_faults(found, read)
+    if not faults and not read.problems:
+        faults.append(_nothing(read))
+    raise_faults(found.file, faults, found.remedy)
+    prepare(read.problems)
+    _tell_left_out(found.file, read.left_out, len(read.problems))
+
+
+def _image_faults(found: Source, read: Problems) -> Iterator[str]:
+    paths = {name: found.images / name for each in read.problems for name in each.img_path}
+    faults = image_faults(paths.values())
+    for problem in read.problems:
+        for name in problem.img_path:
+            if paths[name] in faults:
+                yield f"problem {problem.id!r}: {faults[paths[name]]}"
+
+
+def _nothing(read: Problems) -> str:
+    if read.left_out:
+        return f"no problem is left: none of its {read.left_out} problems has an answer"
+    return "there is no problem in it: a list of objects with problem_id, question, answer"
+
+
+@lru_cache  # tasks are checked several times
+def _tell_left_out(file: Path, left_out: int, kept: int) -> None:
+    if left_out and load_settings().rank == 0:
+        logger.info(
+            "CMMaTH: {} of {} problems in {} have no answer and are left out",
+            left_out,
+            left_out + kept,
+            file,
+        )
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "cmmath": check_cmmath,
+    "cmmath_en_cot": check_cmmath,
+    "cmmath_clp": check_cmmath,
+    "cmmath_ocr": partial(check_cmmath, images=False),
+    "cmmath_steps": check_cmmath,
+    "cmmath_all": check_cmmath,
+    "cmmath_rpts": check_rpts,
+}

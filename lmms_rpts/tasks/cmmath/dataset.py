@@ -1,0 +1,208 @@
+"""Where CMMaTH lies, and how its problems and images get into lmms-eval.
+
+The YAML files name ``kwargs`` and ``metadata`` of this module: they are computed whenever a task is
+built, not once at import, so that CMMATH_PATH is read afresh.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks import storing
+from lmms_rpts.tasks.cmmath.graders import asks_judge
+from lmms_rpts.tasks.cmmath.records import Problem, Problems, holds_problems, read_file
+from lmms_rpts.tasks.faults import DataError, raise_faults
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+REPOSITORY = "https://github.com/zzli2022/CMMaTH"
+FILE = "cmmath.json"
+IMAGES = "images"
+
+_ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,95}")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the data are, and what to do if they are wrong."""
+
+    file: Path
+    images: Path
+    remedy: str
+
+
+def source(images: bool = True) -> Source:
+    """Where CMMATH_PATH says; a data set on the Hub is downloaded if need be.
+
+    Args:
+        images: whether the images are needed, too; nobody looks for them here.
+
+    Raises:
+        DataError: where CMMATH_PATH is not set, or leads to no file of problems.
+    """
+    named = load_settings().cmmath_path
+    if named is None:
+        raise DataError(
+            "CMMATH_PATH is not set, and CMMaTH is on no Hub: git clone "
+            f"{REPOSITORY} and set CMMATH_PATH to its folder, the one with {FILE} and {IMAGES}/."
+        )
+    place = _expanded(named)
+    if place.is_file():
+        return _local(place)
+    if place.is_dir():
+        return _local(_find_file(place))
+    if place.exists() or not _ON_HUB.fullmatch(named):
+        raise DataError(
+            f"CMMATH_PATH={named!r} is no folder and no file. {_allowed()}",
+        )
+    folder = _download(named, images)
+    return Source(
+        folder / FILE,
+        folder / IMAGES,
+        f"The download from {named} may be damaged: delete {folder} and try again, or set "
+        f"CMMATH_PATH to a copy of {REPOSITORY}.",
+    )
+
+
+def load_problems(found: Source) -> Problems:
+    """All problems and faults of the data."""
+    return read_file(found.file)
+
+
+def read_problems() -> tuple[Problem, ...]:
+    """The problems that are evaluated, whether their images are there or not.
+
+    Raises:
+        DataError: where there is no file of problems, or something is wrong in it.
+    """
+    found = source(images=False)
+    read = load_problems(found)
+    faults = [fault.text for fault in read.faults if not fault.of_image]
+    raise_faults(found.file, faults, found.remedy)
+    return read.problems
+
+
+def prepare(problems: Sequence[Problem]) -> Path:
+    """A JSONL file of these problems that the ``datasets`` library can read.
+
+    Raises:
+        DataError: where no folder can be written to.
+    """
+    return storing.store(storing.as_jsonl(problems), "CMMaTH", "problems")
+
+
+def digest(problems: Sequence[Problem]) -> str:
+    """SHA-256 of the problems as they are evaluated: all but the images' contents."""
+    return storing.digest(storing.as_jsonl(problems))
+
+
+def attach_images(dataset: Dataset) -> Dataset:
+    """Add a column of images, which are decoded when a document is looked at, not before."""
+    return storing.add_images(dataset, source().images)
+
+
+def leave_out_images(dataset: Dataset) -> Dataset:
+    """The documents as they are: for tasks that show a model no image."""
+    return dataset
+
+
+def _expanded(named: str) -> Path:
+    try:
+        return Path(named).expanduser()
+    except RuntimeError as error:
+        raise DataError(f"CMMATH_PATH={named!r}: {error}. {_allowed()}") from None
+
+
+def _allowed() -> str:
+    return (
+        f"Set it to a copy of {REPOSITORY}: its folder with {FILE} and {IMAGES}/, or the JSON file "
+        "in it; or to a data set on the Hub, as OWNER/NAME."
+    )
+
+
+def _local(file: Path) -> Source:
+    remedy = f"Mend or complete {file.parent} (CMMATH_PATH); {REPOSITORY} has it whole."
+    return Source(file, file.parent / IMAGES, remedy)
+
+
+def _find_file(folder: Path) -> Path:
+    """``cmmath.json``, or the only other JSON file that holds problems."""
+    usual = folder / FILE
+    if usual.is_file():
+        return usual
+    files = [path for path in sorted(folder.glob("*.json")) if path.is_file()]
+    # Of a single file, the check tells what is wrong with it.
+    found = files if len(files) == 1 else [path for path in files if holds_problems(path)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(path.name for path in found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise DataError(
+            f"CMMATH_PATH={str(folder)!r} has no {FILE}, and several files with problems: "
+            f"{names}{more}. Set CMMATH_PATH to one of these files."
+        )
+    raise DataError(f"CMMATH_PATH={str(folder)!r} is no folder with {FILE}. {_allowed()}")
+
+
+@cache  # a failure is not kept: the next call tries again
+def _download(name: str, images: bool) -> Path:
+    from huggingface_hub import snapshot_download
+
+    wanted = [FILE, f"{IMAGES}/**"] if images else [FILE]
+    try:
+        folder = Path(snapshot_download(name, repo_type="dataset", allow_patterns=wanted))
+    except Exception as error:  # the Hub's client raises many kinds; all mean no data
+        raise DataError(
+            f"CMMATH_PATH={name!r} is no folder or file here, and no data set of that name could "
+            f"be downloaded from the Hub ({type(error).__name__}: {error}). {_allowed()}"
+        ) from error
+    if not (folder / FILE).is_file():
+        raise DataError(
+            f"the data set {name} (CMMATH_PATH) has no {FILE}. Download it, and set CMMATH_PATH "
+            f"to its folder, or to the file of problems in it, with {IMAGES}/ beside it."
+        )
+    return folder
+
+
+def _metadata() -> dict[str, Any]:
+    settings, read = load_settings(), load_problems(source(images=False))
+    return {
+        "version": 1.0,
+        "problems": len(read.problems),
+        "left_out_without_answer": read.left_out,
+        "data_sha256": digest(read.problems),
+        "grader": settings.cmmath_grader,
+        "mistakes": settings.cmmath_errors,
+        "judge": settings.judge if asks_judge(settings) else None,
+    }
+
+
+def _kwargs() -> dict[str, Any]:
+    from datasets import Features, Sequence, Value
+
+    numbers, lists = ("grade_id", "grade_group"), ("img_path",)
+    # The types are given: a column that is empty at its beginning would be taken for nothing.
+    features = {
+        name: Sequence(Value("string")) if name in lists else Value("string")
+        for name in Problem.__dataclass_fields__
+    }
+    features |= {name: Value("int64") for name in numbers}
+    problems = load_problems(source(images=False)).problems
+    return {"data_files": {"test": str(prepare(problems))}, "features": Features(features)}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "kwargs":
+        return _kwargs()
+    if name == "metadata":
+        return _metadata()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,163 @@
+"""The publishers' notation, and the same in the notation that models read everywhere.
+
+A question or answer of CMMaTH is text with ``$$mathematics$$``, ``\\underline{}`` for a blank,
+``$#`` and ``#$`` around a table, and remains of HTML. Every step takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+BLANK = "____"
+"""What stands for a blank in a readable text."""
+
+_MARK = "$$"
+_TABLE_BEGIN, _TABLE_END = "$#", "#$"
+_UNDERLINE = re.compile(r"\\underline ?\{(?:\s|~|\\quad|\\qquad|\\[ ,;:!]|\{\})*\}")
+_IMAGE = re.compile(r"</?img\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?(?:img|span|div|font|input)\b[^<>]*>", re.IGNORECASE)
+_LINE_BREAK = re.compile(r"<br[^<>a-z]{0,9}>", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t\u00a0\u3000]{2,}")
+_PIPE = re.compile(r" ?\| ?")
+_BLANK_LINES = re.compile(r"\n{3,}")
+# Publishers keep "<" from what follows, lest it be taken for a tag.
+_COMPARISON = re.compile(r"([<>])\{\}")
+# Where an exponent ends, what follows may not begin another: x^2{}^\circ.
+_DEGREE = re.compile(r"(?<![\^_])([0-9A-Za-z)])\{\}(?=\s?\^)")
+_CUBED = re.compile(r"\{([cdkm])\}\{\{\{m\}\}\^(\{[23]\}|\{\{[23]\}\})\}")
+_UNIT_NAMES = r"\{(mm|cm|dm|km|kg|mL|min)\}"
+_UNIT = re.compile(rf"(?<=[0-9)])(?<!frac[0-9]){_UNIT_NAMES}|^{_UNIT_NAMES}$")
+_RIGHT_ANGLED = re.compile(r"\{Rt\}(?=\\triangle|\\Delta)")
+_GROUPED_DEGREE = re.compile(r"\{\{(\d{1,9})\}\^\{\{\}\^\\circ ?\}\}")
+_ONLY_DEGREE = re.compile(r"(?:\{\}\s?)?\^\s?(?:\\circ|\{\s?\\circ\s?\})")
+_HALF_AND_FULL = str.maketrans(
+    {0xFF10 + digit: 0x30 + digit for digit in range(10)}
+    | {0xFF21 + letter: 0x41 + letter for letter in range(26)}
+    | {0xFF41 + letter: 0x61 + letter for letter in range(26)}
+    | {"､": "、", "｡": "。"}
+)
+"""Full-width letters and digits, half-width punctuation; other signs are Chinese."""
+
+
+def readable(text: str) -> str:
+    """The text with ``$mathematics$``, ``____`` for blanks, and markdown tables.
+
+    The mathematics stays as it is, but for braces that only keep characters apart. What can't be
+    told for sure, such as ``$$`` without its other half, is left alone.
+    """
+    parts = [_table(part) if is_table else _passage(part) for part, is_table in _tables_apart(text)]
+    lines = "".join(parts).split("\n")
+    return _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()
+
+
+def blanks(text: str) -> int:
+    """How many blanks a text in the publishers' notation has."""
+    return len(_UNDERLINE.findall(text))
+
+
+def without_image_tags(text: str) -> str:
+    """The text without HTML tags of images."""
+    return _IMAGE.sub("", text)
+
+
+def _tables_apart(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in parts, and whether each is what stands between the marks of a table."""
+    done = 0
+    while True:
+        begin = _table_begin(text, done)
+        end = text.find(_TABLE_END, begin + 2) if begin >= 0 else -1
+        if end < 0:
+            yield text[done:], False
+            return
+        yield text[done:begin], False
+        yield text[begin + 2 : end], True
+        done = end + 2
+
+
+def _table_begin(text: str, start: int) -> int:
+    """Where the next ``$#`` stands that a table's first cell follows; -1: nowhere."""
+    begin = text.find(_TABLE_BEGIN, start)
+    while begin >= 0 and text[begin + 2 : begin + 12].lstrip()[:1] != "|":
+        begin = text.find(_TABLE_BEGIN, begin + 2)
+    return begin
+
+
+def _table(body: str) -> str:
+    """The rows of a table in markdown."""
+    pieces = [
+        f"${piece.strip()}$" if within else _cells(piece)
+        for piece, within in _mathematics_apart(body)
+    ]
+    rows = (row.strip() for row in "".join(pieces).split("\n"))
+    return "\n" + "\n".join(row for row in rows if row) + "\n"
+
+
+def _cells(text: str) -> str:
+    text = _LINE_BREAK.sub(" ", _TAG.sub("", text.translate(_HALF_AND_FULL)))
+    return _SPACES.sub(" ", _PIPE.sub(" | ", _SPACES.sub(" ", text)))
+
+
+def _passage(text: str) -> str:
+    pieces = [
+        _formula(piece) if within else _words(piece) for piece, within in _mathematics_apart(text)
+    ]
+    return "".join(pieces)
+
+
+def _mathematics_apart(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in parts, and whether each is what stands between two ``$$``.
+
+    Where one ``$$`` has no other, the lines are looked at one by one.
+    """
+    pieces = text.split(_MARK)
+    if len(pieces) % 2:
+        yield from ((piece, at % 2 == 1) for at, piece in enumerate(pieces))
+        return
+    for line in text.splitlines(keepends=True):
+        pieces = line.split(_MARK)
+        if len(pieces) % 2:
+            yield from ((piece, at % 2 == 1) for at, piece in enumerate(pieces))
+        else:
+            yield line, False
+
+
+def _words(text: str) -> str:
+    """Text between the mathematics."""
+    text = _LINE_BREAK.sub("\n", _TAG.sub("", text.translate(_HALF_AND_FULL)))
+    return _SPACES.sub(" ", _UNDERLINE.sub(BLANK, text))
+
+
+def _formula(text: str) -> str:
+    """Mathematics; blanks in it stand outside, with what stands beside them as formulas."""
+    if "$" in text or "\n" in text:
+        return f"{_MARK}{text}{_MARK}"
+    if _UNDERLINE.search(text) is None:
+        return _inline(text)
+    parts = _UNDERLINE.split(text)
+    if not all(map(_is_whole, parts)):
+        return _inline(_UNDERLINE.sub(rf"\\text{{{BLANK}}}", text))
+    return f" {BLANK} ".join(map(_inline, parts)).strip()
+
+
+def _inline(text: str) -> str:
+    text = text.strip()
+    if not text:
+        return ""
+    if _ONLY_DEGREE.fullmatch(text):
+        return "°"
+    text = _GROUPED_DEGREE.sub(r"{\1^\\circ}", _COMPARISON.sub(r"\1", text))
+    text = _UNIT.sub(lambda unit: rf"\text{{{unit[1] or unit[2]}}}", _DEGREE.sub(r"\1", text))
+    text = _CUBED.sub(r"\\text{\1m}^\2", _RIGHT_ANGLED.sub(r"\\text{Rt}", text))
+    return f"${text}$"
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a piece of mathematics can stand alone: its groups are closed."""
+    depth = 0
+    for sign in re.findall(r"\\.|[{}]", text):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        if depth < 0:
+            return False
+    pairs = (("\\left", "\\right"), ("\\begin", "\\end"))
+    return depth == 0 and all(text.count(one) == text.count(other) for one, other in pairs)

@@ -1,0 +1,159 @@
+"""Reading values of variables: what each may hold, and what is said if it holds none of that."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T", bound=str)
+
+OFF = "off"
+"""The value that turns a setting off."""
+
+_PREFIX = "LMMS_RPTS_"
+_CHAT_PATH = "/chat/completions"
+_SAMPLING = 0.7
+"""Temperature where one question is to get several answers."""
+
+
+class SettingError(ValueError):
+    """A setting has a value that can't be used; the message says which and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in any one currency."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Variables of an environment; one that is empty or blank counts as not set.
+
+    Every method takes the name of a variable and returns None, or what its name says, where it is
+    not set; it raises a SettingError, with the name and what is allowed, where the value is wrong.
+    """
+
+    variables: Mapping[str, str]
+
+    def refuse_unknown(self, names: Sequence[str], others: Sequence[str] = ()) -> None:
+        """A misspelt setting would change nothing and say nothing.
+
+        Args:
+            names: all settings that begin as ours do.
+            others: what begins so as well, and is not told of.
+
+        Raises:
+            SettingError: naming the variable and the nearest name, or all.
+        """
+        for name in self.variables:
+            if name.startswith(_PREFIX) and name not in (*names, *others):
+                ends = [each.removeprefix(_PREFIX) for each in names]
+                near = difflib.get_close_matches(name.removeprefix(_PREFIX), ends, n=1)
+                there = f" There are: {', '.join(names)}"
+                hint = f" Did you mean {_PREFIX}{near[0]}?" if near else there
+                raise SettingError(f"{name} is no setting.{hint}")
+
+    def text(self, name: str) -> str | None:
+        return self.variables.get(name, "").strip() or None
+
+    def folder(self, name: str) -> Path | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            return Path(text).expanduser()
+        except RuntimeError as error:
+            raise SettingError(f"{name}={text!r}: {error}") from None
+
+    def cache_folder(self, name: str) -> Path | None:
+        if self.text(name) == OFF:
+            return None
+        folder = self.folder(name)
+        if folder is not None:
+            return folder
+        try:
+            home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+        except RuntimeError:
+            raise SettingError(
+                f"there is no home directory to keep answers in: set {name} to a folder, or to off"
+            ) from None
+        return home / "lmms_rpts"
+
+    def choice(self, name: str, choices: tuple[T, ...]) -> T | None:
+        text = self.text(name)
+        for each in choices:
+            if text == each:
+                return each
+        if text is not None:
+            raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
+        return None
+
+    def temperature(self, name: str, samples: int) -> float:
+        value = self.number(name, 0.0, 2.0)
+        if value == 0.0 and samples > 1:
+            raise SettingError(
+                f"{name}=0 gives the same answer every time: LMMS_RPTS_JUDGE_SAMPLES={samples} "
+                "needs a temperature above 0 (leave it out for a good one)"
+            )
+        return value if value is not None else (_SAMPLING if samples > 1 else 0.0)
+
+    def prices(self, name: str) -> tuple[Price, ...]:
+        text = self.text(name)
+        if text is None:
+            return ()
+        try:
+            pairs = [[float(part) for part in price.split("/")] for price in text.split("+")]
+            prices = tuple(Price(*pair) for pair in pairs)
+        except (ValueError, TypeError):
+            prices = ()
+        if not prices or any(not 0 <= each < 1e6 for p in prices for each in (p.input, p.output)):
+            raise SettingError(
+                f"{name}={text!r}: give the price of a million tokens in and out, as in 0.15/0.60; "
+                "for several judges, one or as many as there are judges, as in 0.15/0.60+3/15"
+            )
+        return prices
+
+    def base_url(self, name: str) -> str | None:
+        url = self.text(name)
+        if url is None:
+            return None
+        if not url.startswith(("http://", "https://")):
+            raise SettingError(f"{name}: give a URL that begins with http:// or https://")
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise SettingError(
+                f"{name}: give a URL without user and password; a key goes to OPENAI_API_KEY"
+            )
+        if "?" in url or "#" in url:
+            raise SettingError(f"{name}: give a URL without a query; a key goes to OPENAI_API_KEY")
+        # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
+        return url.rstrip("/").removesuffix(_CHAT_PATH)
+
+    def whole(self, name: str, at_least: int) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            value = int(text)
+        except ValueError:
+            value = at_least - 1
+        if value < at_least:
+            raise SettingError(f"{name}={text!r}: give a whole number, at least {at_least}")
+        return value
+
+    def number(self, name: str, lowest: float, highest: float) -> float | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = lowest - 1
+        if not lowest <= value <= highest:
+            raise SettingError(f"{name}={text!r}: give a number from {lowest:g} to {highest:g}")
+        return value

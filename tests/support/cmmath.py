@@ -1,0 +1,135 @@
+"""Small problems of our own in CMMaTH's layout, with a placeholder for each image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+
+def make_problem(**fields: Any) -> dict[str, Any]:
+    """A problem as the publishers write one; its image is named after its id."""
+    identity = fields.get("problem_id", "90001")
+    return {
+        "problem_id": identity,
+        "question": "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．\n",
+        "image_url": [],
+        "image": [f"{identity}_img.png"],
+        "imulti_img": False,
+        "answer": "$$9$$\n",
+        "answer_type": "free_form",
+        "grade_id": 4,
+        "grade_group": 1,
+        "knowledge_point": "图形(面积(正方形的面积))",
+        "skill": None,
+        "analysis": "正方形的面积等于边长乘边长：$$3\\times 3=9$$．",
+        "metadata": {
+            "source": "made for this test",
+            "multimodal-category": "Plane Geometry",
+            "task-target": None,
+        },
+        "ocr": ", 存在文字:A, 文字区域的位置为:[(10, 20), (30, 40)]",
+    } | fields
+
+
+PROBLEMS: tuple[dict[str, Any], ...] = (
+    make_problem(),
+    make_problem(
+        problem_id="90002",
+        question="图中有几个三角形？（   ）\n\nA.$$2$$\nB.$$3$$\nC.$$4$$\nD.$$5$$\n",
+        answer="B\n",
+        answer_type="choice",
+        grade_id=2,
+        knowledge_point="图形(三角形(认识三角形),计数)",
+        ocr="",
+    ),
+    make_problem(
+        problem_id="90003",
+        question="观察折线图．\n\n(1) 求$$a$$的值．\n(2) 求平均数．",
+        answer="(1)$$a=4$$．\n(2)$$5$$．",
+        answer_type="choice",
+        grade_id=11,
+        grade_group=3,
+        knowledge_point="统计与概率(统计(平均数))",
+        metadata={"multimodal-category": "Line Chart"},
+    ),
+    make_problem(
+        problem_id="90004",
+        question="比较两幅图，求$$\\angle 1$$的度数．",
+        image=["90004_a.png", "90004_b.png"],
+        imulti_img=True,
+        answer="$$70{}^\\circ $$\n",
+        grade_id=8,
+        grade_group=2,
+        knowledge_point="图形(角)",
+    ),
+    make_problem(problem_id="90005", answer="暂无\n"),
+)
+"""Every form, one and several images, and one problem that has no answer."""
+
+
+def make_doc(**fields: Any) -> dict[str, Any]:
+    """A document as a task of CMMaTH has it, but for its images."""
+    return {
+        "id": "90001",
+        "language": "zh",
+        "question": "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．",
+        "reference": "$$9$$",
+        "answer_type": "free_form",
+        "form": "blank",
+        "analysis": "正方形的面积等于边长乘边长：$$3\\times 3=9$$．",
+        "ocr": ", 存在文字:A, 文字区域的位置为:[(10, 20), (30, 40)]",
+        "category": "Plane Geometry",
+        "grade_id": 4,
+        "grade_group": 1,
+        "knowledge_point": "图形(面积(正方形的面积))",
+        "skill": None,
+        "img_path": ["90001_img.png"],
+    } | fields
+
+
+def write_cmmath(folder: Path, problems: Iterable[Mapping[str, Any]] = PROBLEMS) -> Path:
+    """A folder to give as CMMATH_PATH: ``cmmath.json`` and an image for each name."""
+    problems = list(problems)
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(problems, ensure_ascii=False)
+    (folder / "cmmath.json").write_text(text, encoding="utf-8")
+    draw_images(folder, problems)
+    return folder
+
+
+def draw_images(folder: Path, problems: Iterable[Mapping[str, Any]]) -> None:
+    """A placeholder for each image; the k-th of a problem is k levels of red above black."""
+    for problem in problems:
+        for number, name in enumerate(problem["image"]):
+            image = Image.new("RGB", (16, 16), (number, 0, 0))
+            ImageDraw.Draw(image).rectangle((4, 4, 11, 11), fill=(0, 0, 255))
+            path = folder / "images" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            image.save(path)
+
+
+def changed(problems: Iterable[Mapping[str, Any]], identity: str, **changes: Any) -> list[Any]:
+    """The problems with one of them changed; a field that is to be None is taken out."""
+    return [
+        {name: value for name, value in (dict(problem) | changes).items() if value is not None}
+        if problem["problem_id"] == identity
+        else dict(problem)
+        for problem in problems
+    ]
+
+
+def write_responses(
+    path: Path, responses: Mapping[str, str | list[str]], task: str = "cmmath"
+) -> Path:
+    """Responses by problem id, as the model ``replay`` reads them."""
+    lines = [
+        json.dumps({"task": task, "id": identity, "response": response}, ensure_ascii=False)
+        for identity, said in responses.items()
+        for response in ([said] if isinstance(said, str) else said)
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path

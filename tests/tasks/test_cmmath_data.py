@@ -1,0 +1,575 @@
+"""CMMaTH's problems: found, read, checked before anything costly, and handed to lmms-eval."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loguru import logger
+
+from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.tasks import TASKS_DIR, check_tasks
+from lmms_rpts.tasks.cmmath import checks, dataset
+from lmms_rpts.tasks.cmmath.records import Problem, form_of, read_file
+from lmms_rpts.tasks.faults import DataError
+from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
+from tests.support.environment import VARIABLES
+from tests.support.reference import reference
+
+FIRST = "90001"
+TASKS = ["cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_from_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    checks._tell_left_out.cache_clear()
+    dataset._download.cache_clear()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CMMATH_PATH", str(tmp_path / "cmmath"))
+    return write_cmmath(tmp_path / "cmmath")
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    said: list[str] = []
+    handler = logger.add(lambda message: said.append(str(message)), format="{message}")
+    yield said
+    logger.remove(handler)
+
+
+def write(path: Path, content: Any) -> Path:
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def error_of(*tasks: str) -> str:
+    with pytest.raises(DataError) as caught:
+        check_tasks(tasks or ["cmmath"])
+    return str(caught.value)
+
+
+# --- what is wrong with problems -----------------------------------------------------------------
+
+_WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"question": None}, "the field 'question' is missing"),
+    ({"question": " \n"}, "'question' should be a text, not ' \\n'"),
+    ({"question": ["?"]}, "'question' should be a text, not ['?']"),
+    ({"question": "half \ud83d"}, "'question' should be a text, not 'half \\ud83d'"),
+    ({"answer": None}, "the field 'answer' is missing"),
+    ({"answer": ["A"]}, "'answer' should be a text, not ['A']"),
+    ({"answer": True}, "'answer' should be a text, not True"),
+    ({"answer": "\udc00"}, "'answer' should be a text, not '\\udc00'"),
+    ({"answer_type": None}, "the field 'answer_type' is missing"),
+    ({"answer_type": "blank"}, "'answer_type' should be choice or free_form, not 'blank'"),
+    ({"answer_type": ["choice"]}, "'answer_type' should be choice or free_form"),
+    ({"analysis": 3}, "'analysis' should be a text, not 3"),
+    ({"analysis": "\ud800"}, "'analysis' should be a text"),
+    ({"ocr": ["A"]}, "'ocr' should be a text, not ['A']"),
+    ({"grade_id": "six"}, "'grade_id' should be a whole number, not 'six'"),
+    ({"grade_id": 6.5}, "'grade_id' should be a whole number, not 6.5"),
+    ({"grade_group": False}, "'grade_group' should be a whole number, not False"),
+    ({"grade_group": 10**40}, "'grade_group' should be a whole number"),
+    ({"knowledge_point": {"a": 1}}, "'knowledge_point' should be a text"),
+    ({"skill": []}, "'skill' should be a text, not []"),
+    ({"metadata": "x"}, "'metadata' should be an object, not 'x'"),
+    ({"metadata": {"multimodal-category": 1}}, "'multimodal-category' should be a text, not 1"),
+]
+_WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
+    ({"image": None}, "the field 'image' is missing"),
+    ({"image": []}, "'image' should be a name or a list of names, not []"),
+    ({"image": [1]}, "'image' should be a name or a list of names, not [1]"),
+    ({"image": ["\ud83d.png"]}, "'image' should be a name or a list of names"),
+    ({"image": ["../cmmath.json"]}, "the image '../cmmath.json' should be a name inside"),
+    ({"image": "/etc/passwd"}, "the image '/etc/passwd' should be a name inside"),
+    ({"image": ["none.png"]}, "images/none.png is missing"),
+    ({"image": ["a\0.png"]}, "can't be read"),
+    ({"image": ["."]}, "can't be read"),
+    ({"image": ["x" * 3000]}, "can't be read"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), _WRONG)
+def test_the_error_names_problem_and_remedy(
+    folder: Path, changes: dict[str, Any], said: str
+) -> None:
+    write(folder / "cmmath.json", changed(PROBLEMS, FIRST, **changes))
+    for task in ("cmmath", "cmmath_ocr", "cmmath_all"):
+        message = error_of(task)
+        (fault,) = [line for line in message.splitlines() if "problem '" in line]
+        assert fault.strip().startswith(f"problem '{FIRST}': ")
+        assert said in fault
+        assert "CMMATH_PATH" in message.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("changes", "said"), _WRONG_IMAGES)
+def test_faults_of_images_matter_where_they_are_shown(
+    folder: Path, changes: dict[str, Any], said: str
+) -> None:
+    write(folder / "cmmath.json", changed(PROBLEMS, FIRST, **changes))
+    for task in ("cmmath", "cmmath_steps", "cmmath_all"):
+        message = error_of(task)
+        assert f"problem '{FIRST}': " in message
+        assert said in message
+    check_tasks(["cmmath_ocr"])
+    assert dataset.metadata["problems"] == 4
+
+
+def test_half_an_image(folder: Path) -> None:
+    path = folder / "images" / "90004_b.png"
+    path.write_bytes(path.read_bytes()[:60])
+    assert f"problem '90004': the image {path} can't be read" in error_of()
+    path.unlink()
+    os.mkfifo(path)
+    assert f"problem '90004': the image {path} can't be read (it is no file)" in error_of()
+
+
+def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
+    (folder / "images").rename(folder / "elsewhere")
+    check_tasks(["cmmath_ocr"])
+    checks.check_problems(images=False)
+    assert "images/90001_img.png is missing" in error_of("cmmath")
+    with pytest.raises(DataError, match=r"images/90001_img\.png is missing"):
+        checks.check_problems()
+
+
+@pytest.mark.parametrize("identity", [None, "", " ", True, 1.5, {}, "\ud83d"])
+def test_a_problem_without_an_id_is_named_by_its_place(folder: Path, identity: Any) -> None:
+    write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[0] | {"problem_id": identity}])
+    assert "cmmath.json, entry 6: 'problem_id' should be" in error_of()
+
+
+def test_entries_that_are_no_objects(folder: Path) -> None:
+    write(folder / "cmmath.json", [*PROBLEMS, None])
+    assert "cmmath.json, entry 6: it should be an object, not None" in error_of()
+
+
+@pytest.mark.parametrize("identity", [FIRST, 90001, "90005"])
+def test_the_same_id_twice(folder: Path, identity: Any) -> None:
+    """Be it a number once, or the id of a problem without an answer."""
+    write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[1] | {"problem_id": identity}])
+    assert f"problem '{identity}' stands more than once" in error_of()
+
+
+def test_many_faults_are_counted_not_listed(folder: Path) -> None:
+    write(folder / "cmmath.json", [make_problem(problem_id=n, skill=n) for n in range(9)])
+    message = error_of()
+    assert message.count("'skill' should be a text") == 5
+    assert "and 4 more" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{"problem_id": ', "cmmath.json can't be read (mend it): Expecting value"),
+        ("[" * 100_000, "cmmath.json can't be read (mend it): maximum recursion depth"),
+        ("", "cmmath.json can't be read (mend it): Expecting value"),
+        ('{"a": 1}', "cmmath.json can't be read (mend it): it should be a list of problems"),
+        ("[]", "there is no problem in it"),
+        ('[{"a": 1}]', "cmmath.json, entry 1: the field 'problem_id' is missing"),
+    ],
+)
+def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> None:
+    write(folder / "cmmath.json", content)
+    assert said in error_of()
+    with pytest.raises(DataError):
+        check_tasks(["cmmath_ocr"])
+
+
+def test_a_file_of_another_encoding(folder: Path) -> None:
+    (folder / "cmmath.json").write_bytes('["题"]'.encode("gb18030"))
+    assert "can't be read (mend it): 'utf-8' codec" in error_of()
+
+
+def test_no_problem_with_an_answer(folder: Path) -> None:
+    write_cmmath(folder, [make_problem(answer=answer, problem_id=at) for at, answer in _NONE])
+    message = error_of()
+    assert f"no problem is left: none of its {len(_NONE)} problems has an answer" in message
+
+
+_NONE = list(enumerate(["", "暂无\n", " 暂无答案。", "$$暂无$$", "$$$$", None]))
+
+
+def test_mended_data_are_checked_anew(folder: Path) -> None:
+    write(folder / "cmmath.json", [])
+    error_of()
+    write_cmmath(folder)
+    check_tasks(["cmmath"])
+
+
+# --- where they are ------------------------------------------------------------------------------
+
+
+def test_nothing_is_set() -> None:
+    message = error_of()
+    assert "CMMATH_PATH is not set" in message
+    assert "git clone https://github.com/zzli2022/CMMaTH" in message
+
+
+@pytest.mark.parametrize("name", ["nowhere/at/all", "/nowhere", "./x", "~nobody_of_that_name/x"])
+def test_a_place_that_there_is_not(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("CMMATH_PATH", name)
+    message = error_of()
+    assert f"CMMATH_PATH={name!r}" in message
+    assert "OWNER/NAME" in message
+
+
+def test_the_file_itself_and_other_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = dataset.read_problems()
+    assert [each.id for each in expected] == ["90001", "90002", "90003", "90004"]
+    monkeypatch.setenv("CMMATH_PATH", str(folder / "cmmath.json"))
+    assert dataset.read_problems() == expected
+    (folder / "cmmath.json").rename(folder / "part.json")
+    monkeypatch.setenv("CMMATH_PATH", str(folder))
+    assert dataset.read_problems() == expected
+    write(folder / "other.json", {"no": "problems"})
+    write(folder / "another.json", "{")
+    check_tasks(["cmmath"])
+    write(folder / "more.json", PROBLEMS[:2])
+    assert "several files with problems: more.json, part.json. Set CMMATH_PATH to" in error_of()
+
+
+def test_the_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.setenv("CMMATH_PATH", "~/cmmath")
+    check_tasks(["cmmath"])
+
+
+def test_pipes_are_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "cmmath.json").unlink()
+    os.mkfifo(folder / "cmmath.json")
+    assert "is no folder with cmmath.json" in error_of()
+    monkeypatch.setenv("CMMATH_PATH", str(folder / "cmmath.json"))
+    assert "is no folder and no file" in error_of()
+
+
+def test_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CMMATH_PATH", str(tmp_path / "temporary"))
+    assert "is no folder with cmmath.json" in error_of()
+
+
+def test_the_only_file_is_told_of_though_it_holds_no_problem(folder: Path) -> None:
+    (folder / "cmmath.json").rename(folder / "mine.json")
+    write(folder / "mine.json", "[1")
+    assert "mine.json can't be read (mend it)" in error_of()
+
+
+def hub(monkeypatch: pytest.MonkeyPatch, found: Callable[..., Any]) -> list[dict[str, Any]]:
+    import huggingface_hub
+
+    calls: list[dict[str, Any]] = []
+
+    def download(name: str, **kwargs: Any) -> str:
+        calls.append({"name": name, **kwargs})
+        return str(found())
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.setenv("CMMATH_PATH", "owner/some-set.v2")
+    return calls
+
+
+def test_a_data_set_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = hub(monkeypatch, lambda: folder)
+    check_tasks(["cmmath_ocr"])
+    wanted = {"name": "owner/some-set.v2", "repo_type": "dataset"}
+    assert calls == [wanted | {"allow_patterns": ["cmmath.json"]}]
+    check_tasks(["cmmath", "cmmath_all"])
+    assert calls[1:] == [wanted | {"allow_patterns": ["cmmath.json", "images/**"]}]
+    (folder / "images" / "90001_img.png").unlink()
+    assert f"delete {folder} and try again" in error_of()
+
+
+def test_a_data_set_without_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub(monkeypatch, lambda: folder / "images")
+    assert "the data set owner/some-set.v2 (CMMATH_PATH) has no cmmath.json" in error_of()
+
+
+def test_a_download_that_fails_is_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub(monkeypatch, lambda: 1 // 0)
+    message = error_of()
+    assert "'owner/some-set.v2' is no folder or file here" in message
+    assert "ZeroDivisionError" in message
+    hub(monkeypatch, lambda: folder)
+    check_tasks(["cmmath"])
+
+
+def test_without_a_connection_the_error_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("CMMATH_PATH", "owner/name")
+    message = error_of()
+    assert "could be downloaded from the Hub" in message
+    assert "https://github.com/zzli2022/CMMaTH" in message
+
+
+# --- what is needed beside them ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("CMMATH_GRADER", "judge"), ("CMMATH_GRADER", "both"), ("CMMATH_ERRORS", "1")],
+)
+def test_a_missing_judge_is_told_before_the_data_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CMMATH_PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(JudgeConfigurationError, match=f"{name}={value}"):
+        check_tasks(["cmmath_ocr"])
+
+
+def test_problems_alone_need_no_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``cmmath_rpts`` checks the same problems, and has filters of its own."""
+    monkeypatch.setenv("CMMATH_GRADER", "judge")
+    checks.check_problems()
+
+
+def test_problems_without_an_answer_are_counted_once(folder: Path, logged: list[str]) -> None:
+    check_tasks(["cmmath", "cmmath_ocr", "cmmath_all"])
+    (said,) = [line for line in logged if "have no answer" in line]
+    assert "1 of 5 problems" in said
+    assert str(folder) in said
+    assert dataset.metadata["left_out_without_answer"] == 1
+
+
+def test_images_of_problems_without_an_answer_are_not_looked_at(folder: Path) -> None:
+    (folder / "images" / "90005_img.png").unlink()
+    check_tasks(["cmmath"])
+    write(folder / "cmmath.json", changed(PROBLEMS, "90005", image=7))
+    check_tasks(["cmmath"])
+
+
+# --- what is read of them ------------------------------------------------------------------------
+
+
+def only(tmp_path: Path, **fields: Any) -> Problem:
+    read = read_file(write(tmp_path / "one.json", [make_problem(**fields)]))
+    assert read.faults == ()
+    (problem,) = read.problems
+    return problem
+
+
+def test_the_fields_of_a_document(tmp_path: Path) -> None:
+    document = json.loads(only(tmp_path).as_line())
+    assert document == make_doc()
+
+
+def test_what_may_be_absent(tmp_path: Path) -> None:
+    names = ("analysis", "ocr", "grade_id", "grade_group", "knowledge_point", "skill", "metadata")
+    bare = only(tmp_path, **dict.fromkeys(names))
+    absent = changed([make_problem(**dict.fromkeys(names))], FIRST)
+    read = read_file(write(tmp_path / "bare.json", [*absent]))
+    assert read.problems == (bare,)
+    assert (bare.analysis, bare.ocr, bare.category) == ("", "", None)
+    assert (bare.grade_id, bare.grade_group, bare.knowledge_point, bare.skill) == (None,) * 4
+
+
+def test_other_spellings(tmp_path: Path) -> None:
+    problem = only(
+        tmp_path,
+        problem_id=7,
+        answer=12,
+        grade_id="8",
+        image="7.png",
+        analysis='如图<IMG src="a.png"\nalt=""/>，$$2<3$$．\n',
+        unknown={"more": [1]},
+    )
+    assert (problem.id, problem.reference, problem.grade_id) == ("7", "12", 8)
+    assert problem.img_path == ("7.png",)
+    assert problem.analysis == "如图，$$2<3$$．"
+
+
+CHOICES = "哪些正确？（   ）\nA.甲\nB.乙\nC.丙"
+BLANK = "面积是 $$\\underline{}$$ ．"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "form"),
+    [
+        (CHOICES, "B", "choice"),
+        (CHOICES, "A\nC", "choice"),
+        (CHOICES, "A,C", "choice"),
+        (CHOICES, "A、C", "choice"),
+        (CHOICES, "$${AC}$$", "choice"),
+        (CHOICES, "Ｂ．", "choice"),
+        ("哪个？A. 甲 B. 乙", "A", "choice"),
+        ("哪个？\n A、甲\n B、乙", "A", "choice"),
+        (f"{CHOICES}\n(1) 甲\n(2) 乙", "B", "choice"),
+        # No letter, or no options to it.
+        (CHOICES, "甲", "open"),
+        (CHOICES, "AA", "open"),
+        (CHOICES, "ABCDEFGHI", "open"),
+        ("点在哪里？", "A", "open"),
+        ("连接 A、B 两点，哪点高？", "A", "open"),
+        (BLANK, "B", "blank"),
+        (f"A组：{BLANK}\nB组：$$\\underline{{ }}$$", "B", "blank"),
+        # Parts, by the question or by the answer.
+        ("看图．\n(1) 求a．\n(2) 求b．", "3\n4", "parts"),
+        ("看图．\n（1）求a；\n（2）求b．", "（1）3；（2）4", "parts"),
+        ("看图．\n($$1$$)求a．\n($$2$$)求b．", "3，4", "parts"),
+        ("求a和b．", "(1)$$a=1$$．\n(2)$$b=2$$．", "parts"),
+        ("求a和b．", "（1）1；（2）2", "parts"),
+        (f"{BLANK}\n(1) 求a．\n(2) {BLANK}", "3\n4", "parts"),
+        # These are no parts.
+        ("看图．\n(1) 求a．", "(1) 3", "open"),
+        ("已知$$f(1)=2$$，$$f(2)=3$$，求$$f(3)$$．", "$$f(1)+f(2)$$", "open"),
+        ("由(1)和(2)可知什么？", "$$(1,2)$$", "open"),
+        # Blanks.
+        (BLANK, "9", "blank"),
+        ("$$\\angle C= \\underline{} {}^\\circ $$", "125", "blank"),
+        ("求$$\\underline{AB}$$．", "9", "open"),
+        ("解方程：$${{x}^{2}}=4$$．", "$$\\pm 2$$", "open"),
+        ("判断：对．（   ）", "×", "open"),
+    ],
+)
+def test_the_form(question: str, answer: str, form: str) -> None:
+    assert form_of(question, answer) == form
+
+
+@given(st.text(alphabet="AB12()（）.、;$\n \u3000求", max_size=60), st.text(max_size=20))
+def test_every_text_has_a_form(question: str, answer: str) -> None:
+    assert form_of(question, answer) in ("choice", "parts", "blank", "open")
+
+
+@pytest.mark.parametrize(
+    "piece", [" ", "(1) ", "A.", "\n \n", "A, ", "(", "$", "\\underline{", "\u3000"]
+)
+def test_forms_are_told_in_linear_time(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    began = time.perf_counter()
+    form_of(text, text)
+    form_of(text + "x", "x" + text + "x")
+    assert time.perf_counter() - began < 2
+
+
+def test_the_published_sample() -> None:
+    """42 problems; worked by hand: one has no answer, four have parts and are called choices."""
+    read = read_file(reference("cmmath", "sample.json"))
+    assert read.faults == ()
+    assert (len(read.problems), read.left_out) == (41, 1)
+    forms = {each.id: each.form for each in read.problems}
+    assert [name for name, form in forms.items() if form == "parts"] == [
+        *("23074", "21705", "16294", "24098")
+    ]
+    assert sorted(set(forms.values())) == ["blank", "choice", "parts"]
+    assert sum(form == "blank" for form in forms.values()) == 8
+
+
+# --- what lmms-eval gets -------------------------------------------------------------------------
+
+
+def load() -> Any:
+    from datasets import load_dataset
+
+    return load_dataset("json", **dataset.kwargs)["test"]
+
+
+def test_documents_survive_the_json_builder(folder: Path) -> None:
+    docs = dataset.attach_images(load())
+    expected = [json.loads(each.as_line()) for each in dataset.read_problems()]
+    for doc, wanted in zip(docs, expected, strict=True):
+        images = doc.pop("images")
+        assert [image.getpixel((0, 0))[0] for image in images] == list(range(len(images)))
+        assert len(images) == len(wanted["img_path"])
+        assert doc == wanted
+
+
+def test_columns_that_are_empty_at_first(folder: Path) -> None:
+    """The JSON builder reads in pieces, and takes what is null in the first for nothing."""
+    big = [make_problem(problem_id=n, grade_id=None, analysis="长" * 2000) for n in range(1000)]
+    last = make_problem(problem_id="last", skill="运算能力", grade_id=3)
+    write(folder / "cmmath.json", [*big, last])
+    docs = load()
+    assert len(docs) == 1001
+    assert (docs[0]["skill"], docs[0]["grade_id"]) == (None, None)
+    assert (docs[1000]["skill"], docs[1000]["grade_id"]) == ("运算能力", 3)
+
+
+def test_documents_without_images(folder: Path) -> None:
+    (folder / "images").rename(folder / "elsewhere")
+    docs = dataset.leave_out_images(load())
+    assert "images" not in docs.column_names
+    assert docs[0] == make_doc()
+
+
+def test_the_results_file_tells_the_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = dataset.metadata
+    assert before == dataset.metadata
+    assert before | {"data_sha256": ""} == {
+        "version": 1.0,
+        "problems": 4,
+        "left_out_without_answer": 1,
+        "data_sha256": "",
+        "grader": "rule",
+        "mistakes": False,
+        "judge": None,
+    }
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    assert dataset.metadata["judge"] is None
+    monkeypatch.setenv("CMMATH_GRADER", "both")
+    assert dataset.metadata["judge"] == "lexical"
+    write(folder / "cmmath.json", changed(PROBLEMS, FIRST, answer="8"))
+    assert dataset.metadata["data_sha256"] != before["data_sha256"]
+    with pytest.raises(AttributeError, match="no attribute 'music'"):
+        dataset.music  # noqa: B018
+
+
+def test_where_the_prepared_file_is_kept(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems = dataset.read_problems()
+    path = dataset.prepare(problems)
+    assert (tmp_path / "temporary") in path.parents
+    stamp = path.stat().st_mtime_ns
+    assert dataset.prepare(problems) == path
+    assert path.stat().st_mtime_ns == stamp
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
+    assert (tmp_path / "cache" / "cmmath") in dataset.prepare(problems).parents
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(write(tmp_path / "file", "")))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    assert "the problems of CMMaTH can't be kept in a file" in error_of()
+
+
+def test_lmms_eval_builds_the_tasks(folder: Path) -> None:
+    from lmms_eval.tasks import TaskManager, get_task_dict
+
+    manager = TaskManager(include_path=str(TASKS_DIR), include_defaults=False)
+    built = get_task_dict(["cmmath_all"], manager)
+    ((group, found),) = built.items()
+    assert group.group_name == "cmmath_all"
+    assert list(found) == TASKS
+    for name, task in found.items():
+        assert len(task.test_docs()) == 4
+        assert set(task.aggregation()) == {
+            *("accuracy", "undecided_rate", "grader_coverage"),
+            *("ssr_0.1", "ssr_0.2", "ssr_0.3", "ssr_0.6"),
+        }
+        assert task.higher_is_better()["undecided_rate"] is False
+        doc = task.test_docs()[3]
+        assert len(task.doc_to_visual(doc)) == (0 if name == "cmmath_ocr" else 2)
+        assert task.doc_to_target(doc) == "$$70{}^\\circ $$"
+    prompts = {name: task.doc_to_text(task.test_docs()[0]) for name, task in found.items()}
+    assert len(set(prompts.values())) == 5
+    assert "<STEP1>" in prompts["cmmath_steps"]
+    assert "in English" in prompts["cmmath_en_cot"]
