@@ -16,7 +16,7 @@ from lmms_rpts.models.responses import (
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.tasks.rpts_eval.documents import LANGUAGES, TASKS, read_documents
+from lmms_rpts.tasks.rpts_eval.documents import CMMATH_TASK, LANGUAGES, TASKS, read_documents
 
 _SHOWN = 5
 _SAMPLES = "_samples_"
@@ -154,9 +154,10 @@ def by_document(
         if of == task and name not in known[kind]
     ]
     if stray:
+        variable = "CMMATH_PATH" if task == CMMATH_TASK else "RPTS_PATH"
         raise ResponsesError(
             f"{task} has {len(documents)} documents, and these are none of them: "
-            f"{_listed(stray)}. Are the responses to other data? (RPTS_PATH says which are used; "
+            f"{_listed(stray)}. Are the responses to other data? ({variable} says which are used; "
             '"doc_id" counts from 0, "id" is the data set\'s own)'
         )
     twice = [

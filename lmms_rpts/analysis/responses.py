@@ -25,7 +25,6 @@ from lmms_rpts.tasks.rpts_eval.documents import cluster_of
 from lmms_rpts.tasks.rpts_eval.results import metrics_of
 
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
-_ANSWERS = ("agree", "disagree", "undetermined")
 _HIGHEST = 100_000  # scoring again takes time and memory in proportion to it
 
 
@@ -113,7 +112,8 @@ class Response:
         repeat: its number among the responses to the instance, from 0.
         text: what the model wrote; None where the file doesn't hold it.
         rpts: in [0, 1]; None if it could not be scored: ``reason`` says why.
-        answer: agree, disagree or undetermined; None if it could not be told.
+        answer: agree or disagree, of a maths problem what was found, or undetermined; None if it
+            could not be told. ``correct`` may be None beside an answer.
         chain: the repaired steps, written out.
         metrics: the values that enter lmms-eval's means, None where there is none.
         tokens: tokens that the model wrote, where it reported them.
@@ -180,7 +180,7 @@ def parse_response(
         text=text,
         rpts=rpts,
         reason=record.text_or_none("reason"),
-        answer=answer.choice("value", _ANSWERS) if answer.get("value") is not None else None,
+        answer=answer.text_or_none("value"),
         answer_by=answer.text("by"),
         answer_error=answer.text_or_none("error"),
         correct=answer.flag_or_none("correct"),

@@ -255,7 +255,7 @@ def _rows(flip: Flip) -> Iterator[list[Text]]:
 
 
 def _answers(side: Side) -> str:
-    counts = Counter(answer or "unknown" for answer in side.answers)
+    counts = Counter(shorten(answer or "unknown", 40) for answer in side.answers)
     if len(side.answers) == 1:
         return next(iter(counts))
     return ", ".join(f"{count} {answer}" for answer, count in counts.most_common())

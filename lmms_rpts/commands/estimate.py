@@ -56,8 +56,16 @@ Found = dict[str, tuple[list[dict[str, Any]], list[str] | None]]
 def _gather(tasks: Sequence[str], samples: Path | None, limit: int | None) -> Found:
     """Documents by task, and their responses where there are any."""
     from lmms_rpts.models.responses import read_responses
-    from lmms_rpts.tasks.rpts_eval.documents import read_documents
+    from lmms_rpts.tasks.faults import DataError
+    from lmms_rpts.tasks.rpts_eval.documents import CMMATH_TASK, read_documents
 
+    if CMMATH_TASK in tasks:
+        raise DataError(
+            f"what {CMMATH_TASK} needs can't be told beforehand: its reference solutions are not "
+            "written in steps, so that they don't tell how many a model will write. Run a part "
+            "(--limit 50): lmms-eval's results then hold what its judge was asked. "
+            "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
+        )
     saved = read_responses(samples) if samples else None
     found: Found = {}
     for name in tasks:

@@ -24,7 +24,8 @@ def report(
     images: Annotated[
         Path | None,
         typer.Option(
-            "--images", help="Folder of the images, where they aren't found (see RPTS_PATH)."
+            "--images",
+            help="Folder of the images, where they aren't found (see RPTS_PATH, CMMATH_PATH).",
         ),
     ] = None,
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave the images out.")] = False,
@@ -70,6 +71,6 @@ def report(
     if missing and not no_images:
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or can't be read: name "
-            "their folder with --images, or set RPTS_PATH.",
+            "their folder with --images, or set RPTS_PATH (CMMaTH: CMMATH_PATH).",
             err=True,
         )

@@ -152,7 +152,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> dict[str
         "answer": {
             "value": transformed.answer,
             "by": transformed.answer_by,
-            "correct": None if transformed.answer is None else transformed.answer == doc["answer"],
+            "correct": transformed.correct,
             "error": transformed.answer_error,
         },
         "first_error": _error(error),

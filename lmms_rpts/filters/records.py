@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from lmms_rpts.judging import NO_JUDGE, Opinion
 from lmms_rpts.judging.types import storable
-from lmms_rpts.reasoning import Answer, ReasoningChain, format_chain
+from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.thinking import ReasoningSource
 
 Doc = Mapping[str, Any]
@@ -21,7 +21,7 @@ READ_BY_RULES = "read by rules"
 
 @dataclass(frozen=True, slots=True)
 class TransformedResponse:
-    """A response after ``rpts_transform``.
+    """A response after ``rpts_transform`` or a filter like it.
 
     Attributes:
         chain: the steps as read, before repair.
@@ -30,18 +30,20 @@ class TransformedResponse:
         source: which part of the response was read.
         answer: the final answer; None if it could not be told because the judge failed.
         answer_by: who told the final answer.
+        correct: whether it is right; None if nobody could tell.
         problems: what could not be read, for people.
         judge_reply: what the judge wrote, where it was asked for the steps.
         error: why there is no chain, where the judge failed.
-        answer_error: why there is no answer, where the judge failed.
+        answer_error: why there is no answer, or nobody can tell whether it is right.
     """
 
     chain: ReasoningChain
     read_by: ReadBy
     style: str
     source: ReasoningSource
-    answer: Answer | None
+    answer: str | None
     answer_by: AnswerBy
+    correct: bool | None = None
     problems: tuple[str, ...] = ()
     judge_reply: str | None = None
     error: str | None = None

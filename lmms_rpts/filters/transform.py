@@ -18,11 +18,13 @@ from lmms_rpts.filters.records import (
     ReadBy,
     TransformedResponse,
 )
+from lmms_rpts.filters.telling import in_sight
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError, JudgeRequest
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.scores import strip_thinking
 from lmms_rpts.reasoning import (
     Answer,
+    Extraction,
     JudgedText,
     ReasoningChain,
     extract_chain,
@@ -31,6 +33,7 @@ from lmms_rpts.reasoning import (
     parse_chain,
     select_reasoning,
 )
+from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
 from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.settings import TransformMode, parse_transform_mode
@@ -64,18 +67,20 @@ class TransformFilter(JudgingFilter):
         max_steps: longer arguments are cut to this many steps, and that is recorded.
     """
 
+    NAME = "rpts_transform"
+
     def __init__(
         self, mode: str | None = None, judge: str | None = None, max_steps: int = MAX_STEPS
     ) -> None:
         super().__init__(judge)
-        chosen = self.settings.transform or parse_transform_mode(mode, "rpts_transform: mode")
+        chosen = self.settings.transform or parse_transform_mode(mode, f"{self.NAME}: mode")
         if self.settings.transform == "llm" and not self.can_write:
             raise JudgeConfigurationError(
                 f"LMMS_RPTS_TRANSFORM=llm needs a judge that can write; {self.judge!r} can't: "
                 "choose another judge, or rule or auto"
             )
         if max_steps < 1:
-            raise ValueError(f"rpts_transform: max_steps must be at least 1, got {max_steps}")
+            raise ValueError(f"{self.NAME}: max_steps must be at least 1, got {max_steps}")
         self.mode: TransformMode = chosen or "auto"
         self.max_steps = max_steps
 
@@ -85,10 +90,14 @@ class TransformFilter(JudgingFilter):
         """Read all responses; ``resps`` holds one list of texts an instance."""
         return self.map_responses(resps, docs, self._read_all)
 
+    def reading(self) -> Reading:
+        """How responses are read."""
+        return Reading(self.mode if self.can_write else "rule", self.can_write, self.prompts)
+
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
-        mode = self.mode if self.can_write else "rule"
-        reading = Reading(mode, self.can_write, self.prompts)
-        dialogues = [reading.read(response, doc) for response, doc in pairs]
+        reading, shown = self.reading(), self.settings.rank == 0
+        all_pairs = in_sight(pairs, "Reading responses by rules", shown)
+        dialogues = [reading.read(response, doc) for response, doc in all_pairs]
         results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Reading the reasoning stopped: {}", fatal)
@@ -108,51 +117,99 @@ class _Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stance:
-    """The final answer of a response, who told it, and why nobody could."""
+class FinalAnswer:
+    """The final answer of a response: in words, and whether it is right; who told it, and why
+    nobody could."""
 
-    answer: Answer | None
+    value: str | None
+    correct: bool | None
     by: AnswerBy = "rule"
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The conversations in which responses are read."""
+    """The conversations in which responses are read.
+
+    Another benchmark has a subclass: what its answers look like (``is_answer``, ``extract``), how
+    a judge is asked for steps (``steps_request``), and how the answer is graded (``read_answer``).
+
+    Attributes:
+        mode: who reads the steps.
+        can_ask: whether there is a judge that can write.
+        prompts: what it is asked by.
+    """
 
     mode: TransformMode
     can_ask: bool
     prompts: Prompts
 
+    def is_answer(self, line: str) -> bool:
+        """Whether a line states the final answer, and is no step."""
+        return is_answer_line(line)
+
+    def extract(self, text: str, doc: Doc) -> Extraction:
+        """The steps of a text, by rules."""
+        return extract_chain(text, doc["language"], self.is_answer)
+
+    def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
+        """The request that asks a judge for the steps of a text; ``parse_steps`` reads them."""
+        return self.prompts.request(
+            "transform",
+            doc["language"],
+            parse=parse_steps,
+            n_images=len(doc["visual_clue"]),
+            clues=list(doc["textual_clue"]),
+            context=doc["context"],
+            statement=doc["statement"],
+            response=text,
+        )
+
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
+        """The final answer of a response; asked for once its steps are read."""
+        answer = _answer_by_rule(part)
+        text = part.spoken if part.spoken.strip() else part.text
+        if answer is not None or not self.can_ask or not text.strip():
+            answer = answer or "undetermined"
+            return FinalAnswer(answer, answer == doc["answer"])
+        verdict = yield _answer_request(text, doc, self.prompts)
+        told = _ANSWER_WORDS.get(str(verdict.value))
+        correct = None if told is None else told == doc["answer"]
+        return FinalAnswer(told, correct, "judge", verdict.error)
+
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
+        """The conversation in which a response is read."""
         if response is None:
-            nothing = ReasoningChain((), doc["language"])
-            return TransformedResponse(
-                nothing, "nothing", "none", "response", None, "rule", error=NO_RESPONSE
-            )
-        part = select_reasoning(response)
+            return _read_nothing(doc)
+        part = select_reasoning(response, self.is_answer)
+        return self._read(part, self.read_answer(part, doc), doc)
+
+    def _read(
+        self, part: JudgedText, answering: Dialogue[FinalAnswer], doc: Doc
+    ) -> Dialogue[TransformedResponse]:
         steps = yield from self._read_steps(part.text, doc)
-        stance = yield from self._read_answer(part, doc)
+        answer = yield from answering
         return TransformedResponse(
             chain=steps.chain,
             read_by=steps.read_by if steps.chain.steps else "nothing",
             style=steps.style,
             source=part.source,
-            answer=stance.answer,
-            answer_by=stance.by,
+            answer=answer.value,
+            answer_by=answer.by,
+            correct=answer.correct,
             problems=steps.chain.problems + steps.problems,
             judge_reply=steps.reply,
             error=steps.error,
-            answer_error=stance.error,
+            answer_error=answer.error,
         )
 
     def _read_steps(self, text: str, doc: Doc) -> Dialogue[_Steps]:
-        by_rule = extract_chain(text, doc["language"])
+        by_rule = self.extract(text, doc)
         read = _Steps(by_rule.chain, by_rule.style)
         asks = self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)
         if not asks or not text.strip():
             return read
-        verdict = yield _transform_request(text, doc, self.prompts)
+        verdict = yield self.steps_request(text, doc)
         read = replace(read, reply=verdict.text)
         if verdict.error is None:
             return replace(read, chain=_chain_from(str(verdict.value), doc), read_by="llm")
@@ -160,13 +217,13 @@ class Reading:
             return replace(read, problems=(f"{READ_BY_RULES}: {verdict.error}",))
         return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
 
-    def _read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[_Stance]:
-        answer = _answer_by_rule(part)
-        text = part.spoken if part.spoken.strip() else part.text
-        if answer is not None or not self.can_ask or not text.strip():
-            return _Stance(answer or "undetermined")
-        verdict = yield _answer_request(text, doc, self.prompts)
-        return _Stance(_ANSWER_WORDS.get(str(verdict.value)), "judge", verdict.error)
+
+def _read_nothing(doc: Doc) -> Dialogue[TransformedResponse]:
+    yield from ()
+    nothing = ReasoningChain((), doc["language"])
+    return TransformedResponse(
+        nothing, "nothing", "none", "response", None, "rule", error=NO_RESPONSE
+    )
 
 
 def _answer_by_rule(part: JudgedText) -> Answer | None:
@@ -183,19 +240,6 @@ def _chain_from(lines: str, doc: Doc) -> ReasoningChain:
     return parse_chain(lines, doc["language"])
 
 
-def _transform_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
-    return prompts.request(
-        "transform",
-        doc["language"],
-        parse=_parse_steps,
-        n_images=len(doc["visual_clue"]),
-        clues=list(doc["textual_clue"]),
-        context=doc["context"],
-        statement=doc["statement"],
-        response=text,
-    )
-
-
 def _answer_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
     return prompts.request(
         "answer",
@@ -206,7 +250,7 @@ def _answer_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
     )
 
 
-def _parse_steps(reply: str) -> str | None:
+def parse_steps(reply: str) -> str | None:
     """The lines that are steps, without remarks; ``NONE`` where the judge found no reasoning."""
     said = strip_thinking(reply)
     lines = [line for line in said.splitlines() if is_bare_step(line)]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from lmms_rpts.reasoning.answers import find_marked_answer, is_plain_stance
 from lmms_rpts.reasoning.mentions import find_mentions
+
+IsAnswer = Callable[[str], bool]
+"""Whether a line states the final answer and nothing else of weight."""
 
 _FRAME = " \t\u3000*_#>-`\"'$.。!！"
 _NUMBERING = re.compile(r"(?:\d{1,4}[.)、:：]|[（(]\d{1,4}[)）]|[-•·])[ \t\u3000*_]{0,4}")
@@ -23,7 +27,7 @@ _BOXED = re.compile(
 
 
 def is_answer_line(line: str) -> bool:
-    """Whether a line states the final answer and nothing else of weight."""
+    """Whether a line states that the author agrees or disagrees, and nothing else of weight."""
     said = _NUMBERING.sub("", line.strip(_FRAME), count=1).strip(_FRAME)
     marked = _MARKED.match(said)
     if marked:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lmms_rpts.reasoning.answer_lines import is_answer_line
+from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
 from lmms_rpts.reasoning.mentions import CHINESE_NUMBERS, Mention, find_mentions, fold_width
 from lmms_rpts.reasoning.parsing import is_bare_step
 
@@ -61,13 +61,16 @@ class Block:
         )
 
 
-def find_blocks(text: str) -> tuple[list[Block], bool]:
-    """The steps of a text as they stand, and whether it says something beside them."""
+def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[Block], bool]:
+    """The steps of a text as they stand, and whether it says something beside them.
+
+    ``is_answer`` tells the lines that state the final answer, which are no steps.
+    """
     blocks: list[Block] = []
     lines = _RUN_ON.sub("\n", fold_width(text)).splitlines()
     open_, stray = False, len(lines) > MAX_LINES
     for line in map(undecorated, lines[:MAX_LINES]):
-        if is_answer_line(line):
+        if is_answer(line):
             open_ = False
             stray = stray or len(line) > _ANSWER_BELOW
         elif started := _start_block(line):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from lmms_rpts.reasoning.answer_lines import is_answer_line
+from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
 from lmms_rpts.reasoning.blocks import MAX_LINES, Block, cited, find_blocks, undecorated
 from lmms_rpts.reasoning.clues import Clue, Language, ReasoningChain
 from lmms_rpts.reasoning.mentions import Mention, fold_width
@@ -87,9 +87,17 @@ class Extraction:
     clean: bool
 
 
-def extract_chain(text: str, language: Language = "en") -> Extraction:
-    """Read steps and their premises from free text; total and linear in its length."""
-    blocks, stray = find_blocks(text)
+def extract_chain(
+    text: str, language: Language = "en", is_answer: IsAnswer = is_answer_line
+) -> Extraction:
+    """Read steps and their premises from free text; total and linear in its length.
+
+    Args:
+        text: what a model wrote.
+        language: of the labels when the chain is written out.
+        is_answer: tells the lines that state the final answer, which are no steps.
+    """
+    blocks, stray = find_blocks(text, is_answer)
     style: Style = "steps"
     chosen = [block for block in blocks if block.kind != "numbered"]
     if not chosen:
@@ -98,7 +106,7 @@ def extract_chain(text: str, language: Language = "en") -> Extraction:
     raw = _link([step for step, _ in read])
     left_out = 0
     if not any(step.premises for step in raw):
-        sentences = list(_sentence_steps(fold_width(text)))
+        sentences = list(_sentence_steps(fold_width(text), is_answer))
         style, raw = "sentences", _link([step for step in sentences if step is not None])
         left_out = sentences.count(None)
     steps, problems = resolve_labels(raw)
@@ -111,10 +119,11 @@ def extract_chain(text: str, language: Language = "en") -> Extraction:
     )
 
 
-def holds_reasoning(text: str) -> bool:
+def holds_reasoning(text: str, is_answer: IsAnswer = is_answer_line) -> bool:
     """Whether a text reasons at all, rather than only stating an answer."""
-    said = "\n".join(line for line in text.splitlines() if not is_answer_line(line))
-    return len(said.strip()) >= _NO_REASONING_BELOW or bool(extract_chain(said).chain.steps)
+    said = "\n".join(line for line in text.splitlines() if not is_answer(line))
+    long = len(said.strip()) >= _NO_REASONING_BELOW
+    return long or bool(extract_chain(said, is_answer=is_answer).chain.steps)
 
 
 def _read_block(block: Block) -> tuple[RawStep, bool] | None:
@@ -213,11 +222,11 @@ def _link(raw: list[RawStep]) -> list[RawStep]:
     return linked
 
 
-def _sentence_steps(text: str) -> Iterator[RawStep | None]:
+def _sentence_steps(text: str, is_answer: IsAnswer) -> Iterator[RawStep | None]:
     """Each sentence that cites clues or draws a conclusion; None for each other one."""
     for part in _SENTENCE_END.split(text, maxsplit=MAX_LINES):
         sentence = undecorated(part).strip()
-        if not sentence or is_answer_line(sentence):
+        if not sentence or is_answer(sentence):
             continue
         premises, conclusion, _ = _read_content(sentence)
         if premises or _THEREFORE.match(sentence):

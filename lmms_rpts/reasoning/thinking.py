@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
 from lmms_rpts.reasoning.extraction import holds_reasoning
 
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
@@ -33,18 +34,19 @@ class JudgedText:
     spoken: str
 
 
-def select_reasoning(response: str) -> JudgedText:
+def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> JudgedText:
     """Choose what to judge: the open part if it reasons, else the thinking.
 
     Chat templates may put the opening tag into the prompt, so that a closing tag comes first:
     then all before it is thinking. An opening tag that never closes makes the rest thinking.
+    ``is_answer`` tells the lines that state the final answer: they are no reasoning.
     """
     spoken, thought, closed = split_thinking(response)
     if thought is None:
         return JudgedText(response, "response", response)
     if not closed:
         return JudgedText(thought if thought.strip() else spoken, "unclosed_thinking", spoken)
-    if holds_reasoning(spoken) or not thought.strip():
+    if holds_reasoning(spoken, is_answer) or not thought.strip():
         return JudgedText(spoken, "after_thinking", spoken)
     return JudgedText(thought, "thinking", spoken)
 

@@ -54,6 +54,7 @@ def make_record(
         source="response",
         answer=answer,
         answer_by="rule",
+        correct=None if answer is None else answer == doc["answer"],
     )
     return build_record(ScoredResponse(transformed, chain, judged, judge), doc, scoring)
 

@@ -17,8 +17,9 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "rpts_eval_zh_free": ("zh",),
 }
 DEMO_TASK = "rpts_demo"
+CMMATH_TASK = "cmmath_rpts"
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
-TASKS = (*LANGUAGES, DEMO_TASK)
+TASKS = (*LANGUAGES, DEMO_TASK, CMMATH_TASK)
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
@@ -29,6 +30,10 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """
     if task == DEMO_TASK:
         return {task: _read(Source("instances.json", DEMO), None)}
+    if task == CMMATH_TASK:
+        from lmms_rpts.tasks.cmmath import rpts
+
+        return {task: rpts.documents()}
     languages = LANGUAGES.get(task)
     if languages is None:
         raise DataError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
@@ -69,6 +74,10 @@ def images_folder(task: str) -> Path | None:
     """
     if task == DEMO_TASK:
         return DEMO / IMAGES
+    if task == CMMATH_TASK:
+        from lmms_rpts.tasks.cmmath import rpts
+
+        return rpts.images_folder()
     languages = LANGUAGES.get(task)
     if languages is None:
         return None
