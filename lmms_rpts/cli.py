@@ -12,6 +12,7 @@ import typer
 from lmms_rpts import __version__
 from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
+from lmms_rpts.commands.cmmath import cmmath
 from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
@@ -39,6 +40,7 @@ app.command(rich_help_panel=_LOOK)(compare)
 app.command(rich_help_panel=_LOOK)(sweep)
 app.command(rich_help_panel=_LOOK)(export)
 app.command(rich_help_panel=_LOOK)(rome)
+app.command(rich_help_panel=_LOOK)(cmmath)
 app.command(rich_help_panel=_JUDGE)(score)
 app.command(rich_help_panel=_JUDGE)(agreement)
 app.add_typer(cache.app, name="cache", rich_help_panel=_JUDGE)

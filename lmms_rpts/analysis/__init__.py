@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
+    from lmms_rpts.analysis.cmmath import CmmathRun, read_cmmath_runs
+    from lmms_rpts.analysis.cmmath_points import tree_frame
+    from lmms_rpts.analysis.cmmath_summary import summarize_cmmath
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.estimate import Estimate, Need, estimate_need
     from lmms_rpts.analysis.exporting import rating_frame, read_frame, write_frame
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "agreement": ("agreement_of_judges", "agreement_with_humans"),
+    "cmmath": ("CmmathRun", "read_cmmath_runs"),
+    "cmmath_points": ("tree_frame",),
+    "cmmath_summary": ("summarize_cmmath",),
     "comparison": ("compare_runs",),
     "estimate": ("Estimate", "Need", "estimate_need"),
     "exporting": ("rating_frame", "read_frame", "write_frame"),
@@ -45,6 +51,7 @@ _MODULES = {
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "CmmathRun",
     "Estimate",
     "Need",
     "RomeRun",
@@ -59,6 +66,7 @@ __all__ = [
     "examine",
     "overview_of",
     "rating_frame",
+    "read_cmmath_runs",
     "read_frame",
     "read_ratings",
     "read_rome_runs",
@@ -67,8 +75,10 @@ __all__ = [
     "responses_frame",
     "steps_frame",
     "summarize",
+    "summarize_cmmath",
     "summarize_rome",
     "sweep",
+    "tree_frame",
     "write_frame",
 ]
 

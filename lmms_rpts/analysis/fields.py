@@ -69,6 +69,10 @@ class Fields:
             raise FieldError(f"{self._path(name)} should be a whole number, not {shown(value)}")
         return value
 
+    def whole_or_none(self, name: str) -> int | None:
+        """A whole number from 0 on, or null."""
+        return None if self.get(name) is None else self.whole(name)
+
     def share(self, name: str, default: Any = _NOTHING) -> float:
         """A number from 0 to 1."""
         value = self.number(name, default)
@@ -104,6 +108,10 @@ class Fields:
             )
         return value
 
+    def choice_or_none(self, name: str, choices: Sequence[str]) -> Any:
+        """One of ``choices``, or null."""
+        return None if self.get(name) is None else self.choice(name, choices)
+
     def texts(self, name: str, default: Any = _NOTHING) -> tuple[str, ...]:
         """A list of texts."""
         found = self.items(name, default)
@@ -120,6 +128,10 @@ class Fields:
         """An object."""
         return Fields.of(self.get(name), self._path(name))
 
+    def part_or_none(self, name: str) -> Fields | None:
+        """An object or null."""
+        return None if self.get(name) is None else self.part(name)
+
     def parts(self, name: str, default: Any = _NOTHING) -> list[Fields]:
         """A list of objects."""
         items = self.items(name, default)
@@ -133,6 +145,23 @@ class Fields:
 
     def _path(self, name: str) -> str:
         return f"{self.place}.{name}" if self.place else name
+
+
+def check_version(record: Fields, version: int, again: str) -> None:
+    """Refuse a record of another version than ``version``.
+
+    Args:
+        again: how to get such records anew.
+
+    Raises:
+        ForeignError: naming both versions.
+    """
+    found = record.get("schema_version")
+    if type(found) is not int or found != version:
+        raise ForeignError(
+            f"it was written with schema version {shown(found)}, and this lmms-rpts reads "
+            f"version {version}: use the lmms-rpts that wrote it, or {again}"
+        )
 
 
 def shown(value: object) -> str:

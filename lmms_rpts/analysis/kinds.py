@@ -1,4 +1,4 @@
-"""What samples may hold: records of RPTS or of ROME, and the runs that they make up."""
+"""What samples may hold: records of RPTS, of ROME or of CMMaTH, and the runs that they make up."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from lmms_rpts.filters.aggregate import SCHEMA as RPTS_SCHEMA
+from lmms_rpts.filters.cmmath import SCHEMA as CMMATH_SCHEMA
 from lmms_rpts.filters.rome import SCHEMA as ROME_SCHEMA
 
 
@@ -142,6 +143,7 @@ AnyRun = RunOf[Any, Any]
 _READERS = {
     RPTS_SCHEMA: ("RPTS", "lmms-rpts summarize, report, compare, sweep and export read them"),
     ROME_SCHEMA: ("ROME", "lmms-rpts rome summarises them"),
+    CMMATH_SCHEMA: ("CMMaTH", "lmms-rpts cmmath summarises them"),
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from lmms_rpts.analysis.fields import FieldError, Fields, ForeignError, shown
+from lmms_rpts.analysis.fields import FieldError, Fields, check_version
 from lmms_rpts.analysis.kinds import Kind, RunOf
 from lmms_rpts.analysis.runs import read_runs_of
 from lmms_rpts.filters.rome import SCHEMA, SCHEMA_VERSION
@@ -149,12 +149,10 @@ def parse_rome_response(
     Raises:
         FieldError: naming what is wrong.
     """
-    record = Fields.of(value, "the record")
-    record = Fields(record.values)
-    _check_version(record)
+    record = Fields(Fields.of(value, "the record").values)
+    check_version(record, SCHEMA_VERSION, _AGAIN)
     grades = record.part("grades")
-    llm = None if grades.get("llm") is None else grades.part("llm")
-    agreed = None if record.get("consistency") is None else record.part("consistency")
+    llm, agreed = grades.part_or_none("llm"), record.part_or_none("consistency")
     scored = record.choice("outcome", ("scored", "unscored")) == "scored"
     return RomeResponse(
         instance=_instance(record.part("instance"), task, doc_id),
@@ -174,15 +172,6 @@ def parse_rome_response(
         scoring=_grading(record.part("settings")),
         tokens=tokens,
     )
-
-
-def _check_version(record: Fields) -> None:
-    version = record.get("schema_version")
-    if type(version) is not int or version != SCHEMA_VERSION:
-        raise ForeignError(
-            f"it was written with schema version {shown(version)}, and this lmms-rpts reads "
-            f"version {SCHEMA_VERSION}: use the lmms-rpts that wrote it, or {_AGAIN}"
-        )
 
 
 def _instance(part: Fields, task: str, doc_id: int) -> RomeInstance:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.graded import (
+    check_breakdowns,
+    figure_columns,
+    figure_over,
+    grouped,
+    numeric_frame,
+)
 from lmms_rpts.analysis.rome import RomeInstance, RomeResponse, RomeRun
 from lmms_rpts.analysis.rounds import (
     Figure,
     differing_models,
     differing_settings,
     mean_tokens,
-    over_rounds,
     rounds_of,
     same_rounds,
-    there,
 )
 from lmms_rpts.analysis.samples import RunError
-from lmms_rpts.analysis.statistics import estimate_mean
-from lmms_rpts.analysis.sweeping import document_means
 from lmms_rpts.tasks.rome.records import SUBTASKS
 
 if TYPE_CHECKING:
@@ -131,17 +133,10 @@ class RomeSummary:
         ``judged``, ``rule_strict``, ``rule_llm``, ``tokens``, ``tokens_sd``, and for each metric M
         ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n`` (see ``Figure``).
         """
-        import pandas as pd
-
         groups = [("", self.overall)]
         groups += [(table.by, group) for table in self.tables for group in table.groups]
         rows = [_row(by, group, each) for by, group in groups for each in group.models]
-        frame = pd.DataFrame(rows)
-        # A column of None alone would not be numeric.
-        texts = ("by", "group", "model")
-        numbers = [name for name in frame if frame[name].dtype == object and name not in texts]
-        typed: pd.DataFrame = frame.astype(dict.fromkeys(numbers, float))
-        return typed
+        return numeric_frame(rows, ("by", "group", "model"))
 
 
 def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> RomeSummary:
@@ -160,13 +155,11 @@ def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> RomeSumma
     """
     if not runs:
         raise RunError("there is no run to summarise")
-    for name in by:
-        if name not in BREAKDOWNS:
-            raise RunError(f"there is no breakdown by {name!r}; there are: {', '.join(BREAKDOWNS)}")
+    check_breakdowns(by, BREAKDOWNS)
     models = rounds_of(runs)
     names = dict.fromkeys(("subtask", *by))
     return RomeSummary(
-        overall=_group(models, None, None),
+        overall=_group(None, grouped(models, lambda each: (None,))[None]),
         tables=tuple(_table(models, name) for name in names),
         disagreements=tuple(each for run in runs for each in _disagreements(run)),
         warnings=(
@@ -180,30 +173,15 @@ def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> RomeSumma
 
 def _table(models: Mapping[str, Sequence[RomeRun]], by: str) -> RomeTable:
     value_of = BREAKDOWNS[by]
-    found = {
-        value_of(each.instance)
-        for rounds in models.values()
-        for run in rounds
-        for each in run.responses
-    }
+    groups = grouped(models, lambda each: (value_of(each.instance),))
     values = sorted(
-        found, key=lambda value: (value is None, _PLACES.get(str(value), 0), str(value))
+        groups, key=lambda value: (value is None, _PLACES.get(str(value), 0), str(value))
     )
-    return RomeTable(by, tuple(_group(models, by, value) for value in values))
+    return RomeTable(by, tuple(_group(value, groups[value]) for value in values))
 
 
-def _group(models: Mapping[str, Sequence[RomeRun]], by: str | None, value: str | None) -> RomeGroup:
-    """The models on the questions of this value; ``by`` is None for all of them."""
-    figures = []
-    for model, runs in models.items():
-        kept = [
-            [each for each in run.responses if by is None or BREAKDOWNS[by](each.instance) == value]
-            for run in runs
-        ]
-        rounds = [responses for responses in kept if responses]
-        if rounds:
-            figures.append(_figures(model, rounds))
-    return RomeGroup(value, tuple(figures))
+def _group(value: str | None, models: Mapping[str, _Rounds]) -> RomeGroup:
+    return RomeGroup(value, tuple(_figures(model, rounds) for model, rounds in models.items()))
 
 
 def _figures(model: str, rounds: _Rounds) -> RomeFigures:
@@ -214,22 +192,12 @@ def _figures(model: str, rounds: _Rounds) -> RomeFigures:
         questions=len({each.instance.key for each in responses}),
         responses=len(responses),
         unscored=sum(each.score is None for each in responses),
-        metrics={name: _figure(rounds, value_of) for name, value_of in METRICS.items()},
+        metrics={name: figure_over(rounds, value_of) for name, value_of in METRICS.items()},
         tokens=mean_tokens([[each.tokens for each in run] for run in rounds]),
         judged=sum(each.llm is not None for each in responses),
         rule_strict=sum(each.disputed_by_strict for each in responses),
         rule_llm=sum(each.disputed_by_llm for each in responses),
     )
-
-
-def _figure(rounds: _Rounds, value_of: Callable[[RomeResponse], float | None]) -> Figure:
-    values = [
-        there(document_means((each.instance.key, value_of(each)) for each in run)) for run in rounds
-    ]
-    if len(rounds) == 1:
-        found = estimate_mean(values[0], share=all(each in (0, 1) for each in values[0]))
-        return Figure(found.value, None, found.low, found.high, found.n)
-    return over_rounds([math.fsum(each) / len(each) if each else None for each in values])
 
 
 def _disagreements(run: RomeRun) -> Iterator[Disagreement]:
@@ -271,7 +239,4 @@ def _row(by: str, group: RomeGroup, figures: RomeFigures) -> dict[str, Any]:
     counts = ("rounds", "questions", "responses", "unscored", "judged", "rule_strict", "rule_llm")
     row |= {name: getattr(figures, name) for name in counts}
     row |= {"tokens": figures.tokens.value, "tokens_sd": figures.tokens.sd}
-    for name, figure in figures.metrics.items():
-        row[name] = figure.value
-        row |= {f"{name}_{each}": getattr(figure, each) for each in ("sd", "low", "high", "n")}
-    return row
+    return row | figure_columns(figures.metrics)

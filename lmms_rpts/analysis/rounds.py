@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -116,12 +116,26 @@ def differing_models(models: Mapping[str, Sequence[AnyRun]], documents: str) -> 
         documents: what they are called.
     """
     covered = {model: documents_of(rounds) for model, rounds in models.items()}
-    if all(keys == next(iter(covered.values())) for keys in covered.values()):
+    return differing_coverage("models", covered, documents)
+
+
+def differing_coverage(
+    who: str, covered: Mapping[str, Collection[Hashable]], documents: str
+) -> list[str]:
+    """Where not all cover the same.
+
+    Args:
+        who: what they are called.
+        covered: what each covers, by its name.
+        documents: what that is called.
+    """
+    every = [set(keys) for keys in covered.values()]
+    if all(keys == every[0] for keys in every):
         return []
-    common = set.intersection(*covered.values())
-    counts = [f"{len(keys)} by {model}" for model, keys in covered.items()]
+    counts = [f"{len(keys)} by {name}" for name, keys in zip(covered, every, strict=True)]
     return [
-        f"the models cover different {documents}: {listed(counts)}; {len(common)} are common to all"
+        f"the {who} cover different {documents}: {listed(counts)}; "
+        f"{len(set.intersection(*every))} are common to all"
     ]
 
 

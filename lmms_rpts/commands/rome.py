@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from lmms_rpts.commands.common import Runs, check_suffixes, spare, told, write_text
-from lmms_rpts.report.labels import (
-    escape_markdown,
-    markdown_row,
-    markdown_rule,
-    printable,
-    shorten,
+from lmms_rpts.commands.graded import (
+    NONE,
+    SUFFIXES,
+    Sheet,
+    draw,
+    end_of,
+    figure_text,
+    notes_markdown,
+    sheet_markdown,
+    show_notes,
+    summary_text,
+    token_text,
 )
+from lmms_rpts.report.labels import shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rome_summary import (
@@ -32,16 +33,12 @@ if TYPE_CHECKING:
         RomeSummary,
         RomeTable,
     )
-    from lmms_rpts.analysis.rounds import Figure
 
-_SUFFIXES = (".csv", ".json", ".md")
 _METRICS = {
     "accuracy": "accuracy",
     "accuracy_strict": "strict",
     "thinking_answer_consistency": "consistency",
 }
-_ROOMY = 120
-_SPREAD = re.compile(r"(?<=\d) (?=[\[±])")
 _ALL, _UNSAID = "all questions", "(not given)"
 _EXPLAINED = (
     "n: questions. accuracy: by the grader that counts. strict: by our rules. consistency: share "
@@ -87,56 +84,31 @@ def rome(
     from lmms_rpts.analysis.rome import read_rome_runs
     from lmms_rpts.analysis.rome_summary import summarize_rome
 
-    files = check_suffixes(output, _SUFFIXES)
+    files = check_suffixes(output, SUFFIXES)
     with told(), Console(stderr=True).status("Reading the runs ..."):
         found = read_rome_runs(runs)
         spare(found, files)
         summary = summarize_rome(found, by or ())
     for path in files:
         # Before anything is shown: a pipe may be closed (| head).
-        write_text(path, _written(summary, path.suffix.lower()))
+        write_text(path, summary_text(summary, path.suffix.lower(), _markdown(summary)))
     _show(summary, disagreements)
-
-
-def _written(summary: RomeSummary, suffix: str) -> str:
-    if suffix == ".csv":
-        return str(summary.frame().to_csv(index=False))
-    if suffix == ".json":
-        return json.dumps(asdict(summary), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    return "\n".join(_markdown(summary))
 
 
 def _show(summary: RomeSummary, most: int) -> None:
     console = Console()
+    for sheet in _sheets(summary):
+        draw(sheet, console)
+    show_notes(_EXPLAINED, _counts(summary), summary.warnings, console)
+    if most and summary.disagreements:
+        draw(_listed(summary.disagreements, most), console)
+
+
+def _sheets(summary: RomeSummary) -> Iterator[Sheet]:
     for table in summary.tables:
         shown = _Columns(summary, table)
-        roomy = console.width >= _ROOMY
-        drawn = Table(title=f"ROME by {table.by}", title_justify="left", **_look(roomy))
-        for at, head in enumerate(shown.heads):
-            if at < shown.texts:
-                drawn.add_column(head, overflow="fold")
-            else:
-                drawn.add_column(head, justify="right", no_wrap=True)
-        for group in shown.groups:
-            for cells in shown.rows(group):
-                drawn.add_row(*map(Text, cells if roomy else _folded(cells)))
-            drawn.add_section()
-        console.print(drawn, "")
-    console.print(_EXPLAINED, soft_wrap=True, markup=False, highlight=False)
-    for line in _counts(summary):
-        console.print(Text(printable(line)), soft_wrap=True)
-    for warning in summary.warnings:
-        console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
-    _show_disagreements(summary.disagreements, most, console)
-
-
-def _look(roomy: bool) -> dict[str, Any]:
-    return {"box": box.SIMPLE, "show_edge": False, "padding": (0, int(roomy))}
-
-
-def _folded(cells: Sequence[str]) -> list[str]:
-    """Cells for a narrow screen: the spread stands below its value."""
-    return [_SPREAD.sub("\n", cell) for cell in cells]
+        rows = [list(shown.rows(group)) for group in shown.groups]
+        yield Sheet(f"ROME by {table.by}", shown.heads, shown.texts, rows)
 
 
 class _Columns:
@@ -179,28 +151,11 @@ class _Columns:
             yield shorten(model.model, 40)
         yield str(model.questions)
         for name in self._metrics:
-            yield _figure(model.metrics[name])
+            yield figure_text(model.metrics[name])
         if self._tokens:
-            yield _token_count(model.tokens)
+            yield token_text(model.tokens)
         if self._unscored:
             yield str(model.unscored)
-
-
-def _figure(figure: Figure) -> str:
-    if figure.value is None:
-        return "–"
-    if figure.sd is not None:
-        return f"{figure.value:.3f} ± {figure.sd:.3f}"
-    if figure.low is not None and figure.high is not None:
-        return f"{figure.value:.3f} [{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.3f}"
-
-
-def _token_count(figure: Figure) -> str:
-    if figure.value is None:
-        return "–"
-    spread = "" if figure.sd is None else f" ± {figure.sd:,.0f}"
-    return f"{figure.value:,.0f}{spread}"
 
 
 def _counts(summary: RomeSummary) -> Iterator[str]:
@@ -214,45 +169,18 @@ def _counts(summary: RomeSummary) -> Iterator[str]:
         )
 
 
-def _show_disagreements(found: Sequence[Disagreement], most: int, console: Console) -> None:
-    if not most or not found:
-        return
-    table = Table(
-        title=f"{min(most, len(found))} of {len(found)} answers on which graders disagree",
-        title_justify="left",
-        **_look(console.width >= _ROOMY),
-    )
-    for name in ("run", "question", "evaluator", "reference", "answer"):
-        table.add_column(name, overflow="fold")
-    for name in ("rule", "strict", "LLM"):
-        table.add_column(name, justify="right", no_wrap=True)
+def _listed(found: Sequence[Disagreement], most: int) -> Sheet:
+    rows = []
     for at in found[:most]:
-        texts = (at.run, at.id, at.evaluator, at.reference, _end(at.answer))
-        cells = [shorten(text, 60) for text in texts]
-        grades = ("–" if each is None else f"{each:g}" for each in (at.rule, at.strict, at.llm))
-        table.add_row(*map(Text, (*cells, *grades)))
-    console.print(table)
-
-
-def _end(answer: str, most: int = 60) -> str:
-    """The end of an answer, where what is graded stands."""
-    plain = printable(answer)
-    return plain if len(plain) <= most else f"…{plain[1 - most :]}"
+        texts = (at.run, at.id, at.evaluator, at.reference, end_of(at.answer))
+        grades = (NONE if each is None else f"{each:g}" for each in (at.rule, at.strict, at.llm))
+        rows.append([*(shorten(text, 60) for text in texts), *grades])
+    heads = ("run", "question", "evaluator", "reference", "answer", "rule", "strict", "LLM")
+    title = f"{len(rows)} of {len(found)} answers on which graders disagree"
+    return Sheet(title, heads, 5, [rows])
 
 
 def _markdown(summary: RomeSummary) -> Iterator[str]:
-    for table in summary.tables:
-        shown = _Columns(summary, table)
-        yield f"### ROME by {escape_markdown(table.by)}"
-        yield ""
-        yield markdown_row([escape_markdown(head) for head in shown.heads])
-        yield markdown_rule(len(shown.heads))
-        for group in shown.groups:
-            for cells in shown.rows(group):
-                yield markdown_row([escape_markdown(cell) for cell in cells])
-        yield ""
-    yield escape_markdown(_EXPLAINED)
-    yield ""
-    for line in (*_counts(summary), *summary.warnings):
-        yield f"- {escape_markdown(line)}"
-    yield ""
+    for sheet in _sheets(summary):
+        yield from sheet_markdown(sheet)
+    yield from notes_markdown(_EXPLAINED, (*_counts(summary), *summary.warnings))
