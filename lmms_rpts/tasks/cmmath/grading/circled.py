@@ -61,3 +61,33 @@ def _is_circled(character: str) -> bool:
 
 def _number(character: str) -> int:
     return ord(character) - ord(_FIRST) + 1
+
+
+_ROW = r"[①-⑳](?:[\s,、和与及]{0,3}[①-⑳]){0,19}"
+_JUDGED = re.compile(
+    rf"({_ROW})(?:(?:的?(?:{_NOUN}))|都|均|是|为|\s){{0,3}}(不正确|不成立|错误?|正确|成立|对)"
+)
+_NAMED = re.compile(
+    rf"(不正确|不成立|错误|正确|成立)的?(?:{_NOUN}|的?序号)?(?:分别)?(?:有|是|为|:){{1,2}}\s?({_ROW})"
+)
+_WRONG = re.compile(r"不|错")
+_WRONG_ASKED = re.compile(r"(?:错误|不正确|不成立)的")
+
+
+def called_so(text: str, question: str) -> frozenset[int] | None:
+    """The circled numbers that a cleaned text calls right, or wrong where those are asked for.
+
+    None where it says both, or nothing, of any number that it names.
+    """
+    said = [(row, word) for row, word in _JUDGED.findall(text)]
+    said += [(row, word) for word, row in _NAMED.findall(text)]
+    right: set[int] = set()
+    wrong: set[int] = set()
+    for row, word in said:
+        (wrong if _WRONG.search(word) else right).update(
+            _number(character) for character in row if _is_circled(character)
+        )
+    named = {_number(character) for character in text if _is_circled(character)}
+    if not said or right & wrong or right | wrong != named:
+        return None
+    return frozenset(wrong if _WRONG_ASKED.search(question) else right) or None

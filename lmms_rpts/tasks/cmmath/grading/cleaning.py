@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from functools import lru_cache
 
 LONGEST = 20_000
 """Characters of a text that are read; of a longer one the last."""
@@ -101,6 +102,7 @@ _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
 
 
+@lru_cache(maxsize=256)  # one grade cleans its sentences many times
 def clean(text: str) -> str:
     """A text in the plain notation; what is no mathematics in it stays readable.
 

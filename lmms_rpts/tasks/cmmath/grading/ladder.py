@@ -7,11 +7,12 @@ import re
 from loguru import logger
 
 from lmms_rpts.tasks.cmmath.grading.algebra import allowance
+from lmms_rpts.tasks.cmmath.grading.blanks import blanks_verdict
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.grades import Grade, Outcome
 from lmms_rpts.tasks.cmmath.grading.options import chosen, options_of, reference_letters
+from lmms_rpts.tasks.cmmath.grading.parts import parts_verdict
 from lmms_rpts.tasks.cmmath.grading.references import Target, read_reference
-from lmms_rpts.tasks.cmmath.grading.several import blanks_verdict, parts_verdict
 from lmms_rpts.tasks.cmmath.grading.statement import Statement, find_statement
 from lmms_rpts.tasks.cmmath.grading.units import unit_after_blank
 from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, value_verdict

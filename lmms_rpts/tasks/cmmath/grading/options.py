@@ -13,9 +13,16 @@ from lmms_rpts.tasks.cmmath.grading.values import same_value, split_list
 from lmms_rpts.tasks.cmmath.grading.words import gives_up, plain_words
 
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
-_NONE = re.compile(r"选项[都均]?不(?:正确|对|符合)|没有正确(?:的)?(?:选项|答案)")
+_NONE = re.compile(
+    r"(?:选项|答案|以上)[都均](?:不(?:正确|对|符合)|是?错)|没有正确(?:的)?(?:选项|答案)"
+)
 _LETTERS = re.compile(r"[A-H](?:[\s,、;.]{0,3}[A-H]){0,7}")
 _HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
+# What makes a verdict on the letters before it, not a choice.
+_JUDGED = (
+    r"\s?(?:选?项)?(?:中|里)?(?:的(?:说法|结论|判断|描述|选项|做法))?\s?"
+    r"(?:都|均|(?:全?都|皆)?[是为]?不?(?:正确|错|对[^于应]|符合|成立|能)|(?:are|is)\s(?:in)?(?:correct|right|true|wrong|false))"
+)
 _WORD = r"(?:选项|选择|选|项|options?|choices?|letters?|为|是|[:]|both|and|are|is)"
 # Letters that stand alone: no word, no formula such as AB=3 or A(1,2).
 _LEADING = re.compile(
@@ -23,7 +30,7 @@ _LEADING = re.compile(
     r"(?P<letters>[A-H](?:[\s,、;./&)(\]\[】【\-•]{0,6}(?:和|与|及|and)?\s?(?:选项|option)?[\s(\[【]{0,3}[A-H]){0,7})"
     r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])(?!\([-+]?\d)"
     r"(?![\s,、]{0,3}[A-H](?![A-Za-z]))"
-    r"(?!\s?(?:选?项)?(?:都|均|是|为)?不?(?:正确|错|对[^于应]|符合|成立))",
+    rf"(?!{_JUDGED})",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
@@ -31,8 +38,14 @@ _NAMED = re.compile(
     r"options?|choices?|answers?\s(?:is|are)|choose|select)[\s:(（\[【*“\"$]{0,5}"
     r"(?P<letters>[A-H](?:[\s,、/&)(]{0,4}(?:和|与|及|and)?\s?(?:选项|option)?[\s(]{0,2}[A-H]){0,7})"
     r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])"
-    r"(?!\s?(?:选?项)?(?:都|均|是|为)?不?(?:正确|错|对[^于应]|符合|成立))",
+    rf"(?!{_JUDGED})",
     re.IGNORECASE,
+)
+_POLAR = re.compile(
+    r"(?P<said>不正确|错误|不成立|不符合[^,。;]{0,8}|不能[^,。;]{1,10}|正确|成立|符合[^,。;]{0,8})的?"
+    r"(?:说法|结论|选项|判断|命题|描述)?(?:应该|应|只)?(?:有|是|为|:)+[\s:(（\[【*“\"$]{0,5}"
+    r"(?P<letters>[A-H](?:[\s,、/&)(]{0,4}(?:和|与|及|and)?\s?(?:选项|option)?[\s(]{0,2}[A-H]){0,7})"
+    rf"(?![A-Za-z0-9_'])(?!{_JUDGED})"
 )
 _VERDICT = re.compile(
     r"(?<![A-Za-z0-9])(?P<letters>[A-H](?:[\s,、/&]{0,3}(?:和|与|及|and)?\s{0,2}[A-H]){0,7})\s{0,2}(?:选?项)?"
@@ -42,6 +55,8 @@ _VERDICT = re.compile(
 )
 _ROW = re.compile(r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（]?([A-H])[)）]?\s?[.．、:：)）*项\s]")
 _TOLD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
+_CALLED_WRONG = re.compile(r"(?:错误|不正确|不成立|不符合题意)[^A-H]{0,4}$")
+_EVERY = re.compile(r"都有?可能|均有?可能|all\s(?:are\s)?possible", re.IGNORECASE)
 _WRONG_WORD = re.compile(r"不|错|[×✗]|not|incorrect|wrong|false", re.IGNORECASE)
 _WRONG_ASKED = re.compile(
     r"(?:错误|不正确|不成立|不符合|不对|不能|不是|不属于|不可能)[^。\n]{0,12}(?:是|有|为)?[^。\n]{0,6}[(（_\\]"
@@ -98,6 +113,8 @@ def chosen(
     if hedged:
         both = None if several else frozenset(re.findall(r"[A-H]", hedged[0]))
         return Choice(both, "names one option or another")
+    if _EVERY.search(text) and not several:
+        return Choice(frozenset(options), "names several options")
     if _NONE.search(text):
         return Choice(frozenset(), "no option is called right")
     letters, rest = _by_letters(statement, text, question, several=several)
@@ -122,7 +139,11 @@ def _by_letters(
     for each in (boxed, text):
         found = _LEADING.match(each)
         many = found is not None and len(_distinct(found["letters"])) > 1
-        if found and (statement.marked or each is boxed or many) and _stands_alone(found, each):
+        if (
+            found
+            and not _calls_wrong(each[found.end() :], question)
+            and ((statement.marked or each is boxed or many) and _stands_alone(found, each))
+        ):
             further = _FURTHER.findall(each[found.end() - 1 :]) if several else []
             return _distinct(found["letters"]).union(further), each[found.end() :]
     matches = [
@@ -130,6 +151,14 @@ def _by_letters(
     ]
     if matches:
         return _distinct(matches[-1]["letters"]), text[matches[-1].end() :]
+    wanted = _WRONG_ASKED.search(question) is not None
+    polar = [
+        found
+        for found in _POLAR.finditer(text)
+        if (_WRONG_WORD.search(found["said"]) is not None) == wanted
+    ]
+    if polar:
+        return _distinct(polar[-1]["letters"]), ""
     bare = re.fullmatch(r"[\s(\[*]*([A-Ha-h])[\s)\].。*]*", text)
     if bare:
         return frozenset(bare[1].upper()), ""
@@ -159,6 +188,11 @@ def _by_verdicts(text: str, question: str, *, several: bool) -> frozenset[str] |
         if (_WRONG_WORD.search(found["said"]) is not None) == wanted:
             letters |= _distinct(found["letters"])
     return frozenset(letters) if letters and (several or len(letters) == 1) else None
+
+
+def _calls_wrong(rest: str, question: str) -> bool:
+    """Whether what follows a letter says that it is wrong, where the right one is asked for."""
+    return _CALLED_WRONG.search(rest) is not None and not _WRONG_ASKED.search(question)
 
 
 def _stands_alone(found: re.Match[str], text: str) -> bool:

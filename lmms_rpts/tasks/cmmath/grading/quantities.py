@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.expressions import (
@@ -41,6 +43,10 @@ _OF_THINGS = re.compile(
     r"(?<=[0-9A-Za-z)}\]])\s?[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
 )
 _VECTOR = re.compile(r"→\s?([a-z])(?![A-Za-z])")
+_MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又)")
+_IMPROPER = re.compile(r"^-?\\frac|^-?\d{1,9}/\d")
+_LOWEST_TERMS = re.compile(r"最简(?:分数|整数比|比)|最简单的整数比")
+_SIMPLE = re.compile(r"^-?(?:\\frac\{(\d{1,15})\}\{(\d{1,15})\}|(\d{1,15})\s?[/:]\s?(\d{1,15}))$")
 _SIMPLIFIED = re.compile(r"化简|计算|展开|整理|合并|因式分解|分解因式")
 _FACTORED = re.compile(r"因式分解|分解因式")
 _BRACKET_TERM = re.compile(r"(?<!/)\([^()]{0,80}[+\-][^()]{0,80}\)(?!/)")
@@ -58,6 +64,7 @@ class Quantity:
     plain: Expression | None = None
 
 
+@lru_cache(maxsize=1024)
 def parse_quantity(text: str) -> Quantity | None:
     """The quantity that a whole cleaned text is; None where it is none."""
     text = _BELOW_ZERO.sub("-", _ABOUT.sub("", text.strip(" .。,;:")))
@@ -109,6 +116,15 @@ def asks_rounding(question: str) -> bool:
 def form_is_wrong(question: str, answer: str) -> bool:
     """Whether a form was asked for that the answer, equal as a number, doesn't have."""
     if _DECIMAL_ASKED.search(question) and not _DECIMAL.match(answer):
+        return True
+    if "带分数" in question or "假分数" in question:
+        return (
+            _MIXED.match(answer.strip()) is None
+            if "带分数" in question
+            else (_IMPROPER.match(answer.strip()) is None)
+        )
+    simple = _SIMPLE.match(answer.strip()) if _LOWEST_TERMS.search(question) else None
+    if simple is not None and math.gcd(*(int(term) for term in simple.groups() if term)) > 1:
         return True
     if not _SCIENTIFIC.search(question):
         return False

@@ -27,12 +27,16 @@ _COMPOUND = re.compile(
     r"(?:\d{1,9}(?:\.\d{1,9})?\s?(?:小时|分钟?|秒|天|厘米|分米|千米|米|元|角|千克|克|吨|时)\s?){2,4}"
 )
 _ASIDE = re.compile(r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff][^()]{0,60}\)\s{0,3}$")
-_MATHS = re.compile(r"[^\u4e00-\u9fff\u3002\uff0c\u3001\n。、“”\"?!]{1,400}")
+_MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _LEAD = re.compile(
     r"^(?:所以|因此|因而|从而|综上(?:所述)?|最终|最后|故|即|则|得|∴|又|且|so|hence|thus|therefore)[,:\s]{0,3}",
     re.IGNORECASE,
 )
+_BULLET = re.compile(r"^\s{0,8}[-•+*]\s{1,3}(?=\S)")
+_WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
+_AFTER_WHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")
+_RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和、]){1,200}$")
 _CONCLUDES = re.compile(
     r"(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
     re.IGNORECASE,
@@ -65,17 +69,28 @@ def relation_readings(statement: Statement) -> list[str]:
     """As ``value_readings``, for what holds signs of equality or order itself."""
     found = [f"({point[1]},{point[2]})" for point in _SPELLED_POINT.finditer(clean(statement.text))]
     for text in (statement.boxed, statement.text[-_LONGEST:]):
-        cleaned = clean(text)
-        tail = _after_last(_VERB, cleaned)
+        cleaned = _WHEN.sub("", clean(text))
         clause = _CLAUSE.split(cleaned)[-1]
-        for each in (tail, _after_last(_VERB, clause), clause, cleaned, _last_maths(cleaned)):
+        run = _RELATION_RUN.search(cleaned)
+        last = "" if run and re.search("[或且]", run[0]) else _last_maths(cleaned)
+        for each in (
+            *_AFTER_WHEN.split(cleaned)[1:][-1:],
+            *(_after_last(_VERB, part) for part in (cleaned, clause)),
+            *(clause, run[0] if run else "", cleaned, last),
+        ):
             found += [bare(each), bare(_ASIDE.sub("", each))]
     return list(dict.fromkeys(each for each in found if each))
 
 
 def bare(text: str) -> str:
     """A text without punctuation and markup around it."""
+    text = _BULLET.sub("", text)
     return _TRAIL.sub("", _LEAD.sub("", text.strip(_EDGES))).strip(_EDGES)
+
+
+def value_tail(clause: str) -> str:
+    """What a cleaned clause gives as its value: what stands behind the last verb and sign."""
+    return _after_last(_EQUALS, _after_last(_VERB, clause))
 
 
 def last_clause(text: str) -> str:

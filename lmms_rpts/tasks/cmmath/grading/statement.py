@@ -26,7 +26,8 @@ _LABEL = re.compile(
     r"\s{1,3}(?:option|choice)s?)(?![a-z])(?:\s{1,3}(?:to|for)\s[^.:：\n]{1,60}?)?[\s*_`\"”]{0,4}"
     r"(?:[:：=]|(?:is|are|would\s{1,3}be|should\s{1,3}be|must\s{1,3}be)\b(?!\s{1,3}not\b)"
     r"(?:\s{0,3}[:：])?)"
-    r"|(?:(?:最终|正确|最后|本题|参考|所以|因此|故)?的?(?:答案|结果|选项))[\s*_`\"”]{0,4}"
+    r"|(?:(?:最终|正确|最后|本题|参考|所以|因此|故)?的?(?:答案|结果)"
+    r"|(?:正确|应选|所选|符合[^，。\n]{0,8})的?选项)[\s*_`\"”]{0,4}"
     r"(?:应该|应当|应|就|便)?(?:[:：]|(?:是|为|选|即|有)(?!否|不|什么|多少|哪)[:：]?)"
     r"|(?:故|因此|所以|应该|应当|应|综上|，|,|。|^|\n|\s)(?:本题)?\s?我?选(?:择|项)?(?:是|为)?[:：]?"
     r"(?=[\s*（(【\[$\"“]{0,4}(?:\\?[a-z]{0,8}\{)?(?:[A-ZＡ-Ｚ](?![a-z])|[①-⑳]))"
@@ -59,6 +60,7 @@ _BULLET = re.compile(
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
 _OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
+_TABLE_ROW = re.compile(r"^\s{0,4}\|[^\n]{0,2000}\|[^\n]{1,2000}\|\s{0,4}$")
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _PLAIN_TAIL = 1600
 _END = re.compile(r"[。！？\n]|(?<![\d.])[．](?!\d)|[.!?](?=\s|$)|．(?=\s|$)")
@@ -90,6 +92,7 @@ def find_statement(response: str) -> Statement:
     """The final answer of a response; all texts are empty where there is none."""
     response = response.translate(_DIGITS)
     spoken = _without_chatter(_STEP_MARK.sub(" ", select_reasoning(response[-READ:]).spoken))
+    spoken = "\n".join(_row(line) for line in spoken.split("\n"))
     spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
     spoken = _DISPLAY.sub(lambda found: found[0].replace("\n", " "), spoken)
     spoken = _JOINS.sub(r"\g<end> ", spoken)
@@ -192,6 +195,17 @@ def _last_paragraphs(text: str) -> str:
     """The last paragraph, and the one before a list or a lone formula."""
     parts = [part for part in re.split(r"\n[ \t]*\n", text[-4000:]) if part.strip()]
     return "\n".join(parts[-1:]).strip()
+
+
+def _row(line: str) -> str:
+    """A row of a markdown table as a line: the first cell names the others."""
+    if not _TABLE_ROW.match(line):
+        return line
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    if all(set(cell) <= set(":- ") for cell in cells):
+        return ""
+    first, *others = cells
+    return f"{first}{' ' if first.endswith((')', '）')) else '：'}{'；'.join(others)}"
 
 
 def _takes_back(after: str) -> bool:

@@ -41,6 +41,12 @@ _ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")
 _CIRCLES = re.compile(r"[①-⑳]")
 _ENGLISH = re.compile(r"[A-Za-z]{1,20}")
 _TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")
+_CLOCK = re.compile(
+    r"^(上午|下午|凌晨|晚上|早上)?\s?([01]?\d|2[0-4])\s?(?::|时|点)\s?(?:([0-5]\d|(?<![:])\d)分?)?$"
+)
+_TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
+_BRACKETED = re.compile(r"\(([1-9])\)")
+_COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")
 _PLUS_MINUS = re.compile("[±∓]")
 _MANY = 12
 
@@ -96,7 +102,9 @@ def _is_words(text: str) -> bool:
 
 def _circled(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
     wanted = circled_of(target)
-    found = None if wanted is None else circled_of(_ENGLISH.sub(" ", answer))
+    if wanted is not None and not _CIRCLES.search(answer):
+        answer = _BRACKETED.sub(lambda found: chr(0x245F + int(found[1])), answer)
+    found = None if wanted is None else circled_of(_COUNTED.sub("", _ENGLISH.sub(" ", answer)))
     if wanted is None or found is None:
         return None
     if _ORDER_ASKED.search(question):
@@ -105,6 +113,8 @@ def _circled(answer: str, target: str, question: str, expected: Unit | None) -> 
 
 
 def _quantity(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    if _CLOCK.match(target) and ":" in target and _TIME_ASKED.search(question):
+        return None
     wanted = parse_quantity(target)
     if wanted is None:
         return None
@@ -138,7 +148,11 @@ def _region(answer: str, target: str, question: str, expected: Unit | None) -> b
     found = parse_region(answer) if wanted is not None else None
     if wanted is not None and found is None and (_is_single(answer) or _BRACES.match(answer)):
         return False  # one number, or a list of them, is no range
-    return None if wanted is None or found is None else same_region(found, wanted)
+    if wanted is None or found is None:
+        return None
+    if found.name and wanted.name and found.name != wanted.name:
+        return None  # y<0 where x is asked for
+    return same_region(found, wanted)
 
 
 def _points(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
@@ -237,7 +251,22 @@ def _is_single(answer: str) -> bool:
     return quantity is not None and quantity.expression.number is not None
 
 
+def _clock(answer: str, target: str, question: str, expected: Unit | None) -> bool | None:
+    """Times of day, where they are asked for: 8:30, 8时30分."""
+    wanted = _CLOCK.match(target)
+    if wanted is None or not (_TIME_ASKED.search(question) or "时" in target or "点" in target):
+        return None
+    found = _CLOCK.match(answer)
+    return None if found is None else _minutes(found) == _minutes(wanted)
+
+
+def _minutes(clock: re.Match[str]) -> int:
+    hour = int(clock[2]) + (12 if clock[1] in ("下午", "晚上") and int(clock[2]) < 12 else 0)
+    return 60 * hour + int(clock[3] or 0)
+
+
 _LADDER: tuple[Callable[[str, str, str, Unit | None], bool | None], ...] = (
+    _clock,
     _circled,
     _quantity,
     _region,

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from lmms_rpts.tasks.cmmath.grading.circled import called_so, circled_of
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import (
-    Quantity,
     asks_rounding,
     parse_quantity,
-    same_quantity,
 )
 from lmms_rpts.tasks.cmmath.grading.readings import (
     bare,
@@ -19,12 +18,13 @@ from lmms_rpts.tasks.cmmath.grading.readings import (
     last_clause,
     relation_readings,
     value_readings,
+    value_tail,
 )
 from lmms_rpts.tasks.cmmath.grading.references import BLANK, Target
 from lmms_rpts.tasks.cmmath.grading.statement import Statement, sentences
 from lmms_rpts.tasks.cmmath.grading.truth import truth_of
 from lmms_rpts.tasks.cmmath.grading.units import Unit
-from lmms_rpts.tasks.cmmath.grading.values import same_value, with_signs
+from lmms_rpts.tasks.cmmath.grading.values import same_value, split_list, with_signs
 from lmms_rpts.tasks.cmmath.grading.words import (
     chosen_word,
     gives_up,
@@ -45,6 +45,13 @@ _TWO_TRUTHS = re.compile(
 )
 _EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)\W{0,4}$", re.IGNORECASE)
 _JUDGEMENT = re.compile(r"判断|看法|观点")
+_HEDGED = re.compile(
+    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|might\sbe)(?![a-z])"
+)
+_LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
+_CIRCLED = re.compile(r"[①-⑳]")
 _LONGEST_SENTENCE = 240
 
 
@@ -101,17 +108,24 @@ def _read(statement: Statement, target: Target, question: str, expected: Unit | 
         relations = relation_readings(statement)
         readings = [*relations, *readings] if target.type == "set" else relations
     text = clean(statement.text)
-    if target.type == "circled" and _circled_otherwise(statement, text, question):
-        return Verdict(None, "which of the circled numbers are meant is unclear")
+    if target.type == "circled":
+        alone = _row_of_verdicts(statement, text)
+        called = None if alone else called_so(text, question)
+        if called is not None:
+            return Verdict(called == circled_of(target.text), "verdicts on circled numbers")
+        if _circled_otherwise(statement, text, question):
+            return Verdict(None, "which of the circled numbers are meant is unclear")
     either = _OR.search(last_clause(text)) and not _OR.search(target.text)
     if either:
         readings = [each for each in readings if _OR.search(each)] or readings
     for reading in readings:
         same = any_value(reading, target.alternates, question, expected)
         if same:
-            denied = _DENIED.search(text) and target.type not in _RELATIONS
-            if denied:
-                return Verdict(None, "the value may be denied")
+            if target.type not in _RELATIONS:
+                if _DENIED.search(text):
+                    return Verdict(None, "the value may be denied")
+                if _one_of_several(text, question):
+                    return Verdict(None, "several values, one of them that of the reference")
             return Verdict(True, f"equal as {target.type}")
         if same is False:
             if "每" in text and _same_but_unit(reading, target):
@@ -124,14 +138,16 @@ def _read(statement: Statement, target: Target, question: str, expected: Unit | 
 
 def _circled_otherwise(statement: Statement, text: str, question: str) -> bool:
     """Whether the sentence lists the wrong ones, or is one of a row of verdicts."""
-    wrong = re.compile(r"错误|不正确|不成立|不对")
-    if wrong.search(last_clause(text)) and not wrong.search(question):
-        return True
-    circled = re.compile(r"[①-⑳]")
-    if concludes(last_clause(text)):
+    wrong = _CALLED_WRONG.search(last_clause(text)) and not _CALLED_WRONG.search(question)
+    return bool(wrong) or _row_of_verdicts(statement, text)
+
+
+def _row_of_verdicts(statement: Statement, text: str) -> bool:
+    """Whether the sentence is the last of several lines, each on one circled number."""
+    if statement.marked or concludes(last_clause(text)):
         return False
-    row = len([line for line in statement.spoken[-400:].split("\n") if circled.search(line)])
-    return not statement.marked and row > 1 and len(circled.findall(text)) == 1
+    lines = [line for line in statement.spoken[-400:].split("\n") if _CIRCLED.search(line)]
+    return len(lines) > 1 and len(_CIRCLED.findall(text)) == 1
 
 
 def any_value(
@@ -163,6 +179,26 @@ def _elsewhere(
                 if any_value(span, target.alternates, question, expected):
                     return True
     return False
+
+
+def _one_of_several(text: str, question: str) -> bool:
+    """Whether the value is one of a list, hedged, or that of another quantity."""
+    if _HEDGED.search(text) and "可能" not in question:
+        return True
+    clause = _THOUSANDS.sub("", last_clause(text))
+    if any(len(_distinct(split_list(each))) > 1 for each in (value_tail(clause), clause)):
+        return True
+    asked = squeezed(clean(BLANK.split(question)[0]))[-12:]
+    labels = [found[1][-2:] for found in _LABELLED.finditer(text)]
+    if len(set(labels)) < 2 or labels[-1] in asked:
+        return False
+    return any(label in asked for label in labels[:-1])
+
+
+def _distinct(members: Iterable[str]) -> set[object]:
+    """The different numbers that stand alone in a list."""
+    found = [parse_quantity(bare(member)) for member in members]
+    return {each.expression.number for each in found if each and each.expression.number is not None}
 
 
 def _same_but_unit(reading: str, target: Target) -> bool:
@@ -228,31 +264,12 @@ def _sign_in_order(sentence: str, question: str) -> str | None:
     return None
 
 
-def numbers_verdict(said: str, wanted: str) -> bool | None:
-    """Whether two texts with words and numbers give the same numbers in the same order."""
-    found, right = _numbers(said), _numbers(wanted)
-    if not right:
-        return None
-    if len(found) != len(right):
-        return None
-    equal = [same_quantity(one, other) for one, other in zip(found, right, strict=True)]
-    if all(equal):
-        return True
-    return False if len(right) == 1 and equal[0] is False else None
-
-
-def _numbers(text: str) -> list[Quantity]:
-    found = []
-    cleaned = clean(text)
-    for span in _SPAN.finditer(cleaned):
-        following = re.match(r"[\u4e00-\u9fff/]{0,4}", cleaned[span.end() :])
-        pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;:]", span[0])]
-        pieces = [each for each in pieces if each]
-        for at, piece in enumerate(pieces, 1):
-            unit = following[0] if following and at == len(pieces) else ""
-            for each in (piece + unit, piece):
-                quantity = parse_quantity(each)
-                if quantity is not None and quantity.expression.number is not None:
-                    found.append(quantity)
-                    break
-    return found
+def all_of(verdicts: list[Verdict], what: str) -> Verdict:
+    """True if all are, False if any is; ``what`` they are verdicts on."""
+    for at, verdict in enumerate(verdicts, 1):
+        if verdict.same is False:
+            return Verdict(False, f"{what} {at}: {verdict.rule}")
+    for at, verdict in enumerate(verdicts, 1):
+        if verdict.same is None:
+            return Verdict(None, f"{what} {at}: {verdict.rule}")
+    return Verdict(True, f"each {what}")
