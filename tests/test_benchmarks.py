@@ -21,10 +21,12 @@ ROOT = Path(__file__).parents[1]
     [
         (("judge_throughput", "--limit", "8", "--concurrency", "4"), "0 calls"),
         (("judge_validity", "--limit", "6"), "inference"),
+        (("cmmath_grading", "--disagreements", "--undecided"), "grades per second"),
     ],
 )
 def test_a_benchmark_runs(arguments: tuple[str, ...], told: str) -> None:
     reference("rpts_eval")
+    reference("cmmath")
     name, *options = arguments
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}", *options],

@@ -144,7 +144,7 @@ def _token_axis(tokens: Sequence[float]) -> _Axis:
         low, high = low / 1.25, high * 1.25
         ticks = tuple(each for each in steps if low <= each <= high)
         return _Axis(low, high, _LEFT, _RIGHT, ticks, log=True)
-    high = high * 1.15 or 1.0
+    high = max(high * 1.15, 1.0)  # tokens: less than one is none
     return _Axis(0.0, high, _LEFT, _RIGHT, _ticks(0.0, high, _step(0.0, high)))
 
 

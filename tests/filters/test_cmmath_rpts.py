@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from lmms_rpts.analysis.runs import read_run
 from lmms_rpts.cli import app
 from lmms_rpts.filters import AggregateFilter, CmmathTransformFilter, FilterInputError, ScoreFilter
-from lmms_rpts.filters import cmmath_transform as module
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
 from lmms_rpts.reasoning.planning import gold_facts
+from lmms_rpts.tasks.cmmath import grading as module
 from lmms_rpts.tasks.cmmath.answer_lines import is_answer_line, without_answer
 from lmms_rpts.tasks.cmmath.grading import Grade
 from lmms_rpts.tasks.cmmath.rpts import LONGEST_SOLUTION, rpts_fields
