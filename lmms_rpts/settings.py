@@ -48,6 +48,10 @@ NAMES = (
 )
 """All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
 
+_OF_BENCHMARKS = (
+    *("CMMATH_ERRORS", "CMMATH_GRADER", "CMMATH_PATH"),
+    *("ROME_CONSISTENCY", "ROME_GRADER", "ROME_PATH", "RPTS_PATH"),
+)
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
 _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
@@ -126,6 +130,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """
     env = Variables(os.environ if environ is None else environ)
     env.refuse_unknown(NAMES, others=(_OF_TESTS,))
+    env.refuse_misspelt(_OF_BENCHMARKS)
     concurrency = env.whole("LMMS_RPTS_CONCURRENCY", at_least=1)
     processes = env.whole("WORLD_SIZE", at_least=1) or 1
     samples = env.whole("LMMS_RPTS_JUDGE_SAMPLES", at_least=1) or 1

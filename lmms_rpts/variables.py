@@ -59,6 +59,19 @@ class Variables:
                 hint = f" Did you mean {_PREFIX}{near[0]}?" if near else there
                 raise SettingError(f"{name} is no setting.{hint}")
 
+    def refuse_misspelt(self, names: Sequence[str]) -> None:
+        """As ``refuse_unknown``, for names that others may use as well: only what is nearly one.
+
+        Raises:
+            SettingError: naming the variable and the nearest name.
+        """
+        beginnings = tuple({name.partition("_")[0] + "_" for name in names})
+        for name in self.variables:
+            if name.startswith(beginnings) and name not in names:
+                near = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
+                if near:
+                    raise SettingError(f"{name} is no setting. Did you mean {near[0]}?")
+
     def text(self, name: str) -> str | None:
         return self.variables.get(name, "").strip() or None
 

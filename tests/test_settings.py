@@ -377,3 +377,21 @@ def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
     with pytest.raises(SettingError, match="OPENAI_API_KEY") as caught:
         load_settings({"OPENAI_BASE_URL": "http://localhost/v1?api_key=hush"})
     assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("CMMATH_GRADR", "CMMATH_GRADER"),
+        ("CMMATH_ERROR", "CMMATH_ERRORS"),
+        ("ROME_PTH", "ROME_PATH"),
+    ],
+)
+def test_misspelt_names_of_the_benchmarks_settings_are_refused(misspelt: str, meant: str) -> None:
+    with pytest.raises(SettingError, match=f"{misspelt} is no setting. Did you mean {meant}"):
+        load_settings({misspelt: "1"})
+
+
+@pytest.mark.parametrize("name", ["CMMATH_HOME", "ROME_RESULTS", "RPTS_EVAL_DIR"])
+def test_variables_of_others_are_left_alone(name: str) -> None:
+    load_settings({name: "1"})

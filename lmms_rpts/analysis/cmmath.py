@@ -66,6 +66,7 @@ class CmmathGrading:
     grader: str
     model: str | None
     prompt_version: str
+    rules_version: str
 
     @property
     def judge(self) -> str:
@@ -212,6 +213,7 @@ def _grading(part: Fields) -> CmmathGrading:
         grader=grader,
         model=None if grader == "rule" else judge,
         prompt_version=part.text("prompt_version"),
+        rules_version=part.text("rules_version"),
     )
 
 

@@ -52,7 +52,7 @@ METRICS: Mapping[str, Callable[[CmmathResponse], float | None]] = {
 """The value of a response in each metric; None where it has none."""
 
 _TASKS = ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps")
-_SETTINGS = ("grader", "model", "prompt_version")
+_SETTINGS = ("grader", "model", "prompt_version", "rules_version")
 _Rounds = Sequence[Sequence[CmmathResponse]]
 _Subject = tuple[str, str]  # a task and a model
 _Subjects = Mapping[_Subject, Sequence[CmmathRun]]

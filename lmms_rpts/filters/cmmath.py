@@ -23,6 +23,7 @@ from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.verdicts import parse_mistake, parse_yes_no
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
+from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.graders import asks_judge, judge_of
 from lmms_rpts.tasks.cmmath.notation import readable
 
@@ -161,6 +162,7 @@ class CmmathGradeFilter(GradingFilter):
                 "mistakes": self.settings.cmmath_errors,
                 "judge": self.judge if asks_judge(self.settings) else None,
                 "prompt_version": self.prompts.version,
+                "rules_version": RULES_VERSION,
             },
         }
 

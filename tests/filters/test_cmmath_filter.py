@@ -116,7 +116,13 @@ def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) ->
             "knowledge_point": "图形(面积(正方形的面积))",
             "images": ["90001_img.png"],
         },
-        "settings": {"grader": "rule", "mistakes": False, "judge": None, "prompt_version": "1"},
+        "settings": {
+            "grader": "rule",
+            "mistakes": False,
+            "judge": None,
+            "prompt_version": "1",
+            "rules_version": "1",
+        },
     }
     assert graded == [(question, "$$9$$", NINE)]
 
@@ -282,6 +288,7 @@ def test_the_judges_grade_counts(
         "mistakes": False,
         "judge": "openai:test",
         "prompt_version": "1",
+        "rules_version": "1",
     }
     (body,) = server.requests
     # the problem as people write it, and what was said as it was said
@@ -448,6 +455,7 @@ def test_the_kind_of_a_mistake_is_told(
         "mistakes": True,
         "judge": "openai:test",
         "prompt_version": "1",
+        "rules_version": "1",
     }
     (body,) = server.requests
     assert "<<<$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．>>>" in shown(body)

@@ -31,6 +31,7 @@ from tests.tasks.cmmath_cases import (
     number_units,
     numbers,
     parts,
+    reviewed,
     sets,
     statements,
     true_false,
@@ -56,6 +57,7 @@ FAMILIES = (
     blanks,
     parts,
     finals,
+    reviewed,
 )
 CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
 SECONDS = 2.0

@@ -17,6 +17,7 @@ ABSTAINED = frozenset(
         "factors-wrong",
         "function-right-inside-wrong",
         "height-right-on-the-way",
+        "hypotenuse-corrected-away",
         "hypotenuse-then-other-quantity",
         "is-it-not-sentence",
         "judge-two-swapped",

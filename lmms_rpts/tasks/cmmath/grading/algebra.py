@@ -93,6 +93,7 @@ class _Helper:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._ready = False
         self._failures = 0
 
     def start(self) -> bool:
@@ -114,14 +115,31 @@ class _Helper:
                     raise
                 if answer is None:
                     self._end()
+                    self._launch()  # it starts while others work, not while one waits
                     return None
                 return {b"true": True, b"false": False}.get(answer)
             return None
 
     def _started(self) -> bool:
-        if self._process is not None and self._process.poll() is None:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            if not self._launch():
+                return False
+        if self._ready:
             return True
-        self._end()
+        try:
+            self._ready = self._line(time.monotonic() + _SECONDS_TO_START) == b"ready"
+        except BrokenPipeError:
+            self._ready = False
+        if not self._ready:
+            self._end()
+            self._failures += 1
+            return False
+        self._failures = 0
+        return True
+
+    def _launch(self) -> bool:
+        self._ready = False
         if self._failures >= _MOST_FAILURES or not hasattr(select, "poll"):
             return False
         try:
@@ -137,15 +155,6 @@ class _Helper:
         except (OSError, RuntimeError, ValueError):
             self._failures += 1
             return False
-        try:
-            ready = self._line(time.monotonic() + _SECONDS_TO_START) == b"ready"
-        except BrokenPipeError:
-            ready = False
-        if not ready:
-            self._end()
-            self._failures += 1
-            return False
-        self._failures = 0
         return True
 
     def _answer(self, question: bytes, seconds: float) -> bytes | None:

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import parse_quantity
 from lmms_rpts.tasks.cmmath.grading.readings import last_clause
-from lmms_rpts.tasks.cmmath.grading.references import BLANK, Target, read_reference, split_parts
+from lmms_rpts.tasks.cmmath.grading.references import Target, read_reference, split_parts
 from lmms_rpts.tasks.cmmath.grading.statement import Statement
 from lmms_rpts.tasks.cmmath.grading.values import split_list
-from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, all_of, no_answer, value_verdict
-from lmms_rpts.tasks.cmmath.grading.words import squeezed
+from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, all_of, value_verdict, without_answer
+from lmms_rpts.tasks.cmmath.grading.words import BLANK, squeezed
 
 _ORDINAL = re.compile(
     r"第(?:[一二三四五六]|\d)个?(?:空|处|个)|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"[\u4e00-\u9fff]{2}|^\s{0,2}[A-Za-z]\s?=")
 # A dash without a space behind it is a sign.
 _LEAD = re.compile(
     r"^\s{0,8}(?:[-•+*]\s{1,3}|\*\*|__)?(?:[①-⑥](?=.)|[(（]\d[)）]|\d[)）、]|\d\.(?!\d))?\s{0,3}"
@@ -35,9 +36,9 @@ def blanks_verdict(statement: Statement, target: Target, question: str) -> Verdi
         found = all_of(verdicts, "blank")
         if found.same:
             return found
-        if found.same is False and any(re.search(r"[\u4e00-\u9fff]{2}", each) for each in pieces):
+        if found.same is False and any(_NAMED.search(each) for each in pieces):
             turned = [
-                value_verdict(_of(piece), read_reference("", part), question).same
+                value_verdict(_of(piece), read_reference("", part), "").same
                 for piece, part in zip(pieces, reversed(target.parts), strict=True)
             ]
             if all(turned):
@@ -49,7 +50,7 @@ def blanks_verdict(statement: Statement, target: Target, question: str) -> Verdi
     if first is None and _too_few(statement, len(target.parts)):
         return Verdict(False, "fewer answers than blanks")
     unclear = Verdict(None, f"{len(target.parts)} answers can't be told apart")
-    return first or no_answer(statement) or unclear
+    return first or without_answer(statement) or unclear
 
 
 def _aligned(statement: Statement, target: Target, question: str) -> list[Verdict] | None:
@@ -96,6 +97,10 @@ def _of(text: str) -> Statement:
 
 def _ways_to_split(statement: Statement, count: int) -> Iterator[list[str]]:
     texts = [statement.boxed, statement.text, statement.block]
+    numbered = [] if statement.marked else split_parts(statement.block.strip())
+    if len(numbered) == count:  # the last sentence is one of them
+        yield [_LEAD.sub("", piece) for piece in numbered]
+        return
     for text in dict.fromkeys(each for each in texts if each.strip()):
         lines = [_LEAD.sub("", line) for line in text.split("\n") if line.strip(" *_$")]
         ordinals = [piece for piece in _ORDINAL.split(text)[1:] if piece.strip()]
@@ -104,6 +109,7 @@ def _ways_to_split(statement: Statement, count: int) -> Iterator[list[str]]:
             split_parts(text),
             re.split(r"[;；]", text),
             lines,
+            text.split() if not re.search(r"[，,;；]", text) else [],
             re.split(r"[;；]|(?<!\d)[,，](?!\d)|，", text),
             split_list(text.replace("，", ",").replace("；", ";")),
             split_list(last_clause(clean(text))),

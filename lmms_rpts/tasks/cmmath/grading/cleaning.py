@@ -84,8 +84,10 @@ _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
 _STYLED = re.compile("[\U0001d400-\U0001d7ff]{1,500}")
 _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20}")
 _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]{1,20}")
-_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
-_POWER = re.compile(r"(?<=[A-Za-z)])\*\*(?=\d)")
+_INVISIBLE = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f\x00-\x08\x0b-\x1f\x7f]"
+)
+_POWER = re.compile(r"(?<=[A-Za-z)])\*\*(?=\d)|(?<=×10)\*\*(?=-?\d)|(?<=× 10)\*\*(?=-?\d)")
 _MARKDOWN = re.compile(r"\*\*|~~")
 _ESCAPED = dict.fromkeys(",;: ()[]$", " ") | {"{": "❴", "}": "❵", "*": "×", "!": ""}
 _COMMAND = re.compile(r"[A-Za-z]{1,40}")

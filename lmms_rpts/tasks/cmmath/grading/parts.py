@@ -10,12 +10,12 @@ from lmms_rpts.tasks.cmmath.grading.statement import Statement, find_statement
 from lmms_rpts.tasks.cmmath.grading.verdicts import (
     Verdict,
     all_of,
-    no_answer,
     value_verdict,
+    without_answer,
 )
 
 _MARK = re.compile(
-    r"(?:^|(?<=[\n:：;；。.,，、*#\s{]))[*#\s]{0,6}"
+    r"（(?P<wide>[1-6])）|(?:^|(?<=[\n:：;；。.,，、*#\s{]))[*#\s]{0,6}"
     r"(?:[(（](?P<number>[1-6一二三四五六a-d])[)）]|第\s?[(（]?(?P<ordinal>[1-6一二三四五六])[)）]?\s?(?:问|小?题|部分)"
     r"|[Pp]art\s[(（]?(?P<part>[1-6])[)）]?)"
 )
@@ -36,7 +36,9 @@ def parts_verdict(statement: Statement, target: Target, question: str) -> Verdic
             for piece, part in zip(pieces, target.parts, strict=True)
         ):
             return Verdict(True, "each part")
-        return no_answer(statement) or Verdict(None, "the parts of the answer can't be told apart")
+        return without_answer(statement) or Verdict(
+            None, "the parts of the answer can't be told apart"
+        )
     verdicts = [
         _part_verdict(given[at], part)
         if given.get(at, "").strip(" \n*#:：")

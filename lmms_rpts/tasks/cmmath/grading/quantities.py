@@ -37,13 +37,17 @@ _ENGLISH_WORD = re.compile(
     r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|arc(?:sin|cos|tan)|max|min)(?![a-z]))[A-Za-z]?[a-z]{3,}"
 )
 _OF_WHAT = re.compile(
-    r"(?<=\d)\s(?!(?:hours?|minutes?|days?|degrees?|meters?|metres?)\b)[a-z]{4,20}$"
+    r"(?<=\d)\s(?!(?:hours?|minutes?|days?|degrees?|meters?|metres?|thousand|million|billion|hundred|dozen|miles?|gallons?|inch(?:es)?|feet|foot|yards?|pounds?|ounces?|percent|pairs?|more|less)\b)[a-z]{4,20}$"
 )
 _OF_THINGS = re.compile(
     r"(?<=[0-9A-Za-z)}\]])\s?[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
 )
+_PERCENT_WORD = re.compile(r"(?<=\d)\s?per\s?cent$")
+_SPACED_MIXED = re.compile(r"^(-?\d{1,9})\s(\d{1,9})/(\d{1,9})$")
+_DEGREES = re.compile(r"(?<=\d)度(?=[+\-])")
+_RATIO_WORD = re.compile(r"(?<=[0-9a-z)])\s?比\s?(?=[0-9a-z(])")
 _VECTOR = re.compile(r"→\s?([a-z])(?![A-Za-z])")
-_MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又)")
+_MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又|\s\d{1,9}/)")
 _IMPROPER = re.compile(r"^-?\\frac|^-?\d{1,9}/\d")
 _LOWEST_TERMS = re.compile(r"最简(?:分数|整数比|比)|最简单的整数比")
 _SIMPLE = re.compile(r"^-?(?:\\frac\{(\d{1,15})\}\{(\d{1,15})\}|(\d{1,15})\s?[/:]\s?(\d{1,15}))$")
@@ -68,6 +72,11 @@ class Quantity:
 def parse_quantity(text: str) -> Quantity | None:
     """The quantity that a whole cleaned text is; None where it is none."""
     text = _BELOW_ZERO.sub("-", _ABOUT.sub("", text.strip(" .。,;:")))
+    text = text.replace("个小时", "小时").replace("正负", "±").replace("块钱", "元")
+    text = _DEGREES.sub("°", text.replace("时又", "时")).replace("倍\\sqrt", "\\sqrt")
+    text = _SPACED_MIXED.sub(r"\1\\frac{\2}{\3}", text)
+    text = _PERCENT_WORD.sub("%", text)
+    text = _RATIO_WORD.sub(":", text)
     text = _OF_THINGS.sub("个", _OF_WHAT.sub("", text))
     text = _VECTOR.sub(r"\1", text)
     if not text or len(text) > 2000 or _ENGLISH_WORD.search(text.replace("\\frac", "")):

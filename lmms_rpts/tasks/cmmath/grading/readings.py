@@ -6,6 +6,7 @@ import re
 
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.statement import Statement
+from lmms_rpts.tasks.cmmath.grading.values import with_signs
 
 _LONGEST = 600
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
@@ -18,6 +19,7 @@ _ABOUT = "≈"
 _DOLLARS = re.compile(r"\$\$?([^$]{1,300})\$\$?|\\\(([^\n]{1,300}?)\\\)")
 _TRAIL = re.compile(
     r"\s?(?:[就都]?[是为])?(?:原|该|此|这个)?(?:分式)?方程(?:组)?的(?:[解根])$|(?:即为|就是)?所求$"
+    r"|\s(?:is|are)\s(?:the\s)?(?:correct|right|final)?\s?(?:answers?)?$|\s?\(answer\)$|(?:为|是)正确答案$"
 )
 _CLAUSE = re.compile(r"[,;。]\s?(?=[\u4e00-\u9fff∴]|\b(?:so|hence|thus|then|therefore)\b)|\n|⇒|∴")
 _SPELLED_POINT = re.compile(
@@ -30,13 +32,14 @@ _ASIDE = re.compile(r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff][^()]{0,60}\)\s{0,3}$")
 _MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _LEAD = re.compile(
-    r"^(?:所以|因此|因而|从而|综上(?:所述)?|最终|最后|故|即|则|得|∴|又|且|so|hence|thus|therefore)[,:\s]{0,3}",
+    r"^(?:所以|因此|因而|从而|综上(?:所述)?|最终|最后|故|即|则|得|∴|又|且|应?填|so|hence|thus|therefore)[,:\s]{0,3}",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^\s{0,8}[-•+*]\s{1,3}(?=\S)")
 _WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
 _AFTER_WHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")
 _RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和、]){1,200}$")
+_WRAPPED = re.compile(r"[(『「\[【]([^,()]{1,60})[)』」\]】]")
 _CONCLUDES = re.compile(
     r"(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
     re.IGNORECASE,
@@ -59,6 +62,8 @@ def value_readings(statement: Statement, *, rounded: bool = False) -> list[str]:
     cleaned = clean(statement.text[-_LONGEST:])
     found += [each[0] for each in reversed(list(_COMPOUND.finditer(cleaned)))]
     found += _of_text(cleaned, rounded)
+    wrapped = _WRAPPED.fullmatch(cleaned.strip(_EDGES))
+    found += [bare(wrapped[1])] if wrapped else []
     formulas = _DOLLARS.findall(statement.text[-_LONGEST:])
     if formulas:
         found += _of_text(clean(formulas[-1][0] or formulas[-1][1]), rounded)
@@ -69,7 +74,7 @@ def relation_readings(statement: Statement) -> list[str]:
     """As ``value_readings``, for what holds signs of equality or order itself."""
     found = [f"({point[1]},{point[2]})" for point in _SPELLED_POINT.finditer(clean(statement.text))]
     for text in (statement.boxed, statement.text[-_LONGEST:]):
-        cleaned = _WHEN.sub("", clean(text))
+        cleaned = _WHEN.sub("", with_signs(clean(text)))
         clause = _CLAUSE.split(cleaned)[-1]
         run = _RELATION_RUN.search(cleaned)
         last = "" if run and re.search("[或且]", run[0]) else _last_maths(cleaned)

@@ -16,9 +16,8 @@ from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity
 from lmms_rpts.tasks.cmmath.grading.truth import truth_of
 from lmms_rpts.tasks.cmmath.grading.units import unit_after_blank
 from lmms_rpts.tasks.cmmath.grading.values import same_value
-from lmms_rpts.tasks.cmmath.grading.words import is_nothing
+from lmms_rpts.tasks.cmmath.grading.words import BLANK, is_nothing
 
-BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
 _NOT_ONLY = re.compile(
     r"[(（]\s?(?:答案不唯一|不唯一|任意一个即可|符合[^()（）]{0,12}即可)[^()（）]{0,12}[)）]"
 )

@@ -32,6 +32,7 @@ _LABEL = re.compile(
     r"|(?:故|因此|所以|应该|应当|应|综上|，|,|。|^|\n|\s)(?:本题)?\s?我?选(?:择|项)?(?:是|为)?[:：]?"
     r"(?=[\s*（(【\[$\"“]{0,4}(?:\\?[a-z]{0,8}\{)?(?:[A-ZＡ-Ｚ](?![a-z])|[①-⑳]))"
     r"|(?:故|因此|所以|应)?(?:依次)?(?:应?填(?:入|写)?)[:：]?(?=[^\n，。]{1,80})"
+    r"|[【\[〔#]{1,2}(?:最终|正确|参考)?(?:答案|解答)[】\]〕#]{1,2}[:：]?|答案\s?(?:——?|→|=>|⇒|(?=[『「(（]))"
     r"|(?:^|\n)[\s*_#]{0,6}答[\s*_]{0,3}[:：]"
     r"|(?:综上(?:所述)?|综合(?:以上|上述)[^，,。\n]{0,10})[，,：:、]?",
     re.IGNORECASE,
@@ -43,23 +44,36 @@ _HEADING = re.compile(
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)
 _REMARK = re.compile(
     r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
-    r"|成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
+    r"|(?<!不)成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
 )
 _REVISED = re.compile(
-    r"等等|等一下|不对，|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
+    r"等等|等一下|(?:^|[。！？!?\n，,\s])不对[，,。]|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
     r"|更正|修正|(?:上面|前面|以上)[^。\n]{0,10}(?:有误|错了|不对)"
-    r"|(?<![a-z])(?:wait|actually|correction|on\s{1,3}second\s{1,3}thought|hmm)\b",
+    r"|(?<![a-z])(?:wait|actually|correction|on\s{1,3}(?:second\s{1,3}thought|reflection)|hmm)\b",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"我错了|抱歉|对不起|(?:算|写|看|搞|弄)错了|应(?:该)?[是为]\s?\$?-?\d|其实|正确的是"
+    r"|(?<![a-z])(?:sorry|i\s{1,3}meant|edit|(?:is|was)\s{1,3}(?:wrong|incorrect)|mistake)\b"
+    r"|(?:^|[.!\s])no,",
     re.IGNORECASE,
 )
 _JOINS = re.compile(
     r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
 )
-_DISPLAY = re.compile(r"\$\$[^$]{0,2000}\$\$|\\\[(?:(?!\\\])[\s\S]){0,2000}\\\]")
 _BULLET = re.compile(
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
 _OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
+_SPECIAL = re.compile(r"<\|[a-z_]{1,20}\|>|</s>")
+_EXPLAINED = re.compile(
+    r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
+)
+_LETTER_LINES = re.compile(
+    r"(?:(?:^|\n)[ \t]{0,4}[A-HＡ-Ｈ](?:[.、．:：][^\n正错对不]{0,80}|[ \t.。．]{0,4})"
+    r"(?=\n|$)\n?){2,8}$"
+)
 _TABLE_ROW = re.compile(r"^\s{0,4}\|[^\n]{0,2000}\|[^\n]{1,2000}\|\s{0,4}$")
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _PLAIN_TAIL = 1600
@@ -90,11 +104,13 @@ class Statement:
 
 def find_statement(response: str) -> Statement:
     """The final answer of a response; all texts are empty where there is none."""
-    response = response.translate(_DIGITS)
-    spoken = _without_chatter(_STEP_MARK.sub(" ", select_reasoning(response[-READ:]).spoken))
+    response = _SPECIAL.sub("", response.translate(_DIGITS))
+    # Thinking first: a cut may fall within it.
+    spoken = select_reasoning(response).spoken[-READ:].replace("```", "\n")
+    spoken = _without_chatter(_STEP_MARK.sub(" ", spoken))
     spoken = "\n".join(_row(line) for line in spoken.split("\n"))
     spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
-    spoken = _DISPLAY.sub(lambda found: found[0].replace("\n", " "), spoken)
+    spoken = _in_one_line(_in_one_line(spoken, "$$", "$$"), "\\[", "\\]")
     spoken = _JOINS.sub(r"\g<end> ", spoken)
     box_at, boxed, box_end = last_box(spoken)
     for start, end in _marks(spoken):
@@ -106,13 +122,17 @@ def find_statement(response: str) -> Statement:
         if text and not text.endswith(("?", "？")):
             inside = last_box(text)[1]
             after = spoken[end + len(text) :]
-            return Statement(text, True, inside, spoken[end:], spoken, _takes_back(after))
+            revised = _takes_back(after) or _revised(text) or _asks(text, after)
+            return Statement(text, True, inside, spoken[end:], spoken, revised)
     if box_at >= 0:
         line = spoken[spoken.rfind("\n", 0, box_at) + 1 : _line_end(spoken, box_end)]
         after = spoken[box_end:]
         return Statement(line.strip(), True, boxed, spoken[box_at:], spoken, _takes_back(after))
+    behind = _EXPLAINED.search(spoken)
+    spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
     sentence = _last_sentence(spoken)
-    return Statement(sentence, False, "", _last_paragraphs(spoken), spoken, False)
+    block = _last_paragraphs(spoken)
+    return Statement(sentence, False, "", block, spoken, _revised(sentence))
 
 
 def sentences(text: str) -> list[str]:
@@ -185,6 +205,9 @@ def _line_end(text: str, start: int) -> int:
 
 def _last_sentence(text: str) -> str:
     """The last sentence that is no mere remark."""
+    row = _LETTER_LINES.search(text[-_PLAIN_TAIL:])
+    if row:
+        return row[0].strip()
     for sentence in reversed(sentences(text[-_PLAIN_TAIL:])):
         if not _REMARK.match(sentence) and not _CHATTER.match(sentence):
             return sentence
@@ -195,6 +218,21 @@ def _last_paragraphs(text: str) -> str:
     """The last paragraph, and the one before a list or a lone formula."""
     parts = [part for part in re.split(r"\n[ \t]*\n", text[-4000:]) if part.strip()]
     return "\n".join(parts[-1:]).strip()
+
+
+def _in_one_line(text: str, opening: str, closing: str) -> str:
+    """The text with displayed formulas, of at most 2,000 characters, without line ends."""
+    parts: list[str] = []
+    at = 0
+    while True:
+        start = text.find(opening, at)
+        end = text.find(closing, start + 2) if start >= 0 else -1
+        if end < 0:
+            return "".join([*parts, text[at:]])
+        formula = text[start:end]
+        parts += [text[at:start], formula.replace("\n", " ") if len(formula) < 2000 else formula]
+        parts.append(closing)
+        at = end + 2
 
 
 def _row(line: str) -> str:
@@ -208,8 +246,17 @@ def _row(line: str) -> str:
     return f"{first}{' ' if first.endswith((')', '）')) else '：'}{'；'.join(others)}"
 
 
+def _asks(text: str, after: str) -> bool:
+    """Whether the answer is put as a question."""
+    return text.endswith("吗") or after[:3].lstrip(" *$").startswith(("?", "？"))
+
+
 def _takes_back(after: str) -> bool:
-    return _REVISED.search(after[:2000]) is not None
+    return _revised(after) or _TAKEN_BACK.search(after[:2000]) is not None
+
+
+def _revised(text: str) -> bool:
+    return _REVISED.search(text[:2000]) is not None
 
 
 def _without_chatter(text: str) -> str:

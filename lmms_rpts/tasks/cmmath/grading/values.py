@@ -47,6 +47,7 @@ _CLOCK = re.compile(
 _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
 _BRACKETED = re.compile(r"\(([1-9])\)")
 _COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")
+_WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
 _PLUS_MINUS = re.compile("[±∓]")
 _MANY = 12
 
@@ -125,6 +126,8 @@ def _quantity(answer: str, target: str, question: str, expected: Unit | None) ->
     if found is None:
         return None
     equal = same_quantity(found, wanted, question, expected)
+    if equal and wanted.expression.decimals is not None and _WORKING.search(answer):
+        return None  # 6×7 for 42
     if equal and form_is_wrong(question, answer):
         return False
     return None if equal and unfinished(question, answer, target) else equal
@@ -201,6 +204,8 @@ def _lists(answer: str, target: str, question: str, expected: Unit | None) -> bo
     found = [each for part in members for each in _signs(_NAME.sub("", part))]
     if len(wanted) == 1 and not (len(found) > 1 and len(_split(_OR, answer)) > 1):
         return None
+    if len(wanted) == 1 and all(_member(each, wanted[0], question, expected) for each in found):
+        return True  # 1/2或0.5
     either = any(len(_split(_OR, text)) > 1 or "±" in text for text in (answer, target))
     unordered = either or "❴" in target
     return _same_lists(found, wanted, question, expected, ordered=not unordered)

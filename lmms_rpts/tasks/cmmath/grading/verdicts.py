@@ -6,8 +6,15 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from lmms_rpts.tasks.cmmath.grading.asked import of_another
 from lmms_rpts.tasks.cmmath.grading.circled import called_so, circled_of
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
+from lmms_rpts.tasks.cmmath.grading.doubts import (
+    is_bounded,
+    is_denied,
+    no_answer,
+    one_of_several,
+)
 from lmms_rpts.tasks.cmmath.grading.quantities import (
     asks_rounding,
     parse_quantity,
@@ -18,16 +25,15 @@ from lmms_rpts.tasks.cmmath.grading.readings import (
     last_clause,
     relation_readings,
     value_readings,
-    value_tail,
 )
-from lmms_rpts.tasks.cmmath.grading.references import BLANK, Target
+from lmms_rpts.tasks.cmmath.grading.references import Target
 from lmms_rpts.tasks.cmmath.grading.statement import Statement, sentences
 from lmms_rpts.tasks.cmmath.grading.truth import truth_of
 from lmms_rpts.tasks.cmmath.grading.units import Unit
-from lmms_rpts.tasks.cmmath.grading.values import same_value, split_list, with_signs
+from lmms_rpts.tasks.cmmath.grading.values import same_value, with_signs
 from lmms_rpts.tasks.cmmath.grading.words import (
+    BLANK,
     chosen_word,
-    gives_up,
     is_nothing,
     plain_words,
     says_nothing,
@@ -38,20 +44,14 @@ from lmms_rpts.tasks.cmmath.grading.words import (
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
-_DENIED = re.compile(r"不(?:是|为|等于|会)|并非|而非|(?:is|are)\s(?:not|n't)|cannot\sbe")
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
 )
-_EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)\W{0,4}$", re.IGNORECASE)
 _JUDGEMENT = re.compile(r"判断|看法|观点")
-_HEDGED = re.compile(
-    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|might\sbe)(?![a-z])"
-)
-_LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
 _CIRCLED = re.compile(r"[①-⑳]")
+_UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")
 _LONGEST_SENTENCE = 240
 
 
@@ -78,7 +78,7 @@ def value_verdict(
     if says_nothing(statement.text):
         return Verdict(False, "says that there is no solution")
     reason = found.rule or f"no {target.type} can be read from the answer"
-    return no_answer(statement) or Verdict(None, reason)
+    return without_answer(statement) or Verdict(None, reason)
 
 
 def words_verdict(statement: Statement, wanted: str, question: str) -> Verdict:
@@ -90,15 +90,18 @@ def words_verdict(statement: Statement, wanted: str, question: str) -> Verdict:
         chosen = chosen_word(last_clause(clean(sentence)), words) or chosen_word(sentence, words)
         if words == frozenset("<>=") and len(squeezed(clean(sentence))) > 1:
             chosen = _sign_in_order(sentence, question)
-        if chosen is not None and not _DENIED.search(sentence[-_LONGEST_SENTENCE:]):
+        bare_sentence = sentence[-_LONGEST_SENTENCE:]
+        for word in words:
+            bare_sentence = bare_sentence.replace(word, " ")
+        if chosen is not None and not is_denied(bare_sentence):
             return Verdict(chosen == plain_words(clean(wanted)), "one of the given words")
-        return no_answer(statement) or Verdict(None, "which of the given words is unclear")
+        return without_answer(statement) or Verdict(None, "which of the given words is unclear")
     if len(sentence) <= _LONGEST_SENTENCE and len(plain_words(clean(wanted))) > 1:
         if states(sentence, wanted):
             return Verdict(True, "the words of the reference")
     elif plain_words(clean(sentence)) == plain_words(clean(wanted)):
         return Verdict(True, "the words of the reference")
-    return no_answer(statement) or Verdict(None, "other words than the reference")
+    return without_answer(statement) or Verdict(None, "other words than the reference")
 
 
 def _read(statement: Statement, target: Target, question: str, expected: Unit | None) -> Verdict:
@@ -116,24 +119,43 @@ def _read(statement: Statement, target: Target, question: str, expected: Unit | 
         if _circled_otherwise(statement, text, question):
             return Verdict(None, "which of the circled numbers are meant is unclear")
     either = _OR.search(last_clause(text)) and not _OR.search(target.text)
-    if either:
+    listed = _OR.search(target.text) and _OR.search(last_clause(text))
+    if either or listed:
         readings = [each for each in readings if _OR.search(each)] or readings
     for reading in readings:
         same = any_value(reading, target.alternates, question, expected)
+        same = same or (True if squeezed(reading) == squeezed(target.text) else same)
         if same:
-            if target.type not in _RELATIONS:
-                if _DENIED.search(text):
-                    return Verdict(None, "the value may be denied")
-                if _one_of_several(text, question):
-                    return Verdict(None, "several values, one of them that of the reference")
-            return Verdict(True, f"equal as {target.type}")
+            doubt = _doubt(text, target, question, either=bool(either))
+            return Verdict(None, doubt) if doubt else Verdict(True, f"equal as {target.type}")
         if same is False:
+            if is_denied(text) and not statement.boxed:
+                return Verdict(None, "a value may be denied")
+            if "分之" in text and "分之" not in reading:
+                return Verdict(None, "a fraction in words")
             if "每" in text and _same_but_unit(reading, target):
                 return Verdict(None, "the unit may be told in words")
             if not either and _elsewhere(statement, reading, target, question, expected):
                 return Verdict(None, "several values, one of them that of the reference")
             return Verdict(False, f"different as {target.type}")
     return Verdict(None, "")
+
+
+def _doubt(text: str, target: Target, question: str, *, either: bool) -> str | None:
+    """Why a sentence that holds the right value may not give it as the answer; None if it does."""
+    if is_denied(text):
+        return "the value may be denied"
+    if either and (target.type == "circled" or len(set(_UNKNOWN.findall(target.text))) > 1):
+        return "one or the other"
+    if target.type in _RELATIONS:
+        return None
+    if is_bounded(text, question + target.text):
+        return "a bound, no value"
+    if of_another(text, question):
+        return "the value of another quantity"
+    if one_of_several(text, question):
+        return "several values, one of them that of the reference"
+    return None
 
 
 def _circled_otherwise(statement: Statement, text: str, question: str) -> bool:
@@ -181,26 +203,6 @@ def _elsewhere(
     return False
 
 
-def _one_of_several(text: str, question: str) -> bool:
-    """Whether the value is one of a list, hedged, or that of another quantity."""
-    if _HEDGED.search(text) and "可能" not in question:
-        return True
-    clause = _THOUSANDS.sub("", last_clause(text))
-    if any(len(_distinct(split_list(each))) > 1 for each in (value_tail(clause), clause)):
-        return True
-    asked = squeezed(clean(BLANK.split(question)[0]))[-12:]
-    labels = [found[1][-2:] for found in _LABELLED.finditer(text)]
-    if len(set(labels)) < 2 or labels[-1] in asked:
-        return False
-    return any(label in asked for label in labels[:-1])
-
-
-def _distinct(members: Iterable[str]) -> set[object]:
-    """The different numbers that stand alone in a list."""
-    found = [parse_quantity(bare(member)) for member in members]
-    return {each.expression.number for each in found if each and each.expression.number is not None}
-
-
 def _same_but_unit(reading: str, target: Target) -> bool:
     one, other = parse_quantity(reading), parse_quantity(target.text)
     if one is None or other is None:
@@ -219,7 +221,12 @@ def _with_units(found: re.Match[str], text: str) -> list[str]:
 
 def _nothing_verdict(statement: Statement, target: Target) -> Verdict:
     if says_nothing(statement.text) or is_nothing(clean(statement.text)):
+        text = clean(statement.text)
+        if is_denied(text) or "≠" in text:
+            return Verdict(None, "whether there is no solution may be denied")
         return Verdict(True, "no solution")
+    if is_denied(clean(statement.text)):
+        return Verdict(None, "what is denied is unclear")
     if re.search(r"无数|任意|❴[^❵]{1,200}❵", clean(statement.text)):
         return Verdict(False, "a solution where there is none")
     for reading in (*value_readings(statement), *relation_readings(statement)):
@@ -232,6 +239,8 @@ def _truth_verdict(statement: Statement, target: Target) -> Verdict:
     wanted = truth_of(target.text)
     text = clean(statement.text)
     last = last_clause(text)
+    if re.search(r"不是\s?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是", text):
+        return Verdict(None, "a verdict that is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(last) else last):
         return Verdict(None, "a verdict on a verdict")
     first = re.split(r"[,，。;；]", clean(statement.text))[0]
@@ -239,19 +248,7 @@ def _truth_verdict(statement: Statement, target: Target) -> Verdict:
         said = truth_of(reading)
         if said is not None:
             return Verdict(said == wanted, "true or false")
-    return no_answer(statement) or Verdict(None, "neither true nor false can be read")
-
-
-def no_answer(statement: Statement) -> Verdict | None:
-    """A wrong answer where the response gives none; None where it may give one."""
-    if gives_up(" ".join(sentences(statement.spoken[-400:])[-2:])):
-        return Verdict(False, "gives no answer")
-    if not re.search(r"[^\W_]|[<>=≤≥√×✓✗]", _EMPTY_LABEL.sub("", clean(statement.text))):
-        return Verdict(False, "gives no answer")
-    said = BLANK.sub("", clean(statement.text))
-    if BLANK.search(clean(statement.text)) and not re.search(r"\d", said):
-        return Verdict(False, "leaves the blank as it is")
-    return None
+    return without_answer(statement) or Verdict(None, "neither true nor false can be read")
 
 
 def _sign_in_order(sentence: str, question: str) -> str | None:
@@ -273,3 +270,9 @@ def all_of(verdicts: list[Verdict], what: str) -> Verdict:
         if verdict.same is None:
             return Verdict(None, f"{what} {at}: {verdict.rule}")
     return Verdict(True, f"each {what}")
+
+
+def without_answer(statement: Statement) -> Verdict | None:
+    """A wrong answer where the response gives none."""
+    reason = no_answer(statement)
+    return None if reason is None else Verdict(False, reason)

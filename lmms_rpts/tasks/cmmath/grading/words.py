@@ -6,6 +6,8 @@ import re
 
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 
+BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
+"""Where the question leaves a place for an answer."""
 _NOTHING = re.compile(
     r"^(?:(?:该|原|此|这个|分式)?(?:方程|不等式)?组?的?(?:解集|解|根)?(?:是|为)?)?"
     r"(?:无解|没有解|无实数?[解根]|没有实数?[解根]|空集|∅|❴\s?❵|解集为空集?|无)$"
@@ -21,6 +23,7 @@ _GIVES_UP = re.compile(
     r"(?:无法|不能|难以|没办法)(?:[^，。\n]{0,12})?(?:确定|得出|求|计算|判断|解答|回答|得到|得知|给出|知道|作答|看)"
     r"|(?:没有|缺少|缺乏)(?:提供|给出|足够|具体|必要|更多)|信息不(?:足|够|全)|条件不(?:足|够)"
     r"|我?不(?:太)?(?:确定|知道|清楚)(?:如何|怎么|怎样|答案)|需要更多的?(?:信息|条件)|请(?:提供|上传|补充)|看不到(?:图|题)"
+    r"|\bI\s(?:do\snot|don['’]t)\sknow|\bnot\ssure\b"
     r"|(?:cannot|can['’]t|can\snot|unable\sto|impossible\sto)\s(?:be\s)?"
     r"(?:determined?|tell|answer|solve|compute|calculate|find|see)"
     r"|(?:not\senough|insufficient)\sinformation|more\sinformation\sis\sneeded",
@@ -31,6 +34,9 @@ _DENIED = re.compile(
     r"|(?:\bnot|\bnever|n['’]t)\s[^,.;]{0,20}$",
     re.IGNORECASE,
 )
+_NEGATED = re.compile(r"(?:不|非|无|没有?|未|缺乏|缺少|不具有?|不一定)$")
+_JOINED_BEFORE = re.compile(r"(?:和|与|或者?|及|以及)$")
+_JOINED_AFTER = re.compile(r"(?:和|与|或者?|及|以及|而)")
 _DENIED_AFTER = re.compile(
     r"^[”\"'」』)]{0,2}(?:这|的)?[^，,。；;]{0,6}(?:是错|不对|不正确|错误|不成立|是假)|^\s?is\s(?:not|wrong|false)"
 )
@@ -91,6 +97,8 @@ def states(sentence: str, wanted: str) -> bool:
     if at < 0:
         return False
     before, after = folded[:at], folded[at + len(words) :]
+    if _NEGATED.search(before) or _JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after):
+        return False
     return not _DENIED.search(before) and not _DENIED_AFTER.search(after)
 
 
