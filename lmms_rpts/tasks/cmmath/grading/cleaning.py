@@ -116,7 +116,7 @@ def clean(text: str) -> str:
     text = _RAISED.sub(lambda found: f"^{{{found[0].translate(_UP)}}}", text)
     text = _LOWERED.sub(lambda found: f"_{{{found[0].translate(_DOWN)}}}", text)
     text = _MARKDOWN.sub("", _POWER.sub("^", text))
-    text = _CUBE.sub(r"√[3]", _STAR.sub("×", text)).replace("根号", "√")
+    text = _CUBE.sub(r"√[3]", _STAR.sub("×", text)).replace("根号", "√").replace("正负", "±")
     text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
     cleaned = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
     cleaned = cleaned.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")

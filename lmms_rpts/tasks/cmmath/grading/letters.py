@@ -27,7 +27,7 @@ _NAMED = re.compile(
     r"(?:故|所以|因此|应)?(?:选(?:择|项)?|(?:答案|选项|正确的?(?:选项|答案)?)(?:应该|应)?(?:是|为|:)|"
     r"options?|choices?|answers?\s(?:is|are)|choose|select)[\s:(（\[【*“\"$]{0,5}"
     r"(?P<letters>[A-H](?:[\s,、/&)(]{0,4}(?:和|与|及|and)?\s?(?:选项|option)?[\s(]{0,2}[A-H]){0,7})"
-    r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])"
+    r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])(?!(?:[\s,、]|和|与|及){0,6}[A-H](?![A-Za-z]))"
     rf"(?!{_JUDGED})",
     re.IGNORECASE,
 )
@@ -38,7 +38,7 @@ _POLAR = re.compile(
     rf"(?![A-Za-z0-9_'])(?!{_JUDGED})"
 )
 _VERDICT = re.compile(
-    r"(?<![A-Za-z0-9])(?P<letters>[A-H](?:[\s,、/&]{0,3}(?:和|与|及|and)?\s{0,2}[A-H]){0,7})\s{0,2}(?:选?项)?"
+    r"(?<![A-Za-z0-9])(?P<letters>[A-H](?:(?:选?项)?[\s,、/&]{0,3}(?:和|与|及|and)?\s{0,2}[A-H]){0,7})\s{0,2}(?:选?项)?"
     r"[^,，。;；A-H\n]{0,30}?(?P<said>不正确|不对|不符合|不成立|错误?|正确|符合|成立|对的"
     r"|(?:is|are)\s(?:the\s)?(?:correct|right|true)|(?:is|are)\s(?:not\s\w{1,8}|incorrect|wrong|false))",
     re.IGNORECASE,

@@ -88,7 +88,7 @@ def chosen(
     if len(letters) > 1 and not several:
         # AB may be a segment; two letters for one place are no choice.
         return Choice(letters, "letter")
-    if several and rest and not statement.marked and not _all_named(statement, letters):
+    if several and not statement.marked and not _all_named(statement, letters):
         return Choice(None, "other letters stand beside the last")
     beside = _content_of(rest, options, question) if len(letters) == 1 else None
     if beside is not None and beside not in letters:
@@ -99,7 +99,8 @@ def chosen(
 def _all_named(statement: Statement, letters: frozenset[str]) -> bool:
     """Whether the last line of an answer without a mark names these options only."""
     line = clean(statement.spoken.rstrip().rsplit("\n", 1)[-1])
-    return set(_LONE_LETTER.findall(line)) <= letters
+    judged = re.search(r"正确|错|对|不|符合|成立|[√×]", line)
+    return judged is not None or set(_LONE_LETTER.findall(line)) <= letters
 
 
 def _by_content(

@@ -47,7 +47,7 @@ _SPACED_MIXED = re.compile(r"^(-?\d{1,9})\s(\d{1,9})/(\d{1,9})$")
 _DEGREES = re.compile(r"(?<=\d)度(?=[+\-])")
 _RATIO_WORD = re.compile(r"(?<=[0-9a-z)])\s?比\s?(?=[0-9a-z(])")
 _VECTOR = re.compile(r"→\s?([a-z])(?![A-Za-z])")
-_MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又|\s\d{1,9}/)")
+_MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又|\s\d{1,9}/)|^[一二三四五六七八九十]{1,3}又")
 _IMPROPER = re.compile(r"^-?\\frac|^-?\d{1,9}/\d")
 _LOWEST_TERMS = re.compile(r"最简(?:分数|整数比|比)|最简单的整数比")
 _SIMPLE = re.compile(r"^-?(?:\\frac\{(\d{1,15})\}\{(\d{1,15})\}|(\d{1,15})\s?[/:]\s?(\d{1,15}))$")
@@ -178,6 +178,8 @@ def _scaled(answer: Quantity, target: Quantity, expected: Unit | None) -> Fracti
     """How many units of the target one of the answer's is; None where they can't be equal."""
     wanted = target.unit or expected
     if answer.unit is None or wanted is None:
+        return Fraction(1)
+    if answer.unit.name == "块" and wanted.dimension == "money":
         return Fraction(1)
     return ratio(answer.unit, wanted)
 

@@ -48,6 +48,7 @@ _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
 _BRACKETED = re.compile(r"\(([1-9])\)")
 _COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
+_TWICE = re.compile(r"([^()]{1,40}?)\s?\(([^()]{1,40})\)")
 _PLUS_MINUS = re.compile("[±∓]")
 _MANY = 12
 
@@ -122,6 +123,9 @@ def _quantity(answer: str, target: str, question: str, expected: Unit | None) ->
     answer = _NAME.sub("", answer)
     if "%" not in target and _PERCENT_ASKED.search(clean(question)):
         answer = answer.removesuffix("%")
+    twice = _TWICE.fullmatch(answer)
+    if twice and _quantity(twice[1], twice[2], "", None):
+        answer = twice[1]  # 1/2 (0.5)
     found = parse_quantity(answer)
     if found is None:
         return None

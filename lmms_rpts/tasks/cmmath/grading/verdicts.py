@@ -133,7 +133,7 @@ def _read(statement: Statement, target: Target, question: str, expected: Unit | 
                 return Verdict(None, "a value may be denied")
             if "分之" in text and "分之" not in reading:
                 return Verdict(None, "a fraction in words")
-            if "每" in text and _same_but_unit(reading, target):
+            if re.search("每|时速", text) and _same_but_unit(reading, target):
                 return Verdict(None, "the unit may be told in words")
             if not either and _elsewhere(statement, reading, target, question, expected):
                 return Verdict(None, "several values, one of them that of the reference")
