@@ -9,6 +9,7 @@ from lmms_rpts.tasks.cmmath.grading.circled import circled_of
 from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.equations import parse_equations, same_equations, values_of
 from lmms_rpts.tasks.cmmath.grading.intervals import parse_region, same_region
+from lmms_rpts.tasks.cmmath.grading.lists import pieces, signed
 from lmms_rpts.tasks.cmmath.grading.points import parse_points, same_points
 from lmms_rpts.tasks.cmmath.grading.quantities import (
     form_is_wrong,
@@ -21,8 +22,6 @@ from lmms_rpts.tasks.cmmath.grading.words import is_nothing, squeezed
 
 _ORDER_SIGN = re.compile(r"[<>≤≥≠∪∈∞]|^[\[(][^()]{1,80},[^()]{1,80}[\])]$|❴[^❵]{0,40}\|")
 _INTERVAL_WORDS = re.compile(r"范围|解集|区间|定义域|值域|不等式")
-_OR = re.compile(r"\s{0,3}(?:或者?|∨|(?<![A-Za-z])or(?![A-Za-z]))\s{0,3}")
-_LIST = re.compile(r"\s{0,3}(?:或者?|[、,;和与及]|(?<![A-Za-z])(?:or|and)(?![A-Za-z])|\n)\s{0,3}")
 _NAME = re.compile(
     r"^(?:[\u4e00-\u9fff∠△⊙]{0,8}\s?)?[A-Za-zα-ω∠][A-Za-z0-9_{}'∠:]{0,12}\s?[=≈]\s?(?=\S)"
 )
@@ -49,7 +48,6 @@ _BRACKETED = re.compile(r"\(([1-9])\)")
 _COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
 _TWICE = re.compile(r"([^()]{1,40}?)\s?\(([^()]{1,40})\)")
-_PLUS_MINUS = re.compile("[±∓]")
 _MANY = 12
 
 
@@ -77,25 +75,19 @@ def same_value(
 
 def split_list(text: str) -> list[str]:
     """The members of a list; what stands in brackets stays together."""
-    return _split(_LIST, text.strip(" ❴❵.。"))
+    text = text.strip(" ❴❵.。")
+    found = pieces(text, thousands=False) or ()
+    if not found or any("and" in each.joined for each in found):  # 且 makes no list
+        return [text] * bool(text)
+    return [each.text for each in found]
 
 
-def _split(pattern: re.Pattern[str], text: str) -> list[str]:
-    parts, start = [], 0
-    depths = _depths(text)
-    for found in pattern.finditer(text):
-        if depths[found.start()] == 0:
-            parts.append(text[start : found.start()])
-            start = found.end()
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+def _has_or(text: str) -> bool:
+    return any("or" in each.joined for each in pieces(text.strip(" .。"), thousands=False) or ())
 
 
-def _depths(text: str) -> list[int]:
-    depth, depths = 0, []
-    for character in text:
-        depth = max(0, depth + (character in "([{❴") - (character in ")]}❵"))
-        depths.append(depth)
-    return [*depths, 0]
+def _both(text: str) -> tuple[str, ...]:
+    return signed(text) or (text,)
 
 
 def _is_words(text: str) -> bool:
@@ -204,13 +196,13 @@ def _lists(answer: str, target: str, question: str, expected: Unit | None) -> bo
     names = [found[0] for found in map(_NAME.match, members) if found]
     if len(names) == len(members) > 1 and names != sorted(names) and not _NAME.match(target):
         return None  # y=2,x=3 for 3,2
-    wanted = [each for part in split_list(target) for each in _signs(_NAME.sub("", part))]
-    found = [each for part in members for each in _signs(_NAME.sub("", part))]
-    if len(wanted) == 1 and not (len(found) > 1 and len(_split(_OR, answer)) > 1):
+    wanted = [each for part in split_list(target) for each in _both(_NAME.sub("", part))]
+    found = [each for part in members for each in _both(_NAME.sub("", part))]
+    if len(wanted) == 1 and not (len(found) > 1 and _has_or(answer)):
         return None
     if len(wanted) == 1 and all(_member(each, wanted[0], question, expected) for each in found):
         return True  # 1/2或0.5
-    either = any(len(_split(_OR, text)) > 1 or "±" in text for text in (answer, target))
+    either = any(_has_or(text) or "±" in text for text in (answer, target))
     unordered = either or "❴" in target
     return _same_lists(found, wanted, question, expected, ordered=not unordered)
 
@@ -245,13 +237,6 @@ def _member(one: str, other: str, question: str, expected: Unit | None) -> bool 
     if squeezed(one) == squeezed(other):
         return True
     return _quantity(one, other, question, expected)
-
-
-def _signs(text: str) -> list[str]:
-    """Both values of ±."""
-    if len(_PLUS_MINUS.findall(text)) != 1:
-        return [text]
-    return [_PLUS_MINUS.sub(sign, text) for sign in ("+", "-")]
 
 
 def _is_single(answer: str) -> bool:
