@@ -46,7 +46,8 @@ found = {"version": torch.__version__, "devices": devices, "cuda": torch.version
 _TASKS = """
 import lmms_eval.models
 from lmms_eval.tasks import TaskManager
-found = [name for name in TaskManager().all_tasks if name.startswith("rpts_")]
+others = ("rome", "cmmath", "cmmath_all", "cmmath_rpts")
+found = [name for name in TaskManager().all_tasks if name.startswith("rpts_") or name in others]
 """
 
 
