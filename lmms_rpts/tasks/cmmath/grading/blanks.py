@@ -18,6 +18,7 @@ _ORDINAL = re.compile(
     r"第(?:[一二三四五六]|\d)个?(?:空|处|个)|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",
     re.IGNORECASE,
 )
+_WORDS = re.compile(r"[\u4e00-\u9fff]{2}")
 _NAMED = re.compile(r"[\u4e00-\u9fff]{2}|^\s{0,2}[A-Za-z]\s?=")
 # A dash without a space behind it is a sign.
 _LEAD = re.compile(
@@ -43,6 +44,8 @@ def blanks_verdict(statement: Statement, target: Target, question: str) -> Verdi
             ]
             if all(turned):
                 found = Verdict(None, "the answers may stand in another order, with their names")
+        if found.same is False and not statement.marked and any(map(_WORDS.search, pieces)):
+            found = Verdict(None, "which parts of the sentence are the answers is unclear")
         first = first or found
     aligned = _aligned(statement, target, question)
     if aligned is not None and all_of(aligned, "blank").same:

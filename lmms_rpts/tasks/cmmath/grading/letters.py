@@ -16,20 +16,18 @@ _JUDGED = (
 _WORD = r"(?:选项|选择|选|项|options?|choices?|letters?|为|是|[:]|both|and|are|is)"
 # Letters that stand alone: no word, no formula such as AB=3 or A(1,2).
 _LEADING = re.compile(
-    rf"^[\s*_\-•\"“”(\[【❴]*(?:the\s)?(?:{_WORD}[\s(\[【:]*){{0,3}}"
-    r"(?P<letters>[A-H](?:[\s,、;./&)(\]\[】【\-•]{0,6}(?:和|与|及|and)?\s?(?:选项|option)?[\s(\[【]{0,3}[A-H]){0,7})"
+    rf"^[\s*_\-•\"“”(\[【❴]*(?:[Tt]he\s)?(?:(?i:{_WORD})[\s(\[【:]*){{0,3}}"
+    r"(?P<letters>[A-H](?:[\s,、;./&)(\]\[】【\-•]{0,6}(?:和|与|及|and)?\s?(?:选项|[Oo]ption)?[\s(\[【]{0,3}[A-H]){0,7})"
     r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])(?!\([^()]{0,20},)"
     r"(?!(?:[\s,、]|and|和|与|及){0,6}[A-H](?![A-Za-z]))"
-    rf"(?!{_JUDGED})",
-    re.IGNORECASE,
+    rf"(?!(?i:{_JUDGED}))",
 )
 _NAMED = re.compile(
-    r"(?:故|所以|因此|应)?(?:选(?:择|项)?|(?:答案|选项|正确的?(?:选项|答案)?)(?:应该|应)?(?:是|为|:)|"
-    r"options?|choices?|answers?\s(?:is|are)|choose|select)[\s:(（\[【*“\"$]{0,5}"
-    r"(?P<letters>[A-H](?:[\s,、/&)(]{0,4}(?:和|与|及|and)?\s?(?:选项|option)?[\s(]{0,2}[A-H]){0,7})"
+    r"(?i:(?:故|所以|因此|应)?(?:选(?:择|项)?|(?:答案|选项|正确的?(?:选项|答案)?)(?:应该|应)?(?:是|为|:)|"
+    r"options?|choices?|answers?\s(?:is|are)|choose|select))[\s:(（\[【*“\"$]{0,5}"
+    r"(?P<letters>[A-H](?:[\s,、/&)(]{0,4}(?:和|与|及|and)?\s?(?:选项|[Oo]ption)?[\s(]{0,2}[A-H]){0,7})"
     r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])(?!(?:[\s,、]|和|与|及){0,6}[A-H](?![A-Za-z]))"
-    rf"(?!{_JUDGED})",
-    re.IGNORECASE,
+    rf"(?!(?i:{_JUDGED}))",
 )
 _POLAR = re.compile(
     r"(?P<said>不正确|错误|不成立|不符合[^,。;]{0,8}|不能[^,。;]{1,10}|正确|成立|符合[^,。;]{0,8})的?"
@@ -101,9 +99,10 @@ def by_letters(
     ]
     if polar:
         return _distinct(polar[-1]["letters"]), ""
-    bare = re.fullmatch(r"[\s(\[*]*([A-Ha-h])[\s)\].。*]*", text)
+    more = r"(?:[\s,、;]{0,3}[A-Ha-h]){0,7}" if several else ""
+    bare = re.fullmatch(rf"[\s(\[*]*([A-Ha-h]{more})[\s)\].。*]*", boxed or text)
     if bare:
-        return frozenset(bare[1].upper()), ""
+        return _distinct(bare[1]), ""
     last = _LAST.search(text)
     if last and not _BEFORE_NAME.search(text[: last.start("letter")]):
         return frozenset(last["letter"]), ""
