@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.records import Doc, clean
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
 from lmms_rpts.judging.backends.passing import NOT_JUDGED
-from lmms_rpts.judging.progress import IN_A_FILE, IN_A_TERMINAL
+from lmms_rpts.judging.progress import standard_error
 
 T = TypeVar("T")
 
@@ -111,21 +109,12 @@ def entry(found: Told | None, name: str) -> dict[str, Any] | None:
 
 def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
     """The items, while a bar shows rate and time left, if there are ``MANY``."""
-    bar: tqdm[Any] | None = None
-    if shown and len(items) >= MANY and sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
-            interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
-            bar = tqdm(total=len(items), desc=label, dynamic_ncols=True, mininterval=interval)
-    for item in items:
-        yield item
-        if bar is not None:
-            try:
-                bar.update()
-            except (OSError, ValueError):  # nobody sees it any more: that ends no run
-                bar.disable, bar = True, None
-    if bar is not None:
-        with contextlib.suppress(OSError, ValueError):
-            bar.close()
+    place = standard_error() if shown and len(items) >= MANY else None
+    if place is None:
+        yield from items
+        return
+    stream, interval = place
+    yield from tqdm(items, desc=label, dynamic_ncols=True, mininterval=interval, file=stream)
 
 
 def report_ungraded(reasons: Iterable[str], total: int) -> None:

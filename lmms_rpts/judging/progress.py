@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
@@ -20,6 +20,41 @@ IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
 
 
 Counts = dict[str, float]
+
+
+class Unbreakable:
+    """A stream whose reader may go away: writing to it then does nothing.
+
+    tqdm does not release its lock where a write fails: every other bar, be it the one of a model
+    that is loaded in another thread, would wait for ever.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, or not; returns how much there was to write."""
+        with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, or not."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def standard_error() -> tuple[Unbreakable, float] | None:
+    """Where a bar is shown, and seconds between two updates there; None where there is nothing."""
+    if sys.stderr is None:
+        return None
+    with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
+        interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
+        return Unbreakable(sys.stderr), interval
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +89,10 @@ class Progress:
         self._interval = IN_A_FILE
         self._last = time.monotonic()
         self._bar: tqdm[Any] | None = None
-        if shown and sys.stderr is not None:
-            with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
-                self._interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
-                self._bar = tqdm(total=total, desc=label, dynamic_ncols=True)
+        place = standard_error() if shown else None
+        if place is not None:
+            stream, self._interval = place
+            self._bar = tqdm(total=total, desc=label, dynamic_ncols=True, file=stream)
 
     def __enter__(self) -> Progress:
         return self
@@ -70,8 +105,7 @@ class Progress:
     ) -> None:
         self._show()
         if self._bar is not None:
-            with contextlib.suppress(OSError, ValueError):
-                self._bar.close()
+            self._bar.close()
 
     def answered(self, verdict: Verdict) -> None:
         """A question was answered, or not."""
@@ -97,7 +131,4 @@ class Progress:
         if counts["cost"]:
             shown["cost"] = f"{counts['cost']:.3g}"
         self._bar.total, self._bar.n = int(counts["total"]), int(counts["done"])
-        try:
-            self._bar.set_postfix(shown)
-        except (OSError, ValueError):  # nobody sees it any more: that ends no run
-            self._bar = None
+        self._bar.set_postfix(shown)

@@ -256,7 +256,6 @@ class ClosingPipe(io.StringIO):
 
 @pytest.mark.parametrize("stderr", [None, ClosingPipe(0), ClosingPipe(5)])
 def test_grading_goes_on_where_nobody_looks(monkeypatch: pytest.MonkeyPatch, stderr: Any) -> None:
-    monkeypatch.setattr(telling, "IN_A_FILE", 0.0)
     monkeypatch.setattr(sys, "stderr", stderr)
     records = [json.loads(text) for text in _texts([NINE] * telling.MANY)]
     assert {record["score"] for record in records} == {1.0}

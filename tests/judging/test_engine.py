@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tqdm import tqdm
 
 from lmms_rpts.judging import (
     Dialogue,
@@ -664,6 +666,40 @@ def test_a_bar_that_nobody_sees_ends_no_run(
     with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
         verdicts = asked.run(questions(3))
     assert values(verdicts) == [0.0, 0.1, 0.2]
+
+
+class ClosedPipe(io.StringIO):
+    """A standard error whose reader goes away after some writes."""
+
+    def __init__(self, writes: int) -> None:
+        super().__init__()
+        self.left = writes
+
+    def write(self, text: str) -> int:
+        self.left -= 1
+        if self.left < 0:
+            raise BrokenPipeError
+        return len(text)
+
+
+@pytest.mark.parametrize("writes", [0, 1, 3])
+def test_a_bar_whose_reader_went_away_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    """A model may be loaded in another thread, with a bar of its own."""
+    monkeypatch.setattr(sys, "stderr", ClosedPipe(writes))
+    with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
+        assert values(asked.run(questions(3))) == [0.0, 0.1, 0.2]
+    free = []
+
+    def another_bar() -> None:
+        with tqdm.get_lock():
+            free.append(True)
+
+    other = threading.Thread(target=another_bar, daemon=True)
+    other.start()
+    other.join(timeout=5)
+    assert free
 
 
 @pytest.mark.parametrize("ending", [SystemExit(3), KeyboardInterrupt()])
