@@ -260,3 +260,21 @@ def test_any_text_has_a_grade(row: Plain, text: str) -> None:
     found = graded_once(row[0], row[1], text)
     assert found.outcome in get_args(Outcome)
     assert found == grade(row[0], row[1], text)
+
+
+REPEATED = (
+    *("A、B、", "A or B", "A选项正确，", "A,", "A 和  ", "A ( ( ", "::", "或", "，所以", "| "),
+    *("x>1且", "①②正确", "(1)1", "=1,", "1，2，", "平均数为5和", "AB=", "∠1=", "x=1 "),
+    *("大于", "12", "为5和"),
+)
+
+
+@pytest.mark.usefixtures("warm")
+@pytest.mark.parametrize("piece", REPEATED)
+def test_a_piece_over_and_over_takes_no_time(piece: str) -> None:
+    """No pattern may run away, whatever the type of the reference."""
+    for row in PLAIN[::3]:
+        for response in (f"答案：{piece * (3000 // len(piece))}", piece * (30_000 // len(piece))):
+            started = time.perf_counter()
+            graded_once(row[0], row[1], response)
+            assert time.perf_counter() - started < SECONDS, row[1]

@@ -64,7 +64,11 @@ def test_what_follows_may_take_it_back(response: str, revised: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["答案：", "故选", "\\boxed{", "**", "$$", "answer is ", "(1)", "\n- "]
+    "piece",
+    [
+        *("答案：", "故选", "\\boxed{", "**", "$$", "answer is ", "(1)", "\n- "),
+        *("\\[", "=  \n\\[", "|" * 4100 + "x\n", "A\n", "A.x\n", "`", "<think>", "是否"),
+    ],
 )
 def test_hostile_responses_take_no_time(piece: str) -> None:
     response = piece * (200_000 // len(piece))

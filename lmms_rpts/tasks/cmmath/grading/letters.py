@@ -13,11 +13,13 @@ _JUDGED = (
     r"\s?(?:选?项)?(?:中|里)?(?:的(?:说法|结论|判断|描述|选项|做法))?\s?"
     r"(?:都|均|(?:全?都|皆)?[是为]?不?(?:正确|错|对[^于应]|符合|成立|能)|(?:are|is)\s(?:in)?(?:correct|right|true|wrong|false))"
 )
+# Between letters; what one part may take, no other may: else a failing match takes ages.
+_GAP = r"[\s,、;./&)(\]\[】【\-•]{0,6}(?:(?:和|与|及|and|选项|[Oo]ption)[\s(\[【]{0,3}){0,2}"
 _WORD = r"(?:选项|选择|选|项|options?|choices?|letters?|为|是|[:]|both|and|are|is)"
 # Letters that stand alone: no word, no formula such as AB=3 or A(1,2).
 _LEADING = re.compile(
-    rf"^[\s*_\-•\"“”(\[【❴]*(?:[Tt]he\s)?(?:(?i:{_WORD})[\s(\[【:]*){{0,3}}"
-    r"(?P<letters>[A-H](?:[\s,、;./&)(\]\[】【\-•]{0,6}(?:和|与|及|and)?\s?(?:选项|[Oo]ption)?[\s(\[【]{0,3}[A-H]){0,7})"
+    rf"^[\s*_\-•\"“”(\[【❴]*(?:[Tt]he\s)?(?:(?i:{_WORD})[\s(\[【]{{0,6}}){{0,3}}"
+    rf"(?P<letters>[A-H](?:{_GAP}[A-H]){{0,7}})"
     r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])(?!\([^()]{0,20},)"
     r"(?!(?:[\s,、]|and|和|与|及){0,6}[A-H](?![A-Za-z]))"
     rf"(?!(?i:{_JUDGED}))",
@@ -25,18 +27,18 @@ _LEADING = re.compile(
 _NAMED = re.compile(
     r"(?i:(?:故|所以|因此|应)?(?:选(?:择|项)?|(?:答案|选项|正确的?(?:选项|答案)?)(?:应该|应)?(?:是|为|:)|"
     r"options?|choices?|answers?\s(?:is|are)|choose|select))[\s:(（\[【*“\"$]{0,5}"
-    r"(?P<letters>[A-H](?:[\s,、/&)(]{0,4}(?:和|与|及|and)?\s?(?:选项|[Oo]ption)?[\s(]{0,2}[A-H]){0,7})"
+    rf"(?P<letters>[A-H](?:{_GAP}[A-H]){{0,7}})"
     r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])(?!(?:[\s,、]|和|与|及){0,6}[A-H](?![A-Za-z]))"
     rf"(?!(?i:{_JUDGED}))",
 )
 _POLAR = re.compile(
     r"(?P<said>不正确|错误|不成立|不符合[^,。;]{0,8}|不能[^,。;]{1,10}|正确|成立|符合[^,。;]{0,8})的?"
     r"(?:说法|结论|选项|判断|命题|描述)?(?:应该|应|只)?(?:有|是|为|:)+[\s:(（\[【*“\"$]{0,5}"
-    r"(?P<letters>[A-H](?:[\s,、/&)(]{0,4}(?:和|与|及|and)?\s?(?:选项|option)?[\s(]{0,2}[A-H]){0,7})"
+    rf"(?P<letters>[A-H](?:{_GAP}[A-H]){{0,7}})"
     rf"(?![A-Za-z0-9_'])(?!{_JUDGED})"
 )
 _VERDICT = re.compile(
-    r"(?<![A-Za-z0-9])(?P<letters>[A-H](?:(?:选?项)?[\s,、/&]{0,3}(?:和|与|及|and)?\s{0,2}[A-H]){0,7})\s{0,2}(?:选?项)?"
+    r"(?<![A-Za-z0-9])(?P<letters>[A-H](?:(?:选?项)?[\s,、/&]{0,3}(?:(?:和|与|及|and)\s{0,2})?[A-H]){0,7})\s{0,2}(?:选?项)?"
     r"[^,，。;；A-H\n]{0,30}?(?P<said>不正确|不对|不符合|不成立|错误?|正确|符合|成立|对的"
     r"|(?:is|are)\s(?:the\s)?(?:correct|right|true)|(?:is|are)\s(?:not\s\w{1,8}|incorrect|wrong|false))",
     re.IGNORECASE,

@@ -38,7 +38,8 @@ _LEAD = re.compile(
 _BULLET = re.compile(r"^\s{0,8}[-•+*]\s{1,3}(?=\S)")
 _WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
 _AFTER_WHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")
-_RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和、]){1,200}$")
+# No character may be of both classes: a pattern in which one is takes exponential time.
+_RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和]){1,200}$")
 _WRAPPED = re.compile(r"[(『「\[【]([^,()]{1,60})[)』」\]】]")
 _CONCLUDES = re.compile(
     r"(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
