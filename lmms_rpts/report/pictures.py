@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageFile, ImageOps
 from tqdm import tqdm
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
@@ -50,6 +50,7 @@ class Picture:
 def shrink(path: Path, longest: int) -> Picture | None:
     """An image whose longer side has at most ``longest`` pixels; None if it can't be read."""
     try:
+        ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half a picture is none
         with warnings.catch_warnings(), Image.open(path, formats=_FORMATS) as image:
             warnings.simplefilter("ignore")  # about sizes, which are looked at here
             pixels = image.width * image.height
