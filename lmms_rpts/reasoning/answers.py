@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.mentions import fold_width
 
 Answer = Literal["agree", "disagree", "undetermined"]
@@ -174,7 +175,7 @@ def _marked(text: str) -> tuple[bool, Answer | None]:
 def _contradicts(text: str, answer: Answer) -> bool:
     """Whether a text takes another stance, in whatever words."""
     for match in _STANCE_WORD.finditer(text):
-        positive = match["word"].lower() in ("agree", "同意")
+        positive = lower(match["word"]) in ("agree", "同意")
         if (positive == (match["not"] is None)) != (answer == "agree"):
             return True
     return False
@@ -192,7 +193,7 @@ def _last_sentence(text: str) -> Answer | None:
 
 
 def _is_bare_word(stance: re.Match[str]) -> bool:
-    return stance[0].lower() in ("true", "correct", "false", "incorrect")
+    return lower(stance[0]) in ("true", "correct", "false", "incorrect")
 
 
 def _named(stance: re.Match[str]) -> Answer:

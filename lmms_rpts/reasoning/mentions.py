@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.clues import Clue, ClueKind
 
 MAX_DIGITS = 1000
@@ -129,13 +130,13 @@ def find_mentions(text: str) -> list[Mention]:
 def has_chinese_label(text: str) -> bool:
     """Whether the first reference in ``text`` is written with a Chinese word."""
     match = _MENTION.search(text)
-    return match is not None and not match["word"][0].isascii()
+    return match is not None and not lower(match["word"]).isascii()
 
 
 def _numbered(text: str) -> Iterator[Mention]:
     position = spelled_out = 0
     while match := _MENTION.search(text, position):
-        word = match["word"].lower()
+        word = lower(match["word"])
         kind = _WORDS[word]
         start, position = match.span()
         if match["number"] is None:
@@ -166,7 +167,7 @@ def _ordinals(text: str) -> Iterator[Mention]:
             number = CHINESE_NUMBERS.get(match["step"]) or int(match["step_number"])
             clue = Clue("conclusion", number)
         elif match["en"]:
-            clue = Clue("image", _WORD_ORDINALS[match["en"].lower()])
+            clue = Clue("image", _WORD_ORDINALS[lower(match["en"])])
         else:
             clue = Clue("image", CHINESE_NUMBERS[match["zh"]] - 1)
         yield Mention(clue, match.start(), match.end())

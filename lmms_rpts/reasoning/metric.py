@@ -64,8 +64,9 @@ def _weighted_mean(
     if heaviest is None:
         return 1.0
     scaled = [math.ldexp(mantissa, exponent - heaviest) for mantissa, exponent in weights]
-    score = sum(w * step_scores[at] for w, at in zip(scaled, used, strict=True)) / sum(scaled)
-    return min(1.0, score)
+    # Never above 1: fsum rounds but once, so terms that are smaller never sum to more.
+    weighted = math.fsum(w * step_scores[at] for w, at in zip(scaled, used, strict=True))
+    return weighted / math.fsum(scaled)
 
 
 def _powers(decay: float, highest: int) -> list[tuple[float, int]]:

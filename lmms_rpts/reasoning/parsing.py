@@ -14,8 +14,10 @@ from lmms_rpts.reasoning.mentions import MAX_DIGITS, find_mentions, has_chinese_
 
 ARROW = re.compile(r"[-－—–=＝]{1,3}[>＞]|[→⇒⟶⟹➔➜➡]")
 _OPEN, _CLOSE = r"[*_`\[(（【]{1,3}", r"[*_`\])）】]{1,4}"
+# A number or a bullet of a list may stand before a label: "2) Conclusion 1: Image 0 -> ...".
+_LISTED = r"(?:(?:[-*•]|[（(]?\d{1,4}[.)）、])[ \t\u3000]{1,4})?"
 _LABEL = re.compile(
-    rf"[ \t\u3000]{{0,8}}(?P<open>{_OPEN})?"
+    rf"[ \t\u3000]{{0,8}}{_LISTED}(?P<open>{_OPEN})?"
     r"(?:(?:conclusion|结论)[ \t\u3000]{0,4}(?P<number>\d*)"
     r"|(?:step|步骤)[ \t\u3000]{0,4}(?P<step>\d+))"
     rf"(?(open)(?:{_CLOSE})?)[ \t\u3000]{{0,4}}[:：](?(open)(?:{_CLOSE})?)",
@@ -175,5 +177,5 @@ def _read_head(head: str) -> tuple[tuple[Clue, ...], str]:
 
 
 def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else str(value)
+    text = str(value)
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")

@@ -139,8 +139,7 @@ def _plan_image(
     known = facts.get(index)
     if not known:
         return FixedScore(1.0, f"the gold reasoning says nothing of image {index}")
-    joined = ["; ".join(known)] if len(known) > 1 else []
-    return ImageQuery(_distinct([*known, *joined]), conclusion)
+    return ImageQuery(_distinct([*known, "; ".join(known)]), conclusion)
 
 
 def _plan_inference(

@@ -232,6 +232,15 @@ def test_answers(text: str, expected: str | None) -> None:
     assert find_answer(text) == (None if text in LEFT_TO_THE_JUDGE else expected)
 
 
+@pytest.mark.parametrize(
+    ("word", "marked"),
+    [("True", YES), ("correct", YES), ("False", NO), ("Incorrect", NO)],
+)
+def test_a_bare_word_answers_the_question_only_after_a_mark(word: str, marked: str) -> None:
+    assert find_answer(f"Is the bus late? Image 0 shows it. {word}.") is None
+    assert find_answer(f"Image 0 shows a bus. Final answer: {word}.") == marked
+
+
 @pytest.mark.parametrize(("text", "readings"), MISREAD)
 def test_answers_are_never_turned_round(text: str, readings: set[str | None]) -> None:
     assert find_answer(text) in readings

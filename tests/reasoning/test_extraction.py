@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Step, extract_chain
 from lmms_rpts.reasoning.clues import LANGUAGES
+from lmms_rpts.reasoning.extraction import holds_reasoning
 from tests.reasoning.short import chain, clues
 from tests.reasoning.strategies import texts
 
@@ -92,6 +93,10 @@ LISTS = [
     ("from Images 0 and 1, x", "i0 i1"),
     ("from both Image 0 and Image 1, x", "i0 i1"),
     ("from Texts 0-2, x", "t0 t1 t2"),
+    ("from Images 0 and 2, x", "i0 i2"),  # no range
+    ("from Texts 2-0, x", "t2 t0"),
+    ("from Texts 0-64, x", " ".join(f"t{at}" for at in range(65))),  # the longest range
+    ("from Texts 0-65, x", "t0 t65"),
     ("from the Context, x", "x"),
     ("from Image 0 and Image 0, x", "i0"),
     ("from the first image, x", "i0"),
@@ -414,6 +419,42 @@ def test_nothing_left_out_is_clean(text: str) -> None:
 def test_what_a_step_says_stays_as_it_is(said: str, conclusion: str) -> None:
     (only,) = extract_chain(f"Conclusion 0: from Image 0, {said}").chain.steps
     assert only == Step(clues("i0"), conclusion)
+
+
+@pytest.mark.parametrize(
+    ("line", "clean"),
+    [
+        ("Image 0 -> x.", True),
+        ("1. Image 0 -> x.", True),  # 1 numbers the line
+        ("Conclusion 3: Image 0 -> x.", True),
+        ("2) Conclusion 3: Image 0 -> x.", True),
+        ("Image 0 + Context -> x.", True),
+        ("Image 0 12 -> x.", False),  # what is 12?
+        ("Image -> x.", False),  # which one?
+        ("Image 0 + Texts -> x.", False),
+        ("Conclusion 3:\nImage 0 -> x.", False),
+    ],
+)
+def test_an_arrow_line_that_leaves_no_doubt(line: str, clean: bool) -> None:
+    read = extract_chain(line)
+    assert read.clean is clean
+    assert len(read.chain.steps) == 1
+
+
+def test_sentences_go_on_after_one_that_states_the_answer() -> None:
+    text = "Therefore, I agree with the statement. Image 0 shows rain. Text 1 says dry."
+    assert premises(text) == [clues("i0"), clues("t1")]
+
+
+def test_a_text_of_120_characters_reasons_whatever_it_says() -> None:
+    assert holds_reasoning("x" * 60 + "\n" + "y" * 59)
+    assert not holds_reasoning("x" * 60 + "\n" + "y" * 58)
+
+
+def test_a_sentence_that_is_an_answer_is_no_reasoning_within_a_line_either() -> None:
+    said = "A fine day. I choose Image 0."
+    assert holds_reasoning(said)
+    assert not holds_reasoning(said, lambda line: line.startswith("I choose"))
 
 
 def test_ranges_without_end_are_not_spelled_out() -> None:

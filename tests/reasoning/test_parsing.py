@@ -127,6 +127,30 @@ CHAINS = [
         id="a label that stands twice: the nearest before the reference",
     ),
     pytest.param(
+        ["Image0 -> Step 3: A", "Text0 -> Step 7: B", "Conclusion3 + Conclusion7 -> Step 8: C"],
+        ("i0 > A", "t0 > B", "c0 c1 > C"),
+        id="steps are labels too",
+    ),
+    pytest.param(
+        ["Conclusion 3: Image0 -> A", "Conclusion 7: Text0 -> B", "Conclusion3 -> C"],
+        ("i0 > A", "t0 > B", "c0 > C"),
+        id="a label before the premises",
+    ),
+    pytest.param(
+        [
+            "1. Conclusion 3: Image0 -> A",
+            "(2) **Conclusion 7**: Text0 -> B",
+            "- Step 8: Step 3 -> C",
+        ],
+        ("i0 > A", "t0 > B", "c0 > C"),
+        id="a label in a list: it is no premise of its own",
+    ),
+    pytest.param(
+        ["Conclusion 3: Image0 -> Conclusion 5: A", "Conclusion5 -> C"],
+        ("i0 > A", "c0 > C"),
+        id="of two labels the one of the conclusion",
+    ),
+    pytest.param(
         ["Conclusion1 -> Conclusion0: A", "Image0 -> Conclusion1: B"],
         ("c1 > A", "i0 > B"),
         id="a forward reference stays one",
@@ -203,9 +227,26 @@ def test_what_can_not_be_read_is_reported(lines: list[str], where: str, what: st
     assert what in problem.replace(" ", "") or what in problem
 
 
+@pytest.mark.parametrize(
+    ("lines", "problems"),
+    [
+        (["Image0 -> A", "  just a remark "], ("line 1: no arrow in 'just a remark'",)),
+        (["", "Image0 -> A", "   "], ()),  # an empty line is no fault
+        (["q + Image0 -> A"], ("line 0: could not read 'q' among the premises",)),
+        (["Image0 r -> A"], ("line 0: could not read 'r' among the premises",)),
+    ],
+)
+def test_what_problems_say(lines: list[str], problems: tuple[str, ...]) -> None:
+    assert parse_chain(lines).problems == problems
+
+
 def test_problems_stay_short_for_long_lines() -> None:
-    (problem,) = parse_chain(["x" * 100_000]).problems
-    assert len(problem) < 200
+    """80 characters of what could not be read are shown."""
+    (shown,) = parse_chain(["x" * 80]).problems
+    assert shown == f"line 0: no arrow in {'x' * 80!r}"
+    for count in (81, 100_000):
+        (cut,) = parse_chain(["x" * count]).problems
+        assert cut == f"line 0: no arrow in {'x' * 80 + '…'!r}"
 
 
 def test_format() -> None:

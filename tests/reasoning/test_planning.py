@@ -76,7 +76,7 @@ def test_an_image_of_which_the_gold_reasoning_says_nothing() -> None:
 def test_an_image_that_is_not_there(index: int) -> None:
     query = plan_one(f"i{index} > Anything.")
     assert isinstance(query, FixedScore)
-    assert query.score == 0.0
+    assert query == FixedScore(0.0, f"there is no image {index}; the instance has 3")
 
 
 def test_no_gold_reasoning_at_all() -> None:
@@ -102,6 +102,7 @@ PREMISES = [
     (("c0 t0 > A",), [SAND]),
     (("c9 > A",), []),
     (("t > A",), []),
+    (("t t0 > A",), [SAND]),
 ]
 
 
@@ -134,6 +135,11 @@ def test_fallback_premises_behave_as_a_sequence() -> None:
     assert query == plan_one("t0 > A", "c0 > B")
     assert query != plan_one("t1 > A", "t0 > X", "c0 > B")
     assert hash(query) == hash(plan_one("t0 > A", "c0 > B"))
+    assert repr(query.fallback_premises) == repr(("A", SAND, PASSES))
+    longer = plan_one("t0 > A", "t0 > X", "c0 > B")
+    assert isinstance(longer, InferenceQuery)
+    assert longer.premises == query.premises
+    assert hash(longer.fallback_premises) != hash(query.fallback_premises)
 
 
 def test_one_query_for_each_step_in_order() -> None:

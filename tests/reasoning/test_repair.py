@@ -55,6 +55,7 @@ RULES = [
     ("another clue is no restatement", ["t0 > two"], ["t0 > two"]),
     ("two clues are kept", ["t0 t1 > two"], ["t0 t1 > two"]),
     ("a clue that is not there", ["t7 > two"], ["t7 > two"]),
+    ("the first clue that is not there", ["t3 > two"], ["t3 > two"]),
     ("twice the same clue", ["t1 > two", "t1 > two", "c0 c1 > A"], ["t1 t1 > A"]),
     # a step without premises is dropped
     ("no premises", ["> A", "i0 > B", "c1 > C"], ["i0 > B", "c0 > C"]),

@@ -60,14 +60,15 @@ def test_an_empty_chain_has_no_root() -> None:
 
 
 INVALID = [
-    ("i1", "1"),  # one image: number 0
-    ("t2", "2"),  # two texts: 0 and 1
-    ("i", "number"),
-    ("t", "number"),
-    ("c", "number"),
-    ("c9", "no step"),
-    ("c1", "itself"),
-    ("c2", "later"),
+    ("i1", "there are only 1 of this kind, numbered from 0"),
+    ("t2", "there are only 2 of this kind, numbered from 0"),
+    ("i", "the image has no number"),
+    ("t", "the text has no number"),
+    ("c", "the conclusion has no number"),
+    ("c9", "no step has this number"),
+    ("c3", "no step has this number"),  # there are three: 0, 1 and 2
+    ("c1", "the step cites itself"),
+    ("c2", "the step comes later"),
 ]
 
 
@@ -76,7 +77,7 @@ def test_invalid_references_are_named(premise: str, reason: str) -> None:
     (fault,) = tree("i0 > A", f"{premise} t1 > B", "c0 c1 > C").invalid
     assert fault.step == 1
     assert fault.clue == clue(premise)
-    assert reason in fault.reason
+    assert fault.reason == reason
 
 
 @pytest.mark.parametrize("premise", ["i0", "t0", "t1", "c0", "x"])
@@ -206,6 +207,13 @@ def test_equal_scores_are_their_own_mean(
     if reached and (decay == 0 or decay > 1e-30):
         assert rpts_score(built, [0.0] * count, decay, focus) == 0.0
         assert rpts_score(built, [score] * count, decay, focus) == pytest.approx(score, abs=1e-12)
+
+
+@given(st.lists(st.sampled_from([1.0, math.nextafter(1.0, 0.0)]), min_size=6, max_size=6))
+def test_a_score_is_at_most_one_however_it_is_rounded(nearly: list[float]) -> None:
+    built = tree("i0 > A", "c0 > B", "c1 c0 > C", "c2 t0 > D", "c3 c2 > E", "c4 > F")
+    for decay in (0.1, 0.3, 0.7, 0.9, 1.0):
+        assert 0.99 < rpts_score(built, nearly, decay) <= 1.0
 
 
 @given(scored(), st.data())

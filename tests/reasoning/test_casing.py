@@ -1,0 +1,64 @@
+"""Letters beyond ASCII that a case-insensitive pattern takes for ASCII ones."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from lmms_rpts.filters.transform import _parse_answer
+from lmms_rpts.reasoning import extract_chain, find_answer, parse_chain
+from lmms_rpts.reasoning.casing import lower
+from lmms_rpts.reasoning.mentions import _WORDS, find_mentions, has_chinese_label
+from lmms_rpts.tasks.rome.quantities import quantities
+
+ODD = {"s": "ſ", "i": "İ", "k": "\u212a"}
+
+
+def spellings(word: str) -> list[str]:
+    """A word in other cases, with each odd letter that a pattern takes for one of its own."""
+    odd = [word.replace(letter, other) for letter, other in ODD.items() if letter in word]
+    return [word, word.upper(), word.title(), *odd, word.replace("i", "ı")]
+
+
+def test_every_character_that_matches_a_letter_is_lowered_to_it() -> None:
+    letters = {letter: re.compile(letter, re.IGNORECASE) for letter in "abcdefghijklmnopqrstuvwxyz"}
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    for letter, pattern in letters.items():
+        assert {lower(found) for found in pattern.findall(everything)} == {letter}
+
+
+def test_the_length_stays() -> None:
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    assert len(lower(everything)) == len(everything)
+
+
+def test_every_word_of_a_clue_is_found_in_odd_letters() -> None:
+    for word in _WORDS:
+        for spelling in spellings(word):
+            (plain_mention,) = find_mentions(f"({word} 2)")
+            (mention,) = find_mentions(f"({spelling} 2)")
+            assert mention.clue == plain_mention.clue, spelling
+            assert has_chinese_label(spelling + " 2") == (not word.isascii()), spelling
+
+
+def test_ordinals_in_odd_letters() -> None:
+    assert find_mentions("the fırſt Image")[0].clue.index == 0
+    assert find_mentions("THİRD ımage")[0].clue.index == 2
+
+
+def test_chains_and_answers_in_odd_letters() -> None:
+    chain = parse_chain("İmage 0 + Text 1 -> Concluſion 0: the shop is closed")
+    assert [clue.kind for clue in chain.steps[0].premises] == ["image", "text"]
+    text = "Concluſion 0: from (İmage 0), the clock shows nine.\nFinal answer: dıſagree"
+    assert extract_chain(text, "en").chain.steps
+    assert find_answer(text) == "disagree"
+    assert find_answer("Final answer: agree. No, I dİsagree") is None
+
+
+def test_a_judges_word_in_odd_letters() -> None:
+    assert _parse_answer("the response says dıſagree") == "disagree"
+    assert _parse_answer("so it is UNDETERMİNED as it stands") == "undetermined"
+
+
+def test_numbers_in_odd_letters() -> None:
+    assert [found.value for found in quantities("minus fİve thouſand and sıx")] == [-5006.0]
