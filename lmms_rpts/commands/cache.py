@@ -19,7 +19,9 @@ from lmms_rpts.judging.cache import (
     FILE,
     Answer,
     CacheError,
+    LockedError,
     count_answers,
+    delete_file,
     read_answers,
     remove_answers,
 )
@@ -87,12 +89,12 @@ def clear(
     try:
         deleted = remove_answers(place, judge, before)
     except CacheError as error:
-        if judge is None and days is None and (place / FILE).is_file():
-            for end in ("", "-wal", "-shm"):
-                (place / f"{FILE}{end}").unlink(missing_ok=True)
-            typer.echo(f"{error}\nThe file was deleted.")
-            return
-        _fail(error)
+        everything = judge is None and days is None and (place / FILE).is_file()
+        if not everything or isinstance(error, LockedError):
+            _fail(error)
+        _delete_file(place)
+        typer.echo(f"{error}\nThe file was deleted.")
+        return
     typer.echo(f"{deleted:,} answers deleted")
 
 
@@ -114,6 +116,13 @@ def export(
         _fail(f"can't write to {output or 'the terminal'}: {error.strerror}")
     if output:
         typer.echo(f"{len(answers):,} answers written to {output}")
+
+
+def _delete_file(place: Path) -> None:
+    try:
+        delete_file(place)
+    except OSError as error:
+        _fail(f"{place / FILE} can't be deleted: {error.strerror or error}")
 
 
 def _as_json(answer: Answer) -> dict[str, object]:

@@ -1,71 +1,87 @@
-"""Judges' answers on disk: what was paid for once is never asked again.
+"""On-disk cache of judges' answers (SQLite), and who asks what just now.
 
 One SQLite file, in WAL mode, that several processes may use at a time. An answer is written when
-it arrives and is there after a ``kill -9``. No fault of the file ever ends a run: it is said once,
-and the run goes on without.
+it arrives and is there after a ``kill -9``. No fault of the file ever ends a run: a damaged file
+is replaced, anything else is said once, and the run goes on without.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from loguru import logger
 
+from lmms_rpts.judging.cache_contents import (
+    Answer,
+    count_answers,
+    delete_file,
+    read_answers,
+    remove_answers,
+)
+from lmms_rpts.judging.cache_file import (
+    FAULTS,
+    FILE,
+    LOCKED_FOR,
+    VERSION,
+    CacheError,
+    DamagedError,
+    LockedError,
+    connect,
+    connect_to_read,
+    is_damage,
+)
+from lmms_rpts.judging.cache_repair import SetAside, set_aside
+from lmms_rpts.judging.owners import is_gone, new_owner
 from lmms_rpts.judging.types import JudgeRequest, Usage, storable
 
-FILE = "answers.sqlite"
-VERSION = 1
+__all__ = [
+    "FILE",
+    "LOCKED_FOR",
+    "VERSION",
+    "Answer",
+    "AnswerCache",
+    "CacheError",
+    "DamagedError",
+    "LockedError",
+    "count_answers",
+    "delete_file",
+    "read_answers",
+    "remove_answers",
+]
+
+T = TypeVar("T")
+
+CLAIMED_FOR = 60.0
+"""Seconds after which a claim that its owner doesn't renew is void."""
+
+RESUMED_AFTER = 30.0
+"""Seconds after which writing is tried again."""
+
+MOST_HELD = 10_000
+"""Answers that are held in memory while they can't be written."""
+
+Row = tuple[Any, ...]
+"""A row of the table, its key first."""
+
 _MOST = 2**63 - 1
-LOCKED_FOR = 5.0
-"""Seconds to wait for another process that writes."""
-
-_CREATE = """CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
-    request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
-    reasoning_tokens INTEGER, created REAL NOT NULL)"""
-_CHOSEN = "FROM answers WHERE (?1 IS NULL OR judge = ?1) AND (?2 IS NULL OR created < ?2)"
-_DELETE, _COUNT = f"DELETE {_CHOSEN}", f"SELECT COUNT(*) {_CHOSEN}"
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-
-class CacheError(Exception):
-    """The file of answers can't be used; the message says which and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One stored answer.
-
-    Attributes:
-        key: SHA-256 of all that the answer depends on.
-        judge: who gave it, as in LMMS_RPTS_JUDGE.
-        kind: of the request.
-        prompt_version: of the prompt.
-        messages: the chat that was sent.
-        reply: what the judge said, whole.
-        usage: tokens of all calls for it; None if the server didn't count.
-        created: seconds since 1970.
-    """
-
-    key: str
-    judge: str
-    kind: str
-    prompt_version: str
-    messages: list[dict[str, str]]
-    reply: str
-    usage: Usage | None
-    created: float
-
-
-# ValueError: SQLite quotes a spoilt file in its messages, and they can't be decoded.
-_FAULTS = (sqlite3.Error, OSError, ValueError, OverflowError, CacheError)
-
+# As bytes: a reply that is not UTF-8 any more is no reply, and no reason to give up the file.
+_FIND = "SELECT CAST(reply AS BLOB) FROM answers WHERE key = ?"
+# A claim that expires too late is void as well: the clock of another host may be wrong.
+_CLAIM = """INSERT INTO claims VALUES (?1, ?2, ?3 + ?4) ON CONFLICT (key) DO UPDATE
+    SET owner = excluded.owner, expires = excluded.expires
+    WHERE expires NOT BETWEEN ?3 AND ?3 + 2 * ?4"""
+_CLAIMANT = "SELECT owner FROM claims WHERE key = ?1 AND expires BETWEEN ?2 AND ?2 + 2 * ?3"
+_RENEW = "UPDATE claims SET expires = ? WHERE key = ? AND owner = ?"
+_RELEASE = "DELETE FROM claims WHERE key = ? AND owner = ?"
+_FORGET = "DELETE FROM claims WHERE owner = ?"
 
 _warned: set[Path] = set()
 """Files that were complained about: each stage of a run opens its file anew."""
@@ -83,32 +99,32 @@ class AnswerCache:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
+        self._owner = new_owner()
         self._connection: sqlite3.Connection | None = None
+        self._inode: int | None = None
         self._reads = self._writes = True
         self._still: tuple[int, ...] | None = None
+        self._unwritten: list[Row] = []
+        self._resume_at = 0.0
 
     def find(self, key: str) -> str | None:
         """The reply that is stored under ``key``, None if there is none or it can't be read."""
-        if not self._reads:
-            return None
-        try:
-            if self._still is not None and self._still != _state(self.path):
-                self.close()  # it changed: pages that SQLite holds no longer fit those on disk
-            found = self._open().execute("SELECT reply FROM answers WHERE key = ?", (key,))
-            row = found.fetchone()
+
+        def read(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute(_FIND, (key,)).fetchone()
             if self._still is not None and self._still != _state(self.path):
                 return None
-        except _FAULTS as error:
-            self._give_up(error, reading=True)
-            return None
-        return row[0] if row and isinstance(row[0], str) else None
+            return row and _text(row[0])
+
+        return self._run(read) if self._reads else None
 
     def store(
         self, key: str, judge: str, request: JudgeRequest, reply: str, usage: Usage | None
     ) -> None:
-        """Write an answer: when this returns it is written, or can't be."""
-        if not self._writes:
-            return
+        """Write an answer and release its claim.
+
+        When this returns it is written, or held in memory until that can be done.
+        """
         tokens = usage and (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
         row = (
             *(key, storable(judge), request.kind, storable(request.prompt_version)),
@@ -117,149 +133,184 @@ class AnswerCache:
             *(() if tokens else (None, None, None)),
             time.time(),
         )
-        try:
-            with self._open() as connection:
-                connection.execute(_STORE, row)
-        except _FAULTS as error:
-            self._give_up(error, reading=False)
+
+        self._resume()
+        self._write(row)
+
+    def claim(self, key: str) -> bool:
+        """Whether to ask: false while another owner asks this question.
+
+        A claim is void once it expires, or at once where its owner's process is gone. Where
+        nothing can be written there are no claims, and everybody asks.
+        """
+
+        def write(connection: sqlite3.Connection) -> bool:
+            now = time.time()
+            with connection:
+                claimed = connection.execute(_CLAIM, (key, self._owner, now, CLAIMED_FOR))
+                return claimed.rowcount > 0
+
+        claimed = self._change(write)
+        if claimed is False and not self.is_claimed(key):
+            claimed = self._change(write)
+        return claimed is not False
+
+    def is_claimed(self, key: str) -> bool:
+        """Whether an owner who is alive, as far as can be told, asks this question now."""
+
+        def read(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute(_CLAIMANT, (key, time.time(), CLAIMED_FOR)).fetchone()
+            return row and str(row[0])
+
+        owner = self._run(read) if self._writes else None
+        if owner is None or not is_gone(owner):
+            return owner is not None
+        self._change(lambda connection: _execute(connection, _FORGET, owner))
+        return False
+
+    def renew(self, key: str) -> None:
+        """Keep a claim from expiring."""
+        expires = time.time() + CLAIMED_FOR
+        self._change(lambda connection: _execute(connection, _RENEW, expires, key, self._owner))
+
+    def release(self, key: str) -> None:
+        """Give up a claim."""
+        self._change(lambda connection: _execute(connection, _RELEASE, key, self._owner))
 
     def close(self) -> None:
-        """Close the file."""
+        """Write what is held in memory, if that can be done, and close the file."""
+        self._resume_at = 0.0
+        self._resume()
+        if self._unwritten:
+            logger.info(
+                "{:,} of the judges' answers could not be written to {}: a later run asks for them "
+                "again.",
+                len(self._unwritten),
+                self.path,
+            )
+            self._unwritten = []
+        self._disconnect()
+
+    def _write(self, row: Row) -> None:
+        def write(connection: sqlite3.Connection) -> bool:
+            with connection:
+                connection.execute(_STORE, row)
+                connection.execute(_RELEASE, (row[0], self._owner))
+            return True
+
+        written = self._change(write)
+        if self._writes and self._moved():
+            written = self._change(write)  # another process replaced the file in that moment
+        if not written and len(self._unwritten) < MOST_HELD:
+            self._unwritten.append(row)
+
+    def _resume(self) -> None:
+        """Try again to write what could not be: a lock ends, and a full disk is cleared."""
+        if not self._unwritten or time.monotonic() < self._resume_at:
+            return
+        self._disconnect()
+        self._reads = self._writes = True
+        self._still = None
+        waiting, self._unwritten = self._unwritten, []
+        for row in waiting:
+            self._write(row)
+
+    def _disconnect(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
 
+    def _change(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        return self._run(work, reading=False) if self._writes else None
+
+    def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = True) -> T | None:
+        """What ``work`` returns; None if the file can't be used, also after a repair."""
+        try:
+            try:
+                return work(self._open())
+            except FAULTS as error:
+                if not self._is_repaired(error):
+                    raise
+                return work(self._open())
+        except FAULTS as error:
+            self._give_up(error, reading)
+            return None
+
     def _open(self) -> sqlite3.Connection:
+        if self._writes and self._connection is not None and self._moved():
+            self._disconnect()  # another process set that file aside, or somebody deleted it
+        if self._still is not None and self._still != _state(self.path):
+            self._disconnect()  # it changed: pages that SQLite holds no longer fit those on disk
         if self._connection is None:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._connection = _connect(self.path)
+                self._connection, self._inode = connect(self.path)
             except (OSError, sqlite3.OperationalError) as error:
                 if self.path.is_file():
                     self._still = _state(self.path)
-                self._connection = _connect_to_read(self.path, error)
+                self._connection = connect_to_read(self.path, error)
                 self._give_up(error, reading=False)
         return self._connection
+
+    def _moved(self) -> bool:
+        """Whether the file that is open is not the one of that name any more."""
+        try:
+            return os.stat(self.path).st_ino != self._inode
+        except FileNotFoundError:
+            return True
+
+    def _is_repaired(self, error: Exception) -> bool:
+        """Whether it is worth another try, since a file that was damaged is replaced."""
+        if not self._writes or not is_damage(error):
+            return False
+        inode = self._inode if self._connection is not None else None
+        self._disconnect()
+        try:
+            done = set_aside(self.path, inode)
+        except (OSError, sqlite3.Error):
+            return False
+        if done is not None:
+            _tell(self.path, error, done)
+        return True
 
     def _give_up(self, error: Exception, reading: bool) -> None:
         first = self._reads and self._writes and self.path not in _warned
         _warned.add(self.path)
         self._writes = False
+        self._resume_at = time.monotonic() + RESUMED_AFTER
         # A full disk can still be read from.
         self._reads = self._reads and not reading and self._connection is not None
         if first:
             logger.warning(
-                "Judges' answers can't be kept in {} ({}). The run goes on, but a later one will "
-                "ask again what is asked from now on. Mend or move away that file, or set "
-                "LMMS_RPTS_CACHE to another folder.",
+                "Judges' answers can't be kept in {} ({}). The run goes on, and tries again to "
+                "write them; what can't be written a later run will ask again. Mend or move away "
+                "that file, or set LMMS_RPTS_CACHE to another folder.",
                 self.path,
                 error,
             )
 
 
-def read_answers(folder: Path) -> Iterator[Answer]:
-    """All stored answers, oldest first.
-
-    Raises:
-        CacheError: if there is no file of answers, or it can't be read.
-    """
-    with _reading(folder, only=True) as connection:
-        rows = connection.execute("SELECT * FROM answers ORDER BY created, key")
-        for key, judge, kind, version, request, reply, *tokens, created in rows:
-            usage = None if tokens[0] is None else Usage(*tokens)
-            messages = json.loads(request)
-            yield Answer(key, judge, kind, version, messages, reply, usage, created)
+def _tell(path: Path, error: Exception, done: SetAside) -> None:
+    logger.warning(
+        "The file of judges' answers {} was damaged ({}) and is now {}. {:,} answers that could "
+        "still be read were copied to a new file, which is used from now on{}; the others will be "
+        "asked again. Delete the damaged file if you don't want to examine it.",
+        *(path, error, done.path, done.copied),
+        "" if done.complete else " (copying stopped early: there may be more to be read)",
+    )
 
 
-def count_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
-    """How many answers ``remove_answers`` would delete.
-
-    Raises:
-        CacheError: if there is no file of answers, or it can't be read.
-    """
-    with _reading(folder, only=True) as connection:
-        found: int = connection.execute(_COUNT, (judge, before)).fetchone()[0]
-        return found
+def _execute(connection: sqlite3.Connection, statement: str, *values: object) -> None:
+    with connection:
+        connection.execute(statement, values)
 
 
-def remove_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
-    """Delete answers, of one judge or older than a time only; how many they were.
-
-    Raises:
-        CacheError: if there is no file of answers, or it can't be written.
-    """
-    with _reading(folder) as connection:
-        with connection:
-            deleted = connection.execute(_DELETE, (judge, before)).rowcount
-        connection.execute("VACUUM")
-    return deleted
-
-
-@contextlib.contextmanager
-def _reading(folder: Path, only: bool = False) -> Iterator[sqlite3.Connection]:
-    path = folder / FILE
-    if not path.is_file():
-        raise CacheError(f"there are no answers in {folder} yet")
+def _text(reply: object) -> str | None:
     try:
-        try:
-            connection = _connect(path)
-        except sqlite3.OperationalError as error:
-            if not only:
-                raise
-            connection = _connect_to_read(path, error)
-        with contextlib.closing(connection):
-            yield connection
-    except (sqlite3.Error, ValueError) as error:
-        raise CacheError(f"{path} can't be read: {error}") from None
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=LOCKED_FOR)
-    try:
-        _switch_to_wal(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, VERSION):
-                raise CacheError(f"{path} was written by another version of lmms-rpts")
-            connection.execute(_CREATE)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
-    """Where nothing can be written, on a full disk say; raises ``fault`` if nothing can be read."""
-    if "locked" in str(fault) or not path.is_file():
-        raise fault
-    # What stands in the -wal file is seen by the first way only, which a read-only place forbids.
-    for way in ("mode=ro", "mode=ro&immutable=1"):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
-        try:
-            if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-                connection.execute("SELECT 1 FROM answers LIMIT 1").fetchone()
-                return connection
-        except (sqlite3.Error, ValueError):
-            pass
-        connection.close()
-    raise fault
-
-
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait where others switch the same new file at the same time."""
-    until = time.monotonic() + LOCKED_FOR
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() >= until:
-                raise
-        time.sleep(0.01)
+        return reply.decode() if isinstance(reply, bytes) else None
+    except UnicodeDecodeError:
+        return None
 
 
 def _state(path: Path) -> tuple[int, ...]:

@@ -1,0 +1,100 @@
+"""One question that several processes may want to ask: the first asks, the others wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from lmms_rpts.judging.cache import CLAIMED_FOR, AnswerCache
+from lmms_rpts.judging.halting import Halt
+from lmms_rpts.judging.limits import NotCalledError
+from lmms_rpts.judging.types import JudgeRequest, Usage
+
+FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
+"""Seconds between looks for another's answer."""
+
+RENEWALS = 40
+"""How often a claim is renewed: nobody waits for hours for one who is put off again and again."""
+
+
+class ElsewhereError(NotCalledError):
+    """Another process asks this question now, or has just answered it."""
+
+
+class Claim:
+    """The right to ask one question; a context manager that gives it up at the end.
+
+    Belongs to one event loop.
+    """
+
+    def __init__(self, cache: AnswerCache, key: str) -> None:
+        self._cache, self._key = cache, key
+        self._known: str | None = None
+        self._held = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._give_up()
+
+    def find(self) -> str | None:
+        """The reply that is stored."""
+        self._known = self._cache.find(self._key)
+        return self._known
+
+    def take(self) -> None:
+        """Claim the question just before it is asked; nothing where it is claimed already.
+
+        Raises:
+            ElsewhereError: if it need not be asked now.
+        """
+        if self._held:
+            return
+        if not self._cache.claim(self._key):
+            raise ElsewhereError
+        self._held = True
+        # A claim ends with the answer: one that came after ``find`` is seen now.
+        if self._cache.find(self._key) != self._known:
+            self._give_up()
+            raise ElsewhereError
+        self._renew_later(RENEWALS)
+
+    def store(self, judge: str, request: JudgeRequest, reply: str, usage: Usage | None) -> None:
+        """Write the answer."""
+        self._cache.store(self._key, judge, request, reply, usage)
+        self._stop()
+
+    async def wait(self, halt: Halt) -> None:
+        """Wait until there is another answer, nobody asks any more, or all is stopped."""
+        pause = FIRST_LOOK
+        while not halt.reason:
+            await halt.pause(pause)
+            if self._cache.find(self._key) != self._known or not self._cache.is_claimed(self._key):
+                return
+            pause = min(LONGEST_LOOK, 1.5 * pause)
+
+    def _give_up(self) -> None:
+        if self._held:
+            self._stop()
+            self._cache.release(self._key)
+
+    def _stop(self) -> None:
+        self._held = False
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _renew_later(self, left: int) -> None:
+        if left > 0:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(CLAIMED_FOR / 4, self._renew, left)
+
+    def _renew(self, left: int) -> None:
+        self._cache.renew(self._key)
+        self._renew_later(left - 1)

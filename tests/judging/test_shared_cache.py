@@ -1,0 +1,444 @@
+"""Processes that share a cache share calls: each question is asked by one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lmms_rpts.judging import (
+    JudgeEngine,
+    JudgeRequest,
+    Ledger,
+    Member,
+    RefusedError,
+    Reply,
+    cache,
+    claims,
+    open_engine,
+    owners,
+)
+from lmms_rpts.judging.cache import AnswerCache
+from tests.judging.asking import ScriptedJudge, in_order, question, questions, values
+from tests.judging.conftest import Serve
+from tests.support.judge_server import Body, ServerReply
+from tests.support.waiting import LONGEST, wait_until
+
+# Claims of who is killed must end with the process: time ends none.
+WORKER = """
+import json, sys
+from pathlib import Path
+from lmms_rpts.judging import JudgeRequest, cache, open_engine
+
+cache.CLAIMED_FOR = 1e6
+folder, count = Path(sys.argv[1]), int(sys.argv[2])
+def ask(*texts):
+    requests = [JudgeRequest("image", [{"role": "user", "content": text}]) for text in texts]
+    return [verdict.value for verdict in engine.run(requests)]
+
+with open_engine("openai:m", cache_dir=folder, concurrency=8, progress=False) as engine:
+    ask(f"warm up {sys.argv[3]}")  # imports would let one process end before the others begin
+    print("ready", flush=True)
+    sys.stdin.readline()
+    values = ask(*(f"question {k}" for k in range(count)))
+print(json.dumps([values, engine.ledger.calls]), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one process got, and how many calls it booked."""
+
+    values: list[float | None]
+    calls: int
+
+
+class Workers:
+    """Processes that ask the same questions; each has a key of its own, to be told apart."""
+
+    def __init__(self, folder: Path, count: int, processes: int) -> None:
+        self.keys = [f"key-{number}" for number in range(processes)]
+        self.processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", WORKER, str(folder), str(count), key],
+                env=os.environ | {"OPENAI_API_KEY": key},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for key in self.keys
+        ]
+
+    def start(self) -> None:
+        """Let all begin at once."""
+        for process in self.processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in self.processes:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+
+    def end(self) -> list[Done]:
+        """What those have got that were not killed."""
+        ended = [process.communicate(timeout=LONGEST) for process in self.processes]
+        alive = [
+            (said, noise)
+            for process, (said, noise) in zip(self.processes, ended, strict=True)
+            if process.returncode != -signal.SIGKILL
+        ]
+        assert [noise for _, noise in alive] == [""] * len(alive)
+        return [Done(*json.loads(said)) for said, _ in alive]
+
+
+@pytest.fixture
+def workers(tmp_path: Path) -> Iterator[Callable[[int, int], Workers]]:
+    """Starts processes, and ends those that are left."""
+    started: list[Workers] = []
+
+    def start(count: int, processes: int) -> Workers:
+        started.append(Workers(tmp_path, count, processes))
+        return started[-1]
+
+    yield start
+    for each in started:
+        for process in each.processes:
+            process.kill()
+            process.wait()
+
+
+# ---- real processes
+
+
+def test_three_processes_ask_each_question_once(
+    workers: Callable[[int, int], Workers], serve: Serve
+) -> None:
+    server = serve(latency=0.05)
+    three = workers(200, 3)
+    three.start()
+    done = three.end()
+    assert len(done) == 3
+    assert None not in done[0].values
+    assert done[0].values == done[1].values == done[2].values
+    assert server.calls - 3 <= 1.05 * 200
+    assert sum(each.calls for each in done) == server.calls, "who waits books no call"
+
+
+def test_samples_are_shared_as_well(
+    workers: Callable[[int, int], Workers], serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of several answers to a question has a key of its own."""
+    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
+    server = serve(latency=0.05)
+    two = workers(20, 2)
+    two.start()
+    done = two.end()
+    asked = Counter(body["messages"][-1]["content"] for body in server.requests)
+    assert asked == dict.fromkeys(asked, 3)
+    assert len(asked) == 20 + 2
+    assert done[0].values == done[1].values
+
+
+def test_the_questions_of_a_process_that_is_killed_are_asked_by_others(
+    workers: Callable[[int, int], Workers], serve: Serve
+) -> None:
+    go_on = threading.Event()
+
+    def answer(body: Body) -> str:
+        if "question" in body["messages"][-1]["content"]:
+            go_on.wait(LONGEST)
+        return "Score: 0.5"
+
+    server = serve(answer)
+    three = workers(200, 3)
+    three.start()
+
+    def callers() -> list[str]:
+        asked = list(server.headers)[3:]
+        return [headers["authorization"].rpartition(" ")[2] for headers in asked]
+
+    try:
+        # Nobody gets an answer: so each asks other questions than the others.
+        wait_until(lambda: set(callers()) == set(three.keys))
+        first = three.processes[0]
+        first.kill()
+        first.wait()
+        lost = callers().count(three.keys[0])
+    finally:
+        go_on.set()
+    done = three.end()
+    assert [each.values for each in done] == [[0.5] * 200] * 2
+    assert lost > 0
+    assert server.calls - 3 - lost <= 1.05 * 200
+
+
+# ---- claims
+
+
+@contextlib.contextmanager
+def caches(folder: Path, count: int = 2) -> Iterator[list[AnswerCache]]:
+    """Several who share a file."""
+    opened = [AnswerCache(folder) for _ in range(count)]
+    try:
+        yield opened
+    finally:
+        for each in opened:
+            each.close()
+
+
+def gone() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.mark.parametrize(
+    ("place", "process", "expires", "free"),
+    [
+        pytest.param(None, os.getpid, 30, False, id="asks now"),
+        pytest.param(None, os.getpid, -1, True, id="expired"),
+        pytest.param(None, gone, 30, True, id="ended"),
+        pytest.param("elsewhere", gone, 30, False, id="other hosts have other processes"),
+        pytest.param("elsewhere", gone, -1, True, id="expired elsewhere"),
+        pytest.param("elsewhere", gone, 86_400, True, id="a clock that is wrong"),
+        pytest.param("elsewhere", lambda: "?", 30, False, id="no number"),
+    ],
+)
+def test_a_claim_holds_while_its_owner_may_live(
+    tmp_path: Path,
+    place: str | None,
+    process: Callable[[], object],
+    expires: float,
+    free: bool,
+) -> None:
+    owner = f"{place or owners._place()} {process()} abcd"
+    with caches(tmp_path, 1) as (ours,):
+        assert ours.claim("another")
+        with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+            connection.execute(
+                "INSERT INTO claims VALUES ('key', ?, ?)", (owner, time.time() + expires)
+            )
+        assert ours.is_claimed("key") is not free
+        assert ours.claim("key") is free
+
+
+def test_a_claim_ends_with_the_answer_or_without(tmp_path: Path) -> None:
+    with caches(tmp_path) as (first, second):
+        assert [first.claim("a"), second.claim("a"), first.claim("b")] == [True, False, True]
+        first.release("a")
+        assert [second.claim("a"), first.claim("a")] == [True, False]
+        second.store("a", "test", question("q"), "Score: 0.5", None)
+        assert not first.is_claimed("a")
+        assert first.find("a") == "Score: 0.5"
+
+
+def test_only_the_owner_ends_a_claim(tmp_path: Path) -> None:
+    with caches(tmp_path) as (first, second):
+        assert first.claim("a")
+        second.release("a")
+        second.renew("a")
+        assert first.is_claimed("a")
+        assert not second.claim("a")
+
+
+def test_a_file_of_an_older_release_is_shared(tmp_path: Path) -> None:
+    """Older releases go on using the file: the table of answers and its version stay."""
+    with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE answers (key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL,"
+            "prompt_version TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL,"
+            "input_tokens INTEGER, output_tokens INTEGER, reasoning_tokens INTEGER,"
+            "created REAL NOT NULL)"
+        )
+        connection.execute("PRAGMA user_version = 1")
+        row = ("old", "j", "image", "1", "[]", "Score: 1", 1, 2, 3, 4.0)
+        store = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        connection.execute(store, row)
+    with caches(tmp_path) as (first, second):
+        assert first.find("old") == "Score: 1"
+        assert [first.claim("new"), second.claim("new")] == [True, False]
+    with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+        connection.execute(store, ("newer", *row[1:]))
+    with caches(tmp_path, 1) as (again,):
+        assert again.find("newer") == "Score: 1"
+
+
+# ---- engines
+
+
+def opened(judge: object, folder: Path, **options: object) -> JudgeEngine:
+    members = [Member("test", judge)]  # type: ignore[arg-type]
+    return JudgeEngine(members, progress=False, cache_dir=folder, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def no_expiry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever ends a claim, it isn't time."""
+    monkeypatch.setattr(cache, "CLAIMED_FOR", 1e6)
+
+
+def claimed(folder: Path) -> int:
+    """How many questions are claimed."""
+    with contextlib.closing(
+        sqlite3.connect(f"{(folder / cache.FILE).as_uri()}?mode=ro", uri=True)
+    ) as connection:
+        found: int = connection.execute("SELECT COUNT(*) FROM claims").fetchone()[0]
+        return found
+
+
+@pytest.mark.parametrize("failure", [RefusedError("no"), "no score in this", ValueError("odd")])
+def test_a_call_that_fails_ends_its_claim(
+    tmp_path: Path, no_expiry: None, failure: str | Exception
+) -> None:
+    with opened(ScriptedJudge(in_order(failure)), tmp_path) as first:
+        assert values(first.run(questions(3))) == [None] * 3
+        assert claimed(tmp_path) == 0
+        second = ScriptedJudge(in_order("Score: 0.5"))
+        with opened(second, tmp_path) as other:
+            assert values(other.run(questions(3))) == [0.5] * 3
+    assert len(second.asked) == 3
+
+
+class Held(ScriptedJudge):
+    """Answers once it is let."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(in_order(said))
+        self.go_on = threading.Event()
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        reply = await super().ask(request)
+        while not self.go_on.is_set():
+            await asyncio.sleep(0.005)
+        return reply
+
+
+def test_an_engine_that_is_closed_ends_its_claims(tmp_path: Path, no_expiry: None) -> None:
+    judge = Held("Score: 0.1")
+    first = opened(judge, tmp_path)
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(first.run, questions(3))
+        wait_until(lambda: len(judge.asked) == 3)
+        assert claimed(tmp_path) == 3
+        first.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            run.result(LONGEST)
+    assert claimed(tmp_path) == 0
+
+
+def test_engines_of_one_process_share_calls(tmp_path: Path) -> None:
+    judges = [Held("Score: 0.1"), Held("Score: 0.2")]
+    with (
+        opened(judges[0], tmp_path) as first,
+        opened(judges[1], tmp_path) as second,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        one = pool.submit(first.run, questions(3))
+        wait_until(lambda: len(judges[0].asked) == 3)
+        other = pool.submit(second.run, questions(5))
+        wait_until(lambda: len(judges[1].asked) == 2)  # those that are free
+        for judge in judges:
+            judge.go_on.set()
+        assert values(one.result(LONGEST)) == [0.1] * 3
+        verdicts = other.result(LONGEST)
+    assert values(verdicts) == [0.1] * 3 + [0.2] * 2
+    assert [(each.cached, each.attempts) for each in verdicts] == [(True, 0)] * 3 + [(False, 1)] * 2
+    assert (second.ledger.calls, second.ledger.found) == (2, 3)
+
+
+def test_a_claim_is_renewed_while_the_judge_thinks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "CLAIMED_FOR", 0.04)
+    judge = Held("Score: 0.5")
+
+    def expires() -> float:
+        path = (tmp_path / cache.FILE).as_uri()
+        with contextlib.closing(sqlite3.connect(f"{path}?mode=ro", uri=True)) as connection:
+            found: float = connection.execute("SELECT MAX(expires) FROM claims").fetchone()[0]
+            return found
+
+    with opened(judge, tmp_path) as asked, ThreadPoolExecutor(1) as pool:
+        run = pool.submit(asked.run, [question("q")])
+        wait_until(lambda: len(judge.asked) == 1)
+        for _ in range(3):
+            before = expires()
+            wait_until(lambda before=before: expires() > before)  # type: ignore[misc]
+        judge.go_on.set()
+        assert values(run.result(LONGEST)) == [0.5]
+    assert claimed(tmp_path) == 0
+
+
+def test_with_a_budget_the_first_call_still_goes_alone(tmp_path: Path) -> None:
+    """A question that another asks is no first call: nobody learns from it what a call takes."""
+    under_way: list[int] = []
+
+    def answer(text: str, call: int) -> str:
+        under_way.append(judge.active)
+        return "Score: 0.5"
+
+    other, judge = Held("Score: 0.1"), ScriptedJudge(answer, pause=0.02)
+    with (
+        opened(other, tmp_path) as first,
+        opened(judge, tmp_path, ledger=Ledger(max_tokens=100_000)) as second,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        one = pool.submit(first.run, questions(1))
+        wait_until(lambda: len(other.asked) == 1)
+        two = pool.submit(second.run, questions(6))
+        wait_until(lambda: len(judge.asked) == 5)
+        other.go_on.set()
+        assert values(one.result(LONGEST)) == [0.1]
+        assert values(two.result(LONGEST)) == [0.1] + [0.5] * 5
+    assert under_way[0] == 1
+
+
+def test_who_waits_stops_when_all_is_stopped(tmp_path: Path) -> None:
+    with caches(tmp_path, 1) as (other,):
+        with opened(ScriptedJudge(in_order("Score: 0.5")), tmp_path) as engine:
+            engine.run([question("q")])
+        with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+            (key,) = connection.execute("SELECT key FROM answers").fetchone()
+            connection.execute("DELETE FROM answers")
+        assert other.claim(key)
+        judge = ScriptedJudge(in_order("Score: 0.5"))
+        with (
+            opened(judge, tmp_path, ledger=Ledger(max_tokens=0)) as engine,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            run = pool.submit(engine.run, [question("q"), question("beyond the budget")])
+            assert values(run.result(LONGEST)) == [None, None]
+    assert not judge.asked
+
+
+def test_a_server_that_throttles_is_asked_by_one(
+    tmp_path: Path, serve: Serve, short_pauses: None
+) -> None:
+    """A claim is kept between the calls for one question."""
+    replies = iter([ServerReply("slow down", status=429)] * 3)
+    server = serve(lambda body: next(replies, ServerReply("Score: 0.5")))
+    with (
+        open_engine("openai:m", progress=False, cache_dir=tmp_path) as first,
+        open_engine("openai:m", progress=False, cache_dir=tmp_path) as second,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        runs = [pool.submit(engine.run, [question("q")]) for engine in (first, second)]
+        assert [values(run.result(LONGEST)) for run in runs] == [[0.5], [0.5]]
+    assert server.calls == 4
