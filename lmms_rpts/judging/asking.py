@@ -8,15 +8,16 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.claims import Claim, ElsewhereError
 from lmms_rpts.judging.halting import Halt
 from lmms_rpts.judging.ledger import BudgetError, Call, Ledger, guess_usage
-from lmms_rpts.judging.limits import AdaptiveLimit
+from lmms_rpts.judging.limits import AdaptiveLimit, Place
+from lmms_rpts.judging.members import Member as Member
 from lmms_rpts.judging.reading import read_reply
 from lmms_rpts.judging.scores import PARSER_VERSION
 from lmms_rpts.judging.types import (
     AdaptedError,
     FatalJudgeError,
-    Judge,
     JudgeRequest,
     RefusedError,
     Reply,
@@ -26,13 +27,16 @@ from lmms_rpts.judging.types import (
     digest,
     storable,
 )
-from lmms_rpts.settings import Price
 
 CALLS = 5
 """Calls for one request, as long as they fail in ways that may pass."""
 
 THROTTLED = 20
 """Calls for one request that the server puts off, asking for patience."""
+
+BY_CHANCE = 4
+"""Refusals of one request that make no pause longer while others are answered: at 30% refused at
+random, pauses of 16 s for the unluckiest of 1000 requests doubled the time of a run."""
 
 ADAPTED = 8
 """Calls for one request after which the judge learnt how to call."""
@@ -49,25 +53,6 @@ UNREACHABLE = 20
 """Requests in a row that find no server, after which the judge is given up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One judge of an engine.
-
-    Attributes:
-        name: as in LMMS_RPTS_JUDGE.
-        judge: who answers.
-        price: of its tokens, where known.
-        writes: whether it can rewrite texts and tell answers, and not only score.
-        kept: whether its answers are worth keeping on disk.
-    """
-
-    name: str
-    judge: Judge
-    price: Price | None = None
-    writes: bool = True
-    kept: bool = True
-
-
 @dataclass(slots=True)
 class _Pending:
     """A request that is being answered, and how many wait for it."""
@@ -78,8 +63,9 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Tries:
-    """How often one request was called, and in which ways it failed."""
+    """How often one request was called, and in which ways it failed; ``claim``: to call it."""
 
+    claim: Claim | None = None
     calls: int = 0
     failed: int = 0
     throttled: int = 0
@@ -146,19 +132,27 @@ class Asker:
         if self._cache is None:
             return await self._ask_judge(request, urgency)
         key = digest([self._identity, request.key, PARSER_VERSION])
-        kept = self._cache.find(key)
-        if kept is not None:
-            value, _ = read_reply(request, Reply(kept))
-            if value is not None:
-                self._ledger.found += 1
-                return Verdict(kept, value, cached=True, attempts=0)
-        verdict = await self._ask_judge(request, urgency)
-        if verdict.error is None and verdict.text is not None:
-            self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
-        return verdict
+        with Claim(self._cache, key) as claim:
+            while True:
+                kept = claim.find()
+                if kept is not None:
+                    value, _ = read_reply(request, Reply(kept))
+                    if value is not None:
+                        self._ledger.found += 1
+                        return Verdict(kept, value, cached=True, attempts=0)
+                try:
+                    verdict = await self._ask_judge(request, urgency, claim)
+                except ElsewhereError:
+                    await claim.wait(self._halt)
+                    continue
+                if verdict.error is None and verdict.text is not None:
+                    claim.store(self.member.name, request, verdict.text, verdict.usage)
+                return verdict
 
-    async def _ask_judge(self, request: JudgeRequest, urgency: int) -> Verdict:
-        tries = _Tries()
+    async def _ask_judge(
+        self, request: JudgeRequest, urgency: int, claim: Claim | None = None
+    ) -> Verdict:
+        tries = _Tries(claim)
         verdict = Verdict(None)
         asked = request
         for again in range(1 + ASKED_AGAIN):
@@ -191,7 +185,9 @@ class Asker:
                 if error is not None:
                     return None, error
                 urgency += 1
-                await self._halt.pause(_pause(tries.failed + tries.throttled, failure.retry_after))
+                await self._halt.pause(_pause(self._attempt(failure, tries), failure.retry_after))
+            except ElsewhereError:
+                raise
             except BudgetError as failure:
                 return None, self._halt.stop(str(failure))
             except FatalJudgeError as failure:
@@ -207,39 +203,50 @@ class Asker:
             # With a budget, the first call of a kind goes alone: it tells what others will take.
             async with self._first[request.kind]:
                 if self._is_new(request):
-                    try:
-                        async with self._limit.slot(urgency):
-                            return await self._call_now(request, tries)
-                    finally:
-                        self._tried.add(request.kind)  # one such call, however it ends
-        async with self._limit.slot(urgency):
-            return await self._call_now(request, tries)
+                    async with self._limit.slot(urgency) as place:
+                        self._claim(tries)
+                        try:
+                            return await self._call_now(request, tries, place)
+                        finally:
+                            self._tried.add(request.kind)  # one such call, however it ends
+        async with self._limit.slot(urgency) as place:
+            self._claim(tries)
+            return await self._call_now(request, tries, place)
+
+    def _claim(self, tries: _Tries) -> None:
+        """Only now, in a slot: what waits for one may be asked by other processes."""
+        if tries.claim is not None and not self._halt.reason:
+            tries.claim.take()
 
     def _is_new(self, request: JudgeRequest) -> bool:
         tried = not self.member.kept or request.kind in self._tried
         return not tried and self._ledger.is_new(self.member.name, request.kind)
 
-    async def _call_now(self, request: JudgeRequest, tries: _Tries) -> Reply:
+    async def _call_now(self, request: JudgeRequest, tries: _Tries, place: Place) -> Reply:
         if self._halt.reason:
             raise FatalJudgeError(self._halt.reason)
         booked = self._book(request)
         usage, guessed = None, False
-        started = asyncio.get_running_loop().time()
         tries.calls += 1
         try:
             reply = await self.member.judge.ask(request)
             guessed = reply.usage is None
             usage = reply.usage or guess_usage(request, reply)
             tries.usage = _total(tries.usage, reply.usage)
+        except asyncio.CancelledError as failure:
+            if _is_cancelled():
+                raise
+            self._in_vain += 1
+            raise TransientError("the judge's client gave the call up") from failure
         except AdaptedError as failure:
             usage = failure.usage
             tries.usage = _total(tries.usage, usage)
             raise
         except TransientError as failure:
             self._in_vain += 1
-            if failure.throttled or self._is_out():
+            if _puts_off(failure) or self._is_out():
                 wait = failure.retry_after or 0.0
-                self._limit.throttled(started, wait if wait <= PATIENCE else 0.0)
+                self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
             raise
         finally:
             if booked is not None:
@@ -260,6 +267,12 @@ class Asker:
         """Whether a server that answered before now fails whatever it is asked."""
         return self._last_answer is not None and self._in_vain >= UNREACHABLE
 
+    def _attempt(self, failure: TransientError, tries: _Tries) -> int:
+        """The try after which a pause is made; the later, the longer."""
+        tried = tries.failed + tries.throttled
+        others_answered = self._in_vain < tried
+        return max(1, tried - BY_CHANCE) if _puts_off(failure) and others_answered else tried
+
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not called again after ``failure``; None if it is."""
         too_long = (failure.retry_after or 0.0) > PATIENCE
@@ -269,7 +282,7 @@ class Asker:
             if silent > PATIENCE:
                 return self._halt.stop(f"no answer for {silent:,.0f} s: {failure}")
             return None
-        if failure.throttled and not too_long:
+        if _puts_off(failure) and not too_long:
             tries.throttled += 1
         else:
             tries.failed += 1
@@ -290,6 +303,18 @@ def _total(first: Usage | None, second: Usage | None) -> Usage | None:
     if first is None or second is None:
         return first or second
     return first + second
+
+
+def _is_cancelled() -> bool:
+    """Whether this task is to end; a client may raise the same for reasons of its own."""
+    task = asyncio.current_task()
+    cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
+    return cancelling is None or cancelling() > 0
+
+
+def _puts_off(failure: TransientError) -> bool:
+    """Whether the server asks for patience: 429, or any other failure with a Retry-After."""
+    return failure.throttled or failure.retry_after is not None
 
 
 def _pause(attempt: int, retry_after: float | None) -> float:

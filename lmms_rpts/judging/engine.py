@@ -216,7 +216,11 @@ class JudgeEngine:
             while True:
                 # Who has begun goes first: instances end one by one, and an interrupted run
                 # holds whole ones.
-                verdict = await self._panel.ask(request, urgency=turn)
+                try:
+                    verdict = await self._panel.ask(request, urgency=turn)
+                except Exception as error:  # the conversation's own matter: it may go on without
+                    request = dialogue.throw(error)
+                    continue
                 progress.answered(verdict)
                 turn += 1
                 request = dialogue.send(verdict)

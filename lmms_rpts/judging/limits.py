@@ -1,4 +1,4 @@
-"""How many calls may be under way: fewer when the server is asked too much, more again later."""
+"""How many calls may be under way: as many as the server answers, the most urgent first."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from lmms_rpts.judging.level import Level
+from lmms_rpts.judging.level import Place as Place
+
 FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
-CUT = 0.7
-"""What a limit is multiplied with when the server throttles."""
+BY_CHANCE = 3
+"""Refusals in a row of lone calls that hold nobody up: a server that refuses every second call at
+random took 35 times its bound."""
+
+
+class NotCalledError(Exception):
+    """A place for a call was taken, and then no call was made."""
 
 
 class AdaptiveLimit:
-    """A bound on calls at a time that follows what the server bears.
+    """A bound on calls at a time that follows what the server answers; see Level.
 
-    Additive increase, multiplicative decrease, as in TCP's congestion control: a throttled call
-    lowers the limit, once for all calls that were under way together; each round of answers
-    raises it by one, up to where it began. Where even one call at a time is too much, nobody calls
-    until the time that the server asked for is over.
+    Where even one call at a time is too much, nobody calls until the time that the server asked
+    for is over, then one at a time.
 
     All methods belong to one event loop.
 
@@ -30,59 +36,63 @@ class AdaptiveLimit:
     def __init__(self, most: int) -> None:
         if most < 1:
             raise ValueError(f"concurrency must be at least 1, got {most}")
-        self._most = most
-        self._allowed = float(most)
+        self._level = Level(most)
         self._active = 0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = 0
-        self._last_cut = -1.0
         self._in_vain = 0
         self._held_until = -1.0
         self._released = False
 
     @property
     def allowed(self) -> int:
-        """How many calls may be under way now, in whole numbers."""
-        return int(min(self._allowed, sys.maxsize))
+        """How many calls may be under way now."""
+        return sys.maxsize if self._released else self._level.allowed
 
     @asynccontextmanager
-    async def slot(self, urgency: int = 0) -> AsyncIterator[None]:
-        """Hold one call's place; the most urgent come first, then the first that came."""
+    async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
+        """Hold one call's place; the most urgent come first, then the first that came.
+
+        A place that is left by a NotCalledError tells nothing of the server.
+        """
         await self._acquire(urgency)
+        place, settle = self._level.begin(), self._level.end
         try:
-            yield
+            yield place
+        except NotCalledError:
+            settle = self._level.withdraw
+            raise
         finally:
             self._active -= 1
+            settle(place)
             self._grant()
 
     def answered(self) -> None:
         """A call went well."""
-        if self._released:
-            return
         self._in_vain = 0
-        self._allowed = min(float(self._most), self._allowed + 1 / self._allowed)
-        self._grant()
 
-    def throttled(self, started: float, wait: float) -> None:
-        """The server refused a call, begun at loop time ``started``, as one too many.
+    def throttled(self, place: Place, wait: float) -> None:
+        """The server refused the call that holds ``place``, as one too many.
 
         ``wait``: seconds that it asks for.
         """
-        if self._released or started < self._last_cut:
+        if self._released:
             return
-        now = asyncio.get_running_loop().time()
-        if self._allowed < 2:
+        if place.alone and self.allowed == 1:
             # A server that doesn't say how long is left alone for longer each time.
             self._in_vain += 1
-            backoff = min(LONGEST_HOLD, FIRST_HOLD * 2.0 ** min(self._in_vain - 1, 20))
+            backoff = 0.0
+            if self._in_vain > BY_CHANCE:
+                growth = 2.0 ** min(self._in_vain - BY_CHANCE - 1, 20)
+                backoff = min(LONGEST_HOLD, FIRST_HOLD * growth)
+            now = asyncio.get_running_loop().time()
             self._held_until = max(self._held_until, now + (wait or backoff))
-        self._allowed = max(1.0, self._allowed * CUT)
-        self._last_cut = now
+        self._level.refuse(place)
 
     def release(self) -> None:
         """Let everybody pass at once: nobody calls any more."""
         self._released = True
-        self._allowed, self._held_until = float("inf"), -1.0
+        self._held_until = -1.0
         self._grant()
 
     async def _acquire(self, urgency: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from lmms_rpts.judging import JudgeRequest, Reply, Verdict
 from tests.support.judge_server import Answer, Body, ServerReply
+from tests.support.waiting import LONGEST
 
 REMINDER = "One line only, please."
 
@@ -79,6 +80,29 @@ def in_turn(*replies: str | ServerReply) -> Answer:
             return waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
     return answer
+
+
+class Held:
+    """For a server: an answer that is held back while the ``with`` block lasts.
+
+    Attributes:
+        answered: how often it was given; 0 in the block, but for who waits minutes for it.
+    """
+
+    def __init__(self, said: str | ServerReply) -> None:
+        self.said, self.answered = said, 0
+        self._over = threading.Event()
+
+    def __call__(self, body: Body) -> str | ServerReply:
+        self._over.wait(LONGEST)
+        self.answered += 1
+        return self.said
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
 
 
 def values(verdicts: Sequence[Verdict]) -> list[float | str | None]:

@@ -20,6 +20,7 @@ from tests.judging.conftest import Serve
 from tests.support.fault_server import ANSWERED, PASSING, SHARES, Call, Served, question_of, serving
 from tests.support.judge_server import Body, ServerReply
 from tests.support.score_gold import Scored, gold_chain, gold_docs, score
+from tests.support.waiting import LONGEST
 
 ROOT = Path(__file__).parents[2]
 CHAINS = 416
@@ -230,7 +231,7 @@ def score_in_a_process(server: Served, **settings: str) -> tuple[list[Scored], d
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=LONGEST,
         check=True,
     )
     *lines, last = ended.stdout.splitlines()

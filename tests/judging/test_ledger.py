@@ -18,6 +18,7 @@ from lmms_rpts.judging.ledger import EXPECTED_OUTPUT, BudgetError, Call, cost_of
 from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
 from tests.judging.asking import ScriptedJudge, in_order, question, values
+from tests.support.waiting import LONGEST
 
 # 64 letters are 16 tokens, a message is 4: with the 80 that are expected to come, 100 for a call.
 ASKED = question("x" * 64)
@@ -114,7 +115,7 @@ def test_who_is_told_may_look_into_the_ledger() -> None:
     call = begin(ledger)
     ending = threading.Thread(target=ledger.end, args=[call, Usage(1, 2)], daemon=True)
     ending.start()
-    ending.join(timeout=5)
+    ending.join(LONGEST)
     assert not ending.is_alive(), "it waits for itself"
     assert seen == [1]
 
@@ -246,6 +247,34 @@ def test_the_budget_is_named(ledger: Ledger, words: list[str]) -> None:
         assert word in str(caught.value)
 
 
+def test_what_is_expected_of_calls_under_way_is_told() -> None:
+    ledger = Ledger(max_cost=0.0005)
+    assert calls_begun(ledger, PRICE) == 2  # 0.00018 each
+    assert ledger.exhausted == (
+        "the judge budget of 0.0005 leaves no room for another call (0 spent, 0.00036 expected of "
+        "calls under way)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ledger", "new"),
+    [
+        (Ledger(), False),  # nothing depends on what a call takes
+        (Ledger(max_tokens=1000), True),
+        (Ledger(max_cost=1.0), True),
+        (Ledger(max_tokens=1000, max_cost=1.0), True),
+    ],
+)
+def test_a_kind_of_call_is_new_until_one_took_tokens(ledger: Ledger, new: bool) -> None:
+    assert ledger.is_new("j", ASKED.kind) is new
+    ledger.end(begin(ledger), None)
+    assert ledger.is_new("j", ASKED.kind) is new, "a failed call tells nothing"
+    spend(ledger, 100)
+    assert ledger.is_new("j", ASKED.kind) is False
+    assert ledger.is_new("other", ASKED.kind) is new
+    assert ledger.is_new("j", "answer") is new
+
+
 TOOK = st.none() | st.integers(0, 1500)
 """Tokens of one call, of which 100 are expected at first."""
 
@@ -288,13 +317,12 @@ def in_threads(work: Callable[[], int]) -> int:
     together = threading.Barrier(THREADS)
 
     def begun_together() -> int:
-        together.wait(timeout=10)
+        together.wait(LONGEST)
         return work()
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return sum(
-            run.result(timeout=20) for run in [pool.submit(begun_together) for _ in range(THREADS)]
-        )
+        runs = [pool.submit(begun_together) for _ in range(THREADS)]
+        return sum(run.result(LONGEST) for run in runs)
 
 
 class SlowPrice:

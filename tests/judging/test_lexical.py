@@ -11,6 +11,7 @@ import pytest
 
 from lmms_rpts.judging import JudgeRequest, RefusedError, parse_score
 from lmms_rpts.judging.backends.lexical import LexicalJudge, similarity
+from tests.support.waiting import LONGEST
 
 
 def score(kind: str, claim: str, *evidence: str) -> float:
@@ -210,7 +211,7 @@ def test_always_the_same() -> None:
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LONGEST,
             check=True,
         ).stdout
         for seed in ("1", "2")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.limits import AdaptiveLimit
+from lmms_rpts.judging.level import Level, Place
+from lmms_rpts.judging.limits import BY_CHANCE, AdaptiveLimit, NotCalledError
 
 T = TypeVar("T")
 
@@ -56,11 +59,12 @@ class Caller:
 
     def __init__(self, limit: AdaptiveLimit, urgency: int = 0) -> None:
         self.entered: float | None = None
+        self.place: Place
         self._leave = asyncio.Event()
         self.task = asyncio.ensure_future(self._hold(limit, urgency))
 
     async def _hold(self, limit: AdaptiveLimit, urgency: int) -> None:
-        async with limit.slot(urgency):
+        async with limit.slot(urgency) as self.place:
             self.entered = now()
             await self._leave.wait()
 
@@ -78,6 +82,11 @@ async def callers(limit: AdaptiveLimit, count: int) -> list[Caller]:
     came = [Caller(limit) for _ in range(count)]
     await settle()
     return came
+
+
+async def refuse_one(limit: AdaptiveLimit, wait: float) -> None:
+    async with limit.slot() as place:
+        limit.throttled(place, wait)
 
 
 def inside(came: list[Caller]) -> list[int]:
@@ -154,113 +163,155 @@ def test_a_place_is_given_back_by_who_fails() -> None:
 # ---- throttling and recovery
 
 
+def play(level: Level, calls: int, refused: float = 0.0) -> None:
+    """Make ``calls`` at once, of which a share is refused, spread evenly."""
+    places = [level.begin() for _ in range(calls)]
+    for number, place in enumerate(places):
+        if ceil((number + 1) * refused) > ceil(number * refused):
+            level.refuse(place)
+        level.end(place)
+
+
 @pytest.mark.parametrize(
-    ("most", "cuts", "allowed"),
+    ("most", "refused", "allowed"),
     [
-        # times 0.7, in whole numbers: 10, 7, 4.9, 3.43, 2.4, 1.68, 1.18, 1
-        (10, 1, 7),
-        (10, 2, 4),
-        (10, 3, 3),
-        (10, 4, 2),
-        (10, 5, 1),
-        (10, 20, 1),
+        # each refusal takes one place at once, but never the last one
+        (10, 1, 9),
+        (10, 3, 7),
+        (10, 9, 1),
+        (10, 10, 1),
         (1, 1, 1),
+        (32, 24, 8),
     ],
 )
-def test_each_round_that_is_throttled_cuts_once(most: int, cuts: int, allowed: int) -> None:
-    async def work() -> None:
-        limit = AdaptiveLimit(most)
-        for _ in range(cuts):
-            await asyncio.sleep(1)
-            started = now()
-            await asyncio.sleep(0.5)
-            for _ in range(5):
-                limit.throttled(started, 0.0)
-        assert limit.allowed == allowed
-
-    run(work())
+def test_each_refusal_takes_a_place(most: int, refused: int, allowed: int) -> None:
+    level = Level(most)
+    for place in [level.begin() for _ in range(refused)]:
+        level.refuse(place)
+    assert level.allowed == allowed
 
 
-def test_calls_of_one_round_cut_once_though_they_are_refused_one_by_one() -> None:
-    async def work() -> list[int]:
-        limit = AdaptiveLimit(10)
-        seen = []
-        for begun in [0, 0.5, 1, 0.9, 2.5, 3.5]:
-            await asyncio.sleep(1)  # refused at 1, 2, 3, ...
-            limit.throttled(begun, 0.0)
-            seen.append(limit.allowed)
-        return seen
-
-    # The first cut is at 1: the third call began then, and cuts at 3, as does none that began
-    # before 3; the last began at 3.5.
-    assert run(work()) == [7, 7, 4, 4, 4, 3]
+def test_refusals_of_an_older_round_take_none() -> None:
+    level = Level(100)
+    old = [level.begin() for _ in range(4)]
+    play(level, 100, 0.5)
+    allowed = level.allowed
+    for place in old:
+        level.refuse(place)
+        level.end(place)
+    assert level.allowed == allowed
 
 
-def test_after_a_cut_fewer_are_let_in() -> None:
+def test_a_burst_is_cut_to_what_was_answered_and_stays_there() -> None:
+    level = Level(32)
+    play(level, 32, 0.75)
+    assert level.allowed == 6  # 90% of 32 x 7/31, to see whether the refusals stop
+    play(level, 20)
+    assert level.allowed == 7
+    play(level, 20)
+    assert level.allowed == 8
+    play(level, 20, 1 / 20)
+    assert level.allowed == 7  # 8 x 7/8: while it rises, a round is as short as the level is low
+    play(level, 20, 1 / 20)
+    assert level.allowed == 7  # 7 x 18/19, in whole numbers
+
+
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.4])
+def test_refusals_that_go_on_with_fewer_calls_are_chance(share: float) -> None:
+    level = Level(32)
+    play(level, 32, share)
+    assert level.allowed < 32
+    for _ in range(4):
+        play(level, 100, share)
+    assert level.allowed == 32
+    play(level, 32, share)
+    assert level.allowed == 32
+
+
+def test_what_became_usual_hides_no_overload() -> None:
+    level = Level(32)
+    for _ in range(5):
+        play(level, 100, 0.2)
+    assert level.allowed == 32
+    play(level, 32, 0.8)
+    assert level.allowed <= 8
+
+
+def test_a_server_that_refuses_most_is_never_taken_for_a_lottery() -> None:
+    level = Level(32)
+    for _ in range(20):
+        play(level, 100, 0.7)
+    assert level.allowed <= 2
+
+
+def test_after_an_outage_the_level_comes_back_with_long_steps() -> None:
+    level = Level(32)
+    play(level, 32, 1.0)
+    seen = [level.allowed]
+    while level.allowed < 32:
+        play(level, level.round.size)
+        seen.append(level.allowed)
+    assert seen == [1, 3, 7, 15, 31, 32]
+
+
+def test_calls_that_hang_hold_a_round_up_no_longer() -> None:
+    level = Level(32)
+    level.begin()
+    play(level, 31, 0.5)
+    assert level.allowed < 20
+
+
+def test_places_that_were_left_without_a_call_tell_nothing() -> None:
+    """Another process asked these questions: a round of them must not count as answers."""
+
+    async def work() -> tuple[int, int, int]:
+        limit = AdaptiveLimit(4)
+        before = limit._level.round
+        for _ in range(3 * before.size):
+            with pytest.raises(NotCalledError):
+                async with limit.slot():
+                    raise NotCalledError
+        assert limit._level.round is before
+        return before.begun, before.ended, limit._active
+
+    assert run(work()) == (0, 0, 0)
+
+
+def test_after_a_refusal_fewer_are_let_in() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(4)
         came = await callers(limit, 8)
         assert inside(came) == [0, 1, 2, 3]
-        limit.throttled(0.0, 0.0)  # 2.8
+        limit.throttled(came[0].place, 0.0)
         came[0].leave()
         came[1].leave()
         await settle()
-        assert inside(came) == [2, 3]
-        came[2].leave()
-        await settle()
-        assert inside(came) == [3, 4]
+        assert inside(came) == [2, 3, 4]
 
     run(work())
 
 
-@pytest.mark.parametrize(
-    ("most", "cuts", "answers", "allowed"),
-    [
-        # 10 -> 7: 7.14, 7.28, ..., a whole one for about 7 answers
-        (10, 1, 0, 7),
-        (10, 1, 7, 7),
-        (10, 1, 8, 8),
-        (10, 1, 100, 10),
-        # 2 -> 1.4: 1.4 + 1 / 1.4 = 2.11, and no more than 2
-        (2, 1, 1, 2),
-        (2, 1, 50, 2),
-        # 4 -> 2.8 -> 1.96 -> 1.37 -> 1: 2, 2.5, 2.9, 3.24, 3.55, 3.83, 4.09
-        (4, 4, 0, 1),
-        (4, 4, 1, 2),
-        (4, 4, 3, 2),
-        (4, 4, 4, 3),
-        (4, 4, 6, 3),
-        (4, 4, 7, 4),
-        (4, 4, 50, 4),
-        (3, 0, 50, 3),
-    ],
-)
-def test_each_round_of_answers_allows_one_more(
-    most: int, cuts: int, answers: int, allowed: int
-) -> None:
-    async def work() -> int:
-        limit = AdaptiveLimit(most)
-        for _ in range(cuts):
-            limit.throttled(now(), 0.0)
-            await asyncio.sleep(1)
-        for _ in range(answers):
-            limit.answered()
-        return limit.allowed
-
-    assert run(work()) == allowed
-
-
-def test_an_answer_lets_the_waiting_in() -> None:
-    async def work() -> None:
+def test_a_round_of_answers_lets_one_more_in() -> None:
+    async def work() -> list[int]:
         limit = AdaptiveLimit(2)
-        limit.throttled(now(), 0.0)  # 1.4
-        came = await callers(limit, 3)
-        assert inside(came) == [0]
-        limit.answered()  # 2
+        came = await callers(limit, 2)
+        for caller in came:
+            limit.throttled(caller.place, 0.0)
+            caller.leave()
         await settle()
-        assert inside(came) == [0, 1]
+        assert limit.allowed == 1
+        seen = []
+        for _ in range(60):
+            (caller,) = await callers(limit, 1)
+            caller.leave()
+            limit.answered()
+            await settle()
+            seen.append(limit.allowed)
+        return seen
 
-    run(work())
+    seen = run(work())
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (1, 2)
 
 
 # ---- where even one is too much
@@ -272,7 +323,7 @@ def test_nobody_calls_before_the_server_wants_it(wait: float, entered: float) ->
         limit = AdaptiveLimit(1)
         first, second, third = await callers(limit, 3)
         await asyncio.sleep(1)
-        limit.throttled(0.0, wait)
+        limit.throttled(first.place, wait)
         first.leave()
         await settle()
         assert inside([first, second, third]) == []
@@ -288,25 +339,45 @@ def test_nobody_calls_before_the_server_wants_it(wait: float, entered: float) ->
     run(work())
 
 
-def test_the_longest_wait_counts() -> None:
-    async def work() -> None:
+def test_a_silent_server_is_left_alone_for_longer_each_time() -> None:
+    async def work() -> list[float]:
         limit = AdaptiveLimit(1)
-        await asyncio.sleep(1)
-        limit.throttled(1.0, 10.0)
-        await asyncio.sleep(1)
-        limit.throttled(2.0, 3.0)
-        (caller,) = await callers(limit, 1)
-        await asyncio.sleep(20)
-        assert caller.entered == pytest.approx(11)
+        entered = []
+        for _ in range(BY_CHANCE + 7):
+            async with limit.slot() as place:
+                entered.append(now())
+                limit.throttled(place, 0.0)
+        return [late - early for early, late in pairwise(entered)]
 
-    run(work())
+    by_chance = [0.0] * BY_CHANCE
+    assert run(work()) == pytest.approx([*by_chance, 0.5, 1, 2, 4, 8, 15])
+
+
+def test_a_few_refusals_of_lone_calls_hold_nobody_up() -> None:
+    """Every second call is refused: nobody waits, and no pause grows."""
+
+    async def work() -> float:
+        limit = AdaptiveLimit(1)
+        for number in range(40):
+            async with limit.slot() as place:
+                if number % 2:
+                    limit.throttled(place, 0.0)
+                else:
+                    limit.answered()
+        return now()
+
+    assert run(work()) == pytest.approx(0.0)
 
 
 def test_who_may_still_call_two_at_a_time_does_not_wait() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(3)
-        limit.throttled(now(), 60.0)  # 2.1
-        assert inside(await callers(limit, 3)) == [0, 1]
+        came = await callers(limit, 4)
+        limit.throttled(came[0].place, 60.0)
+        came[0].leave()
+        came[1].leave()
+        await settle()
+        assert inside(came) == [2, 3]
         assert now() == 0
 
     run(work())
@@ -320,7 +391,7 @@ def test_two_refused_together_do_not_say_that_one_is_too_much() -> None:
         came = await callers(limit, 3)
         await asyncio.sleep(1)
         for caller in came[:2]:
-            limit.throttled(0.0, 60.0)
+            limit.throttled(caller.place, 60.0)
             caller.leave()
         await settle()
         assert limit.allowed == 1
@@ -350,7 +421,7 @@ def test_release_lets_everybody_pass_at_once() -> None:
 def test_release_ends_the_holding() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
-        limit.throttled(now(), 300.0)
+        await refuse_one(limit, 300.0)
         came = await callers(limit, 3)
         assert inside(came) == []
         limit.release()
@@ -368,8 +439,8 @@ def test_calls_that_end_after_the_release_bring_no_limit_back() -> None:
         limit.answered()
         came = await callers(limit, 10)
         assert inside(came) == list(range(10))
-        limit.throttled(0.0, 300.0)
-        limit.throttled(0.0, 300.0)
+        limit.throttled(came[0].place, 300.0)
+        limit.throttled(came[1].place, 300.0)
         late = await callers(limit, 10)
         assert inside(late) == list(range(10))
 
@@ -430,7 +501,7 @@ def test_who_is_cancelled_inside_gives_the_place_back() -> None:
 def test_who_is_cancelled_while_all_is_held_wakes_nobody() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
-        limit.throttled(now(), 10.0)
+        await refuse_one(limit, 10.0)
         came = await callers(limit, 2)
         came[0].task.cancel()
         await settle()
@@ -491,14 +562,13 @@ class Watch:
 async def follow(plan: Plan, watch: Watch) -> None:
     limit = watch.limit
     await asyncio.sleep(plan.comes)
-    async with limit.slot(plan.urgency):
+    async with limit.slot(plan.urgency) as place:
         watch.came_in()
         try:
-            started = now()
             await asyncio.sleep(plan.stays)
             watch.look()
             if plan.outcome == "throttled":
-                limit.throttled(started, plan.wait)
+                limit.throttled(place, plan.wait)
         finally:
             watch.look()
             watch.active -= 1
@@ -517,7 +587,7 @@ async def follow_all(most: int, plans: list[Plan]) -> None:
     for plan, result in zip(plans, results, strict=True):
         cancelled = isinstance(result, asyncio.CancelledError)
         assert result is None or (cancelled and plan.cancelled_after is not None), result
-    await asyncio.sleep(10)
+    await asyncio.sleep(16)  # longer than all is ever held
     allowed = limit.allowed
     assert 1 <= allowed <= most
     assert inside(await callers(limit, most + 2)) == list(range(allowed)), "a place was lost"

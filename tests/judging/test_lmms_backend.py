@@ -23,8 +23,9 @@ from loguru import logger
 from lmms_rpts.judging import JudgeEngine, JudgeRequest, RefusedError, Reply, TransientError, Usage
 from lmms_rpts.judging.backends.lmms import LmmsJudge, check_lmms
 from lmms_rpts.judging.types import AdaptedError, FatalJudgeError, JudgeConfigurationError
-from tests.judging.asking import free_port, in_turn, question, questions, values
+from tests.judging.asking import Held, free_port, in_turn, question, questions, values
 from tests.support.judge_server import PATH, Answer, Body, JudgeServer, ServerReply, constant
+from tests.support.waiting import LONGEST, wait_until
 
 KEY = "sk-very-secret-0123456789"
 GOOD = "Score: 0.7"
@@ -90,7 +91,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
         if api_type in OPENAI and key:
             monkeypatch.setenv("OPENAI_API_KEY", key)
         base = url if url and api_type in OPENAI else None
-        given = {"timeout": 5.0, "concurrency": 8, "openai_url": base, "openai_key": key}
+        given = {"timeout": 60.0, "concurrency": 8, "openai_url": base, "openai_key": key}
         judges.append(LmmsJudge(api_type, options.pop("model", "m"), **{**given, **options}))
         return judges[-1]
 
@@ -209,12 +210,15 @@ def test_tokens(
 
 @pytest.mark.parametrize("api_type", ALL)
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_failure_is_one_call(serve: Serve, judge: Open, api_type: str, status: int) -> None:
+def test_a_failure_is_one_call(
+    serve: Serve, judge: Open, monkeypatch: pytest.MonkeyPatch, api_type: str, status: int
+) -> None:
     server = serve(ServerReply("trouble", status=status))
-    started = time.perf_counter()
+    pauses, sleep = [], time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: [pauses.append(seconds), sleep(seconds)])
     assert isinstance(raised(judge(api_type, server.url)), TransientError)
     assert server.calls == 1
-    assert time.perf_counter() - started < 4.0, "lmms-eval pauses for 10 seconds"
+    assert max(pauses) < 1, "lmms-eval pauses for 10 seconds"
 
 
 @pytest.mark.parametrize("api_type", ALL)
@@ -231,11 +235,14 @@ def test_the_engine_is_what_retries(
 
 @pytest.mark.parametrize("api_type", ALL)
 def test_calls_are_made_side_by_side(serve: Serve, judge: Open, api_type: str) -> None:
-    server = serve(constant(GOOD), latency=0.4)
+    def answer(body: Body) -> str:
+        wait_until(lambda: server.most_at_once >= 4)
+        return GOOD
+
+    server = serve(answer)
     with engine_for(judge(api_type, server.url)) as engine:
         assert values(engine.run(questions(8))) == [0.7] * 8
     assert server.calls == 8
-    assert server.most_at_once >= 4
 
 
 def test_answers_belong_to_their_questions(serve: Serve, judge: Open) -> None:
@@ -250,14 +257,14 @@ def test_answers_belong_to_their_questions(serve: Serve, judge: Open) -> None:
 
 
 @pytest.mark.parametrize("api_type", ALL)
-@pytest.mark.parametrize("slow", [ServerReply(GOOD, delay=4), ServerReply(GOOD, drip=4)])
-def test_a_slow_server_times_out(
-    serve: Serve, judge: Open, api_type: str, slow: ServerReply
-) -> None:
-    server = serve(slow)
-    started = time.perf_counter()
-    error = raised(judge(api_type, server.url, timeout=0.5))
-    assert 0.4 < time.perf_counter() - started < 3.0, "closing must not wait either"
+@pytest.mark.parametrize("slow", ["silent", "dripping"])
+def test_a_slow_server_times_out(serve: Serve, judge: Open, api_type: str, slow: str) -> None:
+    with Held(GOOD) as late:
+        server = serve(late if slow == "silent" else ServerReply(GOOD, drip=4))
+        started = time.perf_counter()
+        error = raised(judge(api_type, server.url, timeout=0.5))
+        assert time.perf_counter() - started > 0.4
+        assert late.answered == 0, "closing must not wait either"
     assert isinstance(error, TransientError)
     assert not error.unreachable
     assert "too long" in str(error)
@@ -273,11 +280,11 @@ def test_stuck_calls_take_no_place_from_others(judge: Open) -> None:
 
         def evaluate(self, request: Request) -> Response:
             if request.messages[0]["content"] == "stuck":
-                stuck.wait(30)
+                stuck.wait(LONGEST)
             return Response(GOOD, "m")
 
     ProviderFactory.register_provider("sticky", Sticky)
-    sticky = judge("sticky", timeout=0.3, concurrency=2)
+    sticky = judge("sticky", timeout=2.0, concurrency=2)
 
     async def several() -> Reply:
         calls = [sticky.ask(question("stuck")) for _ in range(4)]
@@ -302,7 +309,7 @@ def test_a_stuck_call_does_not_keep_the_process_alive() -> None:
 
         class Stuck(ServerInterface):  # type: ignore[misc]
             def is_available(self): return True
-            def evaluate(self, request): time.sleep(300)
+            def evaluate(self, request): time.sleep(3600)
 
         ProviderFactory.register_provider("stuck", Stuck)
         judge = LmmsJudge(
@@ -313,7 +320,7 @@ def test_a_stuck_call_does_not_keep_the_process_alive() -> None:
         print(verdict.error)
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=True)
     assert "too long" in done.stdout
 
 
@@ -598,6 +605,67 @@ def test_credentials_in_openais_address(serve: Serve, judge: Open) -> None:
         assert server.calls == 1
 
 
+@pytest.mark.parametrize("api_type", ALL)
+@pytest.mark.parametrize("status", [200, 400, 401, 429])
+def test_errors_are_one_line_without_pieces_of_the_key(
+    serve: Serve, judge: Open, api_type: str, status: int
+) -> None:
+    told = f"so \x1b[31mred\x1b[0m\r\n{KEY[:14]}*** {KEY[-10:].upper()} \u202e {'y' * 5000}"
+    said = completion({"role": "assistant", "content": None, "refusal": told})
+    server = serve(said if status == 200 else ServerReply(told, status=status))
+    error = str(raised(judge(api_type, server.url)))
+    assert "so red [key]*** [key] yyy" in error
+    assert error.isprintable()
+    assert len(error) < 700
+
+
+@pytest.mark.parametrize("api_type", ALL)
+def test_a_judge_that_says_the_key(serve: Serve, judge: Open, api_type: str) -> None:
+    opened = judge(api_type, serve(ServerReply(f"a {KEY} b\nScore: 0.5")).url)
+    assert ask(opened).text == "a [key] b\nScore: 0.5"
+
+
+@pytest.mark.parametrize("api_type", [*OPENAI, *AZURE])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_prompts_are_not_carried_to_another_host(
+    serve: Serve, judge: Open, api_type: str, status: int
+) -> None:
+    target = serve(constant(GOOD))
+    headers = {"Location": f"{target.url}/chat/completions?key={KEY}"}
+    error = raised(judge(api_type, serve(ServerReply("x", status, headers=headers)).url))
+    assert isinstance(error, FatalJudgeError)
+    assert f"({status}) to {target.url}/chat/completions;" in str(error)
+    assert "OPENAI_BASE_URL" in str(error)
+    assert target.calls == 0
+
+
+HOSTILE = [
+    {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 2**70}},
+    {"choices": [{"message": {"content": "x"}}], "usage": {"completion_tokens": -1}},
+    {"choices": [{"message": {"content": "x"}}], "usage": [1]},
+    {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "12"}},
+    {"output": {"content": "x"}, "stopReason": [], "usage": [1]},
+    "[" * 100_000,
+    '{"error":' * 900 + "1" + "}" * 900,
+]
+
+
+@pytest.mark.parametrize("api_type", ALL)
+@pytest.mark.parametrize("status", [200, 413])
+@pytest.mark.parametrize("body", HOSTILE, ids=lambda body: str(body)[:60])
+def test_hostile_json_is_an_outcome(
+    serve: Serve, judge: Open, api_type: str, body: object, status: int
+) -> None:
+    opened = judge(api_type, serve(ServerReply(status=status, body=body)).url)
+    told, reply = "", Reply("x")
+    try:
+        reply = ask(opened)
+    except (TransientError, RefusedError) as error:
+        told = str(error)
+    assert len(told) < 700
+    assert reply == Reply("x")
+
+
 # ---- logs
 
 
@@ -647,9 +715,8 @@ def test_calls_that_were_given_up_stay_silent(serve: Serve, judge: Open) -> None
     before = set(threading.enumerate())
     raised(judge("local", server.url, timeout=0.3))
     left = [each for each in set(threading.enumerate()) - before if "_work" in each.name]
-    assert len(left) == 1
     for thread in left:
-        thread.join(10)
+        thread.join(LONGEST)
         assert not thread.is_alive()
     logger.remove(sink)
     assert not said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,10 @@ from lmms_rpts.judging import (
     Reply,
     TransientError,
     Usage,
+    Verdict,
+    asking,
 )
+from lmms_rpts.judging.halting import Halt
 from lmms_rpts.judging.panel import Panel
 from lmms_rpts.settings import Price
 from tests.judging.asking import Said, ScriptedJudge, in_order, question, questions, values
@@ -109,7 +112,7 @@ def test_a_parser_may_read_whole_numbers() -> None:
 
 
 def test_nobody_to_ask_is_an_error() -> None:
-    with pytest.raises(ValueError, match="at least one judge"):
+    with pytest.raises(ValueError, match=r"^a panel needs at least one judge and one sample$"):
         Panel([])
     with pytest.raises(ValueError, match="at least one judge"):
         panel([])
@@ -357,14 +360,31 @@ def test_who_failed_for_good_stands_in_the_engines_reason() -> None:
     assert asked.fatal == "b: wrong key"
 
 
-def test_a_fatal_failure_ends_the_others_waiting() -> None:
+def test_what_stopped_all_names_no_judge() -> None:
+    """The budget is the run's: the name of the first judge before it would blame that judge."""
+    with panel([scores(0.5), scores(0.5)], ledger=Ledger(max_tokens=1)) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict.error == (
+        "2 of 2 opinions are missing; the budget of 1 judge tokens leaves no room for another "
+        "call (0 used, 0 expected of calls under way)"
+    )
+
+
+def test_a_fatal_failure_ends_the_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """One waits to be called again when the other fails for good."""
-    busy = says(TransientError("busy", retry_after=10.0, throttled=True))
+    busy = says(TransientError("busy", retry_after=asking.PATIENCE, throttled=True))
     broken = says(FatalJudgeError("wrong key"), pause=0.05)
-    started = time.perf_counter()
+    ended, pause = [], Halt.pause
+
+    async def noted(halt: Halt, seconds: float) -> None:
+        started = asyncio.get_running_loop().time()
+        await pause(halt, seconds)
+        ended.append(asyncio.get_running_loop().time() < started + seconds)
+
+    monkeypatch.setattr(Halt, "pause", noted)
     with panel([busy, broken]) as asked:
         verdicts = asked.run(questions(3))
-    assert time.perf_counter() - started < 5
+    assert ended == [True]
     assert values(verdicts) == [None] * 3
     assert (len(busy.asked), len(broken.asked)) == (1, 1)
 
@@ -382,6 +402,41 @@ def test_each_judge_has_its_own_places() -> None:
         asked.run(questions(4))
     assert asked_meanwhile == [4] * 4
     assert (slow.most_at_once, quick.most_at_once) == (1, 1)
+
+
+def panel_of(judges: Sequence[ScriptedJudge]) -> Panel:
+    """Without an engine; each judge is asked one thing at a time."""
+    halt, ledger = Halt(), Ledger()
+    members = [Member(name, judge) for name, judge in zip("abc", judges, strict=False)]
+    return Panel([asking.Asker(member, 1, ledger, halt, None) for member in members])
+
+
+def test_each_judge_is_asked_once_unless_more_samples_are_wanted() -> None:
+    judge = scores(0.4)
+
+    async def ask() -> Verdict:
+        return await panel_of([judge]).ask(question("q"))
+
+    verdict = asyncio.run(ask())
+    assert (verdict.value, verdict.opinions, len(judge.asked)) == (0.4, (), 1)
+
+
+@pytest.mark.parametrize(("kind", "count"), [("image", 1), ("image", 2), ("transform", 2)])
+def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int) -> None:
+    """One judge, several, and the one of several that writes."""
+    judges = [says("Score: 0.5", pause=0.01) for _ in range(count)]
+
+    async def ask() -> None:
+        asked = panel_of(judges)
+        await asyncio.gather(
+            asked.ask(question("first", kind=kind)),
+            asked.ask(question("second", kind=kind)),
+            asked.ask(question("urgent", kind=kind), urgency=1),
+        )
+
+    asyncio.run(ask())
+    orders = [judge.texts for judge in judges if judge.texts]
+    assert orders == [["first", "urgent", "second"]] * (1 if kind == "transform" else count)
 
 
 def test_requests_of_a_panel_keep_what_they_are() -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lmms_rpts.judging import JudgeConfigurationError, prompts
-from lmms_rpts.judging.prompts import LONGEST_FENCED, Prompts, fence
+from lmms_rpts.judging.fencing import fence
+from lmms_rpts.judging.prompts import Prompts
 
 FIELDS: dict[str, dict[str, Any]] = {
     "image": {"facts": ["two dogs", "a red car"], "conclusion": "there are two dogs"},
@@ -88,51 +87,6 @@ def shown(name: str, language: str, **fields: Any) -> str:
 
 def marks(text: str) -> tuple[int, int]:
     return len(re.findall("<<<", text)), len(re.findall(">>>", text))
-
-
-@pytest.mark.parametrize(
-    ("text", "fenced"),
-    [
-        ("plain", "<<<plain>>>"),
-        ("", "<<<>>>"),
-        ("  around \n", "<<<around>>>"),
-        ("a < b > c << d >> e", "<<<a < b > c << d >> e>>>"),
-        ("a<<<b>>>c", "<<<a‹‹‹b›››c>>>"),
-        (">>>>>>", "<<<››››››>>>"),
-        ("a\x00b", "<<<a\N{REPLACEMENT CHARACTER}b>>>"),
-        ("a\ud800b", "<<<a?b>>>"),
-        ("图片里有两只狗", "<<<图片里有两只狗>>>"),
-        ("line\nline", "<<<line\nline>>>"),
-    ],
-)
-def test_fence(text: str, fenced: str) -> None:
-    assert fence(text) == fenced
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.one_of(st.text(), st.text(alphabet="<>\x00\ud800 \n-a", max_size=40)))
-def test_nothing_breaks_out_of_a_fence(text: str) -> None:
-    fenced = fence(text)
-    assert fenced.startswith("<<<")
-    assert fenced.endswith(">>>")
-    assert marks(fenced) == (1, 1)
-    assert "\x00" not in fenced
-    fenced.encode("utf-8")
-
-
-def test_long_text_is_cut_in_the_middle_with_a_mark() -> None:
-    text = "begin " + "x" * LONGEST_FENCED + " the end"
-    fenced = fence(text)
-    assert fenced.startswith("<<<begin xxx")
-    assert fenced.endswith("xxx the end>>>")
-    assert fenced.count("[...]") == 1
-    assert LONGEST_FENCED <= len(fenced) < LONGEST_FENCED + 20
-
-
-def test_text_that_just_fits_is_shown_whole() -> None:
-    text = "x" * LONGEST_FENCED
-    assert fence(text) == f"<<<{text}>>>"
-    assert "[...]" in fence(text + "x")
 
 
 @pytest.mark.parametrize(("name", "language"), EVERY)

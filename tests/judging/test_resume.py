@@ -23,6 +23,7 @@ import pytest
 from lmms_rpts.judging import cache
 from tests.support.fault_server import Served, serving
 from tests.support.reference import reference
+from tests.support.waiting import LONGEST, wait_until
 
 ROOT = Path(__file__).parents[2]
 CHAINS = 200
@@ -58,7 +59,7 @@ class Setting:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=LONGEST,
             check=True,
         )
         assert ended.stderr == ""
@@ -79,15 +80,11 @@ class Setting:
             text=True,
         )
         try:
-            until = time.monotonic() + 60
-            while self.server.count() < before + after:
-                assert process.poll() is None, process.communicate()
-                assert time.monotonic() < until
-                time.sleep(0.002)
+            wait_until(lambda: self.server.count() >= before + after, process.poll)
             time.sleep(wait)
         finally:
             process.send_signal(signal.SIGKILL)
-        said, noise = process.communicate(timeout=60)
+        said, noise = process.communicate(timeout=LONGEST)
         assert process.returncode == -signal.SIGKILL, "it had come to its end"
         assert (said, noise) == ("", "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import json
 
 import pytest
 from hypothesis import assume, given, settings
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging import parse_score
 from lmms_rpts.judging.scores import strip_thinking
+from tests.support.growth import assert_linear_in_text
 
 READ: list[tuple[str, float]] = [
     # a bare number
@@ -60,6 +61,7 @@ READ: list[tuple[str, float]] = [
     ("Score: 0.8/1", 0.8),
     ("Score: 0.8 out of 1.0", 0.8),
     ("**1**/10", 0.1),
+    ("I give 8/10 for it.", 0.8),
     ("80%", 0.8),
     ("Score: 80 %", 0.8),
     ("Score: 100%", 1.0),
@@ -77,6 +79,9 @@ READ: list[tuple[str, float]] = [
     ("Score (from 0 to 1) = 0.6", 0.6),
     ("On a scale from 0 to 1, I say 0.4", 0.4),
     ("a number between 0 and 1: 0.4", 0.4),
+    ("2 of 3 facts agree.\nScore (0-1): 0.8", 0.8),
+    # nor is the band of a rubric
+    ("0.6-0.8 Score: 0.7", 0.7),
     # several: the last that is called a score
     ("Score: 0.7\nThere are 3 facts and 2 agree.", 0.7),
     # Chinese
@@ -123,6 +128,8 @@ UNREAD: list[str] = [
     "Score: 1.01",
     "Score: 11/10",
     "Score: 120%",
+    # bounds
+    "Score: <1, >0",
     "分数：5",
     "Score: 0.9\nScore: 7",
     # negative
@@ -240,6 +247,24 @@ def test_known_misreadings(reply: str, score: float | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reason", "score"),
+    [
+        ("The 'total' is off by 3.", 0.4),
+        ("It asks for 'score': 1.", 0.2),
+        ("Score: 1 would be too much.", 0.0),
+    ],
+)
+def test_what_a_reason_says_in_our_schema_is_no_score(reason: str, score: float) -> None:
+    """In other JSON the same words make the score doubtful."""
+    assert parse_score(json.dumps({"reason": reason, "score": score})) == score
+
+
+@pytest.mark.parametrize("reason", ["The 'total' is off by 3.", "It asks for 'score': 1."])
+def test_what_a_reason_says_in_other_json_makes_the_score_doubtful(reason: str) -> None:
+    assert parse_score(json.dumps({"reason": reason, "score": 0.4, "sure": True})) is None
+
+
+@pytest.mark.parametrize(
     ("reply", "said"),
     [
         ("no tags", "no tags"),
@@ -291,11 +316,10 @@ LONG = 200_000
     ],
     ids=lambda reply: ascii(reply[:14]),
 )
-def test_hostile_replies_cost_no_time(reply: str) -> None:
-    started = time.perf_counter()
+def test_hostile_replies_take_linear_time(reply: str) -> None:
     score = parse_score(reply)
-    assert time.perf_counter() - started < 2.0
     assert score is None or 0.0 <= score <= 1.0
+    assert_linear_in_text(parse_score, reply)
 
 
 PIECES = [
@@ -387,6 +411,8 @@ def test_numbers_in_the_reasons_do_not_matter(reasons: str, label: str) -> None:
         ("Score: 1\nThe football score was 0:1 in the picture.", 1.0),
         ("Score: 0.25 + 0.5 = 0.75", None),
         ("Score: 1 of 5", 0.2),
+        ("Score: 1\nActually, 8/10.", None),
+        ("Score: 1\nIt was -3 degrees.", 1.0),
         ("0.2\n1", None),
         ("0.7\n0.7", 0.7),
         ("分数：0.4。若颜色一致可得分数1", 0.4),
@@ -395,3 +421,51 @@ def test_numbers_in_the_reasons_do_not_matter(reasons: str, label: str) -> None:
 def test_a_remark_is_no_score(reply: str, score: float | None) -> None:
     found = parse_score(reply)
     assert found in (score, None) if score is None else found == score
+
+
+@pytest.mark.parametrize(
+    ("said", "score"),
+    [
+        *[("½", 0.5), ("¼", 0.25), ("⅓", 1 / 3), ("1⁄2", 0.5), ("1∕2", 0.5), ("1÷2", 0.5)],
+        *[("<0.5>", 0.5), ("<score>0.5</score>", 0.5), ("0.9 - very likely", 0.9)],
+    ],
+)
+def test_fractions_in_one_character_are_no_whole_numbers(said: str, score: float) -> None:
+    assert parse_score(f"Score: {said}") == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *["1|10", "1 in 10", "1 over 2", "1 divided by 2", "1∶10", "1分之一", "1 × 10^-1", "1‰"],
+        *["−0.5", "0٫5", "0。5", "0˙5", "0‚5", "0.5²", "√0.5", "<0.5", "≥0.5", "> 0.5"],
+        *["0.8 → 0", "1 → 0", "0.8 -> 0.3", "0.5 ²"],
+    ],
+)
+def test_a_number_that_goes_on_is_asked_for_again(said: str) -> None:
+    """Each was read as another number: 1, 0, 0.52, or one end of two."""
+    assert parse_score(f"Score: {said}") is None
+    assert parse_score(f"The premises say so.\nScore: {said}") is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *["Score (0-10): 8", "评分（0到10）：1", "Score: 0-10", "0-10", "Score 1-5: 3"],
+        *["从0到10打分：1", "On a scale of 0 to 10, the score is 1", "Score from 0 to 10: 1"],
+    ],
+)
+def test_scores_on_other_scales_are_asked_for_again(reply: str) -> None:
+    assert parse_score(reply) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("Score (0-1): 1", 1.0),
+        ("On a scale from 0 to 1, the score is 1", 1.0),
+        ("Facts 1 to 3 say so.\nScore: 1", 1.0),
+    ],
+)
+def test_scores_on_our_scale_are_not(reply: str, score: float) -> None:
+    assert parse_score(reply) == score

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,9 @@ from lmms_rpts.judging.verdicts import (
         ("判定为正确", "correct"),
         ("Verdict: 正确", "correct"),
         ("Verdict:\ncorrect", "correct"),
+        ("**Verdict:**\nCorrect", "correct"),
+        ("Verdict is\ncorrect", "correct"),
+        ("`{\nVerdict: correct\n}`", "correct"),
         # one of the words alone
         ("correct", "correct"),
         ("Incorrect.", "incorrect"),
@@ -59,6 +64,7 @@ from lmms_rpts.judging.verdicts import (
         ("判定：部分正确", None),
         ("判定：正确吗", None),
         ("Verdict: correct\nVerdict: unclear", None),
+        ("Verdict: unclear.\ncorrect", None),
         ("Verdict: correct\nOn reflection it is incorrect.", None),
         ("correct\nNo: it is incorrect, for the unit differs.", None),
         ("correctly", None),
@@ -179,6 +185,7 @@ def test_mistakes(reply: str, kind: str | None) -> None:
         ("End with one of these:\n<Yes>\n<No>", None),
         ("End with one of these:\n<Yes>\n\n<No>", None),
         ("<Yes> or\n<No>", None),
+        ("Both say 5. <Yes>\tor\n<No>", None),
         ("<Yes>, but not the unit", None),
         ("<Yes>\nWait, the unit differs.", None),
         ("<Yes>\nNo: the unit differs.", None),
@@ -211,6 +218,22 @@ def test_mistakes(reply: str, kind: str | None) -> None:
 )
 def test_marks(reply: str, verdict: str | None) -> None:
     assert parse_yes_no(reply) == verdict
+
+
+@pytest.mark.parametrize(
+    ("parse", "line", "verdict"),
+    [
+        (parse_grade, "Verdict: correct", "correct"),
+        (parse_mistake, "reject", "reject"),
+        (parse_yes_no, "Verdict: <Yes>", "yes"),
+        (parse_yes_no, "No", "no"),
+    ],
+)
+def test_a_line_of_more_than_120_characters_is_no_verdict(
+    parse: Callable[[str], str | None], line: str, verdict: str
+) -> None:
+    assert parse(line.ljust(120, "!")) == verdict
+    assert parse(line.ljust(121, "!")) is None
 
 
 @given(
@@ -251,6 +274,8 @@ def test_a_long_reply_is_read_at_once() -> None:
         ("compare", "one of <Yes> and <No>"),
         ("mistake", "one of perception, reasoning, calculation and reject"),
         ("solution", "steps"),
+        ("image", "a score from 0 to 1"),
+        ("inference", "a score from 0 to 1"),
     ],
 )
 def test_what_was_wanted_is_said(kind: str, wanted: str) -> None:
@@ -258,3 +283,20 @@ def test_what_was_wanted_is_said(kind: str, wanted: str) -> None:
     value, error = read_reply(request, Reply("perhaps"))
     assert value is None
     assert wanted in str(error)
+
+
+def test_a_text_is_taken_whole_without_the_blanks_around_it() -> None:
+    request = JudgeRequest("transform", [])
+    assert read_reply(request, Reply(" Image0 -> 0.5\n")) == ("Image0 -> 0.5", None)
+    error = "the judge's reply can't be read as steps"
+    assert read_reply(request, Reply(" \n")) == (None, error)
+
+
+def test_what_a_parser_raises_is_the_fault_of_the_reply() -> None:
+    request = JudgeRequest("image", [], parse=lambda reply: float(reply))
+    value, error = read_reply(request, Reply("high"))
+    assert value is None
+    assert error == (
+        "the judge's reply can't be read as a score from 0 to 1: "
+        "ValueError: could not convert string to float: 'high'"
+    )

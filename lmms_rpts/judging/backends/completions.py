@@ -16,6 +16,9 @@ HIDDEN_THINKING = 8192
 GRACE = 0.2
 """Seconds beyond the time limit in which a client may report a time-out itself."""
 
+MOST_COUNTED = 100_000_000
+"""Tokens that one call may have taken: 2**70, once believed, would end a run with a budget."""
+
 _ODD = "the judge's server sent no chat completion"
 _CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
 _BROKEN_OFF = (
@@ -61,13 +64,15 @@ def read_completion(said: object) -> Completion:
 
 
 def read_usage(counted: object) -> Usage | None:
-    """The tokens of a completion's ``usage``; None where it doesn't say."""
+    """The tokens of a completion's ``usage``; None where it doesn't say, or what can't be."""
     if not isinstance(counted, Mapping):
         return None
     read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
+    if read is None or said is None or not read + said:
+        return None
     details = counted.get("completion_tokens_details")
     thought = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
-    return Usage(read, said, min(thought, said)) if read or said else None
+    return Usage(read, said, min(thought or 0, said))
 
 
 def read_fault(content: bytes | str) -> tuple[str, str | None]:
@@ -75,14 +80,21 @@ def read_fault(content: bytes | str) -> tuple[str, str | None]:
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
     try:
         body = json.loads(text)
+        inner = body.get("error", body) if isinstance(body, Mapping) else body
+        if not isinstance(inner, Mapping):
+            return str(inner), None
+        said = _told(inner)
     except (ValueError, RecursionError):
         return text.strip(), None
-    inner = body.get("error", body) if isinstance(body, Mapping) else body
-    if not isinstance(inner, Mapping):
-        return str(inner), None
-    said = inner.get("message") or inner.get("detail") or inner
     code = inner.get("code")
-    return str(said), code if isinstance(code, str) else None
+    return said, code if isinstance(code, str) else None
+
+
+def _told(fault: object) -> str:
+    """What an error object says."""
+    if isinstance(fault, Mapping):
+        fault = fault.get("message") or fault.get("detail") or fault
+    return str(fault)
 
 
 def _choice(said: object) -> Mapping[str, Any]:
@@ -90,7 +102,7 @@ def _choice(said: object) -> Mapping[str, Any]:
     if not isinstance(choices, list):
         fault = said.get("error") if isinstance(said, Mapping) else None
         # Some gateways say so with status 200.
-        told = f"{_ODD} but {str(fault)[:300]}" if fault else _ODD
+        told = f"{_ODD} but {_told(fault)}" if fault else _ODD
         raise TransientError(told)
     if not choices:
         raise TransientError("the judge's reply holds no choice")
@@ -99,9 +111,13 @@ def _choice(said: object) -> Mapping[str, Any]:
     return choices[0]
 
 
-def _count(counted: Mapping[str, Any], name: str) -> int:
+def _count(counted: Mapping[str, Any], name: str) -> int | None:
+    """A number of tokens, 0 where it isn't given; None if no call can have taken that."""
     value = counted.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
+    if value is None:
+        return 0
+    known = isinstance(value, int) and not isinstance(value, bool)
+    return value if known and 0 <= value <= MOST_COUNTED else None
 
 
 def _text(content: Any) -> str:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import re
+import unicodedata
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin, urlsplit
 
+from lmms_rpts.judging.backends.masking import hide
 from lmms_rpts.judging.types import FatalJudgeError, RefusedError, TransientError
+
+__all__ = ["classify", "hide", "redirect_target", "redirected", "retry_after", "shown"]
 
 _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key"}
 _FATAL_STATUS = (401, 402, 403, 404)
 _TRANSIENT_STATUS = (408, 409, 425, 429)
 _THROTTLED = 429
 _LONGEST_SAID = 500
-LONG_KEY = 16
-"""Keys from this length on are no word that a judge might say."""
-
-_PUBLIC_KEY = 4
-"""Keys up to this length ("none", "x") are placeholders, no secrets."""
+_MOST_READ = 4 * _LONGEST_SAID
+_LONGEST_PLACE = 200
+# What a terminal would obey: CSI ("\x1b[31m"), OSC ("\x1b]0;title\x07"), other escapes.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
+)
 
 
 def classify(
@@ -41,24 +50,69 @@ def classify(
     return RefusedError(f"the judge's server refused ({status}): {said}")
 
 
+def redirected(status: int, target: str, settings: str = "OPENAI_BASE_URL") -> FatalJudgeError:
+    """The exception for a redirect. None is followed: prompts and keys go where the user said.
+
+    Args:
+        target: where it leads, without secrets; empty where that can't be told.
+        settings: what holds the judge's address, for the message.
+    """
+    to = f" to {target}" if target else ""
+    return FatalJudgeError(
+        f"the judge's server redirects ({status}){to}; redirects are not followed: set "
+        f"{settings} to the address that answers itself"
+    )
+
+
+def redirect_target(asked: str, place: str | None) -> str:
+    """Where a Location header leads, without user, password and query; empty if nowhere.
+
+    Args:
+        asked: the address that was called.
+    """
+    try:
+        parts = urlsplit(urljoin(asked, (place or "")[:_LONGEST_PLACE]))
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:  # "http://[::1", "http://host:port"
+        return ""
+    host = parts.hostname or ""
+    if not place or not host or parts.scheme not in ("http", "https"):
+        return ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
+
+
 def retry_after(value: str) -> float | None:
     """Seconds to wait, from a Retry-After header: a number or a date; None if it says nothing."""
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
+    # float() also reads digits of other scripts, which no server means.
+    with contextlib.suppress(ValueError):
+        seconds = float(value) if value.isascii() else math.nan
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
         until = parsedate_to_datetime(value)
         if until.tzinfo is None:
             until = until.replace(tzinfo=timezone.utc)
         return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
-    except (ValueError, OverflowError, TypeError):
+    except (ValueError, OverflowError, TypeError, IndexError):
         return None
 
 
-def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:
-    """``text`` without any part of a key that is not too short: servers like to quote it."""
-    for part in secret.split():
-        if len(part) >= shortest:
-            text = text.replace(part, "[key]")
-    return text
+def shown(text: str, secret: str) -> str:
+    """A server's text as part of a message: one short, printable line without the keys."""
+    # Cut first, so that a giant is not read whole: a key that is cut in two is hidden all the same.
+    line = hide(_one_line(text[:_MOST_READ]), secret)
+    return (
+        line
+        if len(line) <= _LONGEST_SAID
+        else f"{line[: _LONGEST_SAID - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )
+
+
+def _one_line(text: str) -> str:
+    """``text`` without line breaks and without characters that steer a terminal."""
+    return " ".join("".join(map(_printable, _ESCAPES.sub("", text))).split())
+
+
+def _printable(character: str) -> str:
+    if character.isprintable():
+        return character
+    return "" if unicodedata.category(character) == "Cf" else " "

@@ -15,7 +15,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.judging.backends.completions import GRACE, HIDDEN_THINKING, read_completion
-from lmms_rpts.judging.backends.failures import hide
+from lmms_rpts.judging.backends.failures import shown
 from lmms_rpts.judging.backends.lmms_answers import completion_of, failure_of, fold, stumbled_over
 from lmms_rpts.judging.backends.lmms_providers import (
     NEEDS,
@@ -25,6 +25,7 @@ from lmms_rpts.judging.backends.lmms_providers import (
     open_provider,
     secrets_of,
 )
+from lmms_rpts.judging.backends.masking import hide_in_reply
 from lmms_rpts.judging.types import (
     MOST_TOKENS,
     AdaptedError,
@@ -32,6 +33,7 @@ from lmms_rpts.judging.types import (
     JudgeRequest,
     RefusedError,
     Reply,
+    TransientError,
 )
 
 _THINKERS = ("gpt-5", "o1", "o3", "o4")
@@ -106,7 +108,7 @@ class LmmsJudge:
         except Exception as error:
             said = stumbled_over(error)
             if said is None:
-                raise failure_of(error, self._hide, endpoint_of(self._provider)) from None
+                raise failure_of(error, self._shown, endpoint_of(self._provider)) from None
         return self._read(content, said)
 
     async def aclose(self) -> None:
@@ -143,17 +145,21 @@ class LmmsJudge:
     def _read(self, content: object, said: Mapping[str, Any]) -> Reply:
         try:
             completion = read_completion(said)
-        except RefusedError as error:
-            raise RefusedError(self._hide(str(error))) from None
+        except (RefusedError, TransientError) as error:
+            raise type(error)(self._shown(str(error))) from None
+        except (ValueError, RecursionError) as error:
+            reason = f"the judge's server sent no chat completion ({type(error).__name__})"
+            raise TransientError(reason) from None
         reply = completion.reply
         if completion.thought_too_long and not self._thinks:
             self._thinks = True
             reason = "the judge thinks before it speaks, and needs more room"
             raise AdaptedError(reason, reply.usage)
-        return replace(reply, text=content) if isinstance(content, str) else reply
+        text = content if isinstance(content, str) else reply.text
+        return replace(reply, text=hide_in_reply(text, self._secrets))
 
-    def _hide(self, text: str) -> str:
-        return hide(text, self._secrets)
+    def _shown(self, text: str) -> str:
+        return shown(text, self._secrets)
 
 
 def check_lmms(model: str) -> str | None:

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from lmms_rpts.judging.backends.failures import classify
+from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected
 from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError, TransientError
 
 # Which libraries raise depends on the provider: they are told apart by the names of their errors.
@@ -18,6 +18,7 @@ _NOT_REACHED |= {"EndpointConnectionError", "ClientConnectorError", "ConnectionR
 _NOT_READ = {"AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError"}
 _LOST = {"APIConnectionError", "ClientError", "HTTPClientError", "OSError", "TransportError"}
 _UNUSABLE = {"ImportError", "NoCredentialsError", "NoRegionError", "PartialCredentialsError"}
+_ADDRESSES = "OPENAI_BASE_URL, AZURE_ENDPOINT or LLM_JUDGE_URL"
 _TOO_MANY = 429
 _THROTTLED = re.compile("throttling|toomanyrequests|quotaexceeded|limitexceeded", re.IGNORECASE)
 
@@ -37,9 +38,10 @@ def _as_completion(raw: Any) -> Mapping[str, Any] | None:
     if isinstance(said.get("output"), Mapping) and "stopReason" in said:
         ends = {"max_tokens": "length"}
         ends |= dict.fromkeys(("content_filtered", "guardrail_intervened"), "content_filter")
-        choice = {**said["output"], "finish_reason": ends.get(said["stopReason"])}
-        taken = said.get("usage") or {}
+        choice = {**said["output"], "finish_reason": ends.get(str(said["stopReason"]))}
+        taken = said.get("usage")
         names = {"prompt_tokens": "inputTokens", "completion_tokens": "outputTokens"}
+        taken = taken if isinstance(taken, Mapping) else {}
         usage = {ours: taken.get(theirs) for ours, theirs in names.items()}
         return {"choices": [choice], "usage": usage}
     return said if "choices" in said else None
@@ -63,6 +65,9 @@ def stumbled_over(error: Exception) -> Mapping[str, Any] | None:
 def failure_of(error: Exception, hidden: Callable[[str], str], endpoint: str | None) -> Exception:
     """What a failed call means, whichever library it failed in."""
     status, said, code, headers = _http(error)
+    if 300 <= status < 400:
+        target = redirect_target(endpoint or "", headers.get("location"))
+        return redirected(status, hidden(target), _ADDRESSES)
     if status >= 400:
         return classify(status, hidden(said), code, headers)
     names, causes = _names(error), _names(error, depth=8)
@@ -109,14 +114,17 @@ def _told(error: Exception, response: Any) -> tuple[str, str | None]:
     """The message and the code in the body of a server's refusal."""
     body = getattr(error, "body", None) or getattr(response, "text", None)
     if isinstance(body, str):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             body = json.loads(body)
     inner = body.get("error") or body if isinstance(body, Mapping) else body
-    if not isinstance(inner, Mapping):
-        return str(inner or error), None
-    code = inner.get("code")
-    said = inner.get("message") or inner.get("detail") or error
-    return str(said), code if isinstance(code, str) else None
+    code, said = None, inner
+    if isinstance(inner, Mapping):
+        code, said = inner.get("code"), inner.get("message") or inner.get("detail")
+    try:
+        told = str(said or error)
+    except RecursionError:  # "[[[[[...", which json could read
+        told = type(error).__name__
+    return told, code if isinstance(code, str) else None
 
 
 def _lower(headers: Any) -> dict[str, str]:

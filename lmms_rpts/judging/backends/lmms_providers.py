@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from lmms_rpts.judging.backends.failures import hide
+from lmms_rpts.judging.backends.failures import shown
 from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.settings import load_settings
 
@@ -51,7 +51,7 @@ def open_provider(
         else:
             provider = ProviderFactory.create_provider(api_type, config)
     except Exception as error:
-        fault = hide(f"its provider fails with {type(error).__name__}: {error}", key or "")
+        fault = shown(f"its provider fails with {type(error).__name__}: {error}", key or "")
         raise JudgeConfigurationError(NEEDS.get(api_type, fault)) from None
     _aim(provider, options["timeout"], {name: value for name, value in aim.items() if value})
     _check(provider, api_type)
@@ -80,6 +80,10 @@ def _aim(provider: Any, timeout: float, aim: Mapping[str, str]) -> None:
         client = vars(provider).get(name)
         if hasattr(client, "with_options"):
             setattr(provider, name, client.with_options(max_retries=0, timeout=timeout, **aim))
+            # Prompts and keys go nowhere else; requests, of "local", can't be told so.
+            transport: Any = getattr(client, "_client", None)
+            if hasattr(transport, "follow_redirects"):
+                transport.follow_redirects = False
 
 
 def _check(provider: Any, api_type: str) -> None:

@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from lmms_rpts.judging.backends.bodies import ENCODINGS, Body, read_body
 from lmms_rpts.judging.backends.completions import (
     GRACE,
     HIDDEN_THINKING,
     read_completion,
     read_fault,
 )
-from lmms_rpts.judging.backends.failures import LONG_KEY, classify, hide
+from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected, shown
+from lmms_rpts.judging.backends.masking import hide_in_reply
 from lmms_rpts.judging.types import (
     MOST_TOKENS,
     SCORED,
@@ -91,8 +93,10 @@ class OpenAIJudge:
         self._headers = {
             "Authorization": f"Bearer {api_key}",
             "Content-Type": "application/json",
+            **ENCODINGS,
             **(headers or {}),
         }
+        self._secrets = " ".join([api_key, *(headers or {}).values()])
         self._client: Any = None
         self._address: Any = None
         self._tokens_field = "max_tokens"
@@ -112,23 +116,37 @@ class OpenAIJudge:
         if self._client is None:
             self._client = _http_client(self._timeout)
             self._address = self._client.build_request("POST", self._url).url  # parsed once
-        client = self._client
         body = self._body(request)
         try:
             # The client limits each part of a call; a server that drips would take for ever.
             content = json.dumps(body).encode()
-            response = await asyncio.wait_for(
-                client.post(self._address, content=content, headers=self._headers),
-                self._timeout + GRACE,
-            )
+            response, answer = await asyncio.wait_for(self._post(content), self._timeout + GRACE)
         except asyncio.TimeoutError:
             raise TransientError(_TOO_LONG) from None
         except Exception as error:  # of several libraries
             raise self._no_answer(error) from None
+        if 300 <= response.status_code < 400:
+            target = redirect_target(self._url, response.headers.get("location"))
+            raise redirected(response.status_code, shown(target, self._secrets))
         if response.status_code >= 400:
-            raise self._failure(response, body)
+            raise self._failure(response, answer.content, body)
+        if answer.fault is not None:
+            raise type(answer.fault)(shown(str(answer.fault), self._secrets))
         self._note_success(request, body)
-        return self._read(response.content)
+        return self._read(answer.content)
+
+    async def _post(self, content: bytes) -> tuple[Any, Body]:
+        """The response and its body; an error counts by its status, even if its body breaks."""
+        call = self._client.stream("POST", self._address, content=content, headers=self._headers)
+        async with call as response:
+            if 300 <= response.status_code < 400:
+                return response, Body(b"")
+            try:
+                return response, await read_body(response)
+            except Exception:  # of several libraries
+                if response.status_code < 400:
+                    raise
+                return response, Body(b"")
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -161,7 +179,7 @@ class OpenAIJudge:
         try:
             completion = read_completion(json.loads(content))
         except (RefusedError, TransientError) as failure:
-            raise type(failure)(hide(str(failure), self._key)) from None
+            raise type(failure)(shown(str(failure), self._secrets)) from None
         except (ValueError, RecursionError) as error:
             reason = f"the judge's server sent no chat completion ({type(error).__name__})"
             raise TransientError(reason) from None
@@ -169,7 +187,7 @@ class OpenAIJudge:
             self._thinks = True
             reason = "the judge thinks before it speaks, and needs more room"
             raise AdaptedError(reason, completion.reply.usage)
-        return replace(completion.reply, text=hide(completion.reply.text, self._key, LONG_KEY))
+        return replace(completion.reply, text=hide_in_reply(completion.reply.text, self._key))
 
     def _no_answer(self, error: Exception) -> Exception:
         """What a failed connection means."""
@@ -180,21 +198,22 @@ class OpenAIJudge:
         # any broken connection a time-out.
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
         names = {type(cause).__name__ for cause in causes}
-        reason = hide(f"{causes[-1]}" or type(causes[-1]).__name__, self._key)
+        reason = shown(f"{causes[-1]}", self._secrets) or type(causes[-1]).__name__
         if not kinds & _OF_THE_LINE:
             return RefusedError(f"{type(error).__name__}: {reason}")
         dropped = bool(names & _DROPPED)
         unreachable = bool(names & _NEVER_CONNECTED) and not dropped
         if not dropped and "imeout" in type(causes[-1]).__name__:
             return TransientError(_TOO_LONG, None, unreachable)
-        return TransientError(f"no connection to {self._url}: {reason}", None, unreachable)
+        said = "no connection to" if unreachable else "the connection broke off to"
+        return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
 
-    def _failure(self, response: Any, sent: Mapping[str, Any]) -> Exception:
+    def _failure(self, response: Any, content: bytes, sent: Mapping[str, Any]) -> Exception:
         status = response.status_code
-        said, code = read_fault(response.content)
-        said = hide(said, self._key)
+        complaint, code = read_fault(content)
+        said = shown(complaint, self._secrets)
         if status in _NOT_UNDERSTOOD and code not in _THIS_QUESTION:
-            if self._adapt(said, sent):
+            if self._adapt(complaint, sent):
                 return AdaptedError(f"the judge's server refused ({status}): {said}")
             if self._schema_on_trial:
                 # It is refused without a schema as well: the question was meant.
@@ -232,6 +251,7 @@ def _http_client(timeout: float) -> Any:
     import openai
 
     options: dict[str, Any] = {"timeout": timeout, "limits": openai.DEFAULT_CONNECTION_LIMITS}
+    options["follow_redirects"] = False
     faster = getattr(openai, "DefaultAioHttpClient", None)
     if faster is not None:
         # Without aiohttp it can't be made.

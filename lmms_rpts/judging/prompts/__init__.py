@@ -1,7 +1,7 @@
 """Prompts for judges: one Jinja2 template a file, by language; a user's folder may override them.
 
-Text that a model wrote is fenced: it stands between ``<<<`` and ``>>>``, and these marks are
-neutralised inside it, so that it can't pass itself off as part of the instructions.
+Text that a model wrote is fenced, so that it can't pass itself off as part of the instructions:
+see `lmms_rpts.judging.fencing`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,17 @@ from pathlib import Path
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from lmms_rpts.judging.fencing import fence
 from lmms_rpts.judging.types import (
     JudgeConfigurationError,
     JudgeRequest,
     Message,
     Parser,
     RequestKind,
-    storable,
 )
 
 PROMPT_VERSION = "1"
 """Changes with every change of a template that may change a judge's answer."""
-
-LONGEST_FENCED = 16_000
-"""Characters of one fenced text that a judge is shown; the middle of a longer one is left out."""
 
 FIELDS: dict[str, dict[str, object]] = {
     "image": {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"},
@@ -194,16 +191,6 @@ class Prompts:
         if any("".join(v) in above for v in fields.values() if isinstance(v, str | list)):
             return "what is to be judged belongs below the line -----"
         return None
-
-
-def fence(text: str) -> str:
-    """``text`` between marks that it can't contain; what no server accepts is replaced."""
-    clean = storable(text).replace("\x00", "\N{REPLACEMENT CHARACTER}")
-    clean = clean.replace("<<<", "‹‹‹").replace(">>>", "›››").strip()
-    if len(clean) > LONGEST_FENCED:
-        tail = LONGEST_FENCED // 3
-        clean = f"{clean[: LONGEST_FENCED - tail]}\n[...]\n{clean[-tail:]}"
-    return f"<<<{clean}>>>"
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,65 @@
+"""Reading the body of an HTTP response, as it comes in: no more than fits, unpacked by us."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from lmms_rpts.judging.types import RefusedError, TransientError
+
+LONGEST_BODY = 4 * 2**20
+"""Bytes of a response that are read, unpacked: a judge's longest reply takes some 100 KB."""
+
+LONGEST_ERROR = 2**18
+"""Bytes of an error's body that are read: some servers send the question back."""
+
+ENCODINGS = {"Accept-Encoding": "identity"}
+"""Replies are short. What servers pack all the same is read if it is gzip or deflate."""
+
+_PACKED = ("gzip", "x-gzip", "deflate")
+_ANY_ZLIB = 32 + zlib.MAX_WBITS
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of a response, or as much as could be read; ``fault``: why it is not all."""
+
+    content: bytes
+    fault: Exception | None = None
+
+
+async def read_body(response: Any) -> Body:
+    """The body of a streamed response of httpx, up to ``LONGEST_BODY`` or ``LONGEST_ERROR``.
+
+    The client's own unpacking is not used: some versions of httpx unpack each piece whole, and a
+    piece of 16 KB that was packed twice holds gigabytes.
+    """
+    coding = _coding(response.headers)
+    if coding and coding not in _PACKED:
+        reason = f"the judge's server packs its replies as {coding!r}, which it was not asked for"
+        return Body(b"", RefusedError(reason))
+    packer = zlib.decompressobj(_ANY_ZLIB) if coding else None
+    content, taken = bytearray(), 0
+    most = LONGEST_BODY if response.status_code < 400 else LONGEST_ERROR
+    async for piece in response.aiter_raw():
+        taken += len(piece)
+        try:
+            room = most + 1 - len(content)
+            content += packer.decompress(piece, room) if packer else piece[:room]
+        except zlib.error:
+            return Body(bytes(content), TransientError(f"the judge's {coding} reply is corrupt"))
+        # A packed reply may also go on and on without holding anything.
+        if max(taken, len(content)) > most:
+            # Not tried again: it is likely to be as long, and to cost as much.
+            reason = f"the judge's server sent a reply of more than {most // 2**20} MiB"
+            return Body(bytes(content[:most]), RefusedError(reason))
+    if packer and not packer.eof:
+        return Body(bytes(content), TransientError(f"the judge's {coding} reply was cut off"))
+    return Body(bytes(content))
+
+
+def _coding(headers: Any) -> str:
+    """How a body is packed; empty if it isn't."""
+    codings = headers.get("content-encoding", "").lower().split(",")
+    return ", ".join(each.strip() for each in codings if each.strip() not in ("", "identity"))

@@ -1,0 +1,160 @@
+"""Keeping keys out of messages, also where only a piece of one or an encoded form is quoted."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+RUN = 8
+"""Characters in a row that are taken for a piece of a key.
+
+Servers quote fewer to say which key they mean (OpenAI: the last four), and eight of a random key
+(48 bits) stand in no text by chance.
+"""
+
+_PUBLIC_KEY = 4
+"""Keys up to this length ("none", "x") are placeholders, no secrets."""
+
+_LONG = 16
+"""Pieces from this length on are nothing that a judge might say."""
+
+_MASK = "[key]"
+# "Incorrect API key provided: sk-proj-********wxyz" tells nothing.
+_PREFIX = re.compile(r"sk-(?:proj|svcacct|admin|None|ant-[a-z]+\d+|or-v\d)-|github_pat_")
+_ESCAPED = re.compile(
+    r"""(?:%|\\u00|\\x|&\#x)([0-9a-f]{2});?  # %2d  \\u002d  \\x2d  &#x2d;
+    | \\([^a-z0-9\s])                        # JSON's \\/ and \\"
+    | (\\[bfnrt])                            # JSON's \\n is as good as a line break
+    | (.)""",
+    re.DOTALL | re.IGNORECASE | re.VERBOSE,
+)
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+
+def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:
+    """``text`` without the keys in ``secret`` (between spaces) and without long pieces of them.
+
+    Found are pieces of ``RUN`` characters and more of the key, of its base64 form wherever it may
+    stand in a longer text, and of the key backwards; in upper or lower case, with white space
+    or control characters in between, and escaped as in URLs, JSON or HTML.
+
+    Args:
+        shortest: keys that are shorter are no secrets.
+    """
+    pieces = _pieces(secret, shortest, RUN)
+    covered = bytearray(len(text))
+    for view in _views(text) if pieces else ():
+        seen = "".join(char for char, _, _ in view)
+        for start, end in _matches(seen, pieces):
+            first, last = view[start][1], view[end - 1][2]
+            covered[first:last] = b"\1" * (last - first)
+    return _masked(text, covered)
+
+
+def hide_in_reply(text: str, secret: str) -> str:
+    """``text`` without the key and pieces so long that they are no words of a judge's own."""
+    lower = _lower(text)
+    # Most replies hold nothing of the kind: any long piece has a short one at one of these places.
+    step = _LONG - RUN + 1
+    if _probes(secret).isdisjoint(lower[at : at + RUN] for at in range(0, len(lower), step)):
+        return text
+    covered = bytearray(len(text))
+    for start, end in _matches(lower, _pieces(secret, _LONG, _LONG)):
+        covered[start:end] = b"\1" * (end - start)
+    return _masked(text, covered)
+
+
+@lru_cache(maxsize=64)
+def _pieces(secret: str, shortest: int, run: int) -> Mapping[int, frozenset[str]]:
+    """What is to be hidden, in lower case, by length."""
+    pieces: dict[int, set[str]] = {}
+    for key in secret.split():
+        if len(key) < shortest:
+            continue
+        public = _PREFIX.match(key)
+        hidden = key[public.end() :] if public else key
+        if len(hidden) < run:
+            hidden = key
+        # The public beginning is hidden as well where more of the key follows.
+        parts = [key[: len(key) - len(hidden) + run]]
+        for form in (hidden, *_forms(hidden)):
+            size = min(run, len(form)) if form is hidden else run
+            parts += [form[at : at + size] for at in range(len(form) - size + 1)]
+        for part in parts:
+            pieces.setdefault(len(part), set()).add(_lower(part))
+    return {size: frozenset(parts) for size, parts in pieces.items()}
+
+
+@lru_cache(maxsize=64)
+def _probes(secret: str) -> frozenset[str]:
+    """All short pieces of the long ones."""
+    longer = (part for parts in _pieces(secret, _LONG, _LONG).values() for part in parts)
+    return frozenset(
+        part[at : at + RUN] for part in longer for at in range(max(1, len(part) - RUN + 1))
+    )
+
+
+def _forms(key: str) -> Iterator[str]:
+    """Other ways in which a key is written.
+
+    Base64 turns three bytes into four characters: what stands before the key ("Bearer ", "user:")
+    shifts it by none, one or two bytes. The characters that hold bits of others are left out.
+    """
+    yield key[::-1]
+    codes = key.encode("utf-8", "replace")
+    yield codes.hex()  # of a buffer, as Node prints it with or without spaces
+    yield ",".join(map(str, codes))  # of a list of bytes
+    yield "".join(map(str, codes))  # as Go prints it, between spaces
+    yield "".join(map(_meant, _ESCAPED.finditer(key)))
+    for before in range(3):
+        shifted = bytes(before) + key.encode("utf-8", "replace")
+        inner = slice(-(-before * 8 // 6), len(shifted) * 8 // 6)
+        yield base64.b64encode(shifted).decode()[inner]
+        yield base64.urlsafe_b64encode(shifted).decode()[inner]
+
+
+def _views(text: str) -> Iterator[list[tuple[str, int, int]]]:
+    """What can be read of a text, each character in lower case with where it stands.
+
+    Once as it is and once with escapes resolved, where there are any: "%4" in front of a key that
+    begins with "1" is no escape.
+    """
+    lower = _lower(text)
+    yield [(char, at, at + 1) for at, char in enumerate(lower) if _is_read(char)]
+    if not {"%", "\\", "&"}.isdisjoint(text):
+        yield [
+            (char, *match.span()) for match in _ESCAPED.finditer(text) if (char := _meant(match))
+        ]
+
+
+def _meant(match: re.Match[str]) -> str:
+    """The character that an escape or any other character stands for; empty for white space."""
+    code, quoted, blank, _ = match.groups()
+    char = chr(int(code, 16)) if code else quoted or match[0]
+    return "" if blank or not _is_read(char) else _lower(char)
+
+
+def _lower(text: str) -> str:
+    """``text`` in lower case, as long as before: "\u0130".lower() is two characters."""
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+def _is_read(char: str) -> bool:
+    return char.isprintable() and not char.isspace()
+
+
+def _matches(seen: str, pieces: Mapping[int, frozenset[str]]) -> Iterator[tuple[int, int]]:
+    for size, parts in pieces.items():
+        for at in range(len(seen) - size + 1):
+            if seen[at : at + size] in parts:
+                yield at, at + size
+
+
+def _masked(text: str, covered: bytes | bytearray) -> str:
+    """``text`` with a mask in place of each stretch that is covered."""
+    if not any(covered):
+        return text
+    stretches = re.finditer(b"(\x01+)|\x00+", covered)
+    return "".join(_MASK if each[1] else text[slice(*each.span())] for each in stretches)

@@ -1,0 +1,98 @@
+"""The net under single responses: a fault of ours in one is that response's outcome.
+
+Bad model output is expected, and is read without exceptions. What is caught here is a bug: the
+response is unscored, its reason names the exception, and the log has the traceback of the first.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+from loguru import logger
+
+from lmms_rpts.judging.engine import Dialogue
+
+T = TypeVar("T")
+
+_LONGEST = 300
+"""Characters of an exception's message that a reason holds."""
+
+FAULT = "internal error"
+"""How the reason of a response begins that a bug of ours left unscored."""
+
+
+class Isolation:
+    """Runs work on one response at a time; use it as a context manager around a stage.
+
+    Every method takes what to return instead where the work raises: a function of the reason.
+
+    Args:
+        stage: what is done, for reasons and the log: ``reading a response``.
+    """
+
+    def __init__(self, stage: str) -> None:
+        self.stage = stage
+        self.faults = 0
+
+    def __enter__(self) -> Isolation:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.faults > 1:
+            logger.error("{}: {} internal errors in all", self.stage, self.faults)
+
+    def run(self, work: Callable[[], T], otherwise: Callable[[str], T]) -> T:
+        """The result of ``work``."""
+        try:
+            return work()
+        except Exception as error:
+            return otherwise(self._caught(error))
+
+    def begin(self, work: Callable[[], Dialogue[T]], otherwise: Callable[[str], T]) -> Dialogue[T]:
+        """The conversation that ``work`` begins; what it does before the first question is done."""
+        return self._held(self.run(work, lambda reason: _ended(otherwise(reason))), otherwise)
+
+    def _held(self, dialogue: Dialogue[T], otherwise: Callable[[str], T]) -> Dialogue[T]:
+        try:
+            return (yield from dialogue)
+        except Exception as error:
+            return otherwise(self._caught(error))
+
+    def _caught(self, error: Exception) -> str:
+        self.faults += 1
+        reason = f"{FAULT} while {self.stage}: {type(error).__name__}: {_message(error)}"
+        reason = _printable(reason[:_LONGEST])
+        if self.faults == 1:
+            # Not loguru's own traceback: it shows the values of variables, and keys with them.
+            trace = "".join(traceback.format_exception(error))
+            logger.error(
+                "{}. The response is left unscored, the run goes on. Please report this:\n{}",
+                reason,
+                "\n".join(map(_printable, trace.split("\n"))),
+            )
+        return reason
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # another's class, whose message fails as well
+        return "(its message can't be had)"
+
+
+def _printable(line: str) -> str:
+    """The line without control characters: what a model wrote may stand in a message."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in line)
+
+
+def _ended(result: T) -> Dialogue[T]:
+    yield from ()
+    return result

@@ -1,0 +1,414 @@
+"""Servers that are broken or mean harm: each reply is an outcome of its call, and of that only."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import re
+import tracemalloc
+import zlib
+from collections.abc import Iterator
+
+import openai
+import pytest
+
+from lmms_rpts.judging import (
+    FatalJudgeError,
+    JudgeEngine,
+    RefusedError,
+    TransientError,
+    Usage,
+    Verdict,
+    asking,
+)
+from lmms_rpts.judging.backends.openai import OpenAIJudge
+from tests.judging.asking import question, questions, values
+from tests.judging.conftest import Serve
+from tests.support.judge_server import JudgeServer, ServerReply, constant
+from tests.support.raw_server import Line, RawServer, Script, repeated, response, silent
+
+KEY = "sk-proj-T3BlbkFJ0aZ9yX8wV7uT6sR5qP4"
+SAID = ServerReply("Score: 0.7").payload("m")
+GOOD = response(SAID)
+MIB = 2**20
+BIG = 64 * MIB
+
+
+@pytest.fixture(params=["aiohttp", "httpx"], autouse=True)
+def _transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both of the clients that the judge may be left with."""
+    if request.param == "httpx":
+        monkeypatch.setattr(openai, "DefaultAioHttpClient", None, raising=False)
+
+
+def asked(
+    server: RawServer | JudgeServer, timeout: float = 20.0, key: str = KEY, number: int = 1
+) -> list[Verdict]:
+    """The verdicts on some questions, after a check of how they are told."""
+    judge = OpenAIJudge("m", server.url, key, timeout, headers={"OpenAI-Organization": "org-Qx71c"})
+    with JudgeEngine(judge, progress=False) as engine:
+        verdicts = engine.run(questions(number))
+    values(verdicts)
+    for error in (verdict.error for verdict in verdicts if verdict.error):
+        assert error.isprintable()
+        assert len(error) < 800
+        assert KEY not in error
+    return verdicts
+
+
+def raised(server: RawServer | JudgeServer, timeout: float = 20.0) -> Exception:
+    """What one call raises."""
+
+    async def once() -> None:
+        judge = OpenAIJudge("m", server.url, KEY, timeout)
+        try:
+            await judge.ask(question("q"))
+        finally:
+            await judge.aclose()
+
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the caller looks at it
+        asyncio.run(once())
+    return caught.value
+
+
+# ---- replies without bound
+
+
+def packed(times: int = 1) -> bytes:
+    """A sound completion in much white space, packed."""
+    packer = zlib.compressobj(9, wbits=31)
+    pieces = [packer.compress(b" " * MIB) for _ in range(BIG // MIB)]
+    said = b"".join([*pieces, packer.compress(SAID), packer.flush()])
+    return said if times == 1 else gzip.compress(said)
+
+
+def plain(line: Line) -> None:
+    line.send(response(b"", "200 OK", f"Content-Length: {BIG + len(SAID)}"))
+    for _ in range(BIG // MIB):
+        line.send(b" " * MIB)
+    line.send(SAID)
+
+
+GIANTS: dict[str, bytes | Script] = {
+    "plain": plain,
+    "gzip": response(packed(), "200 OK", "Content-Encoding: gzip"),
+    "x-gzip": response(packed(), "200 OK", "Content-Encoding: X-GZIP"),
+    "deflate": response(zlib.compress(b" " * BIG + SAID, 9), "200 OK", "Content-Encoding: deflate"),
+    "twice": response(packed(2), "200 OK", "Content-Encoding: gzip, gzip"),
+    "two lines": response(packed(2), "200 OK", "Content-Encoding: gzip", "Content-Encoding: gzip"),
+    "chunks without end": repeated(
+        response(b"", "200 OK", "Transfer-Encoding: chunked"),
+        b"10000\r\n" + b" " * 65536 + b"\r\n",
+        0.0,
+    ),
+}
+
+
+@pytest.fixture
+def _traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("_traced")
+@pytest.mark.parametrize("giant", GIANTS.values(), ids=GIANTS)
+def test_a_giant_reply_takes_little_memory_and_is_paid_for_once(
+    giant: bytes | Script, short_pauses: None
+) -> None:
+    with RawServer(giant) as server:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        (verdict,) = asked(server)
+        _, most = tracemalloc.get_traced_memory()
+    assert most - before < 24 * MIB
+    assert server.calls == verdict.attempts == 1
+    assert "4 MiB" in str(verdict.error) or "gzip, gzip" in str(verdict.error)
+
+
+@pytest.mark.usefixtures("_traced")
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [("401 No", FatalJudgeError), ("413 No", RefusedError), ("429 No", TransientError)],
+)
+def test_a_giant_refusal_is_known_by_its_status(status: str, kind: type[Exception]) -> None:
+    headers = ("Content-Encoding: gzip", "Retry-After: 7")
+    with RawServer(response(packed(), status, *headers)) as server:
+        before, _ = tracemalloc.get_traced_memory()
+        error = raised(server)
+        _, most = tracemalloc.get_traced_memory()
+    assert most - before < 24 * MIB
+    assert type(error) is kind
+    assert status[:3] in str(error)
+    assert getattr(error, "retry_after", 7.0) == 7.0
+
+
+def test_a_refusal_that_can_not_be_read_is_known_by_its_status() -> None:
+    for body in (
+        response(b"no gzip", "401 No", "Content-Encoding: gzip"),
+        response(b"\x1b\x00", "401 No", "Content-Encoding: br"),
+        response(b"half", "401 No", "Content-Length: 1000"),
+    ):
+        with RawServer(body) as server:
+            error = raised(server)
+        assert isinstance(error, FatalJudgeError)
+        assert "401" in str(error)
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "compress", "gzip, br", "\x7f[31mred"])
+def test_a_packing_that_nobody_asked_for_is_told(coding: str, short_pauses: None) -> None:
+    with RawServer(response(b"anything", "200 OK", f"Content-Encoding: {coding}")) as server:
+        (verdict,) = asked(server)
+    assert b"accept-encoding: identity" in server.requests[0].lower()
+    if coding.isprintable():  # a header that no client takes is a broken one
+        assert coding in str(verdict.error)
+        assert server.calls == 1
+    assert verdict.error
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(SAID)),
+        ("GZIP", gzip.compress(SAID)),
+        ("x-gzip", gzip.compress(SAID)),
+        ("deflate", zlib.compress(SAID)),
+        ("identity", SAID),
+        ("", SAID),
+    ],
+)
+def test_packed_replies_are_read(coding: str, body: bytes) -> None:
+    with RawServer(response(body, "200 OK", f"Content-Encoding: {coding}")) as server:
+        assert values(asked(server)) == [0.7]
+
+
+DEEP = ["[" * 100_000, '{"error":' * 100_000, '{"choices":' + "[" * 900 + "]" * 900 + "}"]
+DEEP += ['{"error":' * depth + "1" + "}" * depth for depth in (200, 800, 950, 990)]
+NUMBERS = ['{"choices": ' + "9" * 100_000 + "}", "[" + "1," * 2_000_000 + "1]", "1e999", "NaN"]
+
+
+@pytest.mark.parametrize("status", ["200 OK", "400 No"])
+@pytest.mark.parametrize("body", DEEP + NUMBERS, ids=lambda body: f"{body[:12]}*{len(body)}")
+def test_odd_json_is_no_answer(body: str, status: str, short_pauses: None) -> None:
+    with RawServer(response(body.encode(), status)) as server:
+        (verdict,) = asked(server)
+    assert verdict.value is None
+    said = "400" if status[0] == "4" else "no chat completion"
+    assert said in str(verdict.error)
+
+
+# ---- counts
+
+NO_COUNT = ["-1", "1e999", "-Infinity", "NaN", "true", '"12"', str(2**70), "[1]", "{}", "1.5"]
+
+
+@pytest.mark.parametrize("count", [*NO_COUNT, "9" * 4000])
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
+def test_a_count_that_can_not_be_is_none(serve: Serve, count: str, name: str) -> None:
+    body = re.sub(f'(?<="{name}": )[0-9]+', count, SAID.decode())
+    server = serve(lambda _: ServerReply(body=body))
+    judge = OpenAIJudge("m", server.url, KEY, 5.0)
+    with JudgeEngine(judge, progress=False) as engine:
+        (verdict,) = engine.run([question("q")])
+        assert (verdict.value, verdict.usage) == (0.7, None)
+        assert 0 < engine.ledger.usage.tokens < 1000, "it was guessed"
+        assert engine.ledger.guessed
+
+
+@pytest.mark.parametrize("count", NO_COUNT)
+def test_thinking_that_can_not_be_is_not_counted(serve: Serve, count: str) -> None:
+    details = f'"completion_tokens_details": {{"reasoning_tokens": {count}}}, "prompt_tokens"'
+    body = SAID.decode().replace('"prompt_tokens"', details)
+    (verdict,) = asked(serve(lambda _: ServerReply(body=body)))
+    assert verdict.usage == Usage(10, 5, 0)
+
+
+# ---- redirects
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_prompts_are_not_carried_to_another_host(status: int) -> None:
+    def answer(_: object) -> ServerReply:
+        return ServerReply(status=status, body="moved", headers={"Location": target.url + "/x"})
+
+    with JudgeServer(constant("Score: 0.9")) as target, JudgeServer(answer) as server:
+        verdicts = asked(server, number=20)
+        assert target.calls == 0
+        assert server.calls <= 20
+    assert values(verdicts) == [None] * 20
+    for verdict in verdicts:
+        assert f"({status})" in str(verdict.error)
+        assert target.url.removesuffix("/v1") in str(verdict.error)
+        assert "OPENAI_BASE_URL" in str(verdict.error)
+    assert isinstance(raised_by(answer), FatalJudgeError)
+
+
+def raised_by(answer: object) -> Exception:
+    with JudgeServer(answer) as server:  # type: ignore[arg-type]
+        return raised(server)
+
+
+LONG = "x" * 3000
+PLACES = {
+    "/v1/chat/completions/": "http://127.0.0.1",
+    "https://127.0.0.1/v1": "https://127.0.0.1/v1",
+    f"https://user:{KEY}@there.example:99/a?key={KEY}#x": "https://there.example:99/a",
+    f"https://there.example/{KEY}": "https://there.example/",
+    "//there.example/v1": "http://there.example/v1",
+    f"https://{LONG}.example/{LONG}": "https://xxx",
+    "http://[::1": "(307)",
+    "http://there.example:port/": "(307)",
+    "javascript:alert(1)": "(307)",
+    "https://caf\xe9\x9b31m.example/": "(307)",
+    "": "(307)",
+}
+
+
+@pytest.mark.parametrize(("place", "told"), PLACES.items(), ids=lambda text: text[:30])
+def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
+    with RawServer(response(b"", "307 Moved", f"Location: {place}")) as server:
+        (verdict,) = asked(server)
+    assert server.calls == 1
+    assert told in str(verdict.error)
+    assert "OPENAI_BASE_URL" in str(verdict.error)
+    for secret in (KEY[-10:], "user", "?", "\x9b"):
+        assert secret not in str(verdict.error)
+
+
+@pytest.mark.parametrize("status", ["300 X", "304 X", "307 X", "399 X"])
+def test_a_redirect_to_nowhere_is_told(status: str) -> None:
+    with RawServer(response(b"", status)) as server:
+        (verdict,) = asked(server)
+    assert status[:3] in str(verdict.error)
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY")
+    monkeypatch.delenv("no_proxy")
+    with RawServer(GOOD) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+        judge = OpenAIJudge("m", "http://judge.example/v1", KEY, 5.0)
+        with JudgeEngine(judge, progress=False) as engine:
+            assert values(engine.run([question("q")])) == [0.7]
+    assert proxy.requests[0].startswith(b"POST http://judge.example/v1/chat/completions ")
+
+
+# ---- broken bodies
+
+CHUNKED = "Transfer-Encoding: chunked"
+BROKEN = {
+    "corrupt gzip": response(b"this is no gzip", "200 OK", "Content-Encoding: gzip"),
+    "gzip of another sum": response(
+        gzip.compress(SAID)[:-8] + b"\0" * 8, "200 OK", "Content-Encoding: gzip"
+    ),
+    "half a gzip": response(gzip.compress(SAID)[:-9], "200 OK", "Content-Encoding: gzip"),
+    "no gzip at all": response(b"", "200 OK", "Content-Encoding: gzip"),
+    "no chunk": response(b"zzz\r\nabc\r\n0\r\n\r\n", "200 OK", CHUNKED),
+    "half a chunk": response(b"ff\r\n{", "200 OK", CHUNKED),
+    "giant chunk": response(b"f" * 40 + b"\r\n{", "200 OK", CHUNKED),
+    "half a body": response(SAID[:-5], "200 OK", f"Content-Length: {len(SAID)}"),
+    "two lengths": response(SAID, "200 OK", "Content-Length: 5", "Content-Length: 7"),
+    "negative length": response(SAID, "200 OK", "Content-Length: -5"),
+    "no utf-8": response(SAID.replace(b"Score", b"\xff\xfe\x80 Score")),
+    "utf-16 cut": response(SAID.decode().encode("utf-16")[:-1]),
+    "more than it says": response(SAID, "200 OK", "Content-Length: 5"),
+    "nothing": response(b"", "204 No Content"),
+    "silence": b"",
+    "garbage": bytes(range(256)) * 40,
+    "other protocol": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "escapes": b"\x1b]0;title\x07\x1b[2J HTTP/9.9 \x9b31m\r\n\r\n",
+    "half a head": b"HTTP/1.1 200 OK\r\nContent-",
+    "header without end": b"HTTP/1.1 200 OK\r\nX: " + b"x" * MIB,
+    "headers without end": b"HTTP/1.1 200 OK\r\n" + b"X-Y: zzzzzzzz\r\n" * 100_000,
+    "no status": b"HTTP/1.1 \r\n\r\n",
+    "status in words": b"HTTP/1.1 two hundred\r\n\r\n",
+    "odd header": b"HTTP/1.1 200 OK\r\nno header\x00\r\nContent-Length: 2\r\n\r\n{}",
+    "status 999": response(b"no", "999 Odd"),
+    "status 600": response(b"no", "600 Odd"),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_what_breaks_on_the_way_is_retried(broken: bytes, short_pauses: None) -> None:
+    with RawServer(broken, GOOD) as server:
+        (verdict,) = asked(server)
+        assert (verdict.value, verdict.attempts, server.calls) == (0.7, 2, 2), verdict
+    with RawServer(broken) as server:
+        (verdict,) = asked(server)
+        assert verdict.attempts == asking.CALLS
+
+
+ENDLESS: dict[str, Script] = {
+    "silence": silent,
+    "informational": repeated(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "hints": repeated(b"", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"),
+    "other protocol": repeated(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", b"{}"),
+    "dripping head": repeated(b"HTTP/1.1 200 OK\r\nX: ", b"x", 0.05),
+    "dripping body": repeated(response(b"", "200 OK", "Content-Length: 99999"), b" ", 0.05),
+    "dripping chunks": repeated(response(b"", "200 OK", CHUNKED), b"1\r\n \r\n", 0.05),
+    "empty blocks": repeated(
+        response(b"", "200 OK", "Content-Encoding: gzip", "Content-Length: 99999999")
+        + gzip.compress(b"")[:10],
+        b"\0\0\0\xff\xff",
+    ),
+}
+
+
+@pytest.mark.parametrize("script", ENDLESS.values(), ids=ENDLESS)
+def test_what_never_ends_is_a_failure_of_that_call(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "CALLS", 1)
+    with RawServer(script) as server:
+        (verdict,) = asked(server, timeout=0.5)
+    assert verdict.attempts == server.calls == 1
+    assert verdict.error
+
+
+def test_other_questions_are_answered_all_the_same(short_pauses: None) -> None:
+    """The broken replies of one server, one after another, and sound ones between."""
+    scripts = [each for broken in BROKEN.values() for each in (broken, GOOD)]
+    with RawServer(*scripts) as server:
+        judge = OpenAIJudge("m", server.url, KEY, 5.0)
+        with JudgeEngine(judge, concurrency=1, progress=False) as engine:
+            for asking_now in questions(len(BROKEN)):
+                assert values(engine.run([asking_now])) == [0.7]
+            assert engine.fatal is None
+
+
+# ---- what is told of it
+
+ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \r\n\n a\u202eb\u200b\u2028c \x9b5mx \x00 \ud800"
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+def test_an_error_is_one_printable_line(serve: Serve, status: int, short_pauses: None) -> None:
+    told = json.dumps({"error": {"message": f"so {ESCAPES} it is {'y' * 5000}"}})
+    (verdict,) = asked(serve(lambda _: ServerReply(status=status, body=told)))
+    assert "so red a" in str(verdict.error)
+    assert "it is yyy" in str(verdict.error)
+
+
+def test_a_refusal_is_one_printable_line(serve: Serve) -> None:
+    said = ServerReply("", refusal=f"so {ESCAPES} it is {KEY} {'y' * 5000}")
+    (verdict,) = asked(serve(lambda _: said))
+    assert "so red a" in str(verdict.error)
+    assert "it is [key] yyy" in str(verdict.error)
+
+
+def test_the_organisation_is_told_to_nobody(serve: Serve) -> None:
+    said = ServerReply("Rate limit of organization org-Qx71c", status=400)
+    (verdict,) = asked(serve(lambda _: said))
+    assert "organization [key]" in str(verdict.error)
+
+
+def test_the_words_of_a_judge_stay_as_they_are(serve: Serve) -> None:
+    said = f"The {KEY[:15]} of \x1b[31m {KEY[8:20]}\n\nScore: 0.7"
+    (verdict,) = asked(serve(constant(said)))
+    assert (verdict.text, verdict.value) == (said, 0.7)
+
+
+def test_a_judge_that_says_the_key(serve: Serve) -> None:
+    (verdict,) = asked(serve(constant(f"a {KEY} b {KEY[:30]} c\nScore: 0.7")))
+    assert verdict.text == "a [key] b [key] c\nScore: 0.7"
