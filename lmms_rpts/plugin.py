@@ -10,6 +10,7 @@ a wrap that fails is logged and never breaks lmms-eval.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -39,8 +40,11 @@ def register() -> None:
     hooks: dict[str, Callable[[ModuleType], None]] = {
         "lmms_eval.filters": _add_filters,
         "lmms_eval.verifiers": _add_verifiers,
+        "lmms_rpts.tasks.cmmath.verifier": _add_late_verifier,
+        "lmms_rpts.tasks.rome.verifier": _add_late_verifier,
         "lmms_eval.api.filter": _align_documents,
-        "lmms_eval.api.task": _spare_predictions,
+        "lmms_eval.api.task": _check_documents,
+        "lmms_eval.evaluator": _check_early,
         "lmms_eval.tasks": _add_tasks,
         "lmms_eval.evaluator_utils": _add_standard_error,
         "lmms_eval.models.model_utils.usage_metrics": _count_usage,
@@ -93,12 +97,45 @@ def _add_tasks(tasks: ModuleType) -> None:
     _wrap(manager, "load_task_or_group", _load_task_or_group)
 
 
+def _check_early(module: ModuleType) -> None:
+    # Importing the evaluator imports models, and those the plugin: it may be half there as yet.
+    if hasattr(module, "simple_evaluate"):
+        _wrap(module, "simple_evaluate", _simple_evaluate)
+
+
+def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Build other people's tasks that use our filters once before the model is loaded.
+
+    lmms-eval builds tasks after the model, and a fault of their documents would be told then.
+    """
+    call = inspect.signature(original).bind(*args, **kwargs)
+    manager = call.arguments.get("task_manager")
+    if manager is None:
+        from lmms_eval.tasks import TaskManager
+
+        # As simple_evaluate makes it, which then need not index all tasks again.
+        verbosity, model = (call.arguments.get(each) for each in ("verbosity", "model"))
+        manager = TaskManager(verbosity or "INFO", model_name=model)
+        call.arguments["task_manager"] = manager
+    try:
+        from lmms_rpts.tasks.own_tasks import check_own_tasks
+    except ImportError:  # a plugin's fault must not take down lmms-eval
+        return original(**call.arguments)
+    tasks = call.arguments.get("tasks") or []
+    check_own_tasks(manager, [tasks] if isinstance(tasks, str) else tasks)
+    return original(**call.arguments)
+
+
 def _initialize_tasks(
     original: Callable[..., dict[str, Any]],
     manager: Any,
     include_path: str | list[str] | None = None,
     include_defaults: bool = True,
 ) -> dict[str, Any]:
+    # The command line makes its TaskManager before it evaluates.
+    evaluator = sys.modules.get("lmms_eval.evaluator")
+    if evaluator is not None:
+        _guarded(_check_early)(evaluator)
     index = original(manager, include_path=include_path, include_defaults=include_defaults)
     if not include_defaults:
         return index
@@ -135,10 +172,17 @@ def _add_filters(filters: ModuleType) -> None:
     filters.FILTER_REGISTRY.update(FILTERS)
 
 
-def _add_verifiers(verifiers: ModuleType) -> None:
-    from lmms_rpts.tasks.verifiers import VERIFIERS
+def _add_verifiers(verifiers: Any) -> None:
+    from lmms_rpts.tasks.verifiers import load_verifiers
 
-    verifiers.VERIFIER_REGISTRY.update(VERIFIERS)
+    verifiers.VERIFIER_REGISTRY.update(load_verifiers())
+
+
+def _add_late_verifier(module: ModuleType) -> None:
+    """Add a verifier whose own import was what imported lmms-eval's verifiers."""
+    verifiers = sys.modules.get("lmms_eval.verifiers")
+    if hasattr(verifiers, "VERIFIER_REGISTRY"):
+        _add_verifiers(verifiers)
 
 
 def _align_documents(module: ModuleType) -> None:
@@ -161,8 +205,9 @@ def _apply_ensemble(
         each.filtered_resps[ensemble.name] = ""
 
 
-def _spare_predictions(module: ModuleType) -> None:
+def _check_documents(module: ModuleType) -> None:
     _wrap(module.Task, "override_metric", _override_metric)
+    _wrap(module.ConfigurableTask, "__init__", _init_task)
 
 
 def _override_metric(original: Callable[..., None], task: Any, metric_name: str) -> None:
@@ -173,6 +218,24 @@ def _override_metric(original: Callable[..., None], task: Any, metric_name: str)
             for each in ensemble.filters:
                 if _is_ours(each, "JudgingFilter"):
                     each.stop_judging()
+
+
+def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: Any) -> None:
+    try:
+        original(task, *args, **kwargs)
+    except Exception:
+        # What a prompt can't be made of may be what a filter can't work on, and is told better.
+        _check_filters_documents(task)
+        raise
+    _check_filters_documents(task)
+
+
+def _check_filters_documents(task: Any) -> None:
+    filters = [each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters]
+    if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
+        from lmms_rpts.tasks.own_tasks import check_task
+
+        check_task(task, _without_media(task.task_docs))
 
 
 def _is_ours(candidate: Any, kind: str) -> bool:
@@ -222,6 +285,8 @@ def _without_media(docs: Any) -> Any:
 
 def _add_standard_error(module: ModuleType) -> None:
     _wrap(module, "stderr_for_metric", _stderr_for_metric)
+    _wrap(module, "pooled_sample_stderr", _pooled_sample_stderr)
+    _wrap(module, "consolidate_group_results", _consolidate_group_results)
 
 
 def _stderr_for_metric(
@@ -233,6 +298,24 @@ def _stderr_for_metric(
         return stderr_of_scored if bootstrap_iters > 0 else None
     found: Callable[..., float] | None = original(metric, bootstrap_iters)
     return found
+
+
+def _pooled_sample_stderr(
+    original: Callable[..., float], errors: Sequence[Any], sizes: Sequence[int]
+) -> float:
+    # lmms-eval takes the documents of a group's tasks for independent: ours are also translations.
+    aggregation = sys.modules.get("lmms_rpts.tasks.aggregation")
+    error = aggregation.stderr_over_tasks(errors) if aggregation else None
+    return original(errors, sizes) if error is None else error
+
+
+def _consolidate_group_results(
+    original: Callable[..., Any], results: Any, versions: Any, tasks: Any, *more: Any, **named: Any
+) -> Any:
+    own_tasks = sys.modules.get("lmms_rpts.tasks.own_tasks")
+    if own_tasks is not None:  # it has checked each task that has filters of ours
+        own_tasks.drop_unlisted_metrics(results, tasks)
+    return original(results, versions, tasks, *more, **named)
 
 
 # --- responses -----------------------------------------------------------------------------------

@@ -121,7 +121,10 @@ def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[
     wanted = " or ".join(tasks) or "a task that can be scored again"
     text = f"{saved.path} holds no response to {wanted}, but to: {', '.join(passed_over)}"
     return text + (
-        '. To score them as another task, give each line its name, as "task"' if tasks else ""
+        '. To score them as another task, give each line its name, as "task"'
+        if tasks
+        else ". A task of your own is scored again by lmms-eval itself: --model replay "
+        "--model_args samples=FOLDER --tasks NAME --include_path FOLDER"
     )
 
 

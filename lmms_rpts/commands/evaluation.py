@@ -57,7 +57,8 @@ def replay_command(
     # The name first: lmms-eval leaves commas alone behind an open bracket, which a path may hold.
     arguments = [*([f"name={name}"] if name else []), f"samples={samples}"]
     return [
-        *(sys.executable, "-m", "lmms_eval", "--model", "replay", "--tasks", tasks),
+        *(sys.executable, "-m", "lmms_rpts.models.evaluate"),
+        *("--model", "replay", "--tasks", tasks),
         *("--model_args", ",".join(arguments), *more),
         *("--log_samples", "--output_path", str(output)),
     ]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Part, Rescoring
     from lmms_rpts.commands.evaluation import Written
 
-_INTERRUPTED, _TERMINATED = 130, 143
+_INTERRUPTED = 130
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
 
 
 def score(
@@ -62,8 +63,26 @@ def score(
     except EvaluationError as error:
         fail(error)
     except KeyboardInterrupt:
-        typer.echo("Interrupted: what the judge answered is kept (LMMS_RPTS_CACHE).", err=True)
+        typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
+
+
+def _what_is_kept(judge: str | None) -> str:
+    """What an interrupted run leaves, and how to go on."""
+    from lmms_rpts.judging import NO_JUDGE, find_judges
+    from lmms_rpts.judging.cache import FILE
+
+    settings = load_settings()
+    again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"
+    name = judge or settings.judge or NO_JUDGE
+    if not any(each.backend.kept for each in find_judges(name, settings)):
+        return f"To begin anew, {again}"
+    cache = settings.cache
+    if cache is None:
+        return "The judge's answers are not kept (LMMS_RPTS_CACHE=off): the next run asks again."
+    if not (cache / FILE).is_file():
+        return f"Nothing was answered yet. To begin anew, {again}"
+    return f"The judge's answers so far are kept in {cache}. To ask only the rest, {again}"
 
 
 @contextmanager
@@ -71,13 +90,14 @@ def _terminable() -> Iterator[None]:
     """A process that is told to end must not leave lmms-eval behind, spending money."""
 
     def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(_TERMINATED)
+        raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = {number: signal.signal(number, end) for number in _ENDINGS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _score(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 from typing import Any
@@ -22,9 +22,11 @@ from lmms_rpts.filters.records import (
     clean,
 )
 from lmms_rpts.judging import NO_JUDGE, comparable
+from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
     InvalidReference,
+    ReasoningChain,
     ReasoningTree,
     StepError,
     build_tree,
@@ -86,14 +88,21 @@ class AggregateFilter(RptsFilter):
 
     def _aggregate(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
         _report([scored for scored, _ in pairs])
-        return [
-            json.dumps(
-                clean(build_record(scored, doc, self.scoring)),
-                ensure_ascii=False,
-                default=str,  # an odd id must not cost what was paid for
-            )
-            for scored, doc in pairs
-        ]
+        with Isolation("aggregating a response's scores") as isolation:
+            return [self._write(scored, doc, isolation) for scored, doc in pairs]
+
+    def _write(self, scored: ScoredResponse, doc: Doc, isolation: Isolation) -> str:
+        def write(scored: ScoredResponse) -> str:
+            record = clean(build_record(scored, doc, self.scoring))
+            # An odd id must not cost what was paid for.
+            return json.dumps(record, ensure_ascii=False, default=str)
+
+        def otherwise(reason: str) -> str:
+            nothing = ReasoningChain((), scored.chain.language)
+            unread = replace(scored.transformed, chain=nothing, error=reason)
+            return write(ScoredResponse(unread, nothing, (), scored.judge))
+
+        return isolation.run(lambda: write(scored), otherwise)
 
 
 def _report(responses: Sequence[ScoredResponse]) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lmms_eval.api.filter import Filter
+from loguru import logger
 
+from lmms_rpts.documents import (
+    OPTIONAL_FIELDS,
+    REASONING_FIELDS,
+    FieldCheck,
+    field_faults,
+    gold_faults,
+)
 from lmms_rpts.filters.processes import Processes
 from lmms_rpts.filters.records import Doc
 from lmms_rpts.filters.spending import run_ledger, spending_on, tell_spending
@@ -38,17 +46,17 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     """
 
     takes: type = str
+    gives: type = str
     DATA = "RPTS-Eval"
-    REQUIRED_FIELDS: tuple[str, ...] = (
-        "language",
-        "statement",
-        "context",
-        "reasoning",
-        "textual_clue",
-        "visual_clue",
-        "answer",
-    )
+    FIELDS: Mapping[str, FieldCheck] = REASONING_FIELDS
     ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
+
+    def document_faults(self, doc: Doc) -> Iterator[str]:
+        """Why the filter can't work on a document, in sentences without their full stops."""
+        faults = list(field_faults(doc, self.FIELDS, OPTIONAL_FIELDS))
+        if not faults and "reasoning" in self.FIELDS:
+            faults += gold_faults(doc)
+        yield from faults
 
     def map_responses(
         self,
@@ -58,6 +66,8 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     ) -> list[list[T]]:
         """Do ``work`` on all (response, document) pairs at once; results by instance."""
         resps = [_listed(responses) for responses in resps]
+        if self.takes is str:
+            resps = [[_text_or_none(response) for response in responses] for responses in resps]
         self._check(resps, docs)
         pairs = [
             (response, doc)
@@ -76,7 +86,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                 "them) or hand over exactly the instances' documents."
             )
         if len(docs):
-            missing = [field for field in self.REQUIRED_FIELDS if field not in docs[0]]
+            missing = [field for field in self.FIELDS if field not in docs[0]]
             if missing:
                 raise FilterInputError(
                     f"{name} needs documents with the fields of {self.DATA}; "
@@ -145,8 +155,18 @@ class JudgingFilter(RptsFilter):
             ledger=ledger,
             board=Processes(settings.rank, settings.processes).topic(f"progress/{_passes}"),
         ) as engine:
-            with spending_on(self.task, engine):
-                results = engine.converse(dialogues, label)
+            try:
+                with spending_on(self.task, engine):
+                    results = engine.converse(dialogues, label)
+            except KeyboardInterrupt:
+                if self.judge != NO_JUDGE and settings.cache is not None:
+                    logger.warning(
+                        "Interrupted while judging. The judge's answers so far are kept in {}: the "
+                        "same command asks only the rest (and has the model answer again, but "
+                        "for responses of --use_cache).",
+                        settings.cache,
+                    )
+                raise
             fatal = engine.fatal
         tell_spending()
         return results, fatal
@@ -163,6 +183,12 @@ def choose_judge(settings: Settings, default: str | None = None) -> str:
         raise JudgeConfigurationError(f"No judge is configured to score the reasoning. {choices()}")
     find_judges(judge, settings)
     return judge
+
+
+def _text_or_none(response: Any) -> Any:
+    """What a model gave: no text is no response. Ours are left: filters in a wrong order."""
+    of_ours = type(response).__module__.partition(".")[0] == "lmms_rpts"
+    return response if isinstance(response, str) or of_ours else None
 
 
 def _listed(responses: Any) -> list[Any]:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
+from lmms_rpts.documents import (
+    ANYTHING,
+    LANGUAGE,
+    NAMES,
+    OPTIONAL_TEXT,
+    SOME_TEXT,
+    TEXT,
+    FieldCheck,
+)
 from lmms_rpts.filters.records import NO_RESPONSE, Doc
 from lmms_rpts.filters.telling import (
+    Answers,
     GradingFilter,
     Told,
     entry,
@@ -46,14 +56,16 @@ class Given:
     Attributes:
         answer: what stands outside the thinking: the text that is graded.
         source: as `select_reasoning` tells.
-        rules: the grade of the answer by rules.
-        missing: whether there is no response at all.
+        rules: the grade of the answer by rules; None where there is nothing to grade.
+        answer_type: of the reference; ``unknown`` where it was not looked at.
+        error: why there is nothing to grade; None where there is.
     """
 
     answer: str
     source: ReasoningSource
-    rules: Grade
-    missing: bool
+    rules: Grade | None
+    answer_type: str
+    error: str | None = None
 
 
 class CmmathGradeFilter(GradingFilter):
@@ -70,10 +82,16 @@ class CmmathGradeFilter(GradingFilter):
     """
 
     DATA = "CMMaTH"
-    REQUIRED_FIELDS = (
-        *("id", "language", "question", "reference", "form"),
-        *("analysis", "knowledge_point", "img_path"),
-    )
+    FIELDS: Mapping[str, FieldCheck] = {
+        "id": ANYTHING,
+        "language": LANGUAGE,
+        "question": TEXT,
+        "reference": SOME_TEXT,
+        "form": TEXT,
+        "analysis": OPTIONAL_TEXT,
+        "knowledge_point": OPTIONAL_TEXT,
+        "img_path": NAMES,
+    }
     ORDER = "use cmmath_grade alone"
 
     def choose(self, default: str | None) -> str:
@@ -83,14 +101,11 @@ class CmmathGradeFilter(GradingFilter):
     def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
         """The record of each response."""
         shown = in_sight(pairs, "Grading answers by rules", self.settings.rank == 0)
-        all_given = [read_response(response, doc) for response, doc in shown]
-        dialogues = [
-            self._ask(given, doc) for given, (_, doc) in zip(all_given, pairs, strict=True)
-        ]
-        heard = self.hear(dialogues, asks_judge(self.settings))
+        asks = asks_judge(self.settings)
+        graded = self.grade_each(shown, read_response, nothing_given, self._ask, asks)
         return [
             self._record(given, judged, mistake, doc)
-            for given, (judged, mistake), (_, doc) in zip(all_given, heard, pairs, strict=True)
+            for (given, (judged, mistake)), (_, doc) in zip(graded, pairs, strict=True)
         ]
 
     def report(self, records: Sequence[dict[str, Any]]) -> None:
@@ -108,7 +123,7 @@ class CmmathGradeFilter(GradingFilter):
         mistakes = [record["mistake"] for record in records]
         report_failed(mistakes, "mistakes could not be told of what kind they are")
 
-    def _ask(self, given: Given, doc: Doc) -> Dialogue[tuple[Told | None, Told | None]]:
+    def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """What the judge says of the answer, and then of its mistake; None: not asked."""
         judged = mistake = None
         if self._is_judged(given):
@@ -125,8 +140,9 @@ class CmmathGradeFilter(GradingFilter):
 
     def _is_judged(self, given: Given) -> bool:
         grader = self.settings.cmmath_grader
-        undecided = given.rules.outcome == "undecided"
-        return not given.missing and (grader == "judge" or (grader == "both" and undecided))
+        if given.rules is None:
+            return False
+        return grader == "judge" or (grader == "both" and given.rules.outcome == "undecided")
 
     def _mistake_request(self, given: Given, doc: Doc) -> JudgeRequest:
         parts = [doc["reference"], doc["analysis"] or ""]
@@ -152,7 +168,7 @@ class CmmathGradeFilter(GradingFilter):
             "score": score,
             "grader": None if score is None else grader,
             "grades": {"rule": _rules(given), "judge": entry(judged, "score")},
-            "answer_type": given.rules.answer_type,
+            "answer_type": given.answer_type,
             "answer": given.answer,
             "source": given.source,
             "mistake": entry(mistake, "kind"),
@@ -173,7 +189,14 @@ def read_response(response: str | None, doc: Doc) -> Given:
 
     part = select_reasoning(response or "")
     rules = grade(doc["question"], doc["reference"], part.spoken)
-    return Given(part.spoken, part.source, rules, missing=response is None)
+    if response is None:
+        return nothing_given(NO_RESPONSE, rules.answer_type)
+    return Given(part.spoken, part.source, rules, rules.answer_type)
+
+
+def nothing_given(reason: str, answer_type: str = "unknown") -> Given:
+    """A response that there is nothing to grade of."""
+    return Given("", "response", None, answer_type, reason)
 
 
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
@@ -191,23 +214,21 @@ def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
 
 
 def _score(given: Given, judged: Told | None) -> float | None:
-    if given.missing:
-        return None
-    if judged is None:
-        return SCORES[given.rules.outcome]
-    return None if judged.value is None else float(judged.value)
+    if judged is not None:
+        return None if judged.value is None else float(judged.value)
+    return None if given.rules is None else SCORES[given.rules.outcome]
 
 
 def _reason(given: Given, judged: Told | None) -> str | None:
-    if given.missing:
-        return NO_RESPONSE
-    return f"{UNDECIDED}: {given.rules.rule}" if judged is None else judged.error
+    if judged is not None:
+        return judged.error
+    return given.error if given.rules is None else f"{UNDECIDED}: {given.rules.rule}"
 
 
 def _rules(given: Given) -> dict[str, str] | None:
-    if given.missing:
-        return None
     rules = given.rules
+    if rules is None:
+        return None
     return {"outcome": rules.outcome, "answer": rules.answer, "rule": rules.rule}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
+from lmms_rpts.documents import REASONING_FIELDS, SOME_TEXT, TEXT
 from lmms_rpts.filters.cmmath import UNDECIDED, compare_request
 from lmms_rpts.filters.records import Doc, TransformedResponse
 from lmms_rpts.filters.transform import FinalAnswer, Reading, TransformFilter, parse_steps
@@ -34,7 +35,7 @@ class CmmathTransformFilter(TransformFilter):
     """
 
     DATA = "CMMaTH"
-    REQUIRED_FIELDS = (*TransformFilter.REQUIRED_FIELDS, "question", "reference")
+    FIELDS = REASONING_FIELDS | {"question": TEXT, "reference": SOME_TEXT}
     ORDER = "use cmmath_transform, rpts_score and rpts_aggregate in this order"
     NAME = "cmmath_transform"
 

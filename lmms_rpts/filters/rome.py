@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lmms_rpts.documents import ANYTHING, LANGUAGE, NAMES, TEXT, FieldCheck
 from lmms_rpts.filters.records import NO_RESPONSE, Doc
 from lmms_rpts.filters.telling import (
+    Answers,
     GradingFilter,
     Told,
     entry,
@@ -21,6 +23,7 @@ from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Judge
 from lmms_rpts.judging.verdicts import parse_consistency, parse_grade
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.tasks.rome.graders import Grader, asks_judge, grader_of, judge_of
+from lmms_rpts.tasks.rome.kwargs import check_kwargs
 from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.records import SUBTASKS
 from lmms_rpts.tasks.rome.strict import grade_strictly
@@ -50,14 +53,14 @@ class Given:
         source: as `select_reasoning` tells.
         thinking: the hidden part; None where there is none.
         rules: the grades of the answer by rules.
-        missing: whether there is no response at all.
+        error: why there is nothing to grade; None where there is.
     """
 
     answer: str
     source: ReasoningSource
     thinking: str | None
     rules: RuleGrades
-    missing: bool
+    error: str | None = None
 
 
 class RomeAnswerFilter(GradingFilter):
@@ -74,11 +77,32 @@ class RomeAnswerFilter(GradingFilter):
     """
 
     DATA = "ROME"
-    REQUIRED_FIELDS = (
-        *("id", "task", "language", "question", "img_path"),
-        *("evaluator", "evaluator_kwargs", "reference"),
-    )
+    FIELDS: Mapping[str, FieldCheck] = {
+        "id": ANYTHING,
+        "task": TEXT,
+        "language": LANGUAGE,
+        "question": TEXT,
+        "img_path": NAMES,
+        "evaluator": TEXT,
+        "evaluator_kwargs": TEXT,
+        "reference": TEXT,
+    }
     ORDER = "use rome_answer alone"
+
+    def document_faults(self, doc: Doc) -> Iterator[str]:
+        """Why the filter can't work on a document, in sentences without their full stops."""
+        faults = list(super().document_faults(doc))
+        yield from faults
+        if faults:
+            return
+        try:
+            kwargs = json.loads(doc["evaluator_kwargs"])
+        except (ValueError, RecursionError):
+            yield "'evaluator_kwargs' should be a JSON object"
+            return
+        fault = check_kwargs(doc["evaluator"], kwargs)
+        if fault:
+            yield fault
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` where there is nothing to ask."""
@@ -93,15 +117,11 @@ class RomeAnswerFilter(GradingFilter):
 
     def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
         """The record of each response."""
-        all_given = [read_response(response, doc) for response, doc in pairs]
-        dialogues = [
-            self._ask(given, doc) for given, (_, doc) in zip(all_given, pairs, strict=True)
-        ]
         asks = any(asks_judge(self.settings, doc["task"]) for _, doc in pairs)
-        heard = self.hear(dialogues, asks)
+        graded = self.grade_each(pairs, read_response, nothing_given, self._ask, asks)
         return [
             self._record(given, grade, consistency, doc)
-            for given, (grade, consistency), (_, doc) in zip(all_given, heard, pairs, strict=True)
+            for (given, (grade, consistency)), (_, doc) in zip(graded, pairs, strict=True)
         ]
 
     def report(self, records: Sequence[dict[str, Any]]) -> None:
@@ -111,7 +131,7 @@ class RomeAnswerFilter(GradingFilter):
         compared = [record["consistency"] for record in records]
         report_failed(compared, "answers could not be compared with their thinking")
 
-    def _ask(self, given: Given, doc: Doc) -> Dialogue[tuple[Told | None, Told | None]]:
+    def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """What the judge says of the answer, and of the thinking beside it; None: not asked."""
         grade = consistency = None
         if grader_of(self.settings, doc["task"]) == "llm":
@@ -177,11 +197,16 @@ class RomeAnswerFilter(GradingFilter):
 def read_response(response: str | None, doc: Doc) -> Given:
     """The parts of a response, its answer graded by rules."""
     if response is None:
-        return Given("", "response", None, RuleGrades(fault=NO_RESPONSE), missing=True)
+        return nothing_given(NO_RESPONSE)
     part = select_reasoning(response)
     _, thinking, _ = split_thinking(response)
     rules = grade_by_rules(doc, part.spoken)
-    return Given(part.spoken, part.source, (thinking or "").strip() or None, rules, missing=False)
+    return Given(part.spoken, part.source, (thinking or "").strip() or None, rules)
+
+
+def nothing_given(reason: str) -> Given:
+    """A response that there is nothing to grade of."""
+    return Given("", "response", None, RuleGrades(fault=reason), error=reason)
 
 
 def grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
@@ -197,8 +222,8 @@ def grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
 
 
 def _known_grade(given: Given, doc: Doc) -> Told | None:
-    if given.missing:
-        return Told(None, error=NO_RESPONSE)
+    if given.error:
+        return Told(None, error=given.error)
     return known_grade(doc["reference"], given.answer)
 
 

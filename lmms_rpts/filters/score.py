@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from loguru import logger
@@ -18,6 +18,7 @@ from lmms_rpts.filters.records import (
 )
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest, Verdict
 from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
     FixedScore,
@@ -43,6 +44,7 @@ class ScoreFilter(JudgingFilter):
     """
 
     takes = TransformedResponse
+    gives = ScoredResponse
 
     def apply(
         self, resps: Sequence[Sequence[TransformedResponse]], docs: Sequence[Doc]
@@ -51,19 +53,24 @@ class ScoreFilter(JudgingFilter):
         return self.map_responses(resps, docs, self._score_all)
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
-        chains = [repaired(transformed, doc) for transformed, doc in pairs]
-        if self.judge == NO_JUDGE:
-            return [
-                ScoredResponse(transformed, chain, (StepScore(None),) * len(chain.steps), NO_JUDGE)
-                for (transformed, _), chain in zip(pairs, chains, strict=True)
+        with Isolation("judging a response's steps") as isolation:
+            plans = [_planned(transformed, doc, isolation) for transformed, doc in pairs]
+            if self.judge == NO_JUDGE:
+                return [
+                    ScoredResponse(
+                        plan.transformed,
+                        plan.chain,
+                        (StepScore(None),) * len(plan.queries),
+                        NO_JUDGE,
+                    )
+                    for plan in plans
+                ]
+            dialogues = [
+                self._ask(query, doc, isolation)
+                for plan, (_, doc) in zip(plans, pairs, strict=True)
+                for query in plan.queries
             ]
-        plans = [plan_steps(chain, doc) for chain, (_, doc) in zip(chains, pairs, strict=True)]
-        dialogues = [
-            ask_about_step(query, doc["language"], self.prompts)
-            for plan, (_, doc) in zip(plans, pairs, strict=True)
-            for query in plan
-        ]
-        scores, fatal = self.converse(dialogues, "Judging steps")
+            scores, fatal = self.converse(dialogues, "Judging steps")
         if fatal:
             logger.error(
                 "Judging stopped: {}. Answers are kept (LMMS_RPTS_CACHE), and responses with "
@@ -76,13 +83,43 @@ class ScoreFilter(JudgingFilter):
         results = iter(scores)
         return [
             ScoredResponse(
-                replace(transformed, error=transformed.error or reason),
-                chain,
-                tuple(next(results) for _ in plan),
+                replace(plan.transformed, error=plan.transformed.error or reason),
+                plan.chain,
+                tuple(next(results) for _ in plan.queries),
                 self.judge,
             )
-            for (transformed, _), chain, plan in zip(pairs, chains, plans, strict=True)
+            for plan in plans
         ]
+
+    def _ask(self, query: StepQuery, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
+        return isolation.begin(
+            lambda: ask_about_step(query, doc["language"], self.prompts), _failed_step
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A response with its repaired chain, and what is asked about each step."""
+
+    transformed: TransformedResponse
+    chain: ReasoningChain
+    queries: tuple[StepQuery, ...]
+
+
+def _planned(transformed: TransformedResponse, doc: Doc, isolation: Isolation) -> _Plan:
+    def plan() -> _Plan:
+        chain = repaired(transformed, doc)
+        return _Plan(transformed, chain, tuple(plan_steps(chain, doc)))
+
+    def otherwise(reason: str) -> _Plan:
+        nothing = ReasoningChain((), transformed.chain.language)
+        return _Plan(replace(transformed, error=transformed.error or reason), nothing, ())
+
+    return isolation.run(plan, otherwise)
+
+
+def _failed_step(reason: str) -> StepScore:
+    return StepScore(None, (Question("inference", (), None, None, reason),))
 
 
 def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogue[StepScore]:

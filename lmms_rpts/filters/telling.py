@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from loguru import logger
@@ -15,9 +16,11 @@ from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.records import Doc, clean
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
 from lmms_rpts.judging.backends.passing import NOT_JUDGED
+from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.progress import standard_error
 
 T = TypeVar("T")
+Given = TypeVar("Given")
 
 NO_REFERENCE = "the question has no reference answer that a judge could compare with"
 
@@ -32,6 +35,10 @@ class Told:
     value: float | bool | str | None
     reply: str | None = None
     error: str | None = None
+
+
+Answers = tuple[Told | None, Told | None]
+"""The judge's grade, and what else it was asked; None: not asked."""
 
 
 class GradingFilter(JudgingFilter):
@@ -58,6 +65,31 @@ class GradingFilter(JudgingFilter):
         """Say what the table of results does not."""
         raise NotImplementedError
 
+    def grade_each(
+        self,
+        pairs: Iterable[tuple[str | None, Doc]],
+        read: Callable[[str | None, Doc], Given],
+        unread: Callable[[str], Given],
+        ask: Callable[[Given, Doc], Dialogue[Answers]],
+        asks: bool,
+    ) -> list[tuple[Given, Answers]]:
+        """What was given, and what the judge told of it; a fault of ours is one response's.
+
+        Args:
+            pairs: responses with their documents.
+            read: the parts of a response.
+            unread: the parts of one that could not be read, by the reason.
+            ask: the conversation with the judge about one.
+            asks: whether there is anything to ask.
+        """
+        with Isolation("grading a response") as isolation:
+            all_given, dialogues = [], []
+            for response, doc in pairs:
+                given = isolation.run(partial(read, response, doc), unread)
+                all_given.append(given)
+                dialogues.append(isolation.begin(partial(ask, given, doc), _not_told))
+            return list(zip(all_given, self.hear(dialogues, asks), strict=True))
+
     def hear(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
         """The results of conversations with the judge, or with nobody where it ``asks`` none."""
         if not asks or self.judge == NO_JUDGE:
@@ -75,6 +107,10 @@ class GradingFilter(JudgingFilter):
         records = self.records(pairs)
         self.report(records)
         return [json.dumps(clean(record), ensure_ascii=False, default=str) for record in records]
+
+
+def _not_told(reason: str) -> Answers:
+    return Told(None, error=reason), None
 
 
 def known_grade(reference: str, answer: str) -> Told | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.documents import REASONING_FIELDS, STANCE
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.records import (
     NO_RESPONSE,
@@ -20,6 +21,7 @@ from lmms_rpts.filters.records import (
 )
 from lmms_rpts.filters.telling import in_sight
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError, JudgeRequest
+from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.scores import strip_thinking
 from lmms_rpts.reasoning import (
@@ -34,6 +36,7 @@ from lmms_rpts.reasoning import (
     select_reasoning,
 )
 from lmms_rpts.reasoning.answer_lines import is_answer_line
+from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
 from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.settings import TransformMode, parse_transform_mode
@@ -67,6 +70,8 @@ class TransformFilter(JudgingFilter):
         max_steps: longer arguments are cut to this many steps, and that is recorded.
     """
 
+    gives = TransformedResponse
+    FIELDS = REASONING_FIELDS | {"answer": STANCE}
     NAME = "rpts_transform"
 
     def __init__(
@@ -97,11 +102,29 @@ class TransformFilter(JudgingFilter):
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
         reading, shown = self.reading(), self.settings.rank == 0
         all_pairs = in_sight(pairs, "Reading responses by rules", shown)
-        dialogues = [reading.read(response, doc) for response, doc in all_pairs]
-        results, fatal = self.converse(dialogues, "Reading the reasoning")
+
+        def start(response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
+            return isolation.begin(
+                lambda: self._read_one(reading, response, doc),
+                lambda reason: nothing_read(doc, reason),
+            )
+
+        with Isolation("reading a response") as isolation:
+            dialogues = [start(response, doc) for response, doc in all_pairs]
+            results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Reading the reasoning stopped: {}", fatal)
-        return [tidied(result, self.max_steps) for result in results]
+        return results
+
+    def _read_one(
+        self, reading: Reading, response: str | None, doc: Doc
+    ) -> Dialogue[TransformedResponse]:
+        # What rules can do is done here, before anybody waits for a judge.
+        return self._tidied(reading.read(response, doc))
+
+    def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:
+        result = yield from dialogue
+        return tidied(result, self.max_steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +203,7 @@ class Reading:
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
         """The conversation in which a response is read."""
         if response is None:
-            return _read_nothing(doc)
+            return _no_response(doc)
         part = select_reasoning(response, self.is_answer)
         return self._read(part, self.read_answer(part, doc), doc)
 
@@ -218,11 +241,21 @@ class Reading:
         return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
 
 
-def _read_nothing(doc: Doc) -> Dialogue[TransformedResponse]:
+def _no_response(doc: Doc) -> Dialogue[TransformedResponse]:
     yield from ()
-    nothing = ReasoningChain((), doc["language"])
+    return nothing_read(doc, NO_RESPONSE)
+
+
+def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
+    """A response that is left unscored before it was read."""
     return TransformedResponse(
-        nothing, "nothing", "none", "response", None, "rule", error=NO_RESPONSE
+        chain=ReasoningChain((), doc["language"]),
+        read_by="nothing",
+        style="none",
+        source="response",
+        answer=None,
+        answer_by="rule",
+        error=reason,
     )
 
 
@@ -263,11 +296,11 @@ def _parse_answer(reply: str) -> Answer | None:
     """One of the words that were offered: alone on the first or last line, or the only one."""
     lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
     for line in lines[-1:] + lines[:1]:
-        word = line.strip(_FRAME).lower()
+        word = lower(line.strip(_FRAME))
         if word in _ANSWER_WORDS:
             return _ANSWER_WORDS[word]
     said = " ".join(lines)
-    words = {word.lower() for word in _ANSWER_WORD.findall(said)}
+    words = {lower(word) for word in _ANSWER_WORD.findall(said)}
     return _ANSWER_WORDS[words.pop()] if len(words) == 1 and not _NEGATION.search(said) else None
 
 

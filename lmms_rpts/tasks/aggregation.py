@@ -7,7 +7,8 @@ None: it is left out of the mean, never counted as a zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 
 class Mean(float):
@@ -21,6 +22,45 @@ class Mean(float):
 
     n: int
 
+    def __getnewargs__(self) -> tuple[float, int]:  # type: ignore[override]
+        """How to copy and pickle it: lmms-eval's loggers copy all results."""
+        return float(self), self.n
+
+
+class Value(float):
+    """A document's value of a metric that knows whose it is; ``document``: which instance.
+
+    A group's tasks may hold one instance in several languages: its values hang together.
+    """
+
+    def __new__(cls, value: float, document: str) -> Value:
+        """The value of this document."""
+        made = super().__new__(cls, value)
+        made.document = document
+        return made
+
+    document: str
+
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        """How to copy and pickle it: processes send their values to the first."""
+        return float(self), self.document
+
+
+class StandardError(float):
+    """The standard error of a task's mean; ``values``: what it was computed from."""
+
+    def __new__(cls, error: float, values: Iterable[Value]) -> StandardError:
+        """The standard error of the mean of these values."""
+        made = super().__new__(cls, error)
+        made.values = tuple(values)
+        return made
+
+    values: tuple[Value, ...]
+
+    def __getnewargs__(self) -> tuple[float, tuple[Value, ...]]:  # type: ignore[override]
+        """How to copy and pickle it: lmms-eval's loggers copy all results."""
+        return float(self), self.values
+
 
 def mean_of_scored(items: Sequence[float | None]) -> float:
     """Mean of the values that are there, NaN if there is none."""
@@ -31,11 +71,42 @@ def mean_of_scored(items: Sequence[float | None]) -> float:
 def stderr_of_scored(items: Sequence[float | None]) -> float:
     """Standard error of that mean, NaN for fewer than two values."""
     values = _scored(items)
-    if len(values) < 2:
+    error = math.nan
+    if len(values) > 1:
+        mean = math.fsum(values) / len(values)
+        variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+        error = math.sqrt(variance / len(values))
+    known = [item for item in items if isinstance(item, Value)]
+    return StandardError(error, known) if len(known) == len(values) else error
+
+
+def stderr_over_tasks(errors: Sequence[object]) -> float | None:
+    """Standard error of a group's mean over all values of its tasks.
+
+    Values of one document, in several languages say, are one cluster: the standard error is that
+    of a mean over clusters (Cochran 1977, ratio to size), as ``lmms_rpts.analysis`` has it.
+
+    Args:
+        errors: of the tasks' means.
+
+    Returns:
+        NaN for fewer than two documents; None where the tasks' values don't know their documents.
+    """
+    each = [error for error in errors if isinstance(error, StandardError)]
+    if not each or len(each) < len(errors):
+        return None
+    values = [value for error in each for value in error.values]
+    if not values:
         return math.nan
     mean = math.fsum(values) / len(values)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return math.sqrt(variance / len(values))
+    residuals: defaultdict[str, float] = defaultdict(float)
+    for value in values:
+        residuals[value.document] += value - mean
+    count = len(residuals)
+    if count < 2:
+        return math.nan
+    squares = math.fsum(residual**2 for residual in residuals.values())
+    return math.sqrt(squares * count / (count - 1)) / len(values)
 
 
 def mean_over_tasks(
@@ -45,7 +116,7 @@ def mean_over_tasks(
     pairs = [
         (mean, getattr(mean, "n", size) if weight_by_size else 1)
         for mean, size in zip(means, sizes, strict=True)
-        if not math.isnan(mean)
+        if isinstance(mean, int | float) and not math.isnan(mean)
     ]
     weight = sum(size for _, size in pairs)
     return math.fsum(mean * size for mean, size in pairs) / weight if weight else math.nan

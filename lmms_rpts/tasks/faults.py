@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _SHOWN = 5
-_LENGTH = 60
+_LONGEST = 500
 
 
 class DataError(ValueError):
@@ -25,11 +25,11 @@ def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
     """
     if faults:
         more = f"\n  ... and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        listed = "\n  ".join(faults[:_SHOWN])
+        listed = "\n  ".join(map(_shown, faults[:_SHOWN]))
         raise DataError(f"{place} can't be evaluated:\n  {listed}{more}\n{remedy}")
 
 
-def short(value: object) -> str:
-    """A value as a message shows it."""
-    text = repr(value)
-    return text if len(text) <= _LENGTH else text[:_LENGTH] + "…"
+def _shown(fault: str) -> str:
+    """A fault on one line: names of files come from the data, and may steer a terminal."""
+    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in fault)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

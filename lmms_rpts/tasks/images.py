@@ -11,19 +11,70 @@ from typing import Any
 from PIL import Image, ImageFile
 from tqdm import tqdm
 
+from lmms_rpts.tasks.faults import DataError
+
 _MANY = 100
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+"""No others: Pillow would start Ghostscript for what calls itself PostScript."""
 
 
-def image_faults(paths: Iterable[Path]) -> dict[Path, str]:
-    """What is wrong with each image that is missing or can't be decoded whole.
+def image_faults(paths: Iterable[Path], root: Path) -> dict[Path, str]:
+    """What is wrong with each image that is missing, outside of its folder, or damaged.
 
     An image is decoded once as long as its file does not change. Shows progress where there are
     many.
+
+    Args:
+        paths: the images, as the data name them.
+        root: the data's folder; nothing outside of it is opened.
     """
     each = sorted(set(paths))
     shown = tqdm(each, desc="Checking images", disable=len(each) <= _MANY)
-    faults = {path: _fault(path) for path in shown}
+    faults = {path: outside_fault(path, root) or _fault(path) for path in shown}
     return {path: fault for path, fault in faults.items() if fault is not None}
+
+
+def outside_fault(path: Path, root: Path) -> str | None:
+    """Why an image is refused that a name or a link puts outside of the data's folder; or None.
+
+    Names and links come with the data: ``../../x.png`` or a link to it would show any file of
+    this machine to the model.
+    """
+    if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
+        return f"the image {path} may lie outside of {root}: name a file below that folder, no '..'"
+    try:
+        real, places = path.resolve(), _real_places(root)
+    except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a name with a zero byte
+        return f"the image {path} can't be read ({error})"
+    if not any(real.is_relative_to(place) for place in places):
+        return (
+            f"the image {path} is a link to a file outside of {root}: copy the images into that "
+            "folder"
+        )
+    return None
+
+
+@lru_cache(maxsize=64)
+def _real_places(root: Path) -> tuple[Path, ...]:
+    """Where the files of a data folder lie: in it, or in the Hub's cache that it is a part of."""
+    real = root.resolve()
+    # HUB/datasets--OWNER--NAME/snapshots/REVISION/x.png is a link to .../blobs/DIGEST.
+    blobs = [
+        parent.parent / "blobs" for parent in (real, *real.parents) if parent.name == "snapshots"
+    ]
+    return (real, *(each for each in blobs if each.is_dir()))
+
+
+def require_inside(paths: Iterable[str], root: Path) -> None:
+    """Raise where a name or a link puts an image outside of the data's folder.
+
+    Raises:
+        DataError: naming the image.
+    """
+    for path in paths:
+        fault = outside_fault(Path(path), root)
+        if fault:
+            raise DataError(fault)
 
 
 def as_rgb(image: Any) -> Any:
@@ -52,7 +103,7 @@ def _decoding_fault(path: Path, stamp: int) -> str | None:
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it, and models get grey halves
     try:
-        with Image.open(path) as image:
+        with Image.open(path, formats=FORMATS) as image:
             image.load()
         return None
     except Exception as error:  # Pillow raises whatever a broken file makes it raise

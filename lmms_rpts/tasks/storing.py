@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
 import tempfile
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.faults import DataError
+from lmms_rpts.tasks.images import require_inside
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -63,14 +65,23 @@ def store(content: bytes, benchmark: str, name: str) -> Path:
     )
 
 
-def add_images(dataset: Dataset, folder: Path) -> Dataset:
-    """Add a column of the images that ``img_path`` names, relative to a folder.
+def add_images(dataset: Dataset, folder: Path, root: Path) -> Dataset:
+    """Add a column of the images that ``img_path`` names, relative to a folder of the data.
 
     They are decoded when a document is looked at, not before.
+
+    Args:
+        dataset: with a column ``img_path`` of lists of names.
+        folder: of the images.
+        root: the data's folder, which no image may lie outside of.
+
+    Raises:
+        DataError: where one does.
     """
     from datasets import Image, Sequence
 
     paths = [[str(folder / name) for name in names] for names in dataset["img_path"]]
+    require_inside(itertools.chain.from_iterable(paths), root)
     return dataset.add_column("images", paths).cast_column("images", Sequence(Image()))
 
 

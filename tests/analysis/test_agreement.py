@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +35,7 @@ from lmms_rpts.analysis.human import Ratings, read_ratings
 from lmms_rpts.analysis.runs import Run, read_run
 from lmms_rpts.analysis.samples import RunError
 from lmms_rpts.analysis.statistics import interval, resampled
+from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 
@@ -137,15 +137,17 @@ def test_documents_are_drawn_not_steps() -> None:
     assert (found["mae"].low, found["mae"].value, found["mae"].high) == pytest.approx((0, 0.2, 0.4))
 
 
-def test_a_run_of_the_usual_size_takes_seconds() -> None:
-    generator = np.random.default_rng(0)
-    documents = np.concatenate([np.arange(416), generator.integers(0, 416, 2_084)])
-    scores, others = generator.random((2, 2_500))
-    kinds = generator.integers(0, 4, 2_500)
-    groups = [np.arange(2_500), *(np.flatnonzero(kinds == kind) for kind in range(4))]
-    began = time.process_time()
-    estimate_groups(scores, others, documents, groups, 2_000)
-    assert time.process_time() - began < 10
+def test_the_time_grows_with_the_run() -> None:
+    def estimate(count: int) -> None:
+        generator = np.random.default_rng(0)
+        few = count // 6
+        documents = np.concatenate([np.arange(few), generator.integers(0, few, count - few)])
+        scores, others = generator.random((2, count))
+        kinds = generator.integers(0, 4, count)
+        groups = [np.arange(count), *(np.flatnonzero(kinds == kind) for kind in range(4))]
+        estimate_groups(scores, others, documents, groups, 100)
+
+    assert_linear(estimate, lambda count: count, size=600)
 
 
 def test_alpha_is_that_of_the_published_example() -> None:

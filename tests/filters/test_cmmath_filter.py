@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.filters import CmmathGradeFilter, FilterInputError, telling
+from lmms_rpts.filters.transform import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.cmmath import grading
@@ -21,6 +22,7 @@ from lmms_rpts.tasks.cmmath.results import process_results
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.environment import VARIABLES
+from tests.support.instances import make_doc as make_instance
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 
 Record = dict[str, Any]
@@ -183,8 +185,9 @@ def test_lone_surrogates_do_no_harm(judge: Callable[..., JudgeServer]) -> None:
 def test_documents_of_another_kind_are_refused() -> None:
     with pytest.raises(FilterInputError, match=r"fields of CMMaTH; missing: .*img_path"):
         CmmathGradeFilter().apply([["B"]], [{"id": 1, "statement": "x"}])
+    read = nothing_read(make_instance(), "")
     with pytest.raises(FilterInputError, match="use cmmath_grade alone"):
-        CmmathGradeFilter().apply([[7]], [make_doc()])  # type: ignore[list-item]
+        CmmathGradeFilter().apply([[read]], [make_doc()])  # type: ignore[list-item]
 
 
 def test_a_plain_answer_is_graded_by_the_real_rules(monkeypatch: pytest.MonkeyPatch) -> None:

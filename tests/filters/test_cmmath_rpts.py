@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from lmms_rpts.analysis.runs import read_run
 from lmms_rpts.cli import app
 from lmms_rpts.filters import AggregateFilter, CmmathTransformFilter, FilterInputError, ScoreFilter
+from lmms_rpts.filters.transform import nothing_read
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
 from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.tasks.cmmath import grading as module
@@ -266,8 +267,9 @@ def test_documents_of_another_benchmark_are_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
     with pytest.raises(FilterInputError, match=r"CMMaTH; missing: question, reference"):
         CmmathTransformFilter().apply([[SOLUTION]], [make_instance("zh")])
+    read = nothing_read(make_instance("zh"), "")
     with pytest.raises(FilterInputError, match="cmmath_transform, rpts_score"):
-        CmmathTransformFilter().apply([[7]], [document()])  # type: ignore[list-item]
+        CmmathTransformFilter().apply([[read]], [document()])  # type: ignore[list-item]
 
 
 def test_bad_arguments_name_this_filter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from lmms_rpts.filters import FilterInputError, RomeAnswerFilter
 from lmms_rpts.filters.rome import THINKING_SHOWN
+from lmms_rpts.filters.transform import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
@@ -20,6 +21,7 @@ from lmms_rpts.tasks.rome import dataset
 from lmms_rpts.tasks.rome.results import process_results
 from tests.support import oracle
 from tests.support.environment import VARIABLES
+from tests.support.instances import make_doc as make_instance
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.rome import ENTRIES, changed, make_doc, write_rome
 
@@ -162,8 +164,9 @@ def test_a_document_that_no_rule_fits_is_told_in_its_record() -> None:
 def test_documents_of_another_kind_are_refused() -> None:
     with pytest.raises(FilterInputError, match=r"fields of ROME; missing: .*img_path"):
         RomeAnswerFilter().apply([["B"]], [{"id": 1, "statement": "x"}])
+    read = nothing_read(make_instance(), "")
     with pytest.raises(FilterInputError, match="use rome_answer alone"):
-        RomeAnswerFilter().apply([[7]], [make_doc()])  # type: ignore[list-item]
+        RomeAnswerFilter().apply([[read]], [make_doc()])  # type: ignore[list-item]
 
 
 # --- a judge -------------------------------------------------------------------------------------

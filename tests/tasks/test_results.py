@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from typing import Any
 
 import pytest
+from scipy.special import stdtrit
 
-from lmms_rpts.tasks.aggregation import mean_of_scored, mean_over_tasks, stderr_of_scored
-from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+from lmms_rpts.analysis.statistics import estimate_mean, numbered
+from lmms_rpts.reasoning import build_tree, rpts_score
+from lmms_rpts.tasks.aggregation import (
+    Mean,
+    StandardError,
+    Value,
+    mean_of_scored,
+    mean_over_tasks,
+    stderr_of_scored,
+    stderr_over_tasks,
+)
+from lmms_rpts.tasks.rpts_eval.results import METRICS, is_sound, process_results
+from tests.reasoning.short import chain
 
 
 def record(rpts: float | None, correct: bool | None, **changes: Any) -> str:
@@ -49,10 +63,54 @@ def test_right_and_sound() -> None:
     }
 
 
+def test_steps_from_images_and_from_texts_have_means_of_their_own() -> None:
+    said = [
+        ("visual", 1.0),
+        ("textual", 0.25),
+        ("mixed", 0.0),
+        ("textual", 0.5),
+        ("inference", 0.9),
+    ]
+    steps = [{"modality": modality, "score": score} for modality, score in said]
+    found = metrics(record(0.5, True, steps=steps))
+    assert (found["rpts_visual"], found["rpts_textual"]) == (1.0, 0.375)
+
+
 def test_right_for_the_wrong_reason() -> None:
     found = metrics(record(0.49, True))
     assert (found["accuracy"], found["accuracy_rpts"]) == (1.0, 0.0)
     assert found["right_for_wrong_reason"] == 1.0
+
+
+def test_what_only_rounding_keeps_below_the_mark_is_sound() -> None:
+    """(0.3 + 0.7 + 0.7 * 0.5) / (1 + 1 + 0.7) = 1.35 / 2.7, one half; in floats it is less."""
+    tree = build_tree(chain("i0 > A", "t0 > B", "c0 c1 > C"), 1, 1)
+    half = rpts_score(tree, [0.3, 0.7, 0.5], decay=0.7)
+    assert half < 0.5
+    found = metrics(record(half, True))
+    assert (found["accuracy_rpts"], found["right_for_wrong_reason"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("rpts", "threshold", "sound"),
+    [
+        (0.5, 0.5, True),
+        (0.4999999999, 0.5, True),  # ten digits are more than a judge's scores can tell apart
+        (0.499999999, 0.5, False),
+        (0.4999, 0.5, False),
+        (0.5, 0.500001, False),
+        (0.3, 0.3, True),
+        (0.1 + 0.2, 0.3, True),
+        (0.29, 0.3, False),
+    ],
+)
+def test_sound_is_from_the_threshold_on(rpts: float, threshold: float, sound: bool) -> None:
+    assert is_sound(rpts, threshold) is sound
+
+
+def test_the_usual_threshold_is_one_half() -> None:
+    assert is_sound(0.5)
+    assert not is_sound(0.499)
 
 
 def test_a_wrong_answer_has_no_reason_to_be_right() -> None:
@@ -111,3 +169,114 @@ def test_groups_weigh_by_size_and_leave_out_tasks_without_a_value() -> None:
     assert mean_over_tasks([0.5, 1.0], [30, 10], False) == pytest.approx(0.75)
     assert mean_over_tasks([0.5, math.nan], [30, 10]) == 0.5
     assert math.isnan(mean_over_tasks([math.nan], [3]))
+
+
+def test_a_group_weighs_a_mean_by_the_values_that_are_there() -> None:
+    """Of 100 documents each, 30 and 10 have a value: (0.5 * 30 + 1.0 * 10) / 40 = 0.625."""
+    means = [Mean(0.5, 30), Mean(1.0, 10)]
+    assert mean_over_tasks(means, [100, 100]) == pytest.approx(0.625)
+    assert mean_over_tasks(means, [100, 100], False) == pytest.approx(0.75)
+    with pytest.raises(ValueError, match="zip"):
+        mean_over_tasks(means, [100])
+
+
+def test_a_mean_knows_its_size_and_is_copied_with_it() -> None:
+    mean = mean_of_scored([0.25, None, 0.75, 0.5])
+    for each in (mean, copy.deepcopy(mean), pickle.loads(pickle.dumps(mean))):
+        assert isinstance(each, Mean)
+        assert (each, each.n) == (0.5, 3)
+
+
+def test_a_value_knows_its_document() -> None:
+    doc = {"id": 7, "visual_clue": ["a.png"], "answer": "agree"}
+    found = process_results(doc, [record(0.5, True)])
+    value = found["rpts"]
+    assert isinstance(value, Value)
+    assert (value, value.document) == (0.5, '[7, ["a.png"], "agree"]')
+    for copied in (copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
+        assert (copied, copied.document) == (0.5, value.document)
+    assert json.dumps(found) == json.dumps(metrics(record(0.5, True)))
+
+
+def errors(*tasks: dict[str, float | None]) -> list[float]:
+    return [
+        stderr_of_scored([None if x is None else Value(x, name) for name, x in task.items()])
+        for task in tasks
+    ]
+
+
+def test_translations_are_one_cluster_in_a_groups_standard_error() -> None:
+    """Worked by hand: 0, 1 in both languages. The mean is 1/2, the clusters' residuals are -1 and
+    1, their squares sum to 2: sqrt(2 * 2/1) / 4 = 1/2, and not the 0.29 of four documents."""
+    each = errors({"a": 0.0, "b": 1.0}, {"a": 0.0, "b": 1.0})
+    assert stderr_over_tasks(each) == pytest.approx(0.5)
+
+
+def test_a_groups_standard_error_is_that_of_the_analysis() -> None:
+    english: dict[str, float | None] = {"a": 0.2, "b": 0.9, "c": None, "d": 0.4, "e": 0.7}
+    chinese: dict[str, float | None] = {"a": 0.3, "b": 0.8, "c": 0.1, "d": None, "f": 1.0}
+    error = stderr_over_tasks(errors(english, chinese))
+    pairs = [(name, x) for task in (english, chinese) for name, x in task.items() if x is not None]
+    clusters = numbered([name for name, _ in pairs])
+    found = estimate_mean([x for _, x in pairs], clusters)
+    assert error is not None
+    assert found.value is not None
+    assert found.low is not None
+    half = found.value - found.low
+    assert error * stdtrit(len(set(clusters)) - 1, 0.975) == pytest.approx(half)
+
+
+def test_a_task_with_one_value_is_no_obstacle() -> None:
+    each = errors({"a": 0.0}, {"b": 1.0})
+    assert all(math.isnan(error) for error in each)
+    assert stderr_over_tasks(each) == pytest.approx(0.5)
+    assert math.isnan(stderr_over_tasks(errors({"a": 0.0}, {"a": 1.0})) or 0.0)
+    assert math.isnan(stderr_over_tasks(errors({"a": None}, {"b": None})) or 0.0)
+
+
+def test_other_tasks_errors_are_left_to_lmms_eval() -> None:
+    mixed = stderr_of_scored([Value(0.0, "a"), 1.0])  # whose is the second?
+    assert mixed == pytest.approx(0.5)
+    assert not isinstance(mixed, StandardError)
+    assert stderr_over_tasks([0.1, 0.2]) is None
+    assert stderr_over_tasks([*errors({"a": 0.0, "b": 1.0}), 0.2]) is None
+    assert stderr_over_tasks([]) is None
+
+
+def test_standard_errors_are_copied_with_their_values() -> None:
+    (error,) = errors({"a": 0.0, "b": 1.0})
+    assert isinstance(error, StandardError)
+    for copied in (copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+        assert copied == error
+        assert [value.document for value in copied.values] == ["a", "b"]
+    assert json.dumps(error) == json.dumps(float(error))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"id": 8, "visual_clue": ["a.png"], "answer": "agree"},
+        {"id": "7", "visual_clue": ["a.png"], "answer": "agree"},
+        {"id": 7, "visual_clue": ["b.png"], "answer": "agree"},
+        {"id": 7, "visual_clue": ["a.png"], "answer": "disagree"},
+    ],
+)
+def test_ids_that_are_equal_by_chance_make_no_cluster(other: dict[str, Any]) -> None:
+    """Two tasks whose documents are counted from 0: their answers were taken for one."""
+    doc = {"id": 7, "visual_clue": ["a.png"], "answer": "agree"}
+    first, second = (process_results(each, [record(0.5, True)])["rpts"] for each in (doc, other))
+    assert isinstance(first, Value)
+    assert isinstance(second, Value)
+    assert first.document != second.document
+
+
+@pytest.mark.parametrize("doc", [{}, {"id": None, "visual_clue": ["a.png"]}, {"id": 1}])
+def test_a_document_that_nobody_knows_is_no_cluster(doc: dict[str, Any]) -> None:
+    found = process_results(doc, [record(0.5, True)])["rpts"]
+    assert found == 0.5
+    assert not isinstance(found, Value)
+
+
+def test_a_groups_mean_passes_over_what_is_no_number() -> None:
+    """lmms-eval hands over [] for a metric that a task does not list."""
+    assert mean_over_tasks([0.5, []], [30, 10]) == 0.5  # type: ignore[list-item]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.tasks.rome.final_answer import final_answer
 from lmms_rpts.tasks.rome.strict import grade_strictly
+from tests.support.growth import assert_linear, assert_linear_in_text
 
 LONG = "Let me look at the picture. Option A shows a cat and option B a dog.\n\n"
 
@@ -477,6 +478,33 @@ PLACES: list[tuple[dict[str, float], str, float]] = [
     ({}, "I considered Times Square.\n\nFinal Answer: Piccadilly Circus, London", 0),
 ]
 
+# Half of the last place, as people round it: the floats of 1.55 and 1.45 lie a hair too far away.
+NUMBERS += [
+    (1.5, "Answer: 1.55", 1),
+    (1.5, "Answer: 1.55001", 0),
+    (1.5, "Answer: 1.4499", 0),
+    (-1.5, "Answer: -1.55", 1),
+    (-1.5, "Answer: 1.5", 0),
+    (12.25, "Answer: 12.255", 1),
+    (12.25, "Answer: 12.2551", 0),
+    # half a place of 0.001 is 50% of it: a tenth of the value counts
+    (0.001, "Answer: 0.00109", 1),
+    (0.001, "Answer: 0.00091", 1),
+    (0.001, "Answer: 0.001101", 0),
+    (0.001, "Answer: 0.00089", 0),
+    (-0.001, "Answer: -0.00109", 1),
+    # a number without decimals: one part in a million
+    (2_000_000, "Answer: 2000002", 1),
+    (2_000_000, "Answer: 2000003", 0),
+    (-2_000_000, "Answer: -2000001", 1),
+    (3.0, "Answer: 3.04", 0),
+    (3.0, "Answer: 3.000002", 1),
+    (3.0, "Answer: 3.000004", 0),
+    # of a thousandth, where the number is less
+    (0, "Answer: 0.0000000009", 1),
+    (0, "Answer: 0.0000000011", 0),
+]
+
 # interval, units, answer, grade
 INTERVALS: list[tuple[list[Any], list[str], str, float]] = [
     ([9.5, 10.5], ["°C", "Celsius"], "Final Answer: 10 °C", 1),
@@ -543,6 +571,19 @@ INTERVALS: list[tuple[list[Any], list[str], str, float]] = [
     (["23:50", "23:59"], [], "Answer: 11:55 PM", 1),
     (["11:50", "11:59"], [], "Answer: 11:55.", 1),
     (["11:50", "11:59"], [], "Answer: 11.55", 0),
+]
+# The ends belong to the interval, however the answer writes them: in floats 4.35 * 100 is less than
+# 435, and 0.07 * 100 is more than 7.
+INTERVALS += [
+    ([435, 440], [], "Answer: 4.35 × 10^2", 1),
+    ([435.00001, 440], [], "Answer: 4.35 × 10^2", 0),
+    ([6, 7], [], "Answer: 0.07 × 10^2", 1),
+    ([0, 7], [], "Answer: 0.07 × 10^2", 1),
+    ([-7, 0], [], "Answer: -0.07 × 10^2", 1),
+    ([-440, -435], [], "Answer: -4.35 × 10^2", 1),
+    ([6, 7], [], "Answer: 7.0000001", 0),
+    ([7, 8], [], "Answer: 6.9999999", 0),
+    ([7, 7], [], "Answer: 7", 1),
 ]
 BOTH: list[tuple[list[Any], str, float]] = [
     ([["cm"], ["mm"]], "Answer: 1.5 cm", 1),
@@ -652,7 +693,7 @@ def test_any_text_gets_a_grade(answer: str) -> None:
         assert grade_strictly(evaluator, kwargs, answer) in possible
 
 
-SIZE = 1_000_000
+SIZE = 80_000
 LONG_TEXTS = {
     "digits": "1" * SIZE,
     "digits after a label": "Answer: " + "1" * SIZE,
@@ -679,11 +720,9 @@ LONG_TEXTS = {
 
 
 @pytest.mark.parametrize("text", LONG_TEXTS.values(), ids=LONG_TEXTS)
-def test_long_texts_take_no_time(text: str) -> None:
+def test_long_texts_take_linear_time(text: str) -> None:
     for evaluator, kwargs, _ in ALL_KWARGS:
-        start = time.process_time()
-        grade_strictly(evaluator, kwargs, text)
-        assert time.process_time() - start < 1, evaluator
+        assert_linear_in_text(partial(grade_strictly, evaluator, kwargs), text)
 
 
 ATOMS = (
@@ -694,14 +733,16 @@ ATOMS = (
 
 @pytest.mark.parametrize("end", ["", "xy", "!"])
 @pytest.mark.parametrize("atom", ATOMS)
-def test_repetition_takes_no_time(atom: str, end: str) -> None:
-    for evaluator, kwargs, _ in ALL_KWARGS:
-        for label in ("", "Final Answer: "):
-            start = time.process_time()
-            # The first was exponential from a few repetitions on.
-            for times in (18, 60, 700):
+def test_repetition_takes_linear_time(atom: str, end: str) -> None:
+    def grade(times: int) -> None:
+        for evaluator, kwargs, _ in ALL_KWARGS:
+            for label in ("", "Final Answer: "):
                 grade_strictly(evaluator, kwargs, label + atom * times + end)
-            assert time.process_time() - start < 1, evaluator
+
+    # The first atom was exponential from a few repetitions on: what is seen with 24 of them would
+    # take days with 720.
+    assert_linear(grade, lambda times: times, size=3)
+    assert_linear(grade, lambda times: times, size=90)
 
 
 @pytest.mark.parametrize("score", [-0.1, 1.5, True, "1", float("nan"), 10**400])

@@ -80,7 +80,7 @@ def check_settings() -> list[Check]:
 
 def check_kept_answers(settings: Settings) -> list[Check]:
     """Whether the folder of judges' answers can be written to, and how many it holds."""
-    from lmms_rpts.judging.cache import FILE, CacheError, count_answers
+    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, count_answers
 
     name, folder = "kept answers", settings.cache
     if folder is None:
@@ -94,6 +94,8 @@ def check_kept_answers(settings: Settings) -> list[Check]:
         return [Check(name, "ok", f"none yet, in {folder}")]
     try:
         return [Check(name, "ok", f"{count_answers(folder):,} in {folder}")]
+    except DamagedError as error:
+        return [Check(name, "ok", str(error))]  # the next run mends it
     except CacheError as error:
         remedy = f"move {folder / FILE} away, or set LMMS_RPTS_CACHE to another folder"
         return [problem(name, error, remedy)]

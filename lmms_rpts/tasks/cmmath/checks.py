@@ -65,7 +65,7 @@ def check_problems(images: bool = True) -> None:
 
 def _image_faults(found: Source, read: Problems) -> Iterator[str]:
     paths = {name: found.images / name for each in read.problems for name in each.img_path}
-    faults = image_faults(paths.values())
+    faults = image_faults(paths.values(), found.images.parent)
     for problem in read.problems:
         for name in problem.img_path:
             if paths[name] in faults:

@@ -106,7 +106,8 @@ def digest(problems: Sequence[Problem]) -> str:
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, which are decoded when a document is looked at, not before."""
-    return storing.add_images(dataset, source().images)
+    images = source().images
+    return storing.add_images(dataset, images, images.parent)
 
 
 def leave_out_images(dataset: Dataset) -> Dataset:

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeGuard, get_args
 
+from lmms_rpts.documents import short
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.faults import short
 
 AnswerType = Literal["choice", "free_form"]
 Form = Literal["choice", "parts", "blank", "open"]

@@ -58,7 +58,9 @@ def _reference_faults(questions: Sequence[Question], settings: Settings) -> Iter
 
 def _image_faults(annotations: Annotations, questions: Sequence[Question]) -> Iterator[str]:
     folder = annotations.folder
-    faults = image_faults(folder / name for question in questions for name in question.img_path)
+    faults = image_faults(
+        (folder / name for question in questions for name in question.img_path), folder
+    )
     for question in questions:
         for name in question.img_path:
             if folder / name in faults:

@@ -92,7 +92,8 @@ def digest(questions: Sequence[Question]) -> str:
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, which are decoded when a document is looked at, not before."""
-    return add_images(dataset, source().folder)
+    folder = source().folder
+    return add_images(dataset, folder, folder)
 
 
 @cache  # a failure is not kept: the next call tries again

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.tasks.number_words import ENGLISH_WORDS, chinese_number, english_number
 
 _VULGAR = {"½": ".5", "¼": ".25", "¾": ".75"}
@@ -136,7 +137,7 @@ def _quantity(match: re.Match[str]) -> Quantity | None:
 
 def _english(match: re.Match[str]) -> float:
     """The value of "two hundred and five"; not a number where the words make none."""
-    sign, words = match["minus"] or "", match.group().lower()
+    sign, words = match["minus"] or "", lower(match.group())
     value = english_number(words[len(sign) :])
     if value is None:
         return math.nan

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmms_rpts.tasks.faults import short
+from lmms_rpts.documents import short
 
 SUBTASKS = (
     "academic",

@@ -7,6 +7,7 @@ from typing import Any
 
 from lmms_eval.verifiers.base import Verifier, VerifyResult
 
+from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.tasks.rome.kwargs import required
 from lmms_rpts.tasks.rome.matchers import match
@@ -32,6 +33,7 @@ class RomeVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
         self.evaluator = evaluator
         self.evaluator_kwargs = dict(evaluator_kwargs)
         self.strict = strict
+        self._isolation = Isolation("grading a prediction by ROME's rules")
 
     def verify(
         self, question: str, prediction: str, ground_truth: str, **kwargs: Any
@@ -41,6 +43,9 @@ class RomeVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
         A prediction without the full score is not ``confident``: it may be right in other words,
         which a composite's next verifier can tell.
         """
+        return self._isolation.run(lambda: self._verify(prediction), _failed)
+
+    def _verify(self, prediction: str) -> VerifyResult:
         grade = grade_strictly if self.strict else match
         score = grade(self.evaluator, self.evaluator_kwargs, select_reasoning(prediction).spoken)
         rules = "strict" if self.strict else "published"
@@ -50,3 +55,12 @@ class RomeVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
             raw_output=f"rome: {self.evaluator}, {rules} rules: {score:g}",
             metadata={"confident": score >= 1.0},
         )
+
+
+def _failed(reason: str) -> VerifyResult:
+    return VerifyResult(
+        score=0.0,
+        is_correct=False,
+        raw_output=f"rome: {reason}",
+        metadata={"confident": False, "error": reason},
+    )

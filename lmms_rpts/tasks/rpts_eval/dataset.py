@@ -7,6 +7,7 @@ whenever a task is built, not once at import, so that RPTS_PATH is read afresh. 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.images import require_inside
 from lmms_rpts.tasks.rpts_eval.records import DataError, check_folder
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ def attach_images(dataset: Dataset, folder: Callable[[], Path], language: str | 
         if field not in dataset.column_names:
             dataset = dataset.add_column(field, [None] * len(dataset))
     paths = [[str(images / name) for name in names] for names in dataset["visual_clue"]]
+    require_inside(itertools.chain.from_iterable(paths), images.parent)
     dataset = dataset.select_columns(list(_FIELDS)).add_column("images", paths)
     return dataset.cast_column("images", Sequence(Image()))
 

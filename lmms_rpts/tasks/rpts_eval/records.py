@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.documents import (
+    NAMES,
+    RELATION,
+    STANCE,
+    TEXT,
+    TEXTS,
+    FieldCheck,
+    field_faults,
+    gold_faults,
+    is_texts,
+)
 from lmms_rpts.tasks.faults import DataError as DataError
-from lmms_rpts.tasks.faults import raise_faults, short
+from lmms_rpts.tasks.faults import raise_faults
 from lmms_rpts.tasks.images import image_faults
 
-ANSWERS = ("agree", "disagree")
-RELATIONS = ("guided", "adversarial", "independent")
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
+_FIELDS: dict[str, FieldCheck] = {
     "id": (lambda value: isinstance(value, int | str), "a number or a text"),
-    "ability": (_is_texts, "a list of texts"),
-    "statement": (_is_text, "a text"),
-    "context": (_is_text, "a text"),
-    "reasoning": (_is_texts, "a list of texts"),
-    "textual_clue": (_is_texts, "a list of texts"),
-    "visual_clue": (_is_texts, "a list of file names"),
-    "answer": (lambda value: value in ANSWERS, "agree or disagree"),
+    "ability": TEXTS,
+    "statement": TEXT,
+    "context": TEXT,
+    "reasoning": TEXTS,
+    "textual_clue": TEXTS,
+    "visual_clue": NAMES,
+    "answer": STANCE,
 }
 
 
@@ -78,14 +77,9 @@ def _field_faults(records: list[dict[str, Any]]) -> Iterator[str]:
     seen: set[object] = set()
     for at, record in enumerate(records):
         name = _name(record, at)
-        for field, (valid, wanted) in _FIELDS.items():
-            if field not in record:
-                yield f"{name}: the field {field!r} is missing"
-            elif not valid(record[field]):
-                yield f"{name}: {field!r} should be {wanted}, not {short(record[field])}"
-        relation = record.get("relation")
-        if relation is not None and relation not in RELATIONS:
-            yield f"{name}: 'relation' should be {', '.join(RELATIONS)} or absent, not {relation!r}"
+        faults = list(field_faults(record, _FIELDS, {"relation": RELATION}))
+        for fault in faults or gold_faults(record):
+            yield f"{name}: {fault}"
         key = str(record.get("id"))
         if "id" in record and key in seen:
             yield f"{name}: the id stands more than once"
@@ -96,13 +90,13 @@ def _image_faults(records: list[dict[str, Any]], images: Path) -> Iterator[str]:
     names = {
         name
         for record in records
-        if _is_texts(record.get("visual_clue"))
+        if is_texts(record.get("visual_clue"))
         for name in record["visual_clue"]
     }
-    faults = image_faults(images / name for name in names)
+    faults = image_faults((images / name for name in names), images.parent)
     for at, record in enumerate(records):
         listed = record.get("visual_clue")
-        for name in listed if isinstance(listed, list) and _is_texts(listed) else ():
+        for name in listed if isinstance(listed, list) and is_texts(listed) else ():
             if images / name in faults:
                 yield f"{_name(record, at)}: {faults[images / name]}"
 

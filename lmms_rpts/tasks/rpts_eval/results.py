@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmms_rpts.filters.aggregate import SCHEMA, SCHEMA_VERSION
+from lmms_rpts.tasks.aggregation import Value
 
 RIGHT_REASON = 0.5
 """RPTS from which on the reasoning counts as sound."""
@@ -34,7 +35,21 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     None where a metric has no value for the document: see ``metrics_of``.
     """
     each = [metrics_of(record) for record in map(_read, results) if record is not None]
-    return {name: _mean([metrics[name] for metrics in each]) for name in METRICS}
+    means = {name: _mean([metrics[name] for metrics in each]) for name in METRICS}
+    document = _identity(doc)
+    if document is None:
+        return means
+    return {name: None if mean is None else Value(mean, document) for name, mean in means.items()}
+
+
+def _identity(doc: Mapping[str, Any]) -> str | None:
+    """What a document shares with its translation, and with no other: its id, images and answer.
+
+    None without an id or images: then nobody can tell.
+    """
+    if doc.get("id") is None or not doc.get("visual_clue"):
+        return None
+    return json.dumps([doc["id"], list(doc["visual_clue"]), doc.get("answer")], default=str)
 
 
 def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:

@@ -116,7 +116,6 @@ def _ways_to_split(statement: Statement, count: int) -> Iterator[list[str]]:
             re.split(r"[;；]|(?<!\d)[,，](?!\d)|，", text),
             split_list(text.replace("，", ",").replace("；", ";")),
             split_list(last_clause(clean(text))),
-            split_list(last_clause(clean(text))),
             split_list(re.sub(r"^[^\n]*?(?:填|为|是|:|：)", "", text)),
         ):
             whole = [(_LEAD.sub("", piece) or piece).strip(" ：:。.") for piece in pieces]

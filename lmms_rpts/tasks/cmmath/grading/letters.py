@@ -84,7 +84,7 @@ def by_letters(
         if (
             found
             and not _calls_wrong(each[found.end() :], question)
-            and ((statement.marked or each is boxed or many) and _stands_alone(found, each))
+            and (statement.marked or each is boxed or many)
         ):
             further = _FURTHER.findall(each[found.end() - 1 :]) if several else []
             return _distinct(found["letters"]).union(further), each[found.end() :]
@@ -138,11 +138,6 @@ def _by_verdicts(text: str, question: str, *, several: bool) -> frozenset[str] |
 def _calls_wrong(rest: str, question: str) -> bool:
     """Whether what follows a letter says that it is wrong, where the right one is asked for."""
     return _CALLED_WRONG.search(rest) is not None and not _WRONG_ASKED.search(question)
-
-
-def _stands_alone(found: re.Match[str], text: str) -> bool:
-    """Whether leading letters are capitals, or all there is: "a triangle" is no option A."""
-    return found["letters"][0].isupper() or not text[found.end() :].strip(" .。)*")
 
 
 def _distinct(letters: str) -> frozenset[str]:

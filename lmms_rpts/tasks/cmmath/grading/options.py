@@ -13,7 +13,7 @@ from lmms_rpts.tasks.cmmath.grading.letters import by_letters
 from lmms_rpts.tasks.cmmath.grading.readings import relation_readings, value_readings
 from lmms_rpts.tasks.cmmath.grading.statement import Statement
 from lmms_rpts.tasks.cmmath.grading.values import same_value, split_list
-from lmms_rpts.tasks.cmmath.grading.words import gives_up, plain_words, states
+from lmms_rpts.tasks.cmmath.grading.words import OR, gives_up, plain_words, states
 
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
 _NONE = re.compile(
@@ -26,7 +26,6 @@ _HEDGED = re.compile(
 _EVERY = re.compile(r"都有?可能|均有?可能|all\s(?:are\s)?possible", re.IGNORECASE)
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")
-_OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")
 _EXCEPT = re.compile(r"除了?[^,。]{1,12}(?:外|以外|之外)|排除|except")
 _HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
@@ -82,7 +81,7 @@ def chosen(
         return Choice(frozenset(), "no option is called right")
     letters, rest = by_letters(statement, text, question, options, several=several)
     if letters is None:
-        return _by_content(statement, options, question, several=several)
+        return _by_content(statement, text, options, question, several=several)
     if not letters <= set(options) and options:
         return Choice(None, "names an option that there is not")
     if len(letters) > 1 and not several:
@@ -104,18 +103,22 @@ def _all_named(statement: Statement, letters: frozenset[str]) -> bool:
 
 
 def _by_content(
-    statement: Statement, options: Mapping[str, str], question: str, *, several: bool
+    statement: Statement,
+    text: str,
+    options: Mapping[str, str],
+    question: str,
+    *,
+    several: bool,
 ) -> Choice:
     if not options:
         return Choice(None, "no letter, and the question lists no options")
-    text = clean(statement.text)
     if several:
         return _several_by_content(statement, options, question)
     if no_answer(statement) is not None and not _may_be_undetermined(options):
         return Choice(frozenset(), "gives no answer")
     if is_denied(text) or is_bounded(text, f"{question}{''.join(options.values())}"):
         return Choice(None, "a value that is denied, or a bound")
-    if _OR.search(text) and not any(_OR.search(option) for option in options.values()):
+    if OR.search(text) and not any(OR.search(option) for option in options.values()):
         return Choice(None, "several values")
     called = called_so(text, question)
     if called is not None:
@@ -133,8 +136,8 @@ def _by_content(
     if held is not None:
         return Choice(frozenset(held), "option's words")
     roundly = f"{question}约"  # a rounded value may mean an option
-    for reading in readings[:2]:
-        if not _is_value(reading, options) or _LONE_LETTER.search(text):
+    for reading in readings[:2] if not _LONE_LETTER.search(text) else ():
+        if not _is_value(reading, options):
             continue
         if all(same_value(reading, option, roundly) is False for option in options.values()):
             return Choice(frozenset(), "value of no option")

@@ -50,12 +50,16 @@ def parse_points(text: str) -> tuple[Point, ...] | None:
 
 
 def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
-    """Whether two lists hold the same points, in any order.
+    """Whether two lists hold the same points, in any order; one that stands twice is one.
 
     Names must match where both points have one. That can't be told, and the answer is None, where
     the places are the same but the names are others altogether (D for M), or differ in nothing but
     their subscripts: which of two points is called P_{1} is mostly free.
     """
+    one, other = _distinct(one), _distinct(other)
+    # P_{1}(0,1),...,P_{4}(0,1) and itself: by _same_point alone twelve pairs can't be told.
+    if same_items(one, other, _same_name_and_place) is True:
+        return True
     found = same_items(one, other, _same_point)
     if found is not False or _names(one) == _names(other):
         return found
@@ -87,6 +91,19 @@ def _coordinates(text: str) -> tuple[Expression, ...] | None:
 
 def _names(points: Sequence[Point]) -> set[str | None]:
     return {point.name for point in points}
+
+
+def _distinct(points: Sequence[Point]) -> list[Point]:
+    """Without those that stand there before, as in A(1,2),A(1,2)."""
+    found: list[Point] = []
+    for point in points:
+        if not any(_same_name_and_place(point, before) for before in found):
+            found.append(point)
+    return found
+
+
+def _same_name_and_place(one: Point, other: Point) -> bool | None:
+    return _same_place(one, other) if one.name == other.name else False
 
 
 def _same_point(one: Point, other: Point) -> bool | None:

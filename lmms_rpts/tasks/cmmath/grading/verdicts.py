@@ -33,6 +33,7 @@ from lmms_rpts.tasks.cmmath.grading.units import Unit
 from lmms_rpts.tasks.cmmath.grading.values import same_value, with_signs
 from lmms_rpts.tasks.cmmath.grading.words import (
     BLANK,
+    OR,
     chosen_word,
     is_nothing,
     plain_words,
@@ -43,7 +44,6 @@ from lmms_rpts.tasks.cmmath.grading.words import (
 )
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
-_OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
@@ -118,15 +118,14 @@ def _read(statement: Statement, target: Target, question: str, expected: Unit | 
             return Verdict(called == circled_of(target.text), "verdicts on circled numbers")
         if _circled_otherwise(statement, text, question):
             return Verdict(None, "which of the circled numbers are meant is unclear")
-    either = _OR.search(last_clause(text)) and not _OR.search(target.text)
-    listed = _OR.search(target.text) and _OR.search(last_clause(text))
-    if either or listed:
-        readings = [each for each in readings if _OR.search(each)] or readings
+    alternatives = OR.search(last_clause(text)) is not None
+    either = alternatives and OR.search(target.text) is None
+    if alternatives:
+        readings = [each for each in readings if OR.search(each)] or readings
     for reading in readings:
         same = any_value(reading, target.alternates, question, expected)
-        same = same or (True if squeezed(reading) == squeezed(target.text) else same)
-        if same:
-            doubt = _doubt(text, target, question, either=bool(either))
+        if same or squeezed(reading) == squeezed(target.text):
+            doubt = _doubt(text, target, question, either=either)
             return Verdict(None, doubt) if doubt else Verdict(True, f"equal as {target.type}")
         if same is False:
             if is_denied(text) and not statement.boxed:
@@ -220,14 +219,14 @@ def _with_units(found: re.Match[str], text: str) -> list[str]:
 
 
 def _nothing_verdict(statement: Statement, target: Target) -> Verdict:
-    if says_nothing(statement.text) or is_nothing(clean(statement.text)):
-        text = clean(statement.text)
+    text = clean(statement.text)
+    if says_nothing(statement.text) or is_nothing(text):
         if is_denied(text) or "≠" in text:
             return Verdict(None, "whether there is no solution may be denied")
         return Verdict(True, "no solution")
-    if is_denied(clean(statement.text)):
+    if is_denied(text):
         return Verdict(None, "what is denied is unclear")
-    if re.search(r"无数|任意|❴[^❵]{1,200}❵", clean(statement.text)):
+    if re.search(r"无数|任意|❴[^❵]{1,200}❵", text):
         return Verdict(False, "a solution where there is none")
     for reading in (*value_readings(statement), *relation_readings(statement)):
         if parse_quantity(reading) is not None or re.search(r"[=<>≤≥]\s?-?\d", reading):
@@ -243,7 +242,7 @@ def _truth_verdict(statement: Statement, target: Target) -> Verdict:
         return Verdict(None, "a verdict that is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(last) else last):
         return Verdict(None, "a verdict on a verdict")
-    first = re.split(r"[,，。;；]", clean(statement.text))[0]
+    first = re.split(r"[,，。;；]", text)[0]
     for reading in (*value_readings(statement), first):
         said = truth_of(reading)
         if said is not None:

@@ -8,6 +8,7 @@ from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
 """Where the question leaves a place for an answer."""
+OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
 _NOTHING = re.compile(
     r"^(?:(?:该|原|此|这个|分式)?(?:方程|不等式)?组?的?(?:解集|解|根)?(?:是|为)?)?"
     r"(?:无解|没有解|无实数?[解根]|没有实数?[解根]|空集|∅|❴\s?❵|解集为空集?|无)$"

@@ -1,0 +1,196 @@
+"""Checks of tasks that use our filters, whoever wrote them: before anything is generated."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmms_eval.api.registry import AGGREGATION_REGISTRY
+from loguru import logger
+
+from lmms_rpts.filters import FILTERS, RptsFilter
+from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.settings import SettingError
+from lmms_rpts.tasks.aggregation import mean_of_scored
+from lmms_rpts.tasks.faults import DataError, raise_faults
+
+_REMEDY = (
+    "Mend the data, or bring them into this form in the task's process_docs. So far, "
+    "rpts_transform reads the answers agree and disagree only."
+)
+_PACKAGE = "lmms_rpts"
+
+
+def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
+    """Build the tasks and groups that use our filters and are not ours, for their checks alone.
+
+    lmms-eval builds tasks after the model is loaded. What fails for other reasons is passed over:
+    lmms-eval makes some things work only on its way there.
+
+    Args:
+        manager: lmms-eval's TaskManager.
+        names: names of tasks, or configurations.
+
+    Raises:
+        DataError, JudgeConfigurationError, SettingError: saying what to mend.
+    """
+    own = [name for name in names if _uses_filters(manager, name, frozenset())]
+    if not own:
+        return
+    distributed: Any = sys.modules.get("torch.distributed")
+    shared = distributed is not None and distributed.is_initialized()
+    first = not shared or distributed.get_rank() == 0
+    try:
+        if not first:
+            distributed.barrier()  # the first process fills the cache of data sets alone
+        manager.load_task_or_group(copy.deepcopy(own))
+    except (DataError, JudgeConfigurationError, SettingError):
+        raise
+    except Exception as error:
+        logger.debug("Tasks are not checked before the model is loaded: {}", error)
+    finally:
+        if shared and first:
+            distributed.barrier()
+
+
+def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
+    """Drop metrics without a value from the results of tasks with filters of ours.
+
+    A metric that a task computes and does not list is an empty list there, and a group's mean over
+    numbers and lists would end the run once all is judged and paid for.
+
+    Args:
+        results: lmms-eval's, by name of the task; changed in place.
+        tasks: tasks by name, in groups.
+    """
+    for name, task in tasks.items():
+        if isinstance(task, Mapping):
+            drop_unlisted_metrics(results, task)
+        elif name in results and any(
+            is_ours(each) for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters
+        ):
+            found = results[name]
+            for metric in [metric for metric, value in found.items() if _is_empty(value)]:
+                del found[metric]
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, list) and not value
+
+
+def check_task(task: Any, documents: Any) -> None:
+    """Check a task of lmms-eval whose filters are ours; see that its means leave out what has none.
+
+    Args:
+        task: lmms-eval's ConfigurableTask.
+        documents: its documents without media.
+
+    Raises:
+        DataError: listing the first documents that our filters can't work on, and why.
+    """
+    filters = [each for ensemble in task._filters for each in ensemble.filters if is_ours(each)]
+    name = task.config.task
+    _check_order(task)
+    _settle_aggregations(task)
+    faults: dict[str, None] = {}
+    for at, doc in enumerate(documents):
+        label = f"document {at}" + (f" (id {doc['id']!r})" if "id" in doc else "")
+        for each in filters:
+            faults |= dict.fromkeys(f"{label}: {said}" for said in each.document_faults(doc))
+    raise_faults(f"The task {name!r}", list(faults), _REMEDY)
+
+
+def is_ours(candidate: object) -> bool:
+    """Whether a filter is one of ours."""
+    return isinstance(candidate, RptsFilter)
+
+
+def _check_order(task: Any) -> None:
+    """Raise a DataError where a filter would be handed what it can't take, after generation."""
+    for ensemble in task._filters:
+        given: type | None = str
+        for each in ensemble.filters:
+            if not is_ours(each):
+                given = None  # whatever it makes of a response
+                continue
+            if given is not None and not issubclass(given, each.takes):
+                names = ", ".join(_name(other) for other in ensemble.filters)
+                raise DataError(
+                    f"The task {task.config.task!r} has its filters in an order that can't work "
+                    f"({names}): {each.ORDER}."
+                )
+            given = each.gives
+
+
+def _name(component: object) -> str:
+    known = {each: name for name, each in FILTERS.items()}
+    return known.get(type(component), type(component).__name__)  # type: ignore[arg-type]
+
+
+def _settle_aggregations(task: Any) -> None:
+    """A document that could not be judged has None for a value, which most aggregations can't take.
+
+    Raises:
+        DataError: for one of lmms-eval's that is no mean.
+    """
+    process = task.config.process_results
+    ours = getattr(process, "__module__", "").split(".")[0] == _PACKAGE
+    known: dict[Callable[..., Any], str] = {
+        found: name for name, found in AGGREGATION_REGISTRY.items()
+    }
+    for metric, aggregation in task._aggregation_list.items():
+        name = known.get(aggregation)
+        if name == "mean":
+            task._aggregation_list[metric] = mean_of_scored
+        elif name is not None and name != "bypass" and ours:
+            raise DataError(
+                f"The task {task.config.task!r} aggregates {metric!r} by {name!r}, which can't "
+                "leave out documents that could not be judged. Write aggregation: mean."
+            )
+
+
+def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
+    """Whether a task, or a part of a group, lies outside of both packages and uses our filters."""
+    if isinstance(name, str):
+        if name in seen or name not in manager.task_index:
+            return False
+        seen |= {name}
+        entry = manager.task_index[name]
+        path = entry["yaml_path"]
+        if path == -1:  # a tag, or a group that its tasks name
+            return any(_uses_filters(manager, part, seen) for part in entry["task"])
+        if any(Path(path).resolve().is_relative_to(place) for place in _packages()):
+            return False
+        config = manager._get_config(name)
+    else:
+        config = name
+    return isinstance(config, Mapping) and any(_parts(manager, config, seen))
+
+
+def _parts(manager: Any, config: Mapping[str, Any], seen: frozenset[str]) -> Iterator[bool]:
+    yield bool(_filter_names(config) & set(FILTERS))
+    listed = config.get("task")
+    parts = listed if isinstance(listed, list) else []
+    if isinstance(listed, str) and listed not in seen:
+        parts = [listed]  # a configuration that changes a task with a name
+    for part in parts:
+        yield _uses_filters(manager, part, seen)
+
+
+def _filter_names(config: Mapping[str, Any]) -> set[str]:
+    return {
+        str(component.get("function"))
+        for pipeline in config.get("filter_list") or ()
+        if isinstance(pipeline, Mapping)
+        for component in pipeline.get("filter") or ()
+        if isinstance(component, Mapping)
+    }
+
+
+def _packages() -> tuple[Path, Path]:
+    import lmms_eval
+
+    return Path(__file__).resolve().parents[1], Path(str(lmms_eval.__file__)).resolve().parent

@@ -1,0 +1,197 @@
+"""One response that our code fails on is that response's outcome, never the run's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from lmms_rpts.filters import (
+    AggregateFilter,
+    CmmathGradeFilter,
+    RomeAnswerFilter,
+    ScoreFilter,
+    TransformFilter,
+)
+from lmms_rpts.filters import aggregate as aggregating
+from lmms_rpts.filters import cmmath as cmmath_filter
+from lmms_rpts.filters import rome as rome_filter
+from lmms_rpts.filters import score as scoring
+from lmms_rpts.filters import transform as transforming
+from lmms_rpts.judging import JudgeRequest, open_engine
+from lmms_rpts.judging.isolation import Isolation
+from lmms_rpts.tasks.cmmath import grading as cmmath_grading
+from lmms_rpts.tasks.cmmath import verifier as cmmath_verifier
+from lmms_rpts.tasks.rome import verifier as rome_verifier
+from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+from tests.support.cmmath import make_doc as make_problem
+from tests.support.instances import make_doc
+from tests.support.rome import make_doc as make_question
+
+GOOD = (
+    "Conclusion 0: from Image 0, the clock shows nine.\n"
+    "Conclusion 1: from Conclusion 0 and Text 0, the shop is closed.\nFinal answer: agree"
+)
+BAD = GOOD.replace("closed", "closed, poison")
+
+
+@pytest.fixture
+def logged() -> Any:
+    """What is logged, as text."""
+    run_rpts([GOOD])  # lmms-eval is imported on the way, and replaces the handlers
+    lines: list[str] = []
+    handler = logger.add(lines.append, format="{message}", diagnose=False)
+    yield lines
+    logger.remove(handler)
+
+
+def poisoned(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``original``, which fails on whatever holds the word."""
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if "poison" in repr(arguments):
+            raise KeyError("poison \x1b[31m")
+        return original(*arguments, **named)
+
+    return fail
+
+
+def run_rpts(responses: list[str]) -> list[dict[str, Any]]:
+    docs = [make_doc() for _ in responses]
+    resps: Any = TransformFilter(judge="lexical").apply([[each] for each in responses], docs)
+    resps = ScoreFilter(judge="lexical").apply(resps, docs)
+    return [json.loads(str(each)) for each in AggregateFilter().apply(resps, docs)]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "stage"),
+    [
+        (transforming, "select_reasoning", "reading a response"),
+        (transforming, "extract_chain", "reading a response"),
+        (transforming, "limit_steps", "reading a response"),
+        (scoring, "repair_chain", "judging a response's steps"),
+        (scoring, "plan_steps", "judging a response's steps"),
+        (scoring, "ask_about_step", "judging a response's steps"),
+        (aggregating, "build_tree", "aggregating a response's scores"),
+        (aggregating, "rpts_score", "aggregating a response's scores"),
+        (aggregating, "locate_error", "aggregating a response's scores"),
+    ],
+)
+def test_a_fault_in_any_stage_leaves_one_response_unscored(
+    monkeypatch: pytest.MonkeyPatch, logged: list[str], module: Any, name: str, stage: str
+) -> None:
+    (alone,) = run_rpts([GOOD])
+    monkeypatch.setattr(module, name, poisoned(getattr(module, name)))
+    first, bad, worse, last = run_rpts([GOOD, BAD, BAD, GOOD])
+    assert first == last == alone
+    for record in (bad, worse):
+        assert (record["outcome"], record["rpts"]) == ("unscored", None)
+        assert f"internal error while {stage}: KeyError" in record["reason"]
+        assert "\x1b" not in record["reason"]
+        metrics = process_results(make_doc(), [json.dumps(record)])
+        assert metrics["judge_coverage"] == 0.0
+        assert metrics["rpts"] is metrics["accuracy_rpts"] is None
+        assert set(metrics) == set(METRICS)
+    said = "".join(logged)
+    assert said.count("Traceback") == 1
+    assert "2 internal errors in all" in said
+    assert "\x1b" not in said
+
+
+def test_rome_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:
+    monkeypatch.setattr(rome_filter, "match", poisoned(rome_filter.match))
+    docs = [make_question() for _ in range(3)]
+    records = [
+        json.loads(str(each))
+        for each in RomeAnswerFilter().apply([["B"], ["B poison"], ["B"]], docs)
+    ]
+    assert [record["score"] for record in records] == [1.0, None, 1.0]
+    assert "KeyError" in records[1]["reason"]
+    assert records[1]["outcome"] == "unscored"
+    assert "".join(logged).count("Traceback") == 1
+
+
+def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:
+    monkeypatch.setattr(cmmath_grading, "grade", poisoned(cmmath_grading.grade))
+    doc = make_problem()
+    right = f"最终答案：{doc['reference']}"
+    found = CmmathGradeFilter().apply([[right], [f"poison {right}"], [right]], [doc] * 3)
+    records = [json.loads(str(each)) for each in found]
+    assert [record["score"] for record in records] == [1.0, None, 1.0]
+    assert "KeyError" in records[1]["reason"]
+    assert records[1]["answer_type"] == "unknown"
+    assert "".join(logged).count("Traceback") == 1
+
+
+@pytest.mark.parametrize("grader", ["judge", "both"])
+def test_an_ungraded_answer_is_no_zero_where_a_judge_is_asked(
+    monkeypatch: pytest.MonkeyPatch, grader: str
+) -> None:
+    monkeypatch.setenv("CMMATH_GRADER", grader)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    monkeypatch.setattr(cmmath_filter, "select_reasoning", poisoned(cmmath_filter.select_reasoning))
+    (found,) = CmmathGradeFilter().apply([["poison"]], [make_problem()])
+    record = json.loads(str(found))
+    assert record["score"] is None
+    assert "KeyError" in record["reason"]
+
+
+def test_verifiers_call_it_not_confident(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rome_verifier, "match", poisoned(rome_verifier.match))
+    rome = rome_verifier.RomeVerifier("choices_matching", {"label": "B"})
+    monkeypatch.setattr(cmmath_grading, "grade", poisoned(cmmath_grading.grade))
+    for verifier in (rome, cmmath_verifier.CmmathVerifier()):
+        found = verifier.verify("q", "poison B", "B")
+        assert not found.is_correct
+        assert not found.metadata["confident"]
+        assert "KeyError" in found.metadata["error"]
+
+
+def test_what_ends_a_process_is_not_caught() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with Isolation("reading") as isolation, pytest.raises(KeyboardInterrupt):
+        isolation.run(interrupted, lambda reason: None)
+
+
+@pytest.mark.parametrize("odd", [["a", "b"], [], {"text": "x"}, b"x", 3, 0.5, None, object()])
+def test_what_is_no_text_is_no_response(odd: Any) -> None:
+    """A model that gave a list once ended the run after generation."""
+    found = CmmathGradeFilter().apply([[odd]], [make_problem()])
+    assert json.loads(str(found[0]))["reason"] == "the model gave no response"
+    resps: Any = TransformFilter(judge="lexical").apply([[odd], [GOOD]], [make_doc(), make_doc()])
+    assert [each.error for (each,) in resps] == ["the model gave no response", None]
+
+
+class OddError(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def test_a_conversation_that_asks_nonsense_is_that_responses_outcome(logged: list[str]) -> None:
+    """What the engine can't ask is thrown into the conversation, which the net is around."""
+
+    def ask(request: Any) -> Any:
+        yield request
+        return "asked"
+
+    requests: list[Any] = ["no request", JudgeRequest("image", [{"role": object()}])]  # type: ignore[dict-item]
+    with Isolation("asking") as isolation, open_engine("lexical", progress=False) as engine:
+        dialogues = [isolation.begin(partial(ask, each), str) for each in requests]
+        found = engine.converse([*dialogues, ask(JudgeRequest("image", [], claim="x"))])
+    assert found[2] == "asked"
+    assert all(each.startswith("internal error while asking") for each in found[:2])
+
+
+def test_an_exception_without_a_message_is_told_as_well() -> None:
+    def fail() -> None:
+        raise OddError
+
+    with Isolation("reading") as isolation:
+        reason = isolation.run(fail, lambda reason: reason)
+    assert reason == "internal error while reading: OddError: (its message can't be had)"

@@ -1,0 +1,289 @@
+"""Tasks of users with our filters: what can't be scored is told before a model is loaded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lmms_eval.tasks
+import pytest
+from lmms_eval.evaluator import simple_evaluate
+
+from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.tasks import check_tasks
+from lmms_rpts.tasks.faults import DataError
+from tests.support.instances import make_doc, write_folder
+from tests.support.judge_server import JudgeServer, ServerReply
+from tests.support.lmms import run_lmms_eval
+from tests.support.rome import make_doc as make_question
+
+RESPONSE = "Conclusion 0: from Text 0, the shop is closed.\nFinal answer: agree"
+FILTERS = """\
+doc_to_text: "{{statement}}"
+filter_list:
+  - name: none
+    filter:
+      - {function: rpts_transform, mode: rule, judge: lexical}
+      - {function: rpts_score, judge: lexical}
+      - {function: rpts_aggregate}
+process_results: !function lmms_rpts.tasks.rpts_eval.results.process_results
+metric_list:
+  - {metric: rpts, aggregation: mean, higher_is_better: true}
+  - {metric: accuracy, aggregation: mean, higher_is_better: true}
+"""
+ROME_FILTERS = """\
+doc_to_text: "{{question}}"
+filter_list:
+  - name: none
+    filter: [{function: rome_answer}]
+process_results: !function lmms_rpts.tasks.rome.results.process_results
+metric_list: [{metric: accuracy, aggregation: mean, higher_is_better: true}]
+"""
+NO_MODEL = {"model": "llava_hf", "model_args": "pretrained=/no/such/model"}
+
+
+def write_task(
+    folder: Path, docs: list[dict[str, Any]], filters: str = FILTERS, name: str = "shop_check"
+) -> None:
+    """A task under a name that says nothing of us."""
+    (folder / "docs.json").write_text(json.dumps(docs), encoding="utf-8")
+    (folder / f"{name}.yaml").write_text(
+        f"task: {name}\ndataset_path: json\n"
+        f"dataset_kwargs: {{data_files: {{test: {folder}/docs.json}}}}\n"
+        "test_split: test\noutput_type: generate_until\n"
+        "doc_to_target: answer\n"
+        'doc_to_visual: ""\ngeneration_kwargs: {until: []}\nreasoning_tags: none\n' + filters,
+        encoding="utf-8",
+    )
+
+
+def evaluate(folder: Path, model: Mapping[str, str] = NO_MODEL, task: Any = "shop_check") -> Any:
+    manager = lmms_eval.tasks.TaskManager(include_path=str(folder), include_defaults=False)
+    return simple_evaluate(
+        **model, tasks=[task], task_manager=manager, log_samples=True, bootstrap_iters=10
+    )
+
+
+def replayed(folder: Path, responses: list[str]) -> dict[str, str]:
+    lines = [
+        json.dumps({"task": "shop_check", "doc_id": at, "response": each})
+        for at, each in enumerate(responses)
+    ]
+    (folder / "responses.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return {"model": "replay", "model_args": f"samples={folder}/responses.jsonl"}
+
+
+def without(field: str) -> dict[str, Any]:
+    doc = make_doc()
+    del doc[field]
+    return doc
+
+
+@pytest.mark.parametrize(
+    ("doc", "told"),
+    [
+        (make_doc(answer="4"), "'answer' should be agree or disagree, not '4'"),
+        (make_doc(answer="B"), "'answer' should be agree or disagree, not 'B'"),
+        (make_doc(answer="Agree"), "'answer' should be agree or disagree, not 'Agree'"),
+        (make_doc(answer=None), "'answer' should be agree or disagree, not None"),
+        (without("answer"), "the field 'answer' is missing"),
+        (without("statement"), "the field 'statement' is missing"),
+        (without("reasoning"), "the field 'reasoning' is missing"),
+        (
+            make_doc() | {"language": "de"},
+            "'language' should be en or zh",
+        ),
+        (make_doc(textual_clue="one"), "'textual_clue' should be a list of texts, not 'one'"),
+        (make_doc(ability="Recognition"), "'ability' should be a list of texts"),
+        (make_doc(relation="sideways"), "'relation' should be guided, adversarial"),
+        (
+            make_doc(reasoning=["Image0: The clock shows nine."]),
+            "'reasoning' can't be read: line 0",
+        ),
+        (make_doc(reasoning=["Image5 -> nine"]), "'reasoning' cites Image5 in line 0, of 1 images"),
+        (make_doc(reasoning=["Image0 + Step9 -> so"]), "'reasoning' can't be read: step 0: cites"),
+    ],
+)
+def test_documents_that_cannot_be_scored_stop_before_the_model(
+    tmp_path: Path, doc: dict[str, Any], told: str
+) -> None:
+    write_task(tmp_path, [doc, doc])
+    with pytest.raises(DataError) as caught:
+        evaluate(tmp_path)
+    said = str(caught.value)
+    assert told in said
+    assert "The task 'shop_check' can't be evaluated" in said
+    assert "document 0 (id 7)" in said
+    assert "process_docs" in said
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"evaluator": "choice_matching"}, "did you mean choices_matching?"),
+        ({"evaluator_kwargs": "{}"}, "the argument 'label' is missing"),
+        ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
+        ({"language": "fr"}, "'language' should be en or zh, not 'fr'"),
+    ],
+)
+def test_so_do_questions_for_the_graders(tmp_path: Path, fields: dict[str, Any], told: str) -> None:
+    write_task(tmp_path, [make_question(**fields) | {"answer": "B"}], ROME_FILTERS)
+    with pytest.raises(DataError, match="document 0") as caught:
+        evaluate(tmp_path)
+    assert told in str(caught.value)
+
+
+def test_groups_and_configurations_are_looked_into(tmp_path: Path) -> None:
+    write_task(tmp_path, [make_doc(answer="4")])
+    (tmp_path / "all.yaml").write_text("group: all_shops\ntask: [shop_check]\n", encoding="utf-8")
+    (tmp_path / "base").write_text((tmp_path / "shop_check.yaml").read_text(), encoding="utf-8")
+    (tmp_path / "heir.yaml").write_text("task: heir\ninclude: base\n", encoding="utf-8")
+    for task in ("all_shops", "heir", {"task": "shop_check", "num_fewshot": 0}):
+        with pytest.raises(DataError, match="not '4'"):
+            evaluate(tmp_path, task=task)
+
+
+def test_a_missing_judge_is_told_before_the_model(tmp_path: Path) -> None:
+    write_task(tmp_path, [make_doc()], FILTERS.replace(", judge: lexical", ""))
+    with pytest.raises(JudgeConfigurationError, match="No judge is configured"):
+        evaluate(tmp_path)
+
+
+def test_a_plain_mean_leaves_out_what_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_task(tmp_path, [make_doc(id=at) for at in range(3)])
+
+    def refuse_one(body: dict[str, Any]) -> str | ServerReply:
+        bad = "refuse me" in json.dumps(body)
+        return ServerReply("no", status=400) if bad else "Score: 0.5"
+
+    with JudgeServer(answer=refuse_one) as server:
+        monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        responses = [RESPONSE, RESPONSE.replace("closed", "closed, refuse me"), RESPONSE]
+        found = evaluate(tmp_path, replayed(tmp_path, responses))
+    results = found["results"]["shop_check"]
+    samples = found["samples"]["shop_check"]
+    assert [sample["rpts"] is None for sample in samples] == [False, True, False]
+    assert results["accuracy,none"] == 1.0
+    assert results["rpts,none"] == samples[0]["rpts"] > 0
+    assert results["rpts_stderr,none"] == 0.0
+
+
+def test_other_aggregations_are_refused_at_once(tmp_path: Path) -> None:
+    write_task(tmp_path, [make_doc()], FILTERS.replace("aggregation: mean", "aggregation: median"))
+    with pytest.raises(DataError, match=r"'median'.*Write aggregation: mean"):
+        evaluate(tmp_path)
+
+
+def test_tasks_of_others_are_left_alone(tmp_path: Path) -> None:
+    """One with other filters is built once, by lmms-eval itself, and keeps its aggregations."""
+    plain = 'doc_to_text: "{{statement}}"\n'
+    plain += "filter_list: [{name: none, filter: [{function: take_first}]}]\n"
+    metrics = "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
+    write_task(tmp_path, [make_doc(answer="4"), make_doc(answer="5")], plain + metrics)
+    found = evaluate(tmp_path, replayed(tmp_path, ["4", "4"]))
+    assert found["results"]["shop_check"]["exact_match,none"] == 0.5
+
+
+@pytest.mark.parametrize("task", ["shop_check", "{folder}"])
+def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> None:
+    """By name, and by a folder of tasks."""
+    write_task(tmp_path, [make_doc(answer="B")])
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model"),
+        *("--tasks", task.format(folder=tmp_path), "--include_path", str(tmp_path)),
+    )
+    assert "'answer' should be agree or disagree, not 'B'" in done.output
+    assert "could not join" not in done.output
+    said = done.output.split("can't be evaluated")
+    assert all("/no/such/model" not in part.split("Error during")[0] for part in said[1:])
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("rpts_score", "rpts_transform", "rpts_aggregate"),
+        ("rpts_transform", "rpts_aggregate"),
+        ("rpts_aggregate",),
+    ],
+)
+def test_filters_in_a_wrong_order_stop_before_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    listed = "\n".join(f"      - {{function: {name}}}" for name in order)
+    start, end = FILTERS.index("      - "), FILTERS.index("process_results")
+    write_task(tmp_path, [make_doc()], f"{FILTERS[:start]}{listed}\n{FILTERS[end:]}")
+    with pytest.raises(DataError, match=", ".join(order)) as caught:
+        evaluate(tmp_path)
+    assert "use rpts_transform, rpts_score and rpts_aggregate in this order" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "aggregation", ["mean", "!function lmms_rpts.tasks.aggregation.mean_over_tasks"]
+)
+def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path, aggregation: str) -> None:
+    """lmms-eval has [] for the others, and a mean over these ended the run at its very end."""
+    write_task(tmp_path, [make_doc(id=at) for at in range(3)])
+    (tmp_path / "both.yaml").write_text(
+        "group: both\ntask: [shop_check]\naggregate_metric_list:\n"
+        f"  - {{metric: rpts, aggregation: {aggregation}, weight_by_size: true}}\n",
+        encoding="utf-8",
+    )
+    found = evaluate(tmp_path, replayed(tmp_path, [RESPONSE] * 3), task="both")
+    assert found["results"]["both"]["rpts,none"] == found["results"]["shop_check"]["rpts,none"]
+
+
+def test_what_else_fails_early_is_left_to_lmms_eval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some things work only once lmms-eval has prepared them, on its way to the building."""
+    write_task(tmp_path, [make_doc()])
+    built = lmms_eval.tasks.TaskManager.load_task_or_group
+    calls: list[object] = []
+
+    def fail_once(manager: Any, *arguments: Any, **named: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise TypeError("cannot pickle 'SSLContext' object")
+        return built(manager, *arguments, **named)
+
+    monkeypatch.setattr(lmms_eval.tasks.TaskManager, "load_task_or_group", fail_once)
+    found = evaluate(tmp_path, replayed(tmp_path, [RESPONSE]))
+    assert found["results"]["shop_check"]["accuracy,none"] == 1.0
+    assert len(calls) == 2
+
+
+def test_the_page_on_own_data_shows_what_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its instances are taken as RPTS_PATH, and its task runs on them."""
+    page = (Path(__file__).parents[2] / "docs" / "own_data.md").read_text(encoding="utf-8")
+    (instances,), (task,) = (
+        re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("json", "yaml")
+    )
+    listed = json.loads(instances)
+    folder = write_folder(tmp_path / "data", count=1, visual_clue=listed[0]["visual_clue"])
+    (folder / "images" / "bakery_bars.png").write_bytes(
+        next((folder / "images").glob("*.png")).read_bytes()
+    )
+    (folder / "texts_en.json").write_text(instances, encoding="utf-8")
+    monkeypatch.setenv("RPTS_PATH", str(folder))
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    check_tasks(["rpts_eval_en"])
+    (tmp_path / "docs.json").write_text(json.dumps([listed[0] | {"language": "en"}]))
+    (tmp_path / "my_task.yaml").write_text(
+        task.replace("/path/to/documents.json", f"{tmp_path}/docs.json"), encoding="utf-8"
+    )
+    model = replayed(tmp_path, [RESPONSE])
+    text = (tmp_path / "responses.jsonl").read_text().replace("shop_check", "my_task")
+    (tmp_path / "responses.jsonl").write_text(text)
+    found = evaluate(tmp_path, model, "my_task")
+    assert found["results"]["my_task"]["accuracy,none"] == 1.0
+    assert found["results"]["my_task"]["judge_coverage,none"] == 1.0
