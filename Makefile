@@ -1,9 +1,14 @@
-# make demo: try it out.  make test: all tests.  Both make the environment .venv first.
+# make demo: try it out.  make test: all tests, as CI runs them.  Both make the environment .venv
+# first.  make fuzz: the property tests with new random examples; what it finds becomes an @example
+# of its test, so that make test finds it from then on.  make mutation: mutation tests of the core,
+# hours, or of some modules (PATHS=lmms_rpts/reasoning/metric.py); see docs/mutation.md.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PATHS ?=
+CHILDREN ?= 2
 
-.PHONY: demo test test-fast check clean
+.PHONY: demo test test-fast fuzz mutation check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lmms-rpts demo
@@ -13,6 +18,19 @@ test: $(VENV)/.test-installed
 
 test-fast: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+fuzz: $(VENV)/.test-installed
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile search
+
+# In a copy: nothing here is ever mutated. Run again, it goes on with what is left.
+mutation: $(VENV)/.mutation-installed
+	@mkdir -p build/mutation/mutants
+	@rm -rf build/mutation/lmms_rpts build/mutation/tests build/mutation/mutants/tests
+	@cp -r lmms_rpts tests pyproject.toml build/mutation
+	cd build/mutation && PYTHONPATH=$(CURDIR)/build/mutation/mutants nice -n 10 \
+	  $(CURDIR)/$(BIN)/mutmut run --max-children $(CHILDREN) \
+	  $(patsubst %,"%*",$(subst /,.,$(patsubst %.py,%.,$(PATHS))))
+	@cd build/mutation && $(CURDIR)/$(BIN)/mutmut results
 
 check: $(VENV)/.test-installed
 	$(BIN)/ruff check .
@@ -32,6 +50,10 @@ $(VENV)/.installed: pyproject.toml $(VENV)/bin/python
 
 $(VENV)/.test-installed: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+$(VENV)/.mutation-installed: $(VENV)/.test-installed
+	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
 	@touch $@
 
 clean:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
-from tests.support.lmms import run
+from tests.support.fork_client import ROOT
+from tests.support.lmms import run, stop_server
 
-# CI judges the change, not the luck of the day; runs at a desk go on exploring. No deadline for a
-# single example: machines are shared.
-settings.register_profile("lmms_rpts", deadline=None, derandomize=bool(os.environ.get("CI")))
+# The same examples in each run, here and in CI: a failure is due to the change, not to luck, nor to
+# what .hypothesis remembers. No deadline for a single example: machines are shared.
+settings.register_profile("lmms_rpts", deadline=None, derandomize=True, database=None)
+# Other examples in each run, and more of them: make fuzz.
+settings.register_profile("search", deadline=None, derandomize=False, max_examples=1_000)
+# A few examples, and no search for the simplest failing one: make mutation.
+settings.register_profile(
+    "mutation",
+    parent=settings.get_profile("lmms_rpts"),
+    max_examples=30,
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.load_profile("lmms_rpts")
 
 
@@ -30,3 +39,18 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run([str(Path(sys.executable).with_name("lmms-rpts")), "demo", "-o", str(folder)])
     assert done.returncode == 0, done.stdout
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_llava(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The arguments of ``llava_hf`` for a LLaVA of a few thousand random parameters."""
+    folder = tmp_path_factory.mktemp("tiny-llava")
+    done = run([sys.executable, "-m", "tests.support.tiny_llava", str(folder)], cwd=ROOT)
+    assert done.returncode == 0, done.stdout
+    options = "device=cpu,device_map=cpu,dtype=float32,attn_implementation=eager"
+    return f"pretrained={folder},{options}"
+
+
+def pytest_unconfigure() -> None:
+    """Also where the session was interrupted; where it was killed, the server ends by itself."""
+    stop_server()

@@ -213,7 +213,7 @@ def test_the_installed_command(run: Path, rated: Path) -> None:
         [script, "agreement", run, rated],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         env={**os.environ, "COLUMNS": "100", "PYTHONWARNINGS": "error::RuntimeWarning"},
     )
     assert result.returncode == 0, result.stderr

@@ -86,4 +86,4 @@ def test_every_name_of_the_analysis_is_there() -> None:
 
 def test_modules_stay_small() -> None:
     for path in MODULES:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 300, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path

@@ -277,11 +277,11 @@ def test_what_is_no_run_is_told(command: Command, tmp_path: Path) -> None:
 
 def test_the_real_command(run: Path) -> None:
     program = str(Path(sys.executable).with_name("lmms-rpts"))
-    done = subprocess.run([program, "cmmath", run], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, "cmmath", run], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "0.667" in done.stdout
     told = subprocess.run(
-        [program, "rome", run], capture_output=True, text=True, timeout=60, check=False
+        [program, "rome", run], capture_output=True, text=True, timeout=600, check=False
     )
     assert told.returncode == 1
     assert "Traceback" not in told.stderr

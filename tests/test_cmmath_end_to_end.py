@@ -15,7 +15,6 @@ from tests.support.cmmath import draw_images
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
-from tests.support.tiny_llava import build_tiny_llava
 
 pytestmark = pytest.mark.slow
 
@@ -165,14 +164,12 @@ def test_a_judge_is_asked_for_the_rest_and_for_mistakes(
 
 
 def test_the_real_model_path(
-    tmp_path: Path, data: Path, problems: list[dict[str, Any]], graded: Run
+    tmp_path: Path, data: Path, problems: list[dict[str, Any]], tiny_llava: str
 ) -> None:
     """A tiny random LLaVA on all problems of all tasks; then what it said is replayed."""
-    model = build_tiny_llava(tmp_path / "model")
-    options = "device=cpu,device_map=cpu,dtype=float32,attn_implementation=eager"
     done = run_lmms_eval(
         tmp_path / "out",
-        *("--model", "llava_hf", "--model_args", f"pretrained={model},{options}"),
+        *("--model", "llava_hf", "--model_args", tiny_llava),
         *("--tasks", "cmmath_all", "--gen_kwargs", "max_new_tokens=8"),
         env={"CMMATH_PATH": str(data)},
     )

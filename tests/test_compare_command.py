@@ -276,6 +276,6 @@ def test_a_label_survives_csv(command: Command, pair: tuple[Path, Path], tmp_pat
 
 def test_the_installed_command(pair: tuple[Path, Path]) -> None:
     command = [str(Path(sys.executable).with_name("lmms-rpts")), "compare", *map(str, pair)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    found = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert (found.returncode, found.stderr) == (0, "")
     assert "3 of 3 documents flipped" in found.stdout

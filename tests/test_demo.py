@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tarfile
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_the_demo_shows_what_accuracy_hides(tmp_path: Path) -> None:
         "LMMS_RPTS_TYPO": "1",
         "RPTS_PATH": "/nowhere",
     }
-    done = run([str(command), "demo", "-o", str(tmp_path)], env=hostile)
+    done = run([str(command), "demo", "-o", str(tmp_path)], env=hostile, cold=True)
     assert done.returncode == 0, done.stdout
     rows = {}
     for line in done.stdout.splitlines():
@@ -95,3 +96,20 @@ def test_the_wheel_holds_all_that_is_needed(tmp_path: Path) -> None:
     ]
     assert set(data) <= inside
     assert not [name for name in inside if name.startswith("tests")]
+
+
+@pytest.mark.slow
+def test_the_source_archive_holds_docs_tests_and_benchmarks(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(tmp_path)]
+    done = run([*command, str(ROOT)])
+    assert done.returncode == 0, done.stdout
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        inside = {name.partition("/")[2] for name in packed.getnames()}
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("docs", "tests", "benchmarks", "lmms_rpts")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert wanted | {"Makefile", "CHANGELOG.md", "README.md", "LICENSE"} <= inside

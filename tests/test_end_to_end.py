@@ -15,7 +15,6 @@ from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
-from tests.support.tiny_llava import build_tiny_llava
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +55,7 @@ def save(path: Path, subset: Path, respond: Callable[[dict[str, Any], str, int],
 
 
 def replay(
-    folder: Path, samples: Path, server: JudgeServer, subset: Path, *more: str, processes: int = 1
+    folder: Path, samples: Path, server: JudgeServer, subset: Path, *more: str, **how: Any
 ) -> Run:
     env = {
         "RPTS_PATH": str(subset),
@@ -65,7 +64,7 @@ def replay(
         "OPENAI_API_KEY": "sk-secret-of-the-test",
     }
     arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "rpts_eval")
-    return run_lmms_eval(folder, *arguments, *more, env=env, processes=processes)
+    return run_lmms_eval(folder, *arguments, *more, env=env, **how)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +121,7 @@ def test_a_record_belongs_to_its_document(one_process: Run, subset: Path) -> Non
 def test_two_processes_give_the_same_records(
     tmp_path: Path, mixed: Path, server: JudgeServer, subset: Path, one_process: Run
 ) -> None:
-    two = replay(tmp_path, mixed, server, subset, processes=2)
+    two = replay(tmp_path, mixed, server, subset, processes=2, cold=True)
     for task in TASKS:
         assert two.records(task) == one_process.records(task)
         assert two.results[task]["rpts,none"] == pytest.approx(
@@ -219,13 +218,6 @@ def test_a_wrong_key_stops_asking_and_keeps_the_responses(
     assert "Incorrect API key provided" in done.output
     assert done.results["rpts_eval_en"]["judge_coverage,none"] == 0
     assert len(done.samples("rpts_eval_en")) == 23
-
-
-@pytest.fixture(scope="module")
-def tiny_llava(tmp_path_factory: pytest.TempPathFactory) -> str:
-    model = build_tiny_llava(tmp_path_factory.mktemp("model"))
-    options = "device=cpu,device_map=cpu,dtype=float32,attn_implementation=eager"
-    return f"pretrained={model},{options}"
 
 
 def run_model(model_args: str, folder: Path, server: JudgeServer, subset: Path, *more: str) -> Run:

@@ -303,6 +303,6 @@ def test_the_columns_are_documented() -> None:
 def test_the_real_command_writes_a_file(tmp_path: Path) -> None:
     run = write_run(tmp_path, {0: make_record([1.0, 0.5])})
     command = [Path(sys.executable).with_name("lmms-rpts"), "export", run, "-o", "out.parquet"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert len(pd.read_parquet(tmp_path / "out.parquet")) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -48,7 +47,6 @@ def test_hostile_responses(tmp_path: Path) -> None:
         for number, response in enumerate(RESPONSES.values()):
             entry = {"task": "rpts_eval_en", "id": number, "response": response}
             out.write(json.dumps(entry) + "\n")
-    start = time.monotonic()
     with JudgeServer(answer=oracle.answer) as judge:
         done = run_lmms_eval(
             tmp_path / "out",
@@ -62,7 +60,6 @@ def test_hostile_responses(tmp_path: Path) -> None:
         )
         longest = max(len(json.dumps(body["messages"])) for body in judge.requests)
         prompts = [body["messages"][-1]["content"] for body in judge.requests]
-    took = time.monotonic() - start
 
     records = done.records("rpts_eval_en")
     assert len(records) == len(RESPONSES)
@@ -82,4 +79,3 @@ def test_hostile_responses(tmp_path: Path) -> None:
     assert longest < 120_000, "a judge was sent a whole hostile response"
     for prompt in prompts:
         assert prompt.count("<<<") == prompt.count(">>>"), "a response broke out of its fence"
-    assert took < 90

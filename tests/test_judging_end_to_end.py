@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply, by_prompt
 from tests.support.lmms import Run, clean_environment, run_lmms_eval
 from tests.support.reference import reference
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +131,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, gold: Path, subse
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            wait_until(lambda: server.calls >= 8, process)
+            wait_until(lambda: server.calls >= 8, process.poll)
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         killed = server.calls
@@ -165,11 +165,3 @@ def assert_hidden(folder: Path, *runs: Run) -> None:
         content = path.read_bytes()
         assert KEY.encode() not in content, path
         assert b"Bearer" not in content, path
-
-
-def wait_until(happened: Any, process: subprocess.Popen[bytes], seconds: float = 240) -> None:
-    end = time.monotonic() + seconds
-    while not happened():
-        assert process.poll() is None, "it ended before it was killed"
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.02)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +25,10 @@ def python(code: str, **env: str) -> str:
     return done.stdout
 
 
-def test_the_command_line_lists_our_tasks() -> None:
-    listed = run([sys.executable, "-m", "lmms_eval", "--tasks", "list"]).stdout
+def test_the_command_line_lists_our_tasks(tmp_path: Path) -> None:
+    """Plain ``lmms-eval`` finds us through the entry point, wherever it is started."""
+    command = [str(Path(sys.executable).with_name("lmms-eval")), "--tasks", "list"]
+    listed = run(command, cwd=tmp_path, cold=True).stdout
     names = {line.strip(" -") for line in listed.splitlines()}
     assert names >= OURS
     assert "mme" in names
@@ -54,6 +55,21 @@ print("fine")
         assert python(code.format(first=first, second=second, ours=OURS)).endswith("fine\n")
 
 
+def test_verifiers_join_whatever_is_imported_first() -> None:
+    """Importing one of ours imports lmms-eval's, and these the plugin's hook."""
+    modules = ("lmms_rpts", "lmms_rpts.tasks.rome.verifier", "lmms_rpts.tasks.cmmath.verifier")
+    code = """
+import {first}
+from lmms_eval.verifiers import VERIFIER_REGISTRY
+assert {{"rome", "cmmath", "exact_match"}} <= set(VERIFIER_REGISTRY), sorted(VERIFIER_REGISTRY)
+print("fine")
+"""
+    for first in modules:
+        said = python(code.format(first=first))
+        assert said.endswith("fine\n")
+        assert "could not join" not in said
+
+
 def test_a_fault_of_ours_leaves_lmms_eval_alone() -> None:
     code = """
 import sys
@@ -74,7 +90,7 @@ print("fine")
 
 
 def test_importing_is_cheap() -> None:
-    """Of the heavy packages none is imported, and beside lmms-eval our import is nothing."""
+    """Of the heavy packages none is imported, and beside lmms-eval our import is little."""
     code = """
 import sys, time
 import lmms_rpts, lmms_rpts.reasoning, lmms_rpts.judging
@@ -83,16 +99,18 @@ assert not {"torch", "transformers", "openai", "datasets", "lmms_eval"} & set(sy
     python(code)
     code = """
 import time
+start = time.process_time()
 import lmms_eval.tasks, lmms_eval.models, lmms_eval.evaluator
+theirs = time.process_time() - start
 import sys
 assert "lmms_rpts.filters" in sys.modules
 for name in [name for name in sys.modules if name.startswith("lmms_rpts")]:
     del sys.modules[name]
 start = time.process_time()
 import lmms_rpts.filters
-print(time.process_time() - start)
+print((time.process_time() - start) / theirs)
 """
-    assert float(python(code)) < 0.3
+    assert float(python(code)) < 0.1
 
 
 def test_simple_evaluate_from_python(tmp_path: Path) -> None:
@@ -162,7 +180,6 @@ def test_no_judge_stops_before_anything_costly(tmp_path: Path) -> None:
 def test_broken_data_stop_before_anything_costly(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", count=2)
     (folder / "images" / "1.png").unlink()
-    start = time.monotonic()
     done = run_lmms_eval(
         tmp_path / "out",
         *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model"),
@@ -171,8 +188,7 @@ def test_broken_data_stop_before_anything_costly(tmp_path: Path) -> None:
     )
     assert f"instance 1: the image {folder}/images/1.png is missing" in done.output
     assert "RPTS_PATH" in done.output
-    assert "RetryError" not in done.output
-    assert time.monotonic() - start < 60, "lmms-eval's own retries took a minute"
+    assert "RetryError" not in done.output, "lmms-eval's own retries take a minute"
 
 
 def test_predictions_alone_are_not_judged(tmp_path: Path) -> None:

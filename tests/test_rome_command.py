@@ -179,11 +179,11 @@ def test_commands_for_rpts_name_this_one(run: Path, arguments: list[str]) -> Non
 
 def test_the_real_command(run: Path) -> None:
     program = str(Path(sys.executable).with_name("lmms-rpts"))
-    done = subprocess.run([program, "rome", run], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, "rome", run], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "0.625" in done.stdout
     told = subprocess.run(
-        [program, "summarize", run], capture_output=True, text=True, timeout=60, check=False
+        [program, "summarize", run], capture_output=True, text=True, timeout=600, check=False
     )
     assert told.stderr.strip() == (
         f"the samples in {run} are of ROME, not of RPTS: lmms-rpts rome summarises them"

@@ -17,7 +17,6 @@ from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.rome import ENTRIES, write_responses, write_rome
-from tests.support.tiny_llava import build_tiny_llava
 
 pytestmark = pytest.mark.slow
 
@@ -184,15 +183,13 @@ def test_a_judge_that_only_scores_stops_the_run_before_anything_costly(
 
 
 def test_the_real_model_path(
-    tmp_path: Path, data: Path, server: JudgeServer, tmp_path_factory: pytest.TempPathFactory
+    tmp_path: Path, data: Path, server: JudgeServer, tiny_llava: str
 ) -> None:
     """A tiny random LLaVA on every question, images and all; then what it said is replayed."""
-    model = build_tiny_llava(tmp_path_factory.mktemp("model"))
-    options = "device=cpu,device_map=cpu,dtype=float32,attn_implementation=eager"
     env = settings(data, server, ROME_GRADER="recommended")
     done = run_lmms_eval(
         tmp_path / "model",
-        *("--model", "llava_hf", "--model_args", f"pretrained={model},{options}"),
+        *("--model", "llava_hf", "--model_args", tiny_llava),
         *("--tasks", "rome", "--gen_kwargs", "max_new_tokens=48"),
         env=env,
     )

@@ -8,8 +8,8 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,10 @@ from lmms_rpts.tasks.rpts_eval.records import DataError
 from tests.support import oracle
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
-from tests.support.judge_server import JudgeServer
+from tests.support.judge_server import Body, JudgeServer
 from tests.support.lmms import Run, clean_environment, run, run_lmms_eval
 from tests.support.runs import make_record, write_run
+from tests.support.waiting import LONGEST, restore_sigint, wait_until
 
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo" / "responses"
@@ -330,8 +331,9 @@ def test_an_end_of_the_wait_ends_the_process(tmp_path: Path) -> None:
     """The caller alone gets the signal; the child needs a moment to put its things in order."""
     child = (
         "import pathlib, sys, time\n"
-        "pathlib.Path(sys.argv[1], 'started').touch()\n"
-        "try:\n    time.sleep(60)\n"
+        "try:\n"
+        "    pathlib.Path(sys.argv[1], 'started').touch()\n"
+        "    time.sleep(3600)\n"
         "except KeyboardInterrupt:\n    pathlib.Path(sys.argv[1], 'told').touch()\n"
     )
     parent = (
@@ -339,18 +341,13 @@ def test_an_end_of_the_wait_ends_the_process(tmp_path: Path) -> None:
         "try:\n    run_shown([sys.executable, '-c', sys.argv[1], sys.argv[2]], {})\n"
         "except KeyboardInterrupt:\n    sys.exit(130)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", parent, child, str(tmp_path)])
-    wait_until((tmp_path / "started").exists)
+    process = subprocess.Popen(
+        [sys.executable, "-c", parent, child, str(tmp_path)], preexec_fn=restore_sigint
+    )
+    wait_until((tmp_path / "started").exists, process.poll)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 130
+    assert process.wait(LONGEST) == 130
     assert (tmp_path / "told").exists()
-
-
-def wait_until(happened: Callable[[], Any], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.02)
 
 
 # --- the command ---------------------------------------------------------------------------------
@@ -544,7 +541,12 @@ def test_a_group_with_a_judge_behind_a_server(synthetic: tuple[Path, Path], tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "everybody", "status"),
-    [(signal.SIGINT, True, 130), (signal.SIGINT, False, 130), (signal.SIGTERM, False, 143)],
+    [
+        (signal.SIGINT, True, 130),
+        (signal.SIGINT, False, 130),
+        (signal.SIGTERM, False, 143),
+        (signal.SIGHUP, False, 129),
+    ],
 )
 def test_an_interrupt_ends_all_processes(
     synthetic: tuple[Path, Path],
@@ -555,27 +557,41 @@ def test_an_interrupt_ends_all_processes(
 ) -> None:
     """A Ctrl-C in a terminal goes to everybody, a kill to one."""
     data, responses = synthetic
-    with JudgeServer(oracle.answer, latency=3) as server:
+    ended = threading.Event()
+
+    def answer(body: Body) -> str:
+        ended.wait(LONGEST)
+        return oracle.answer(body)
+
+    with JudgeServer(answer) as server:
         env = {"RPTS_PATH": str(data), "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(
                 [COMMAND, "score", str(responses), "--judge", "openai:m"],
-                env=clean_environment() | env | {"LMMS_RPTS_CONCURRENCY": "1"},
+                env=clean_environment()
+                | env
+                | {"LMMS_RPTS_CONCURRENCY": "1", "LMMS_RPTS_CACHE": str(tmp_path / "cache")},
                 cwd=tmp_path,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=restore_sigint,
             )
-            wait_until(lambda: server.calls >= 1)
+            wait_until(lambda: server.calls >= 1, process.poll)
             if everybody:
                 os.killpg(process.pid, number)
             else:
                 process.send_signal(number)
-            assert process.wait(60) == status, (tmp_path / "log").read_text()
+            assert process.wait(LONGEST) == status, (tmp_path / "log").read_text()
             with pytest.raises(ProcessLookupError):
                 os.killpg(process.pid, 0)
         calls = server.calls
-    assert calls < 6
+        ended.set()
+    assert calls <= 2
     assert not list((tmp_path / "rescored").iterdir())
+    said = (tmp_path / "log").read_text()
+    assert "Traceback" not in said
     if status == 130:
-        assert (tmp_path / "log").read_text().rstrip().endswith("is kept (LMMS_RPTS_CACHE).")
+        again = f"lmms-rpts score {responses} --judge openai:m"
+        assert said.endswith(f"run the same command again:\n  {again}\n")
+        assert "Nothing was answered yet" in said or f"kept in {tmp_path}/cache" in said

@@ -133,7 +133,7 @@ def test_sweep_refuses_what_was_not_scored(command: Command, tmp_path: Path) -> 
 def test_the_real_command(runs: Path) -> None:
     program = Path(sys.executable).with_name("lmms-rpts")
     said = subprocess.run(
-        [program, "sweep", runs / "a1"], capture_output=True, text=True, timeout=60
+        [program, "sweep", runs / "a1"], capture_output=True, text=True, timeout=600
     )
     assert (said.returncode, said.stderr) == (0, "")
     assert "* 0.9" in said.stdout

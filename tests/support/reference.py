@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 VARIABLE = "LMMS_RPTS_REFERENCE"
 BESIDE_THE_REPOSITORY = Path(__file__).resolve().parents[3] / "shared" / "reference"
 
@@ -16,6 +14,8 @@ def reference(*parts: str) -> Path:
 
     Skips the test, or the whole module where it is called at import, if the data is absent.
     """
+    import pytest  # not at once: benchmarks need none
+
     try:
         return find_reference(*parts)
     except FileNotFoundError as error:

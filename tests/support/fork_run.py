@@ -1,0 +1,99 @@
+"""A run in a process that was forked for it: as it would be in a fresh interpreter."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, TracebackType
+
+from tests.support.fork_client import LMMS_EVAL
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A run: ``-m MODULE ARGUMENTS`` or ``SCRIPT ARGUMENTS``, and where it runs.
+
+    ``python`` is what the run finds as ``sys.executable``; None: the real one.
+    """
+
+    command: list[str]
+    environment: Mapping[str, str]
+    folder: str
+    python: str | None
+
+
+class Ending:
+    """The last step of a run, as an exit handler that was registered before all others.
+
+    The interpreter would go on to take down its modules: 2 s for those that the server imported.
+    """
+
+    status = 0
+
+    def __call__(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        if self.status < 0:
+            signal.signal(-self.status, signal.SIG_DFL)
+            os.kill(os.getpid(), -self.status)
+        os._exit(self.status)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note with which status the interpreter would end after what is done here."""
+        try:
+            yield
+        except SystemExit as end:
+            self.status = (
+                end.code & 0xFF if isinstance(end.code, int) else int(end.code is not None)
+            )
+            raise
+        except KeyboardInterrupt:
+            self.status = -signal.SIGINT
+            raise
+        except BaseException:
+            self.status = 1
+            raise
+
+
+def perform(request: Request, said: str) -> None:
+    """Run a request as a fresh interpreter would; ``said``: by the imports of lmms-eval."""
+    import numpy as np
+
+    np.random.seed()  # two fresh processes draw different numbers, two children would not
+    if os.environ.get("PYTHONUNBUFFERED"):
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(write_through=True)  # type: ignore[union-attr]
+    sys.excepthook = _report
+    sys.executable = request.python or sys.executable
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    first, *arguments = request.command
+    if first == "-m":
+        if arguments[0] in LMMS_EVAL:
+            sys.stderr.write(said)
+        sys.path[0] = os.getcwd()
+        sys.argv = request.command[1:]
+        # As the interpreter does for -m; runpy's public functions restore __main__ too early.
+        runpy._run_module_as_main(arguments[0])  # type: ignore[attr-defined]
+    else:
+        sys.path[0] = str(Path(first).resolve().parent)
+        sys.argv = request.command
+        main.__file__ = first
+        exec(compile(Path(first).read_text(), first, "exec"), main.__dict__)
+
+
+def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A traceback that begins where a fresh interpreter's does."""
+    begin = each = trace
+    while each is not None:
+        if each.tb_frame.f_code.co_filename == __file__:
+            begin = each.tb_next
+        each = each.tb_next
+    sys.__excepthook__(kind, error.with_traceback(begin), begin)

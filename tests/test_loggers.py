@@ -1,0 +1,132 @@
+"""lmms-eval's loggers copy all results: one that can't be copied loses the metrics of all tasks."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import lmms_eval.tasks
+import pytest
+from lmms_eval.evaluator import simple_evaluate
+
+from lmms_rpts.tasks import TASKS_DIR
+from lmms_rpts.tasks.aggregation import Mean
+from tests.support import cmmath, rome
+from tests.support.instances import write_folder
+from tests.support.lmms import run_lmms_eval
+
+PLAIN = """\
+task: plain
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {folder}/texts_en.json}}}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{{{statement}}}}"
+doc_to_target: answer
+filter_list: [{{name: first, filter: [{{function: take_first}}]}}]
+metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
+"""
+STEPS = "Conclusion 0: from Text 0, the shop is closed.\nFinal answer: "
+
+
+def write_data(folder: Path) -> dict[str, str]:
+    """Data of all benchmarks, and where they lie."""
+    (folder / "rome").mkdir()
+    return {
+        "RPTS_PATH": str(write_folder(folder / "rpts")),
+        "ROME_PATH": str(rome.write_rome(folder / "rome")),
+        "CMMATH_PATH": str(cmmath.write_cmmath(folder / "cmmath")),
+        "LMMS_RPTS_JUDGE": "lexical",
+    }
+
+
+def write_responses(path: Path, answers: dict[str, list[str]]) -> str:
+    lines = [
+        {"task": task, "doc_id": at, "response": response}
+        for task, responses in answers.items()
+        for at, response in enumerate(responses)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return f"samples={path}"
+
+
+def read_offline_run(folder: Path) -> dict[str, Any]:
+    """What W&B filed of the one run in a folder, by name: the last value of each metric."""
+    from wandb.proto import wandb_internal_pb2
+    from wandb.sdk.internal.datastore import DataStore
+
+    (file,) = folder.rglob("*.wandb")
+    store, found = DataStore(), {}
+    store.open_for_scan(str(file))
+    while data := store.scan_data():
+        record = wandb_internal_pb2.Record()
+        record.ParseFromString(data)
+        for item in (*record.history.item, *record.summary.update):
+            found["/".join(item.nested_key) or item.key] = json.loads(item.value_json)
+    return found
+
+
+def test_wandb_files_the_metrics_of_all_tasks(tmp_path: Path) -> None:
+    """A mixed run: ours, a group of ours, and somebody else's."""
+    env = write_data(tmp_path) | {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path / "wandb")}
+    (tmp_path / "plain.yaml").write_text(PLAIN.format(folder=env["RPTS_PATH"]), encoding="utf-8")
+    mine = [f"{STEPS}agree", f"{STEPS}disagree", "no idea"]
+    answers = {"plain": ["agree", "no", "agree"], "rpts_eval_en": mine, "rpts_eval_zh": mine}
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "replay"),
+        *("--model_args", write_responses(tmp_path / "responses.jsonl", answers)),
+        *("--tasks", "plain,rpts_eval", "--include_path", str(tmp_path)),
+        *("--wandb_args", "project=trial"),
+        env=env,
+    )
+    filed = read_offline_run(tmp_path / "wandb")
+    assert set(done.results) == {"plain", "rpts_eval", "rpts_eval_en", "rpts_eval_zh"}
+    for task, metrics in done.results.items():
+        numbers = {
+            name.removesuffix(",none"): value
+            for name, value in metrics.items()
+            if isinstance(value, float) and not math.isnan(value)
+        }
+        assert numbers, task
+        for name, value in numbers.items():
+            assert filed[f"{task}/{name}"] == pytest.approx(value), (task, name)
+    # The two languages have the same three instances: a group of both knows no more than one.
+    errors = [done.results[task]["accuracy_stderr,none"] for task in ("rpts_eval", "rpts_eval_zh")]
+    assert errors[0] == pytest.approx(errors[1])
+    assert errors[0] > 0
+
+
+def test_all_results_can_be_copied_and_pickled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in write_data(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    manager = lmms_eval.tasks.TaskManager(include_path=str(TASKS_DIR), include_defaults=False)
+    tasks = ["rpts_eval", "rome", "cmmath", "cmmath_rpts"]
+    leaves = [name for name in manager.all_subtasks if name.startswith(("rpts_eval", "rome", "cm"))]
+    found = simple_evaluate(
+        model="replay",
+        model_args=write_responses(
+            tmp_path / "responses.jsonl", {leaf: [f"{STEPS}agree"] * 40 for leaf in leaves}
+        ),
+        tasks=tasks,
+        task_manager=manager,
+        bootstrap_iters=10,
+    )
+    means = [
+        value
+        for metrics in found["results"].values()
+        for value in metrics.values()
+        if isinstance(value, Mean)
+    ]
+    assert means
+    copies = [copy.deepcopy(found["results"]), pickle.loads(pickle.dumps(found["results"]))]
+    for copied in copies:
+        assert json.dumps(copied) == json.dumps(found["results"])
+    for mean in means:
+        assert copy.copy(mean).n == pickle.loads(pickle.dumps(mean)).n == mean.n
