@@ -1,0 +1,184 @@
+"""Fuzzed responses through the filters of RPTS-Eval, ROME and CMMaTH: exceptions, time, memory.
+
+Each response is made from a seed: real forms of answers, of which letters are replaced by others
+that a case-insensitive pattern takes for them, digits by those of other scripts, and which are
+strewn with combining marks, invisible characters, half characters and pieces over and over; or
+random words that the rules know; or random characters. Each goes through ``rpts_transform``,
+``rpts_score`` (judge: lexical) and ``rpts_aggregate``, ``rome_answer`` and ``cmmath_grade``.
+
+Prints exceptions (a response that was left unscored since our code failed), the slowest responses
+and the memory of the process as it goes on. The exit status is 1 where there was an exception, a
+response over a second of processor time, or memory that grew by over 64 MB after the first tenth.
+
+Run: python -m benchmarks.fuzz [--count 50000] [--seed 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+from tqdm import tqdm
+
+from benchmarks.fuzz_responses import make_response
+from lmms_rpts.filters import (
+    AggregateFilter,
+    CmmathGradeFilter,
+    RomeAnswerFilter,
+    ScoreFilter,
+    TransformFilter,
+)
+from lmms_rpts.judging.isolation import FAULT
+from lmms_rpts.tasks.cmmath.grading.ladder import FAILED
+from tests.support.rome import ENTRIES, make_doc
+
+BATCH = 25
+LONGEST_SECONDS = 1.0
+MOST_GROWTH = 64 * 2**20
+DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo"
+FAMILIES = ("numbers", "choice_single", "choice_multi", "true_false", "equations", "intervals")
+FAMILIES += ("sets", "coordinates", "expressions", "statements", "blanks", "parts", "number_units")
+
+
+class Pipelines:
+    """The filters, each with documents of our own."""
+
+    def __init__(self) -> None:
+        instances = json.loads((DEMO / "instances.json").read_text(encoding="utf-8"))
+        self._instances = instances
+        self._questions = [
+            make_doc(
+                question=entry["question"],
+                task=entry["task"],
+                evaluator=entry["evaluator"],
+                evaluator_kwargs=json.dumps(entry["evaluator_kwargs"]),
+                reference=str(entry["reference"]),
+            )
+            for entry in ENTRIES
+        ]
+        self._problems = list(_problems())
+        self._rpts = (TransformFilter(judge="lexical"), ScoreFilter("lexical"), AggregateFilter())
+        self._graders = (RomeAnswerFilter(), CmmathGradeFilter())
+
+    def run(self, responses: Sequence[str], source: random.Random) -> list[str]:
+        """The reasons of those that our code failed on."""
+        docs = source.choices(self._instances, k=len(responses))
+        resps: Any = [[response] for response in responses]
+        for each in self._rpts:
+            resps = each.apply(resps, docs)
+        records = list(resps)
+        for grader, pool in zip(self._graders, (self._questions, self._problems), strict=True):
+            docs = source.choices(pool, k=len(responses))
+            records += grader.apply([[response] for response in responses], docs)
+        # CMMaTH's rules catch their own exceptions, and leave the answer undecided.
+        reasons = [json.loads(record)["reason"] or "" for record in records]
+        return [reason for reason in reasons if FAULT in reason or FAILED in reason]
+
+
+def _problems() -> Iterator[dict[str, Any]]:
+    """One document for each question of the grading cases, of every type of answer."""
+    seen = set()
+    for family in FAMILIES:
+        module = import_module(f"tests.tasks.cmmath_cases.{family}")
+        for name in dir(module):
+            for case in getattr(module, name) if isinstance(getattr(module, name), list) else ():
+                if hasattr(case, "reference") and case.question not in seen:
+                    seen.add(case.question)
+                    yield {
+                        "id": str(len(seen)),
+                        "language": "zh",
+                        "question": case.question,
+                        "reference": case.reference,
+                        "form": "blank",
+                        "analysis": "",
+                        "knowledge_point": None,
+                        "img_path": [],
+                    }
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the filters' bars and logs, which would be shown for each batch."""
+    logger.remove()
+    shown = sys.stderr
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        sys.stderr = nowhere
+        try:
+            yield
+        finally:
+            sys.stderr = shown
+
+
+def memory() -> int:
+    """Bytes of memory that this process holds."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> int:
+    """Run it; see the module."""
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--count", type=int, default=50_000)
+    options.add_argument("--seed", type=int, default=1)
+    chosen = options.parse_args()
+    source, pipelines = random.Random(chosen.seed), Pipelines()
+    faults: Counter[str] = Counter()
+    slowest: list[tuple[float, str]] = []
+    held: list[int] = []
+    batches = range(0, chosen.count, BATCH)
+    bar = tqdm(batches, unit="batch", file=sys.stderr)
+    for number, _ in enumerate(bar):
+        responses = [make_response(source) for _ in range(BATCH)]
+        state = source.getstate()
+        with _quietly():
+            took, found = _timed(pipelines, responses, source)
+            faults.update(found)
+            if took > LONGEST_SECONDS:  # one of them may be slow: each by itself
+                for response in responses:
+                    source.setstate(state)
+                    slowest.append((_timed(pipelines, [response], source)[0], response))
+        slowest = sorted(slowest, reverse=True)[:5]
+        if number % max(1, len(batches) // 10) == 0:
+            held.append(memory())
+    return _report(len(batches) * BATCH, faults, slowest, held)
+
+
+def _timed(
+    pipelines: Pipelines, responses: Sequence[str], source: random.Random
+) -> tuple[float, list[str]]:
+    started = time.process_time()
+    found = pipelines.run(responses, source)
+    return time.process_time() - started, found
+
+
+def _report(
+    count: int, faults: Counter[str], slowest: Sequence[tuple[float, str]], held: Sequence[int]
+) -> int:
+    print(f"{count:,} responses, each through RPTS, ROME and CMMaTH")
+    print(f"exceptions: {sum(faults.values())}")
+    for reason, many in faults.most_common(20):
+        print(f"  {many} x {reason!a}")
+    for took, response in slowest:
+        print(f"{took:6.2f} s, {len(response):,} characters: {response[:100]!a}")
+    print("memory, MB: " + ", ".join(f"{each / 2**20:.0f}" for each in held))
+    settled = held[1:] or held
+    grown = settled[-1] - settled[0] > MOST_GROWTH
+    slow = any(took > LONGEST_SECONDS for took, _ in slowest)
+    return int(bool(faults) or grown or slow)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
