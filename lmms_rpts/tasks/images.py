@@ -14,6 +14,7 @@ from tqdm import tqdm
 from lmms_rpts.tasks.faults import DataError
 
 _MANY = 100
+_LONGEST_NAME = 300
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 """No others: Pillow would start Ghostscript for what calls itself PostScript."""
 
@@ -45,7 +46,7 @@ def outside_fault(path: Path, root: Path) -> str | None:
     try:
         real, places = path.resolve(), _real_places(root)
     except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a name with a zero byte
-        return f"the image {path} can't be read ({error})"
+        return _unreadable(path, error)
     if not any(real.is_relative_to(place) for place in places):
         return (
             f"the image {path} is a link to a file outside of {root}: copy the images into that "
@@ -89,12 +90,12 @@ def _fault(path: Path) -> str | None:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
-            return f"the image {path} can't be read (it is no file)"
+            return _unreadable(path, "it is no file")
         return _decoding_fault(path, found.st_mtime_ns)
     except FileNotFoundError:
         return f"the image {path} is missing"
     except (OSError, ValueError) as error:
-        return f"the image {path} can't be read ({error})"
+        return _unreadable(path, error)
 
 
 @lru_cache(maxsize=4096)
@@ -107,6 +108,14 @@ def _decoding_fault(path: Path, stamp: int) -> str | None:
             image.load()
         return None
     except Exception as error:  # Pillow raises whatever a broken file makes it raise
-        return f"the image {path} can't be read ({error})"
+        return _unreadable(path, error)
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+
+
+def _unreadable(path: Path, reason: object) -> str:
+    """The fault of an image, with a reason that is not lost behind a name of any length."""
+    name = str(path)
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME // 2]}\N{HORIZONTAL ELLIPSIS}{name[-_LONGEST_NAME // 2 :]}"
+    return f"the image {name} can't be read ({getattr(reason, 'strerror', None) or reason})"

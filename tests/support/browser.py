@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import LONGEST
+
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -34,8 +36,9 @@ def find_browser() -> str:
 @contextmanager
 def launched() -> Iterator[Any]:
     """A running browser."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=1000 * LONGEST)
     path = find_browser()
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
@@ -47,7 +50,7 @@ def open_page(browser: Any, path: Path, place: str = "", **context: Any) -> Open
     """Open a file as a person does; ``context``: as Playwright's ``new_context``."""
     context.setdefault("viewport", {"width": 1280, "height": 900})
     page = browser.new_context(**context).new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(1000 * LONGEST)
     opened = Opened(page)
     page.on("console", lambda said: opened.complaints.append(f"{said.type}: {said.text}"))
     page.on("pageerror", lambda error: opened.complaints.append(f"error: {error}"))
