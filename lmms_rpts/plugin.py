@@ -224,7 +224,7 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
     try:
         original(task, *args, **kwargs)
     except Exception:
-        # What a prompt can't be made of may be what a filter can't work on, and is told better.
+        # The prompt may have failed for a field that our check names in a better message.
         _check_filters_documents(task)
         raise
     _check_filters_documents(task)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 
 from lmms_rpts.judging.cache import CLAIMED_FOR, AnswerCache
 from lmms_rpts.judging.halting import Halt
@@ -36,12 +35,7 @@ class Claim:
     def __enter__(self) -> Claim:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._give_up()
 
     def find(self) -> str | None:

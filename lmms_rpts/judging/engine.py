@@ -9,7 +9,6 @@ from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from lmms_rpts.judging.asking import Asker, Member
@@ -92,12 +91,7 @@ class JudgeEngine:
     def __enter__(self) -> JudgeEngine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from types import TracebackType
 from typing import TypeVar
 
 from loguru import logger
@@ -40,12 +39,7 @@ class Isolation:
     def __enter__(self) -> Isolation:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self.faults > 1:
             logger.error("{}: {} internal errors in all", self.stage, self.faults)
 
