@@ -1,0 +1,173 @@
+"""Runs of all benchmarks on instances of our own, and what the commands say of them.
+
+``python -m tests.support.saved_runs`` writes both to tests/fixtures/saved_runs, which holds what
+the project wrote before its redesign. Write it anew only where a change is meant; CHANGELOG.md
+tells of it then.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lmms_rpts
+from tests.support import cmmath, oracle, rome
+from tests.support.judge_server import JudgeServer
+from tests.support.lmms import Run, run, run_lmms_eval
+
+SAVED = Path(__file__).parents[1] / "fixtures" / "saved_runs"
+_COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
+_DEMO = Path(lmms_rpts.__file__).parent / "demo" / "responses"
+_SUFFIXES = {
+    "summarize": ".csv",
+    "export": ".csv",
+    "sweep": ".json",
+    "rome": ".json",
+    "cmmath": ".json",
+}
+_SOLUTIONS = {
+    "90001": "结论0：根据图片0，边长是3。\n结论1：根据文本0（题目），要求面积。\n"
+    "结论2：根据结论0 / 结论1，面积是9。\n最终答案：9",
+    "90002": "<think>数一数</think>图中的三角形有2个大的、2个小的，一共有4个。故选：C",
+    "90003": "结论0：根据图片0，它先升后降。\n最终答案：(1) a = 4 (2) 5",
+    "90004": "由图可得两角互补。\n最终答案：$$110{}^\\circ $$",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run of lmms-eval and the commands that read it.
+
+    Attributes:
+        task: as lmms-eval names it.
+        said: the responses to replay, in a file.
+        env: variables, but for those of the judge.
+        commands: what reads its samples: the arguments but for the runs and the output.
+    """
+
+    task: str
+    said: Path
+    env: Mapping[str, str]
+    commands: tuple[tuple[str, ...], ...]
+
+
+def cases(folder: Path) -> dict[str, Case]:
+    """By name; their data and responses are written to ``folder``."""
+    problems, questions = folder / "cmmath", folder / "rome"
+    questions.mkdir()
+    rome.write_rome(questions)
+    cmmath.write_cmmath(problems)
+    answers = {
+        entry["question_id"]: f"<think>Step {at}.</think>Final Answer: {at % 4}, or B"
+        if at % 3
+        else f"I see {at}. The answer is {'ABCD'[at % 4]}."
+        for at, entry in enumerate(rome.ENTRIES)
+    }
+    rome_said = rome.write_responses(folder / "rome.jsonl", answers)
+    tasks = ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps", "cmmath_rpts")
+    lines: list[str] = []
+    for task in tasks:
+        lines += cmmath.write_responses(folder / "said", _SOLUTIONS, task).read_text().splitlines()
+    cmmath_said = folder / "cmmath.jsonl"
+    cmmath_said.write_text("\n".join(lines), encoding="utf-8")
+    of_rpts = (("summarize",), ("export",), ("sweep",))
+    maths = {"CMMATH_PATH": str(problems)}
+    graded = {"ROME_PATH": str(questions), "ROME_GRADER": "llm", "ROME_CONSISTENCY": "1"}
+    return {
+        "careful": Case("rpts_demo", _DEMO / "careful.jsonl", {}, of_rpts),
+        "lucky": Case("rpts_demo", _DEMO / "lucky.jsonl", {}, of_rpts),
+        "rome": Case("rome", rome_said, graded, (("rome", "--by", "language"),)),
+        "cmmath": Case(
+            "cmmath_all",
+            cmmath_said,
+            maths | {"CMMATH_GRADER": "both", "CMMATH_ERRORS": "1"},
+            (("cmmath", "--by", "form"),),
+        ),
+        "cmmath_rpts": Case("cmmath_rpts", cmmath_said, maths, of_rpts),
+    }
+
+
+@contextmanager
+def judge() -> Iterator[Mapping[str, str]]:
+    """The variables of a judge whose answers depend on every character of the prompts."""
+    with JudgeServer(answer=oracle.answer) as server:
+        yield {
+            "LMMS_RPTS_JUDGE": "openai:oracle",
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "sk-secret-of-the-test",
+            "LMMS_RPTS_CACHE": "off",
+        }
+
+
+def evaluate(case: Case, out: Path, env: Mapping[str, str]) -> Run:
+    """Run lmms-eval."""
+    return run_lmms_eval(
+        out,
+        *("--model", "replay", "--model_args", f"samples={case.said}", "--tasks", case.task),
+        env={**env, **case.env},
+    )
+
+
+def tasks_of(done: Run) -> dict[str, dict[int, Any]]:
+    """The records of each task by document, but for the judge's address."""
+    names = [
+        file.stem.partition("_samples_")[2] for file in sorted(done.folder.rglob("*_samples_*"))
+    ]
+    return {name: done.records(name) for name in names}
+
+
+def metrics_of(done: Run) -> dict[str, Any]:
+    """The metrics by task and group, as they can be compared: NaN as a text."""
+    found = {
+        task: {name: value for name, value in metrics.items() if name != "alias"}
+        for task, metrics in done.results.items()
+    }
+    return json.loads(json.dumps(found), parse_constant=str)  # type: ignore[no-any-return]
+
+
+def told(case: Case, folder: Path, out: Path) -> dict[str, str]:
+    """What each command writes of the samples in ``folder``, by the name of the file."""
+    found = {}
+    for command in case.commands:
+        path = out / f"{command[0]}{_SUFFIXES[command[0]]}"
+        path.unlink(missing_ok=True)
+        done = run([_COMMAND, command[0], f"it={folder}", *command[1:], "-o", str(path)])
+        assert done.returncode == 0, done.stdout
+        found[path.name] = path.read_text(encoding="utf-8")
+    return found
+
+
+def main() -> None:
+    """Write all."""
+    with tempfile.TemporaryDirectory() as place, judge() as env:
+        folder = Path(place)
+        for name, case in cases(folder).items():
+            done = evaluate(case, folder / "out" / name, env)
+            assert done.code == 0, done.output
+            saved = SAVED / name
+            saved.mkdir(parents=True, exist_ok=True)
+            for file in done.folder.rglob("*_samples_*"):
+                lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+                kept = ("doc_id", "resps", "filtered_resps", "token_counts")
+                texts = [
+                    json.dumps({key: line.get(key) for key in kept}, ensure_ascii=False)
+                    for line in lines
+                ]
+                task = file.stem.partition("_samples_")[2]
+                text = "".join(f"{line}\n" for line in texts)
+                (saved / f"20260101_000000_samples_{task}.jsonl").write_text(text, "utf-8")
+            metrics = metrics_of(done)
+            (saved / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", "utf-8")
+            for written, text in told(case, saved, folder).items():
+                (saved / written).write_text(text, "utf-8")
+            print(name, *metrics)
+
+
+if __name__ == "__main__":
+    main()

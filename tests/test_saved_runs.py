@@ -1,0 +1,56 @@
+"""Records, metrics and summaries stay what they were: runs that an earlier version saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.lmms import read_record
+from tests.support.saved_runs import SAVED, Case, cases, evaluate, judge, metrics_of, tasks_of, told
+
+pytestmark = pytest.mark.slow
+
+NAMES = ("careful", "lucky", "rome", "cmmath", "cmmath_rpts")
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[Mapping[str, str]]:
+    with judge() as variables:
+        yield variables
+
+
+@pytest.fixture(scope="module")
+def all_cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
+    return cases(tmp_path_factory.mktemp("cases"))
+
+
+def test_all_are_saved(all_cases: dict[str, Case]) -> None:
+    assert tuple(all_cases) == NAMES
+    assert sorted(path.name for path in SAVED.iterdir()) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_new_run_gives_the_same(
+    all_cases: dict[str, Case], env: Mapping[str, str], tmp_path: Path, name: str
+) -> None:
+    done = evaluate(all_cases[name], tmp_path, env)
+    assert done.code == 0, done.output
+    saved = {}
+    for file in (SAVED / name).glob("*_samples_*"):
+        rows = map(json.loads, file.read_text("utf-8").splitlines())
+        saved[file.stem.partition("_samples_")[2]] = {
+            row["doc_id"]: read_record(row) for row in rows
+        }
+    assert tasks_of(done) == saved
+    assert metrics_of(done) == json.loads((SAVED / name / "metrics.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_samples_are_read_as_before(
+    all_cases: dict[str, Case], tmp_path: Path, name: str
+) -> None:
+    for written, text in told(all_cases[name], SAVED / name, tmp_path).items():
+        assert text == (SAVED / name / written).read_text("utf-8"), written
