@@ -21,7 +21,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade, grade
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import parse_quantity
 from tests.support.reference import find_reference
 

@@ -41,7 +41,7 @@ from lmms_rpts.filters import (
     TransformFilter,
 )
 from lmms_rpts.judging.isolation import FAULT
-from lmms_rpts.tasks.cmmath.grading.ladder import FAILED
+from lmms_rpts.tasks.cmmath.grading.grader import FAILED
 from tests.support.rome import ENTRIES, make_doc
 
 BATCH = 25

@@ -40,8 +40,6 @@ def register() -> None:
     hooks: dict[str, Callable[[ModuleType], None]] = {
         "lmms_eval.filters": _add_filters,
         "lmms_eval.verifiers": _add_verifiers,
-        "lmms_rpts.tasks.cmmath.verifier": _add_late_verifier,
-        "lmms_rpts.tasks.rome.verifier": _add_late_verifier,
         "lmms_eval.api.filter": _align_documents,
         "lmms_eval.api.task": _check_documents,
         "lmms_eval.evaluator": _check_early,
@@ -50,8 +48,22 @@ def register() -> None:
         "lmms_eval.models.model_utils.usage_metrics": _count_usage,
         "lmms_eval.caching.response_cache": _find_killed_runs,
     }
+    hooks |= dict.fromkeys(_verifier_modules(), _add_late_verifier)
     for module, hook in hooks.items():
         wrapt.register_post_import_hook(_guarded(hook), module)
+
+
+def _verifier_modules() -> list[str]:
+    from lmms_rpts.tasks.benchmark import benchmarks
+
+    try:
+        places = [place for each in benchmarks().values() for place in each.verifiers.values()]
+    except Exception as error:  # another package's benchmark must not take down lmms-eval
+        from loguru import logger
+
+        logger.error("lmms_rpts: the benchmarks can't be listed: {}", error)
+        return []
+    return [place.partition(":")[0] for place in places]
 
 
 def _guarded(hook: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
@@ -139,9 +151,12 @@ def _initialize_tasks(
     index = original(manager, include_path=include_path, include_defaults=include_defaults)
     if not include_defaults:
         return index
-    from lmms_rpts.tasks import TASKS_DIR
+    from lmms_rpts.tasks.benchmark import benchmarks
 
-    return {**manager._get_task_and_group(str(TASKS_DIR)), **index}
+    ours: dict[str, Any] = {}
+    for benchmark in benchmarks().values():
+        ours |= manager._get_task_and_group(str(benchmark.folder))
+    return ours | index
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
@@ -167,15 +182,15 @@ def _check(names: Iterable[Any]) -> None:
 
 
 def _add_filters(filters: ModuleType) -> None:
-    from lmms_rpts.filters import FILTERS
+    from lmms_rpts.tasks.benchmark import all_filters
 
-    filters.FILTER_REGISTRY.update(FILTERS)
+    filters.FILTER_REGISTRY.update(all_filters())
 
 
 def _add_verifiers(verifiers: Any) -> None:
-    from lmms_rpts.tasks.verifiers import load_verifiers
+    from lmms_rpts.tasks.benchmark import all_verifiers
 
-    verifiers.VERIFIER_REGISTRY.update(load_verifiers())
+    verifiers.VERIFIER_REGISTRY.update(all_verifiers())
 
 
 def _add_late_verifier(module: ModuleType) -> None:
@@ -330,9 +345,9 @@ def _create_response_cache(
 ) -> Any:
     # --use_cache files what a run has written under a name of its own, and adds it to what later
     # runs see only when that run ends well: after a kill the responses were paid for in vain.
-    from lmms_rpts.tasks import BEGINNINGS
+    from lmms_rpts.tasks.benchmark import benchmark_of
 
-    ours = any(name.startswith(BEGINNINGS) for name in _task_names(kwargs.get("task_dict") or {}))
+    ours = any(benchmark_of(name) for name in _task_names(kwargs.get("task_dict") or {}))
     if ours and kwargs.get("world_size", 1) == 1:  # several processes share a name that stays
         try:
             _add_killed_runs(Path(cache_root).absolute())
@@ -370,13 +385,13 @@ def _count_usage(module: ModuleType) -> None:
 
 def _reset_usage(original: Callable[[], None]) -> None:
     original()
-    spending = sys.modules.get("lmms_rpts.filters.spending")
+    spending = sys.modules.get("lmms_rpts.filters.budget")
     if spending is not None:
         spending.reset_spending()
 
 
 def _summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    spending = sys.modules.get("lmms_rpts.filters.spending")
+    spending = sys.modules.get("lmms_rpts.filters.budget")
     # Before: lmms-eval counts the first process's calls only.
     judges = None if spending is None else spending.close_accounts()
     summary = original()

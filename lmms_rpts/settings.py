@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -12,21 +12,18 @@ from lmms_rpts.variables import OFF, Price, SettingError, Variables
 
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
-RomeGrader = Literal["rule", "llm", "recommended"]
-CmmathGrader = Literal["rule", "judge", "both"]
 
 __all__ = [
     "NAMES",
     "TRANSFORM_MODES",
-    "CmmathGrader",
     "Price",
-    "RomeGrader",
     "SettingError",
     "Settings",
     "TransformMode",
     "environment_without",
     "load_settings",
     "parse_transform_mode",
+    "read_variables",
 ]
 
 NAMES = (
@@ -48,10 +45,6 @@ NAMES = (
 )
 """All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
 
-_OF_BENCHMARKS = (
-    *("CMMATH_ERRORS", "CMMATH_GRADER", "CMMATH_PATH"),
-    *("ROME_CONSISTENCY", "ROME_GRADER", "ROME_PATH", "RPTS_PATH"),
-)
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
 _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
@@ -77,13 +70,6 @@ class Settings:
         transform: LMMS_RPTS_TRANSFORM, how free text becomes steps.
         decay: LMMS_RPTS_DECAY, in [0, 1].
         focus_height: LMMS_RPTS_FOCUS_HEIGHT, at least 0.
-        rpts_path: RPTS_PATH, a local folder with RPTS-Eval in the publishers' layout.
-        rome_path: ROME_PATH, a local folder with ROME in the publishers' layout.
-        rome_grader: ROME_GRADER, who grades ROME; recommended: an LLM diagrams, rules the others.
-        rome_consistency: ROME_CONSISTENCY, whether a judge compares ROME's thinking and answers.
-        cmmath_path: CMMATH_PATH, a folder with CMMaTH, a JSON file in it, or a data set on the Hub.
-        cmmath_grader: CMMATH_GRADER, who grades CMMaTH; both: a judge what rules leave undecided.
-        cmmath_errors: CMMATH_ERRORS, whether a judge tells what is wrong with incorrect responses.
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
         openai_key: OPENAI_API_KEY; never shown.
         openai_headers: what OPENAI_ORG_ID and OPENAI_PROJECT_ID ask for.
@@ -107,13 +93,6 @@ class Settings:
     transform: TransformMode | None = None
     decay: float | None = None
     focus_height: int | None = None
-    rpts_path: Path | None = None
-    rome_path: Path | None = None
-    rome_grader: RomeGrader = "rule"
-    rome_consistency: bool = False
-    cmmath_path: str | None = None
-    cmmath_grader: CmmathGrader = "rule"
-    cmmath_errors: bool = False
     openai_url: str | None = field(default=None, repr=False)
     openai_key: str | None = field(default=None, repr=False)
     openai_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -130,7 +109,6 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """
     env = Variables(os.environ if environ is None else environ)
     env.refuse_unknown(NAMES, others=(_OF_TESTS,))
-    env.refuse_misspelt(_OF_BENCHMARKS)
     concurrency = env.whole("LMMS_RPTS_CONCURRENCY", at_least=1)
     processes = env.whole("WORLD_SIZE", at_least=1) or 1
     samples = env.whole("LMMS_RPTS_JUDGE_SAMPLES", at_least=1) or 1
@@ -158,13 +136,6 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         transform=parse_transform_mode(env.text("LMMS_RPTS_TRANSFORM"), "LMMS_RPTS_TRANSFORM"),
         decay=env.number("LMMS_RPTS_DECAY", 0.0, 1.0),
         focus_height=env.whole("LMMS_RPTS_FOCUS_HEIGHT", at_least=0),
-        rpts_path=env.folder("RPTS_PATH"),
-        rome_path=env.folder("ROME_PATH"),
-        rome_grader=env.choice("ROME_GRADER", get_args(RomeGrader)) or "rule",
-        rome_consistency=env.choice("ROME_CONSISTENCY", ("0", "1")) == "1",
-        cmmath_path=env.text("CMMATH_PATH"),
-        cmmath_grader=env.choice("CMMATH_GRADER", get_args(CmmathGrader)) or "rule",
-        cmmath_errors=env.choice("CMMATH_ERRORS", ("0", "1")) == "1",
         openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
         openai_key=env.text("OPENAI_API_KEY"),
         openai_headers={
@@ -174,6 +145,21 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         local_rank=env.whole("LOCAL_RANK", at_least=0) or 0,
         processes=processes,
     )
+
+
+def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = None) -> Variables:
+    """The environment, for the settings of a benchmark.
+
+    Args:
+        names: all variables of the benchmark.
+        environ: in place of the environment.
+
+    Raises:
+        SettingError: for a variable that is nearly one of them.
+    """
+    env = Variables(os.environ if environ is None else environ)
+    env.refuse_misspelt(names)
+    return env
 
 
 def environment_without(*prefixes: str) -> dict[str, str]:

@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.analysis.comparison import compare_runs
-from lmms_rpts.analysis.runs import read_run
 from lmms_rpts.cli import app
+from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
 from tests.support.runs import SCORING, make_record, write_run
 

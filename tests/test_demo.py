@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.reasoning import build_tree, parse_chain
-from lmms_rpts.tasks.rpts_eval.records import check_folder
+from lmms_rpts.tasks.rpts_eval.source_format import check_folder
 from tests.support.lmms import run
 
 ROOT = Path(__file__).parents[1]

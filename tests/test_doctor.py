@@ -18,13 +18,13 @@ import pytest
 from huggingface_hub import constants
 from typer.testing import CliRunner, Result
 
-from lmms_rpts.analysis.health import installation
-from lmms_rpts.analysis.health.checks import Stage, perform
-from lmms_rpts.analysis.health.examination import examine
 from lmms_rpts.cli import app
-from lmms_rpts.judging import JudgeRequest, Usage, asking
+from lmms_rpts.doctor import installation
+from lmms_rpts.doctor.checks import Stage, perform
+from lmms_rpts.doctor.examination import examine
+from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
-from tests.judging.asking import free_port
+from tests.judging.questions import free_port
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -128,7 +128,7 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
 
 
 def test_a_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.001)  # the waiting is not the point
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # the waiting is not the point
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
     result = doctor("--judge", "openai:m")
     said = about(result.output, "judge openai:m")

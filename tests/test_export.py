@@ -14,18 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from lmms_rpts.analysis.exporting import (
+from lmms_rpts.analysis.dataframes import STEP_TYPES, steps_frame, typed
+from lmms_rpts.analysis.export import (
     RATING_TYPES,
     ExportError,
     rating_frame,
     read_frame,
     write_frame,
 )
-from lmms_rpts.analysis.frames import STEP_TYPES, steps_frame, typed
-from lmms_rpts.analysis.human import read_ratings
-from lmms_rpts.analysis.runs import read_run, read_runs
+from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.cli import app
 from lmms_rpts.demo import __file__ as demo
+from lmms_rpts.tasks.rpts_eval.runs import read_run, read_runs
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 

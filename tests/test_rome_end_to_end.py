@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.tasks.rome.records import SUBTASKS
 from lmms_rpts.tasks.rome.results import METRICS
+from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval

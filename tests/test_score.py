@@ -29,7 +29,6 @@ from lmms_rpts.analysis.rescoring import (
     safe_name,
     write_responses,
 )
-from lmms_rpts.analysis.runs import model_name, read_run
 from lmms_rpts.cli import app
 from lmms_rpts.commands.evaluation import (
     EvaluationError,
@@ -38,7 +37,9 @@ from lmms_rpts.commands.evaluation import (
     run_shown,
 )
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
-from lmms_rpts.tasks.rpts_eval.records import DataError
+from lmms_rpts.runs.reading import model_name
+from lmms_rpts.tasks.rpts_eval.runs import read_run
+from lmms_rpts.tasks.rpts_eval.source_format import DataError
 from tests.support import oracle
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmms_rpts.settings import NAMES, Price, SettingError, Settings, load_settings
+from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.environment import VARIABLES
+
+
+def read_all(variables: dict[str, str]) -> dict[str, Any]:
+    """All settings by name, those of a benchmark behind its name."""
+    readings: dict[str, Any] = {"": load_settings(variables)}
+    readings |= {f"{each.name}_": each.read_settings(variables) for each in benchmarks().values()}
+    return {
+        f"{start}{field.name}": getattr(reading, field.name)
+        for start, reading in readings.items()
+        for field in fields(reading)
+    }
 
 
 @pytest.mark.parametrize(
@@ -89,14 +101,14 @@ from tests.support.environment import VARIABLES
     ],
 )
 def test_a_variable_is_read(variables: dict[str, str], field: str, value: Any) -> None:
-    settings = load_settings(variables)
-    assert getattr(settings, field) == value
-    assert type(getattr(settings, field)) is type(value)
+    found = read_all(variables)[field]
+    assert found == value
+    assert type(found) is type(value)
 
 
 def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert load_settings({"RPTS_PATH": "~/rpts"}).rpts_path == Path("/home/somebody/rpts")
+    assert read_all({"RPTS_PATH": "~/rpts"})["rpts_path"] == Path("/home/somebody/rpts")
     assert load_settings({"LMMS_RPTS_PROMPTS": "~/p"}).prompts == Path("/home/somebody/p")
     assert load_settings({"LMMS_RPTS_CACHE": "~/c"}).cache == Path("/home/somebody/c")
     assert load_settings({"XDG_CACHE_HOME": "~/x"}).cache == Path("/home/somebody/x/lmms_rpts")
@@ -134,7 +146,7 @@ def test_without_a_home_the_cache_is_what_is_named(homeless: None) -> None:
 @pytest.mark.parametrize("name", ["LMMS_RPTS_CACHE", "LMMS_RPTS_PROMPTS", "RPTS_PATH"])
 def test_a_home_that_there_is_not_is_named(name: str) -> None:
     with pytest.raises(SettingError, match=f"{name}.*nobody_of_that_name"):
-        load_settings({name: "~nobody_of_that_name/x"})
+        read_all({name: "~nobody_of_that_name/x"})
 
 
 DEFAULTS = Settings(
@@ -153,13 +165,6 @@ DEFAULTS = Settings(
     transform=None,
     decay=None,
     focus_height=None,
-    rpts_path=None,
-    rome_path=None,
-    rome_grader="rule",
-    rome_consistency=False,
-    cmmath_path=None,
-    cmmath_grader="rule",
-    cmmath_errors=False,
     openai_url=None,
     openai_key=None,
     rank=0,
@@ -173,14 +178,28 @@ def test_all_our_variables_are_known_to_the_tests() -> None:
     assert ours | {"LMMS_RPTS_CACHE"} == set(NAMES)
 
 
+OF_BENCHMARKS = {
+    "rpts_path": None,
+    "rome_path": None,
+    "rome_grader": "rule",
+    "rome_consistency": False,
+    "cmmath_path": None,
+    "cmmath_grader": "rule",
+    "cmmath_errors": False,
+}
+EVERYTHING = {field.name: getattr(DEFAULTS, field.name) for field in fields(DEFAULTS)}
+EVERYTHING |= OF_BENCHMARKS
+
+
 def test_nothing_set() -> None:
     assert load_settings({}) == DEFAULTS
+    assert read_all({}) == EVERYTHING
 
 
 @pytest.mark.parametrize("empty", ["", " ", "\t\n"])
 @pytest.mark.parametrize("name", [*VARIABLES, "LMMS_RPTS_CACHE", "XDG_CACHE_HOME"])
 def test_an_empty_variable_is_not_set(name: str, empty: str) -> None:
-    assert load_settings({name: empty}) == DEFAULTS
+    assert read_all({name: empty}) == EVERYTHING
 
 
 def test_other_variables_are_left_alone() -> None:
@@ -256,7 +275,7 @@ def test_the_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_a_bad_value_is_named(name: str, value: str, allowed: str) -> None:
     with pytest.raises(SettingError) as caught:
-        load_settings({name: value})
+        read_all({name: value})
     message = str(caught.value)
     assert name in message
     assert repr(value) in message
@@ -389,9 +408,9 @@ def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
 )
 def test_misspelt_names_of_the_benchmarks_settings_are_refused(misspelt: str, meant: str) -> None:
     with pytest.raises(SettingError, match=f"{misspelt} is no setting. Did you mean {meant}"):
-        load_settings({misspelt: "1"})
+        read_all({misspelt: "1"})
 
 
 @pytest.mark.parametrize("name", ["CMMATH_HOME", "ROME_RESULTS", "RPTS_EVAL_DIR"])
 def test_variables_of_others_are_left_alone(name: str) -> None:
-    load_settings({name: "1"})
+    read_all({name: "1"})

@@ -10,43 +10,41 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
-    from lmms_rpts.analysis.cmmath import CmmathRun, read_cmmath_runs
-    from lmms_rpts.analysis.cmmath_points import tree_frame
-    from lmms_rpts.analysis.cmmath_summary import summarize_cmmath
     from lmms_rpts.analysis.comparison import compare_runs
+    from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, steps_frame
     from lmms_rpts.analysis.estimate import Estimate, Need, estimate_need
-    from lmms_rpts.analysis.exporting import rating_frame, read_frame, write_frame
-    from lmms_rpts.analysis.frames import documents_frame, responses_frame, steps_frame
-    from lmms_rpts.analysis.health.examination import examine
-    from lmms_rpts.analysis.human import read_ratings
+    from lmms_rpts.analysis.export import rating_frame, read_frame, write_frame
     from lmms_rpts.analysis.overview import overview_of
-    from lmms_rpts.analysis.rome import RomeRun, read_rome_runs
-    from lmms_rpts.analysis.rome_summary import summarize_rome
-    from lmms_rpts.analysis.runs import Run, read_run, read_runs
-    from lmms_rpts.analysis.samples import RunError
-    from lmms_rpts.analysis.statistics import estimate_mean
+    from lmms_rpts.analysis.ratings import read_ratings
     from lmms_rpts.analysis.summary import summarize
     from lmms_rpts.analysis.sweeping import sweep
+    from lmms_rpts.runs.samples import RunError
+    from lmms_rpts.stats.intervals import estimate_mean
+    from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
+    from lmms_rpts.tasks.cmmath.record import CmmathRun, read_cmmath_runs
+    from lmms_rpts.tasks.cmmath.summary import summarize_cmmath
+    from lmms_rpts.tasks.rome.record import RomeRun, read_rome_runs
+    from lmms_rpts.tasks.rome.summary import summarize_rome
+    from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 
 _MODULES = {
-    "agreement": ("agreement_of_judges", "agreement_with_humans"),
-    "cmmath": ("CmmathRun", "read_cmmath_runs"),
-    "cmmath_points": ("tree_frame",),
-    "cmmath_summary": ("summarize_cmmath",),
-    "comparison": ("compare_runs",),
-    "estimate": ("Estimate", "Need", "estimate_need"),
-    "exporting": ("rating_frame", "read_frame", "write_frame"),
-    "frames": ("documents_frame", "responses_frame", "steps_frame"),
-    "health.examination": ("examine",),
-    "human": ("read_ratings",),
-    "overview": ("overview_of",),
-    "rome": ("RomeRun", "read_rome_runs"),
-    "rome_summary": ("summarize_rome",),
-    "runs": ("Run", "read_run", "read_runs"),
-    "samples": ("RunError",),
-    "statistics": ("estimate_mean",),
-    "summary": ("summarize",),
-    "sweeping": ("sweep",),
+    "analysis.agreement": ("agreement_of_judges", "agreement_with_humans"),
+    "analysis.comparison": ("compare_runs",),
+    "analysis.dataframes": ("documents_frame", "responses_frame", "steps_frame"),
+    "analysis.estimate": ("Estimate", "Need", "estimate_need"),
+    "analysis.export": ("rating_frame", "read_frame", "write_frame"),
+    "analysis.overview": ("overview_of",),
+    "analysis.ratings": ("read_ratings",),
+    "analysis.summary": ("summarize",),
+    "analysis.sweeping": ("sweep",),
+    "runs.samples": ("RunError",),
+    "stats.intervals": ("estimate_mean",),
+    "tasks.cmmath.knowledge_tree": ("tree_frame",),
+    "tasks.cmmath.record": ("CmmathRun", "read_cmmath_runs"),
+    "tasks.cmmath.summary": ("summarize_cmmath",),
+    "tasks.rome.record": ("RomeRun", "read_rome_runs"),
+    "tasks.rpts_eval.runs": ("Run", "read_run", "read_runs"),
+    "tasks.rome.summary": ("summarize_rome",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -63,7 +61,6 @@ __all__ = [
     "documents_frame",
     "estimate_mean",
     "estimate_need",
-    "examine",
     "overview_of",
     "rating_frame",
     "read_cmmath_runs",
@@ -86,6 +83,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    found = getattr(import_module(f"lmms_rpts.{_PLACES[name]}"), name)
     globals()[name] = found
     return found

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmms_rpts.analysis.concordance import STATISTICS, Reliability, estimate_groups, reliability_of
-from lmms_rpts.analysis.human import Ratings
-from lmms_rpts.analysis.responses import MODALITIES, JudgedStep, Response, Scoring
-from lmms_rpts.analysis.runs import Run
-from lmms_rpts.analysis.samples import RunError
-from lmms_rpts.analysis.statistics import Estimate, numbered
+from lmms_rpts.analysis.ratings import Ratings
 from lmms_rpts.reasoning.localisation import Modality
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
+from lmms_rpts.stats.intervals import Estimate, numbered
 from lmms_rpts.tasks.rpts_eval.documents import cluster_of
+from lmms_rpts.tasks.rpts_eval.record import MODALITIES, JudgedStep, Response, Scoring
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lmms_rpts.analysis import statistics
-from lmms_rpts.analysis.frames import documents_frame
-from lmms_rpts.analysis.permutation import PERMUTATIONS, holm, swap_test
-from lmms_rpts.analysis.responses import Response
-from lmms_rpts.analysis.runs import Run
-from lmms_rpts.analysis.samples import RunError
-from lmms_rpts.analysis.statistics import RESAMPLES, Floats, Indices
+from lmms_rpts.analysis.dataframes import documents_frame
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats import intervals
+from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
+from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
+from lmms_rpts.tasks.rpts_eval.record import Response
 from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _ASKED = ("context", "textual_clue", "visual_clue", "reasoning", "answer")
 
@@ -147,7 +147,7 @@ def compare_runs(
     pairs = {key: (ours[key], theirs[key]) for key in shared}
     changed = _count_changed(pairs)
     first, second = (documents_frame(run).loc[shared].to_numpy(float) for run in (a, b))
-    clusters = statistics.numbered([ours[key][0].instance.cluster for key in shared])
+    clusters = intervals.numbered([ours[key][0].instance.cluster for key in shared])
     return Comparison(
         label_a=a.label,
         label_b=b.label,
@@ -166,11 +166,11 @@ def _differences(
     n, m = first.shape
 
     def difference(weights: Floats) -> tuple[Floats, Floats, Floats]:
-        a, b = (statistics.resampled_means(side, weights) for side in (first, second))
+        a, b = (intervals.resampled_means(side, weights) for side in (first, second))
         return a, b, b - a
 
     draws = [
-        difference(weights)[2] for weights in statistics.resampled(n, resamples, clusters=clusters)
+        difference(weights)[2] for weights in intervals.resampled(n, resamples, clusters=clusters)
     ]
     drawn = np.vstack([np.empty((0, m)), *draws])
     observed = np.vstack(difference(np.ones((1, n))))
@@ -179,7 +179,7 @@ def _differences(
     for at, metric in enumerate(METRICS):
         known_a, known_b = ~np.isnan(first[:, at]), ~np.isnan(second[:, at])
         size = min(len(set(clusters[known].tolist())) for known in (known_a, known_b))
-        low, high = statistics.interval(drawn[:, at], size) if size > 1 else (None, None)
+        low, high = intervals.interval(drawn[:, at], size) if size > 1 else (None, None)
         a, b, change = map(_value, observed[:, at])
         n_both, n_either = int((known_a & known_b).sum()), int((known_a | known_b).sum())
         tested = (p_values[at], adjusted[at], n_both, n_either)

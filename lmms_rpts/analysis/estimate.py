@@ -15,10 +15,10 @@ from lmms_rpts.filters.records import TransformedResponse
 from lmms_rpts.filters.score import ask_about_step, repaired
 from lmms_rpts.filters.transform import MAX_STEPS, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
-from lmms_rpts.judging.asking import ASKED_AGAIN
+from lmms_rpts.judging.client import ASKED_AGAIN
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.request_kinds import SCORED, most_tokens
 from lmms_rpts.judging.tokens import guess_input_tokens
-from lmms_rpts.judging.types import MOST_TOKENS, SCORED
 from lmms_rpts.reasoning import plan_steps
 from lmms_rpts.settings import TransformMode
 
@@ -194,7 +194,7 @@ def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int) -> Iterato
 
 def _asked_in_vain(request: JudgeRequest, more: int) -> Need:
     """A question, and again after each reply that can't be read; ``more``: tokens beside it."""
-    most = MOST_TOKENS[request.kind]
+    most = most_tokens(request.kind)
     asked = Need()
     for again in range(1 + ASKED_AGAIN):
         reminded = request.asked_again("x") if again else request

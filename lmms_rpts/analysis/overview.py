@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from lmms_rpts.analysis.frames import documents_frame
-from lmms_rpts.analysis.responses import Instance, Response
-from lmms_rpts.analysis.runs import Run
-from lmms_rpts.analysis.statistics import Estimate, estimate_mean, numbered
+from lmms_rpts.analysis.dataframes import documents_frame
 from lmms_rpts.reasoning.localisation import Modality
+from lmms_rpts.stats.intervals import Estimate, estimate_mean, numbered
+from lmms_rpts.tasks.rpts_eval.record import Instance, Response
 from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES, is_sound
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd

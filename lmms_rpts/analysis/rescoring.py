@@ -9,22 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.analysis.runs import model_name, read_results
 from lmms_rpts.models.responses import (
     ResponsesError,
     SavedResponse,
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.tasks.rpts_eval.documents import CMMATH_TASK, LANGUAGES, TASKS, read_documents
+from lmms_rpts.runs.reading import model_name, read_results
+from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
 _SHOWN = 5
 _SAMPLES = "_samples_"
-_GROUPS = {
-    name: frozenset(f"{name}_{each}" for each in languages)
-    for name, languages in LANGUAGES.items()
-    if len(languages) > 1
-}
 
 ByDocument = Mapping[int, Sequence[SavedResponse]]
 """The responses to the documents of one task, by the document's number."""
@@ -93,10 +88,10 @@ def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Resc
         ResponsesError: where responses are missing, or too many, or nobody's.
         DataError: for an unknown task, or one whose documents can't be read.
     """
-    documents = {} if task is None else read_documents(task)
+    documents = {} if task is None else dict(read_documents(task))
     saved = read_responses(
         *paths,
-        only=[*documents] if documents else [name for name in TASKS if name not in _GROUPS],
+        only=[*documents] or _single_tasks(),
         default_task=next(iter(documents)) if len(documents) == 1 else None,
     )
     passed_over = tuple(sorted(saved.passed_over))
@@ -104,7 +99,7 @@ def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Resc
         raise ResponsesError(_nothing(saved, [*documents], passed_over))
     for name in saved.tasks:
         if name not in documents:
-            documents |= read_documents(name)
+            documents.update(read_documents(name))
     responses = {name: by_document(saved, name, docs) for name, docs in documents.items()}
     _refuse_empty(responses)
     extents = tuple(
@@ -157,7 +152,7 @@ def by_document(
         if of == task and name not in known[kind]
     ]
     if stray:
-        variable = "CMMATH_PATH" if task == CMMATH_TASK else "RPTS_PATH"
+        variable = scored_tasks()[task].data_variable
         raise ResponsesError(
             f"{task} has {len(documents)} documents, and these are none of them: "
             f"{_listed(stray)}. Are the responses to other data? ({variable} says which are used; "
@@ -206,6 +201,10 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
     return Extent(task, start, stop, total, repeats)
 
 
+def _single_tasks() -> list[str]:
+    return [name for name, each in scored_tasks().items() if not each.scored[name]]
+
+
 def plan_parts(extents: Sequence[Extent], name: str | None = None) -> tuple[Part, ...]:
     """One call for all tasks if lmms-eval can take them together, else one for each.
 
@@ -237,7 +236,7 @@ def _alone(extent: Extent) -> Part:
 
 def _name_of(tasks: Sequence[str]) -> str:
     """The group that consists of the tasks, else the tasks."""
-    groups = [group for group, members in _GROUPS.items() if members == set(tasks)]
+    groups = [name for name, each in scored_tasks().items() if set(each.scored[name]) == set(tasks)]
     return groups[0] if groups else ",".join(tasks)
 
 

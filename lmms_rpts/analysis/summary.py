@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.responses import Scoring
-from lmms_rpts.analysis.rounds import (
+from lmms_rpts.analysis.sweeping import of_task
+from lmms_rpts.runs.rounds import (
     Figure,
     differing_models,
     differing_settings,
+    document_means,
     documents_of,
     listed,
     mean_tokens,
@@ -20,11 +21,11 @@ from lmms_rpts.analysis.rounds import (
     same_rounds,
     there,
 )
-from lmms_rpts.analysis.runs import Run
-from lmms_rpts.analysis.samples import RunError
-from lmms_rpts.analysis.statistics import estimate_mean, numbered
-from lmms_rpts.analysis.sweeping import document_means, of_task
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats.intervals import estimate_mean, numbered
+from lmms_rpts.tasks.rpts_eval.record import Scoring
 from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,17 +17,18 @@ that have a value. Responses that could not be scored are left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from lmms_rpts.analysis.responses import Response
-from lmms_rpts.analysis.runs import Run
-from lmms_rpts.analysis.samples import RunError
 from lmms_rpts.reasoning import ReasoningTree, rpts_score
+from lmms_rpts.runs.rounds import document_means
+from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.aggregation import mean_of_scored
+from lmms_rpts.tasks.rpts_eval.record import Response
 from lmms_rpts.tasks.rpts_eval.results import RIGHT_REASON, is_sound
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,21 +109,6 @@ def check_settings(
             raise ValueError(f"a focus height must lie between 0 and {_HIGHEST}: {height} does not")
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"the threshold must lie between 0 and 1: {threshold} does not")
-
-
-def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[float | None]:
-    """One value a document, from pairs of a document and the value of one of its responses.
-
-    It is the mean over its responses that have a value, as ``process_results`` takes it; None
-    where none has.
-    """
-    found: dict[Hashable, list[float]] = {}
-    for document, value in values:
-        there = found.setdefault(document, [])
-        if value is not None:
-            there.append(value)
-    # Not fsum: a mean should be lmms-eval's to the last bit, and that is how it gets it.
-    return [sum(there) / len(there) if there else None for there in found.values()]
 
 
 def of_task(run: Run, task: str | None) -> Run | None:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import check_suffixes, spare, told, write_text
-from lmms_rpts.report.labels import (
+from lmms_rpts.report.escaping import (
     escape_markdown,
     markdown_row,
     markdown_rule,
@@ -25,7 +25,7 @@ from lmms_rpts.report.labels import (
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair
-    from lmms_rpts.analysis.statistics import Estimate
+    from lmms_rpts.stats.intervals import Estimate
 
 _NONE = "–"
 _SUFFIXES = (".csv", ".json", ".md")
@@ -72,8 +72,8 @@ def agreement(
 
 def _compared(run: str, other: str, files: Sequence[Path]) -> Agreement:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
-    from lmms_rpts.analysis.human import read_ratings
-    from lmms_rpts.analysis.runs import read_run
+    from lmms_rpts.analysis.ratings import read_ratings
+    from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     judged = read_run(run)
     spare([judged], files, Path(other).expanduser())

@@ -23,13 +23,13 @@ from lmms_rpts.commands.graded import (
     summary_text,
     token_text,
 )
-from lmms_rpts.report.labels import shorten
+from lmms_rpts.report.escaping import shorten
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.cmmath_answers import CmmathAnswer
-    from lmms_rpts.analysis.cmmath_points import CmmathTree
-    from lmms_rpts.analysis.cmmath_summary import CmmathFigures, CmmathSummary, CmmathTable
     from lmms_rpts.tasks.cmmath.knowledge import Node
+    from lmms_rpts.tasks.cmmath.knowledge_tree import CmmathTree
+    from lmms_rpts.tasks.cmmath.listed_answers import CmmathAnswer
+    from lmms_rpts.tasks.cmmath.summary import CmmathFigures, CmmathSummary, CmmathTable
 
 _UNSAID = "(not given)"
 _EXPLAINED = (
@@ -88,8 +88,8 @@ def cmmath(
     model on the same problems are its rounds: their mean and sample standard deviation (n - 1)
     are shown. One round is shown with the 95% interval over its problems.
     """
-    from lmms_rpts.analysis.cmmath import read_cmmath_runs
-    from lmms_rpts.analysis.cmmath_summary import summarize_cmmath
+    from lmms_rpts.tasks.cmmath.record import read_cmmath_runs
+    from lmms_rpts.tasks.cmmath.summary import summarize_cmmath
 
     files = check_suffixes(output, SUFFIXES)
     with told(), Console(stderr=True).status("Reading the runs ..."):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.kinds import AnyRun
+    from lmms_rpts.runs.record_types import AnyRun
 
 Runs = Annotated[
     list[str],
@@ -26,11 +26,11 @@ Runs = Annotated[
 @contextmanager
 def told() -> Iterator[None]:
     """End with status 1 and one message where the user can mend what is wrong."""
-    from lmms_rpts.analysis.samples import RunError
     from lmms_rpts.judging import JudgeConfigurationError
     from lmms_rpts.models.responses import ResponsesError
+    from lmms_rpts.runs.samples import RunError
     from lmms_rpts.settings import SettingError
-    from lmms_rpts.tasks.rpts_eval.records import DataError
+    from lmms_rpts.tasks.rpts_eval.source_format import DataError
 
     try:
         yield
@@ -54,7 +54,7 @@ def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Se
 
 def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> None:
     """End with a message where an output is one of the files that were read."""
-    from lmms_rpts.analysis.runs import results_beside
+    from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]
     read = {path.resolve() for path in (*samples, *map(results_beside, samples), *others)}

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import check_suffixes, spare, told, write_text
-from lmms_rpts.report.labels import (
+from lmms_rpts.report.escaping import (
     escape_markdown,
     markdown_row,
     markdown_rule,
@@ -27,7 +27,7 @@ from lmms_rpts.report.labels import (
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference, Side
-    from lmms_rpts.analysis.runs import Run
+    from lmms_rpts.tasks.rpts_eval.runs import Run
 
 SUFFIXES = (".csv", ".json", ".md")
 _COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "p (Holm)", "n both", "n either")
@@ -72,7 +72,7 @@ def compare(
     Each has a 95% bootstrap interval and the p-value of a paired permutation test.
     """
     from lmms_rpts.analysis.comparison import compare_runs
-    from lmms_rpts.analysis.runs import read_run
+    from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     files = check_suffixes(output, SUFFIXES)
     with told():

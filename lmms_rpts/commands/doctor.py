@@ -16,7 +16,8 @@ from rich.text import Text
 from lmms_rpts.commands.common import fail
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.health.checks import Check, Stage
+    from lmms_rpts.doctor.checks import Stage
+    from lmms_rpts.tasks.data_checks import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
 _STATE, _NAME = 13, 14
@@ -63,7 +64,7 @@ def doctor(
 
 def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Stage]:
     try:
-        from lmms_rpts.analysis.health.examination import plan
+        from lmms_rpts.doctor.examination import plan
     except Exception as error:  # a broken package may raise anything when it is imported
         fail(
             f"lmms-rpts can't be loaded ({type(error).__name__}: {error}). A package that it needs "
@@ -74,7 +75,7 @@ def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Sta
 
 
 def _perform(stage: Stage) -> list[Check]:
-    from lmms_rpts.analysis.health.checks import perform
+    from lmms_rpts.doctor.checks import perform
 
     with _shown(f"{stage.doing} ..."):
         return perform(stage)

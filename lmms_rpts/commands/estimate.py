@@ -38,7 +38,7 @@ def estimate(
     """
     from lmms_rpts.judging import JudgeConfigurationError
     from lmms_rpts.models.responses import ResponsesError
-    from lmms_rpts.tasks.rpts_eval.records import DataError
+    from lmms_rpts.tasks.rpts_eval.source_format import DataError
 
     try:
         settings = load_settings()
@@ -56,16 +56,17 @@ Found = dict[str, tuple[list[dict[str, Any]], list[str] | None]]
 def _gather(tasks: Sequence[str], samples: Path | None, limit: int | None) -> Found:
     """Documents by task, and their responses where there are any."""
     from lmms_rpts.models.responses import read_responses
-    from lmms_rpts.tasks.faults import DataError
-    from lmms_rpts.tasks.rpts_eval.documents import CMMATH_TASK, read_documents
+    from lmms_rpts.tasks.data_errors import DataError
+    from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
-    if CMMATH_TASK in tasks:
-        raise DataError(
-            f"what {CMMATH_TASK} needs can't be told beforehand: its reference solutions are not "
-            "written in steps, so that they don't tell how many a model will write. Run a part "
-            "(--limit 50): lmms-eval's results then hold what its judge was asked. "
-            "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
-        )
+    known = scored_tasks()
+    for task in tasks:
+        if task in known and known[task].unforeseeable:
+            raise DataError(
+                f"what {task} needs can't be told beforehand: {known[task].unforeseeable}. Run a "
+                "part (--limit 50): lmms-eval's results then hold what its judge was asked. "
+                "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
+            )
     saved = read_responses(samples) if samples else None
     found: Found = {}
     for name in tasks:
@@ -137,7 +138,7 @@ def _judges(settings: Settings) -> int:
 
 
 def _figures(need: Any, settings: Settings) -> list[str]:
-    from lmms_rpts.judging.ledger import cost_of
+    from lmms_rpts.judging.budget import cost_of
 
     usage = need.usage
     figures = [f"{need.calls:,}", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"]

@@ -27,9 +27,9 @@ def export(
 ) -> None:
     """Write all steps of runs, one row a step; docs/export.md names the columns."""
     with told():
-        from lmms_rpts.analysis.exporting import ExportError, format_of, rating_frame, write_frame
-        from lmms_rpts.analysis.frames import steps_frame
-        from lmms_rpts.analysis.runs import read_runs
+        from lmms_rpts.analysis.dataframes import steps_frame
+        from lmms_rpts.analysis.export import ExportError, format_of, rating_frame, write_frame
+        from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
         try:
             format_of(output)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.report.labels import (
+from lmms_rpts.report.escaping import (
     columns,
     escape_markdown,
     markdown_row,
@@ -22,7 +22,7 @@ from lmms_rpts.report.labels import (
 )
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.rounds import Figure
+    from lmms_rpts.runs.rounds import Figure
 
 SUFFIXES = (".csv", ".json", ".md")
 """The files that a summary can be written to."""

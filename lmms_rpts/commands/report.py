@@ -25,7 +25,7 @@ def report(
         Path | None,
         typer.Option(
             "--images",
-            help="Folder of the images, where they aren't found (see RPTS_PATH, CMMATH_PATH).",
+            help="Folder of the images, where the benchmark's own variable (RPTS_PATH) names none.",
         ),
     ] = None,
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave the images out.")] = False,
@@ -45,8 +45,8 @@ def report(
       lmms-rpts report small=results/a large=results/b -o report.html
     """
     with told():
-        from lmms_rpts.analysis.runs import read_runs
         from lmms_rpts.report.writing import ReportError, write_report
+        from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
         if images is not None and not images.is_dir():
             fail(f"--images: {images} is no folder")
@@ -69,8 +69,11 @@ def report(
     )
     missing = written.images_wanted - written.images
     if missing and not no_images:
+        from lmms_rpts.tasks.documents import scored_tasks
+
+        variables = dict.fromkeys(each.data_variable for each in scored_tasks().values())
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or can't be read: name "
-            "their folder with --images, or set RPTS_PATH (CMMaTH: CMMATH_PATH).",
+            f"their folder with --images, or set {' or '.join(variables)}.",
             err=True,
         )

@@ -23,10 +23,10 @@ from lmms_rpts.commands.graded import (
     summary_text,
     token_text,
 )
-from lmms_rpts.report.labels import shorten
+from lmms_rpts.report.escaping import shorten
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.rome_summary import (
+    from lmms_rpts.tasks.rome.summary import (
         Disagreement,
         RomeFigures,
         RomeGroup,
@@ -81,8 +81,8 @@ def rome(
     Runs of one model on the same questions are its rounds: their mean and sample standard
     deviation (n - 1) are shown. One round is shown with the 95% interval over its questions.
     """
-    from lmms_rpts.analysis.rome import read_rome_runs
-    from lmms_rpts.analysis.rome_summary import summarize_rome
+    from lmms_rpts.tasks.rome.record import read_rome_runs
+    from lmms_rpts.tasks.rome.summary import summarize_rome
 
     files = check_suffixes(output, SUFFIXES)
     with told(), Console(stderr=True).status("Reading the runs ..."):

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
-from lmms_rpts.report.labels import (
+from lmms_rpts.report.escaping import (
     escape_latex,
     escape_markdown,
     markdown_row,
@@ -22,8 +22,8 @@ from lmms_rpts.report.labels import (
 )
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.rounds import Figure
     from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary
+    from lmms_rpts.runs.rounds import Figure
 
 _SUFFIXES = (".csv", ".md", ".tex", ".svg")
 _SPREAD = (
@@ -54,8 +54,8 @@ def summarize(
     One round is shown with the 95% interval over its documents. Several tasks get a table each,
     and one over all their documents.
     """
-    from lmms_rpts.analysis.runs import read_runs
     from lmms_rpts.analysis.summary import summarize as put_side_by_side
+    from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     files = check_suffixes(output, _SUFFIXES)
     _check_metric(metric)

@@ -14,12 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
-from lmms_rpts.report.labels import escape_markdown, markdown_row, markdown_rule, printable
+from lmms_rpts.report.escaping import escape_markdown, markdown_row, markdown_rule, printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.analysis.runs import Run
+    from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _HEADS = {
     "decay": "decay",
@@ -69,7 +69,7 @@ def sweep(
     documents that have a value. What could not be scored is left out. The run's own settings are
     always shown, marked with a *.
     """
-    from lmms_rpts.analysis.runs import read_runs
+    from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
     heights = _numbers(focus_height, int, "--focus-height", "a whole number from 0, as in 1,2")

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command
 from lmms_rpts.settings import environment_without
+from lmms_rpts.tasks.benchmark import benchmarks
 
 HERE = Path(__file__).parent
 TASK = "rpts_demo"
@@ -35,9 +36,6 @@ _ROWS = (
 # The demo shows its own settings, not those of the shell that it is started from.
 _CLEARED = (
     "LMMS_RPTS_",
-    "RPTS_PATH",
-    "ROME_",
-    "CMMATH_",
     "RANK",
     "WORLD_SIZE",
     "LOCAL_RANK",
@@ -87,15 +85,16 @@ def run_demo(output: Path, console: Console | None = None) -> None:
 
 
 def _write_report(folder: Path) -> Path:
-    from lmms_rpts.analysis.runs import read_runs
     from lmms_rpts.report.writing import write_report
+    from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     runs = read_runs([f"{model}={folder / model}" for model in MODELS])
     return write_report(runs, folder / "report.html", progress=False).path
 
 
 def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
-    environment = environment_without(*_CLEARED) | {
+    of_benchmarks = [name for each in benchmarks().values() for name in each.variables]
+    environment = environment_without(*_CLEARED, *of_benchmarks) | {
         "LMMS_RPTS_JUDGE": "lexical",
         "HF_HUB_OFFLINE": "1",
     }

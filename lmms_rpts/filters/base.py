@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from lmms_eval.api.filter import Filter
 from loguru import logger
 
-from lmms_rpts.documents import (
+from lmms_rpts.filters.budget import run_ledger, spending_on, tell_spending
+from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
     REASONING_FIELDS,
     FieldCheck,
@@ -17,7 +18,6 @@ from lmms_rpts.documents import (
 )
 from lmms_rpts.filters.processes import Processes
 from lmms_rpts.filters.records import Doc
-from lmms_rpts.filters.spending import run_ledger, spending_on, tell_spending
 from lmms_rpts.judging import (
     NO_JUDGE,
     Dialogue,

@@ -9,8 +9,9 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.documents import REASONING_FIELDS, STANCE
 from lmms_rpts.filters.base import JudgingFilter
+from lmms_rpts.filters.documents import REASONING_FIELDS, STANCE
+from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.records import (
     NO_RESPONSE,
     READ_BY_RULES,
@@ -19,11 +20,10 @@ from lmms_rpts.filters.records import (
     ReadBy,
     TransformedResponse,
 )
-from lmms_rpts.filters.telling import in_sight
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError, JudgeRequest
 from lmms_rpts.judging.isolation import Isolation
+from lmms_rpts.judging.parsers.scores import strip_thinking
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.scores import strip_thinking
 from lmms_rpts.reasoning import (
     Answer,
     Extraction,

@@ -1,9 +1,10 @@
 """The judge engine: asks judges, and tells scores from failures."""
 
-from lmms_rpts.judging.asking import Member
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
+from lmms_rpts.judging.budget import Ledger
+from lmms_rpts.judging.client import Member
 from lmms_rpts.judging.engine import Dialogue, JudgeEngine
-from lmms_rpts.judging.ledger import Ledger
+from lmms_rpts.judging.parsers.scores import parse_score
 from lmms_rpts.judging.registry import (
     choices,
     comparable,
@@ -12,7 +13,6 @@ from lmms_rpts.judging.registry import (
     open_ledger,
     writes,
 )
-from lmms_rpts.judging.scores import parse_score
 from lmms_rpts.judging.types import (
     AdaptedError,
     Backend,

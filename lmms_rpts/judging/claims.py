@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from lmms_rpts.judging.cache import CLAIMED_FOR, AnswerCache
-from lmms_rpts.judging.halting import Halt
-from lmms_rpts.judging.limits import NotCalledError
+from lmms_rpts.judging.concurrency import NotCalledError
+from lmms_rpts.judging.stop_signal import Halt
 from lmms_rpts.judging.types import JudgeRequest, Usage
 
 FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5

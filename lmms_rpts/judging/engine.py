@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lmms_rpts.judging.asking import Asker, Member
+from lmms_rpts.judging.budget import Ledger
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.halting import Halt
-from lmms_rpts.judging.ledger import Ledger
-from lmms_rpts.judging.panel import Panel
+from lmms_rpts.judging.client import Asker, Member
+from lmms_rpts.judging.ensemble import Panel
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
+from lmms_rpts.judging.stop_signal import Halt
 from lmms_rpts.judging.types import Judge, JudgeRequest, Verdict
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-from lmms_rpts.judging.ledger import Ledger
+from lmms_rpts.judging.budget import Ledger
 from lmms_rpts.judging.types import Verdict
 
 IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0

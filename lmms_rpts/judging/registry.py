@@ -10,10 +10,10 @@ from pathlib import Path
 
 from loguru import logger
 
-from lmms_rpts.judging.asking import Member
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
+from lmms_rpts.judging.budget import Ledger
+from lmms_rpts.judging.client import Member
 from lmms_rpts.judging.engine import JudgeEngine
-from lmms_rpts.judging.ledger import Ledger
 from lmms_rpts.judging.progress import NO_BOARD, Board
 from lmms_rpts.judging.types import Backend, JudgeConfigurationError
 from lmms_rpts.settings import Settings, load_settings

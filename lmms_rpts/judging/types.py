@@ -6,36 +6,10 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
+from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.settings import Settings
-
-RequestKind = Literal[
-    "image",
-    "inference",
-    "transform",
-    "answer",
-    "grade",
-    "consistency",
-    "compare",
-    "mistake",
-    "solution",
-]
-KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
-SCORED: frozenset[RequestKind] = frozenset({"image", "inference"})
-
-MOST_TOKENS: dict[RequestKind, int] = {
-    "image": 512,
-    "inference": 512,
-    "answer": 64,
-    "transform": 4096,
-    "grade": 256,
-    "consistency": 256,
-    "compare": 512,
-    "mistake": 512,
-    "solution": 4096,
-}
-"""Tokens that a judge may say; one that thinks before it speaks gets more."""
 
 Message = dict[str, str]
 Parser = Callable[[str], float | str | None]
@@ -92,10 +66,7 @@ class JudgeRequest:
 
     Attributes:
         kind: ``image`` and ``inference`` ask for a score, ``transform`` for a chain of steps,
-            ``answer`` for the final answer of a response, ``grade`` for whether an answer says the
-            same as a reference, ``consistency`` for whether thinking and answer agree, ``compare``
-            for whether a solution arrives at a reference, ``mistake`` for the kind of mistake that
-            led it astray, ``solution`` for the chain of steps of a solution.
+            ``answer`` for the final answer of a response; benchmarks add others.
         messages: the chat, each message with ``role`` and ``content``.
         evidence: the texts that a claim is to be judged by, for judges that read no chat.
         claim: the conclusion to be judged.
@@ -106,7 +77,7 @@ class JudgeRequest:
         sample: which of several answers to one question is wanted, from 0.
     """
 
-    kind: RequestKind
+    kind: str
     messages: Sequence[Message]
     evidence: tuple[str, ...] = ()
     claim: str = ""
@@ -116,8 +87,9 @@ class JudgeRequest:
     sample: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"unknown kind {self.kind!r}; known kinds: {', '.join(KINDS)}")
+        known = request_kinds()
+        if self.kind not in known:
+            raise ValueError(f"unknown kind {self.kind!r}; known kinds: {', '.join(known)}")
 
     @property
     def key(self) -> str:

@@ -15,7 +15,7 @@ CUT_SHORT = (
 """What is wrong with a last line that is no whole JSON, and what to do."""
 
 _SAMPLES = "_samples_"
-_SCHEMAS = ("lmms_rpts.rpts", "lmms_rpts.rome")
+_SCHEMAS = "lmms_rpts."
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
@@ -207,7 +207,7 @@ def _is_record(value: object) -> bool:
         record = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return False
-    return isinstance(record, dict) and record.get("schema") in _SCHEMAS
+    return isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS)
 
 
 def _tokens(counts: object) -> Mapping[str, int] | None:

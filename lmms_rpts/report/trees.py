@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lmms_rpts.analysis.responses import Response
 from lmms_rpts.reasoning import Clue, ReasoningTree, StepError
 from lmms_rpts.report.layout import Layout, Sizes, lay_out
+from lmms_rpts.tasks.rpts_eval.record import Response
 
 _SIZES = Sizes()
 _NODE, _LEAF, _BETWEEN, _FROM_TOP = 104, 30, 40, 16

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, overview_of
-from lmms_rpts.analysis.responses import Instance, Response
-from lmms_rpts.analysis.runs import Run
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.tree import ReasoningTree, build_tree
 from lmms_rpts.report.pictures import Picture
 from lmms_rpts.report.trees import TreePicture, draw_response, draw_tree
+from lmms_rpts.tasks.rpts_eval.record import Instance, Response
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 URGENCY: tuple[Outcome, ...] = (
     "right_unsound",

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
-from lmms_rpts.analysis.drafts import draft_of
-from lmms_rpts.analysis.runs import Run
+from lmms_rpts.files import draft_of
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture, shrink_all
 from lmms_rpts.report.view import make_view
-from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK, images_folder
+from lmms_rpts.tasks.documents import images_folder
+from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 T = TypeVar("T")
 

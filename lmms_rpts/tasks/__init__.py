@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 
 TASKS_DIR = Path(__file__).parent
-
-_CHECKS = {
-    "rpts_": "lmms_rpts.tasks.rpts_eval.checks",
-    "rome": "lmms_rpts.tasks.rome.checks",
-    "cmmath": "lmms_rpts.tasks.cmmath.checks",
-}
-"""By the beginning of a task's name: the module whose CHECKS says what it needs."""
-
-BEGINNINGS = tuple(_CHECKS)
-"""How the names of our tasks begin."""
 
 
 def check_tasks(names: Iterable[str]) -> None:
@@ -28,9 +17,10 @@ def check_tasks(names: Iterable[str]) -> None:
     Raises:
         DataError, JudgeConfigurationError, SettingError: saying what to set or to mend.
     """
+    from lmms_rpts.tasks.benchmark import benchmark_of
+
     for name in names:
-        for beginning, module in _CHECKS.items():
-            if name.startswith(beginning):
-                check = import_module(module).CHECKS.get(name)
-                if check is not None:
-                    check()
+        benchmark = benchmark_of(name)
+        check = benchmark.task_checks().get(name) if benchmark else None
+        if check is not None:
+            check()

@@ -11,7 +11,7 @@ from typing import Any
 from PIL import Image, ImageFile
 from tqdm import tqdm
 
-from lmms_rpts.tasks.faults import DataError
+from lmms_rpts.tasks.data_errors import DataError
 
 _MANY = 100
 _LONGEST_NAME = 300

@@ -11,11 +11,12 @@ from typing import Any
 from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
-from lmms_rpts.filters import FILTERS, RptsFilter
+from lmms_rpts.filters import RptsFilter
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.faults import DataError, raise_faults
+from lmms_rpts.tasks.benchmark import all_filters
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 _REMEDY = (
     "Mend the data, or bring them into this form in the task's process_docs. So far, "
@@ -126,8 +127,8 @@ def _check_order(task: Any) -> None:
 
 
 def _name(component: object) -> str:
-    known = {each: name for name, each in FILTERS.items()}
-    return known.get(type(component), type(component).__name__)  # type: ignore[arg-type]
+    known = {each: name for name, each in all_filters().items()}
+    return known.get(type(component), type(component).__name__)
 
 
 def _settle_aggregations(task: Any) -> None:
@@ -171,7 +172,7 @@ def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
 
 
 def _parts(manager: Any, config: Mapping[str, Any], seen: frozenset[str]) -> Iterator[bool]:
-    yield bool(_filter_names(config) & set(FILTERS))
+    yield bool(_filter_names(config) & set(all_filters()))
     listed = config.get("task")
     parts = listed if isinstance(listed, list) else []
     if isinstance(listed, str) and listed not in seen:

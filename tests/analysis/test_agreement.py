@@ -23,18 +23,18 @@ from lmms_rpts.analysis.agreement import (
     agreement_of_judges,
     agreement_with_humans,
 )
-from lmms_rpts.analysis.concordance import (
+from lmms_rpts.analysis.dataframes import steps_frame
+from lmms_rpts.analysis.ratings import Ratings, read_ratings
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats.agreement import (
     STATISTICS,
     estimate_groups,
     krippendorff_alpha,
     reliability_of,
     statistics_of,
 )
-from lmms_rpts.analysis.frames import steps_frame
-from lmms_rpts.analysis.human import Ratings, read_ratings
-from lmms_rpts.analysis.runs import Run, read_run
-from lmms_rpts.analysis.samples import RunError
-from lmms_rpts.analysis.statistics import interval, resampled
+from lmms_rpts.stats.intervals import interval, resampled
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run

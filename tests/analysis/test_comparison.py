@@ -19,9 +19,9 @@ from lmms_rpts.analysis.comparison import (
     MetricDifference,
     compare_runs,
 )
-from lmms_rpts.analysis.permutation import EXACT, holm, swap_test
-from lmms_rpts.analysis.runs import Run, read_run
-from lmms_rpts.analysis.samples import RunError
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats.permutation import EXACT, holm, swap_test
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.rounds import Figure
-from lmms_rpts.analysis.runs import read_runs
-from lmms_rpts.analysis.samples import RunError
-from lmms_rpts.analysis.statistics import estimate_mean
 from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary, summarize
 from lmms_rpts.report.scatter import points_of
+from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats.intervals import estimate_mean
 from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.analysis.test_sweeping import judged
 from tests.support.runs import SCORING, make_record, write_run
 

@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.analysis import responses
-from lmms_rpts.analysis.runs import Run, read_run
-from lmms_rpts.analysis.samples import RunError
-from lmms_rpts.analysis.sweeping import document_means, of_task, sweep
+from lmms_rpts.analysis.sweeping import of_task, sweep
 from lmms_rpts.reasoning import build_tree, format_chain
 from lmms_rpts.reasoning.tree import cited_steps
+from lmms_rpts.runs.rounds import document_means
+from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.aggregation import mean_of_scored
+from lmms_rpts.tasks.rpts_eval import record as responses
 from lmms_rpts.tasks.rpts_eval.results import process_results
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.reasoning.strategies import sound_chains
 from tests.support.instances import make_doc
 from tests.support.runs import SCORING, STEPS, make_record, write_run

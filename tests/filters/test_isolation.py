@@ -10,23 +10,19 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import (
-    AggregateFilter,
-    CmmathGradeFilter,
-    RomeAnswerFilter,
-    ScoreFilter,
-    TransformFilter,
-)
+from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters import aggregate as aggregating
-from lmms_rpts.filters import cmmath as cmmath_filter
-from lmms_rpts.filters import rome as rome_filter
 from lmms_rpts.filters import score as scoring
 from lmms_rpts.filters import transform as transforming
 from lmms_rpts.judging import JudgeRequest, open_engine
 from lmms_rpts.judging.isolation import Isolation
+from lmms_rpts.tasks.cmmath import filter as cmmath_filter
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath import verifier as cmmath_verifier
+from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
+from lmms_rpts.tasks.rome import filter as rome_filter
 from lmms_rpts.tasks.rome import verifier as rome_verifier
+from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
 from tests.support.cmmath import make_doc as make_problem
 from tests.support.instances import make_doc

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from lmms_rpts.judging import asking, limits
+from lmms_rpts.judging import client, concurrency
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import Answer, JudgeServer
 
@@ -25,10 +25,10 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries follow at once: for tests in which the waiting is not the point."""
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.002)
-    monkeypatch.setattr(limits, "FIRST_HOLD", 0.001)
-    monkeypatch.setattr(limits, "LONGEST_HOLD", 0.002)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "LONGEST_PAUSE", 0.002)
+    monkeypatch.setattr(concurrency, "FIRST_HOLD", 0.001)
+    monkeypatch.setattr(concurrency, "LONGEST_HOLD", 0.002)
 
 
 @pytest.fixture

@@ -32,10 +32,10 @@ from lmms_rpts.judging import (
     TransientError,
     Usage,
     Verdict,
-    asking,
     cache,
     cache_file,
     cache_repair,
+    client,
     open_engine,
 )
 from lmms_rpts.judging.cache import (
@@ -46,7 +46,8 @@ from lmms_rpts.judging.cache import (
     remove_answers,
 )
 from lmms_rpts.settings import SettingError
-from tests.judging.asking import (
+from tests.judging.conftest import Serve
+from tests.judging.questions import (
     Said,
     ScriptedJudge,
     in_order,
@@ -55,7 +56,6 @@ from tests.judging.asking import (
     questions,
     values,
 )
-from tests.judging.conftest import Serve
 from tests.support.judge_server import Answer, Body, ServerReply, by_prompt, constant
 from tests.support.waiting import LONGEST, wait_until
 
@@ -256,7 +256,7 @@ BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
         pytest.param("openai:m", sets("LMMS_RPTS_STRUCTURED", "off"), BASE, id="structured"),
         pytest.param(
             "openai:m",
-            lambda monkeypatch: monkeypatch.setattr(asking, "PARSER_VERSION", "other"),
+            lambda monkeypatch: monkeypatch.setattr(client, "PARSER_VERSION", "other"),
             BASE,
             id="parser version",
         ),

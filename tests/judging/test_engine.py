@@ -26,11 +26,12 @@ from lmms_rpts.judging import (
     TransientError,
     Usage,
     Verdict,
-    asking,
+    client,
     engine,
     open_engine,
 )
-from tests.judging.asking import (
+from tests.judging.conftest import Serve
+from tests.judging.questions import (
     REMINDER,
     Said,
     ScriptedJudge,
@@ -41,7 +42,6 @@ from tests.judging.asking import (
     questions,
     values,
 )
-from tests.judging.conftest import Serve
 from tests.support.judge_server import Body, ServerReply, by_prompt, constant
 from tests.support.waiting import LONGEST, restore_sigint, wait_until
 
@@ -159,7 +159,7 @@ def test_unreadable_replies_end_as_an_error(said: str) -> None:
     assert verdict.text == said
     assert verdict.error is not None
     assert "score from 0 to 1" in verdict.error
-    assert verdict.attempts == len(judge.asked) == 1 + asking.ASKED_AGAIN
+    assert verdict.attempts == len(judge.asked) == 1 + client.ASKED_AGAIN
     assert verdict.usage == Usage(30, 6)
 
 
@@ -243,7 +243,7 @@ def test_transient_failures_end_as_an_error(short_pauses: None) -> None:
     with opened(judge) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.value is None
-    assert verdict.attempts == len(judge.asked) == asking.CALLS
+    assert verdict.attempts == len(judge.asked) == client.CALLS
     assert "busy, busy" in str(verdict.error)
     assert asked.fatal is None
 
@@ -263,18 +263,18 @@ def test_other_failures_are_not_retried(failure: Exception) -> None:
 
 
 def test_pauses_grow_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 1.0)
-    monkeypatch.setattr(asking, "LONGEST_PAUSE", 8.0)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 1.0)
+    monkeypatch.setattr(client, "LONGEST_PAUSE", 8.0)
     for attempt, most in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 8), (50, 8)]:
-        pauses = [asking._pause(attempt, None) for _ in range(200)]
+        pauses = [client._pause(attempt, None) for _ in range(200)]
         assert most / 2 <= min(pauses) < max(pauses) <= most
-    assert asking._pause(1, 5.0) == 5.0
-    assert asking._pause(1, 3600.0) == 8.0
-    assert asking._pause(1, 0.0) <= 1.0
+    assert client._pause(1, 5.0) == 5.0
+    assert client._pause(1, 3600.0) == 8.0
+    assert client._pause(1, 0.0) <= 1.0
 
 
 def test_a_waiting_retry_holds_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.4)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.4)
     judge = ScriptedJudge(
         lambda text, call: TransientError("busy") if call == 0 else "Score: 0.3", pause=0.01
     )

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.judging import Dialogue, JudgeEngine, asking, open_engine
-from tests.judging.asking import questions, values
+from lmms_rpts.judging import Dialogue, JudgeEngine, client, open_engine
 from tests.judging.conftest import Serve
+from tests.judging.questions import questions, values
 from tests.support.fault_server import ANSWERED, PASSING, SHARES, Call, Served, question_of, serving
 from tests.support.judge_server import Body, ServerReply
 from tests.support.score_gold import Scored, gold_chain, gold_docs, score
@@ -107,7 +107,7 @@ def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
         if outcomes[-1] in PASSING:
             throttled = outcomes.count("throttled")
             given_up = (len(outcomes) - throttled, throttled)
-            assert given_up[0] == asking.CALLS or given_up[1] == asking.THROTTLED, outcomes
+            assert given_up[0] == client.CALLS or given_up[1] == client.THROTTLED, outcomes
         elif final[-1] == "refused":  # a failure is not remembered: another step asks again
             assert set(final) == {"refused"}
             assert len(final) <= clean.askers[same[0].question]
@@ -120,7 +120,7 @@ def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
     assert {call.question for call in reminded} <= set(unread)
     for question, times in unread.items():
         bodies = {call.body for call in reminded if call.question == question}
-        assert len(bodies) == min(times, asking.ASKED_AGAIN), "not asked again as often as needed"
+        assert len(bodies) == min(times, client.ASKED_AGAIN), "not asked again as often as needed"
     return Counter(call.outcome for call in calls)
 
 
@@ -158,7 +158,7 @@ def check_steps(
 def test_the_filter_scores_all_that_can_be_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: Clean
 ) -> None:
-    from lmms_rpts.filters import ScoreFilter, spending
+    from lmms_rpts.filters import ScoreFilter, budget
     from lmms_rpts.filters.records import TransformedResponse
 
     docs = gold_docs()
@@ -166,8 +166,8 @@ def test_the_filter_scores_all_that_can_be_scored(
         [TransformedResponse(gold_chain(doc), "rule", "arrows", "response", None, "rule")]
         for doc in docs
     ]
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.1)
-    spending.reset_spending()
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.1)
+    budget.reset_spending()
     with serving(tmp_path / "log", faulty=True) as server:
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:m")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -175,7 +175,7 @@ def test_the_filter_scores_all_that_can_be_scored(
         monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "answers"))
         scored = [each for (each,) in ScoreFilter().apply(responses, docs)]
         calls = server.calls()
-        ledger = spending.run_ledger(ScoreFilter().settings)
+        ledger = budget.run_ledger(ScoreFilter().settings)
         outcomes = check_log(calls, clean)
         check_shares(outcomes)
         assert ledger.calls == len(calls)

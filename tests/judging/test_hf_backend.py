@@ -33,8 +33,9 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends import hf, hf_model
 from lmms_rpts.judging.backends.hf import HFJudge, check_hf
-from lmms_rpts.judging.types import KINDS
-from tests.judging.asking import question, questions, values
+from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.tasks.benchmark import benchmarks
+from tests.judging.questions import question, questions, values
 from tests.support.tiny_llava import build_tiny_llava
 from tests.support.tiny_lm import (
     CHATML,
@@ -50,6 +51,7 @@ from tests.support.waiting import LONGEST
 transformers: Any = typed_transformers
 """Its own types are too narrow for what it takes."""
 
+_KINDS = ("image", "inference", "transform", "answer")
 LIMITS = {
     "image": 24,
     "inference": 24,
@@ -83,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(hf_model, "MOST_TOKENS", LIMITS)
+    monkeypatch.setattr(hf_model, "most_tokens", LIMITS.__getitem__)
     monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     threads = torch.get_num_threads()
@@ -117,7 +119,7 @@ def mixed(count: int = 32) -> list[JudgeRequest]:
         words = (ENGLISH, CHINESE)[number % 2] * (number * 7 % 9)
         system = [{"role": "system", "content": "你是评审。"}] * (number % 3 == 0)
         user = {"role": "user", "content": f"{words}{number}?"}
-        requests.append(JudgeRequest(KINDS[number % 4], [*system, user]))
+        requests.append(JudgeRequest(_KINDS[number % 4], [*system, user]))
     return requests
 
 
@@ -241,7 +243,7 @@ def test_every_end_ends_a_reply(tmp_path: Path, listed: tuple[int, ...]) -> None
 
 def test_a_reply_without_an_end_is_cut_at_its_kinds_limit(tmp_path: Path) -> None:
     folder = build_tiny_lm(tmp_path, eagerness=0.0)
-    requests = [question("q", kind=kind) for kind in KINDS]
+    requests = [question("q", kind=kind) for kind in _KINDS]
     for reply, request in zip(replies(HFJudge(str(folder)), requests), requests, strict=True):
         assert not reply.complete
         assert reply.usage
@@ -263,7 +265,8 @@ def test_models_that_think_have_room_for_it(
 
 def test_the_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert hf_model.MOST_TOKENS == {
+    benchmarks()
+    assert {name: kind.most_tokens for name, kind in request_kinds().items()} == {
         "image": 512,
         "inference": 512,
         "answer": 64,
@@ -798,7 +801,8 @@ def held(
     """
     sizes: list[int] = []
     judge = HFJudge(str(folder), batch_size=4)
-    monkeypatch.setattr(hf_model, "MOST_TOKENS", {**LIMITS, "transform": 10**6})
+    limits = {**LIMITS, "transform": 10**6}
+    monkeypatch.setattr(hf_model, "most_tokens", limits.__getitem__)
     requests = [question(f"{n}", kind="transform" if n < 4 else "answer") for n in range(12)]
 
     async def run() -> Asked:
@@ -895,7 +899,7 @@ def test_an_engine_can_be_closed_while_the_model_speaks(
     engine = JudgeEngine(HFJudge(str(endless)), progress=False)
     closing = threading.Thread(target=engine.close)
     with monkeypatch.context() as patch:
-        patch.setattr(hf_model, "MOST_TOKENS", dict.fromkeys(KINDS, 10**6))
+        patch.setattr(hf_model, "most_tokens", lambda kind: 10**6)
         wrap_generate(patch, lambda mask: closing.start())
         with pytest.raises(RuntimeError, match="closed"):
             engine.run(questions(3))

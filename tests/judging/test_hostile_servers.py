@@ -20,11 +20,11 @@ from lmms_rpts.judging import (
     TransientError,
     Usage,
     Verdict,
-    asking,
+    client,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
-from tests.judging.asking import question, questions, values
 from tests.judging.conftest import Serve
+from tests.judging.questions import question, questions, values
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.raw_server import Line, RawServer, Script, repeated, response, silent
 
@@ -336,7 +336,7 @@ def test_what_breaks_on_the_way_is_retried(broken: bytes, short_pauses: None) ->
         assert (verdict.value, verdict.attempts, server.calls) == (0.7, 2, 2), verdict
     with RawServer(broken) as server:
         (verdict,) = asked(server)
-        assert verdict.attempts == asking.CALLS
+        assert verdict.attempts == client.CALLS
 
 
 ENDLESS: dict[str, Script] = {
@@ -359,7 +359,7 @@ ENDLESS: dict[str, Script] = {
 def test_what_never_ends_is_a_failure_of_that_call(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "CALLS", 1)
+    monkeypatch.setattr(client, "CALLS", 1)
     with RawServer(script) as server:
         (verdict,) = asked(server, timeout=0.5)
     assert verdict.attempts == server.calls == 1

@@ -23,7 +23,7 @@ from loguru import logger
 from lmms_rpts.judging import JudgeEngine, JudgeRequest, RefusedError, Reply, TransientError, Usage
 from lmms_rpts.judging.backends.lmms import LmmsJudge, check_lmms
 from lmms_rpts.judging.types import AdaptedError, FatalJudgeError, JudgeConfigurationError
-from tests.judging.asking import Held, free_port, in_turn, question, questions, values
+from tests.judging.questions import Held, free_port, in_turn, question, questions, values
 from tests.support.judge_server import PATH, Answer, Body, JudgeServer, ServerReply, constant
 from tests.support.waiting import LONGEST, wait_until
 

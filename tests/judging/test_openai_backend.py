@@ -26,13 +26,13 @@ from lmms_rpts.judging import (
     TransientError,
     Usage,
     Verdict,
-    asking,
+    client,
     open_engine,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
-from lmms_rpts.judging.halting import Halt
-from tests.judging.asking import Held, free_port, in_turn, question, questions, values
+from lmms_rpts.judging.stop_signal import Halt
 from tests.judging.conftest import Serve
+from tests.judging.questions import Held, free_port, in_turn, question, questions, values
 from tests.support.judge_server import Answer, Body, JudgeServer, ServerReply, by_prompt, constant
 from tests.support.waiting import LONGEST
 
@@ -101,7 +101,7 @@ def test_by_prompt_notices_every_change(serve: Serve) -> None:
 
 
 def test_rate_limit_is_waited_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     limit = ServerReply("slow down", status=429, headers={"Retry-After": "1"})
     server = serve(in_turn(limit, GOOD))
     started = time.perf_counter()
@@ -116,11 +116,11 @@ def test_a_server_that_wants_hours_ends_the_run(serve: Serve, short_pauses: None
     server = serve(constant_reply(limit))
     with open_engine("openai:m", concurrency=2, progress=False) as judge:
         judge.run([question("q")])
-        assert server.calls == asking.CALLS
+        assert server.calls == client.CALLS
         judge.run(questions(50))
     assert "daily quota" in str(judge.fatal)
     assert "7,200 s" in str(judge.fatal)
-    assert server.calls == asking.CALLS
+    assert server.calls == client.CALLS
 
 
 @pytest.mark.parametrize("wait", ["86400", "1e9", "inf", "nan", "-5", "soon", ""])
@@ -137,13 +137,13 @@ def test_no_server_makes_us_wait_for_ever(
     monkeypatch.setattr(Halt, "pause", short)
     assert values(asked(serve(in_turn(limit, GOOD)))) == [0.7]
     assert len(pauses) == 1
-    assert pauses[0] <= asking.LONGEST_PAUSE
+    assert pauses[0] <= client.LONGEST_PAUSE
 
 
 def test_rate_limit_with_a_date_is_waited_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     then = email.utils.formatdate(time.time() + 3, usegmt=True)
     limit = ServerReply("slow down", status=429, headers={"Retry-After": then})
     started = time.perf_counter()
@@ -167,7 +167,7 @@ def test_a_persistent_500_is_an_error_verdict(serve: Serve, short_pauses: None) 
         assert judge.fatal is None
     assert verdict.value is None
     assert verdict.text is None
-    assert verdict.attempts == server.calls == asking.CALLS
+    assert verdict.attempts == server.calls == client.CALLS
     assert "500" in str(verdict.error)
     assert "out of memory" in str(verdict.error)
 
@@ -199,7 +199,7 @@ def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
 def test_the_time_limit_comes_from_the_environment(
     serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "CALLS", 1)
+    monkeypatch.setattr(client, "CALLS", 1)
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
     with Held(GOOD) as late:
         serve(late)
@@ -214,7 +214,7 @@ def test_the_time_limit_comes_from_the_environment(
 def test_a_server_that_keeps_the_line_open_times_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "CALLS", 1)
+    monkeypatch.setattr(client, "CALLS", 1)
     server = serve(constant_reply(ServerReply(GOOD, drip=2.5)))
     (verdict,) = asked(server, timeout=0.5)  # the reply would come after 2.5 s
     assert "too long" in str(verdict.error)
@@ -327,7 +327,7 @@ def test_a_reply_without_a_score_is_no_score(serve: Serve, text: str) -> None:
     (verdict,) = asked(server)
     assert verdict.value is None
     assert verdict.text == text
-    assert verdict.attempts == server.calls == 1 + asking.ASKED_AGAIN
+    assert verdict.attempts == server.calls == 1 + client.ASKED_AGAIN
 
 
 def test_a_reply_without_content_is_asked_again(serve: Serve) -> None:
@@ -354,7 +354,7 @@ def test_a_reply_that_was_broken_off_is_tried_again(
 
 def test_an_error_with_status_200_is_told(serve: Serve, short_pauses: None) -> None:
     gateway = ServerReply(body={"error": {"message": f"upstream is asleep, {KEY}"}})
-    server = serve(in_turn(*[gateway] * asking.CALLS, GOOD))
+    server = serve(in_turn(*[gateway] * client.CALLS, GOOD))
     (verdict,) = asked(server)
     assert "upstream is asleep" in str(verdict.error)
     assert KEY not in str(verdict.error)
@@ -554,7 +554,7 @@ def test_a_judge_that_thinks_for_ever_is_an_error(serve: Serve) -> None:
     (verdict,) = asked(server)
     assert verdict.value is None
     assert "cut off" in str(verdict.error)
-    assert server.calls == verdict.attempts == 2 + asking.ASKED_AGAIN
+    assert server.calls == verdict.attempts == 2 + client.ASKED_AGAIN
 
 
 def test_thinking_tokens_are_told_apart(serve: Serve) -> None:
@@ -613,8 +613,8 @@ def test_a_key_that_the_server_repeats_is_hidden(serve: Serve) -> None:
 
 def test_a_key_with_a_line_break_is_hidden(serve: Serve, short_pauses: None) -> None:
     judge = OpenAIJudge("m", serve(constant(GOOD)).url, f"{KEY}\nmore", 5.0)
-    with JudgeEngine(judge, progress=False) as asking:
-        (verdict,) = asking.run([question("q")])
+    with JudgeEngine(judge, progress=False) as engine:
+        (verdict,) = engine.run([question("q")])
     assert verdict.error
     assert KEY not in verdict.error
 

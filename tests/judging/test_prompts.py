@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.judging.fencing import fence
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.tasks.benchmark import benchmarks
 
 FIELDS: dict[str, dict[str, Any]] = {
     "image": {"facts": ["two dogs", "a red car"], "conclusion": "there are two dogs"},
@@ -78,6 +81,7 @@ HOSTILE = [
 ]
 
 
+benchmarks()  # they add their kinds of requests
 PROMPTS = Prompts()
 
 
@@ -418,8 +422,10 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
 def test_a_template_that_can_not_be_used_is_named(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, text: str | bytes, said: str
 ) -> None:
-    unspoilt = {kind: _copied(fields) for kind, fields in prompts.FIELDS.items()}
-    monkeypatch.setattr(prompts, "FIELDS", unspoilt)
+    kinds = {
+        name: replace(kind, fields=_copied(kind.fields)) for name, kind in request_kinds().items()
+    }
+    monkeypatch.setattr(prompts, "request_kinds", lambda: kinds)
     place = folder({name: text})
     with pytest.raises(JudgeConfigurationError) as caught:
         Prompts(place)
@@ -429,7 +435,7 @@ def test_a_template_that_can_not_be_used_is_named(
     assert said in message
 
 
-def _copied(fields: dict[str, object]) -> dict[str, object]:
+def _copied(fields: Mapping[str, object]) -> dict[str, object]:
     """What a template does to its fields shall not reach other tests."""
     return {key: list(of) if isinstance(of, list) else of for key, of in fields.items()}
 

@@ -23,8 +23,8 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.cache import FILE, read_answers
 from lmms_rpts.settings import Price, SettingError, Settings
-from tests.judging.asking import question, values
 from tests.judging.conftest import Serve
+from tests.judging.questions import question, values
 from tests.support.judge_server import Body, ServerReply, constant
 
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.judging import parse_score
-from lmms_rpts.judging.scores import strip_thinking
+from lmms_rpts.judging.parsers.scores import strip_thinking
 from tests.support.growth import assert_linear_in_text
 
 READ: list[tuple[str, float]] = [

@@ -33,8 +33,8 @@ from lmms_rpts.judging import (
     owners,
 )
 from lmms_rpts.judging.cache import AnswerCache
-from tests.judging.asking import ScriptedJudge, in_order, question, questions, values
 from tests.judging.conftest import Serve
+from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
 from tests.support.judge_server import Body, ServerReply
 from tests.support.waiting import LONGEST, wait_until
 

@@ -15,10 +15,10 @@ from itertools import pairwise
 import pytest
 
 from lmms_rpts.judging import JudgeRequest, Reply, TransientError, Verdict
-from lmms_rpts.judging.asking import Asker, Member
-from lmms_rpts.judging.halting import Halt
-from lmms_rpts.judging.ledger import Ledger
-from tests.judging.asking import questions
+from lmms_rpts.judging.budget import Ledger
+from lmms_rpts.judging.client import Asker, Member
+from lmms_rpts.judging.stop_signal import Halt
+from tests.judging.questions import questions
 from tests.judging.test_limits import now, run
 
 AT_ONCE = 32

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.reading import read_reply
-from lmms_rpts.judging.types import JudgeRequest, Reply
-from lmms_rpts.judging.verdicts import (
+from lmms_rpts.judging.parsers.replies import read_reply
+from lmms_rpts.judging.parsers.verdicts import (
     parse_consistency,
     parse_grade,
     parse_mistake,
     parse_yes_no,
 )
+from lmms_rpts.judging.types import JudgeRequest, Reply
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lmms_rpts.judging import JudgeRequest, Reply, parse_score
-from lmms_rpts.judging.reading import read_reply
+from lmms_rpts.judging.parsers.replies import read_reply
 
 ENGLISH: list[tuple[str, float | None]] = [
     # in the form that is asked for

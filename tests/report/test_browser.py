@@ -11,8 +11,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from lmms_rpts.analysis.runs import read_runs
 from lmms_rpts.report.writing import write_report
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.browser import Opened, launched, open_page
 from tests.support.instances import make_doc, write_folder
 from tests.support.runs import make_record, write_run

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.runs import Run, read_run, read_runs
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.view import make_view
 from lmms_rpts.report.writing import ReportError, write_report
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support.browser import launched, open_page
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run

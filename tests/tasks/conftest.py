@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from lmms_rpts.tasks.cmmath.grading import expressions, ladder
+from lmms_rpts.tasks.cmmath.grading import expressions, grader
 from lmms_rpts.tasks.cmmath.grading.algebra import equal_trees
 
 PATIENCE = 300.0
@@ -18,5 +18,5 @@ def _patient_algebra() -> Iterator[None]:
     """No grade depends on how busy the machine is; users wait a second for algebra at most."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expressions, "equal_trees", partial(equal_trees, seconds=PATIENCE))
-        patch.setattr(ladder, "_SECONDS_OF_ALGEBRA", PATIENCE)
+        patch.setattr(grader, "_SECONDS_OF_ALGEBRA", PATIENCE)
         yield

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from lmms_rpts.tasks.cmmath.grading import expressions
 from lmms_rpts.tasks.cmmath.grading.algebra import equal_trees
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.equations import (
     Equation,
     parse_equations,
     same_equations,
     values_of,
 )
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.trees import Tree
 from tests.support.growth import SHORTEST_TEXT, assert_linear, assert_linear_in_text
 

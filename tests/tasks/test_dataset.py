@@ -12,7 +12,7 @@ from PIL import Image
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.rpts_eval import dataset
 from lmms_rpts.tasks.rpts_eval.dataset import Source, check_rpts_eval, process_docs_en
-from lmms_rpts.tasks.rpts_eval.records import DataError
+from lmms_rpts.tasks.rpts_eval.source_format import DataError
 from tests.support.instances import write_folder
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from scipy.special import stdtrit
 
-from lmms_rpts.analysis.statistics import estimate_mean, numbered
 from lmms_rpts.reasoning import build_tree, rpts_score
+from lmms_rpts.stats.intervals import estimate_mean, numbered
 from lmms_rpts.tasks.aggregation import (
     Mean,
     StandardError,

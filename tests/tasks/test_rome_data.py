@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.faults import DataError
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rome import dataset
 from lmms_rpts.tasks.rome.kwargs import EVALUATORS
-from lmms_rpts.tasks.rome.records import (
+from lmms_rpts.tasks.rome.source_format import (
     SUBTASKS,
     Annotations,
     Question,

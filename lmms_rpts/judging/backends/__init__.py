@@ -100,7 +100,7 @@ def _open_lexical(model: str, settings: Settings) -> Judge:
 
 
 def _open_none(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.passing import NoJudge
+    from lmms_rpts.judging.backends.none import NoJudge
 
     return NoJudge()
 

@@ -13,8 +13,8 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.judging.backends.hf_chat import THOUGHT, Chat, UnusableError, said
+from lmms_rpts.judging.request_kinds import most_tokens
 from lmms_rpts.judging.types import (
-    MOST_TOKENS,
     FatalJudgeError,
     JudgeRequest,
     RefusedError,
@@ -69,7 +69,7 @@ class Model:
                 f"the prompt has {len(ids)} tokens, the judge's model takes {self.context} "
                 "with its reply: choose a model with a longer context"
             )
-        limit = MOST_TOKENS[request.kind] + (_THINKING if self._chat.thinks else 0)
+        limit = most_tokens(request.kind) + (_THINKING if self._chat.thinks else 0)
         return Prompt(ids, min(room, limit))
 
     def replies(

@@ -12,7 +12,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence, Set
 
-from lmms_rpts.judging.types import SCORED, JudgeRequest, RefusedError, Reply
+from lmms_rpts.judging.request_kinds import SCORED
+from lmms_rpts.judging.types import JudgeRequest, RefusedError, Reply
 
 _LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")

@@ -19,9 +19,8 @@ from lmms_rpts.judging.backends.completions import (
 )
 from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected, shown
 from lmms_rpts.judging.backends.masking import hide_in_reply
+from lmms_rpts.judging.request_kinds import SCORED, most_tokens
 from lmms_rpts.judging.types import (
-    MOST_TOKENS,
-    SCORED,
     AdaptedError,
     JudgeRequest,
     RefusedError,
@@ -159,7 +158,7 @@ class OpenAIJudge:
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [dict(message) for message in request.messages],
-            self._tokens_field: MOST_TOKENS[request.kind] + (HIDDEN_THINKING if thinks else 0),
+            self._tokens_field: most_tokens(request.kind) + (HIDDEN_THINKING if thinks else 0),
         }
         if self._temperature is not None:
             body["temperature"] = self._temperature

@@ -15,43 +15,12 @@ from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, 
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lmms_rpts.judging.fencing import fence
-from lmms_rpts.judging.types import (
-    JudgeConfigurationError,
-    JudgeRequest,
-    Message,
-    Parser,
-    RequestKind,
-)
+from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser
 
 PROMPT_VERSION = "1"
 """Changes with every change of a template that may change a judge's answer."""
 
-FIELDS: dict[str, dict[str, object]] = {
-    "image": {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"},
-    "inference": {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"},
-    "transform": {
-        "n_images": 1,
-        "clues": ["⟦1⟧"],
-        "context": "⟦2⟧",
-        "statement": "⟦3⟧",
-        "response": "⟦4⟧",
-    },
-    "answer": {"statement": "⟦1⟧", "response": "⟦2⟧"},
-    "grade": {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
-    "consistency": {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"},
-    "compare": {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
-    "mistake": {"question": "⟦1⟧", "solution": "⟦2⟧", "answer": "⟦3⟧"},
-    "solution": {
-        "n_images": 1,
-        "clues": ["⟦1⟧"],
-        "context": "⟦2⟧",
-        "question": "⟦3⟧",
-        "response": "⟦4⟧",
-    },
-}
-"""The prompts, and what stands in each; the values are such as a trial needs."""
-
-_OURS = Path(__file__).parent
 _CUT = "\n-----\n"
 
 
@@ -67,7 +36,7 @@ class Prompts:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        folders = [_OURS] if folder is None else [folder, _OURS]
+        folders = [*([] if folder is None else [folder]), *_folders()]
         loader: BaseLoader = ChoiceLoader([FileSystemLoader(each) for each in folders])
         self._environment = ImmutableSandboxedEnvironment(
             loader=loader,
@@ -85,7 +54,7 @@ class Prompts:
 
     def request(
         self,
-        kind: RequestKind,
+        kind: str,
         language: str,
         *,
         evidence: tuple[str, ...] = (),
@@ -163,7 +132,8 @@ class Prompts:
             hint = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(_known())}"
             return f"there is no such prompt.{hint}"
         language, _, file = name.partition("/")
-        fields = FIELDS.get(file.removesuffix(".jinja"), {})
+        kind = request_kinds().get(file.removesuffix(".jinja"))
+        fields = kind.fields if kind else {}
         rendered = self._render(file.removesuffix(".jinja"), language, **fields)
         unknown = meta.find_undeclared_variables(self._environment.parse(text))
         unknown -= {*fields, *self._environment.globals}
@@ -193,6 +163,16 @@ class Prompts:
         return None
 
 
-@lru_cache(maxsize=1)
+def _folders() -> tuple[Path, ...]:
+    """The folders of templates of all known kinds."""
+    return tuple(dict.fromkeys(kind.templates for kind in request_kinds().values()))
+
+
 def _known() -> tuple[str, ...]:
-    return tuple(sorted(path.relative_to(_OURS).as_posix() for path in _OURS.rglob("*.jinja")))
+    return _below(_folders())
+
+
+@lru_cache(maxsize=8)
+def _below(folders: tuple[Path, ...]) -> tuple[str, ...]:
+    paths = (path.relative_to(each) for each in folders for path in each.rglob("*.jinja"))
+    return tuple(sorted(path.as_posix() for path in paths))

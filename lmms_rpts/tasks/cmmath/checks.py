@@ -8,12 +8,19 @@ from pathlib import Path
 
 from loguru import logger
 
-from lmms_rpts.filters.cmmath import CmmathGradeFilter
+from lmms_rpts.filters import AggregateFilter
+from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.dataset import Source, load_problems, prepare, source
-from lmms_rpts.tasks.cmmath.records import Problems
-from lmms_rpts.tasks.faults import raise_faults
+from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
+from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
+from lmms_rpts.tasks.cmmath.settings import load_cmmath_settings
+from lmms_rpts.tasks.cmmath.source_format import Problems
+from lmms_rpts.tasks.data_checks import Check, data_fault, problem
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import image_faults
+
+_NAME = "CMMaTH"
 
 
 def check_cmmath(images: bool = True) -> None:
@@ -37,8 +44,6 @@ def check_rpts() -> None:
     Raises:
         DataError, JudgeConfigurationError, SettingError: as `check_cmmath`.
     """
-    from lmms_rpts.filters import AggregateFilter, CmmathTransformFilter
-
     CmmathTransformFilter()
     AggregateFilter()
     check_problems()
@@ -66,10 +71,10 @@ def check_problems(images: bool = True) -> None:
 def _image_faults(found: Source, read: Problems) -> Iterator[str]:
     paths = {name: found.images / name for each in read.problems for name in each.img_path}
     faults = image_faults(paths.values(), found.images.parent)
-    for problem in read.problems:
-        for name in problem.img_path:
+    for each in read.problems:
+        for name in each.img_path:
             if paths[name] in faults:
-                yield f"problem {problem.id!r}: {faults[paths[name]]}"
+                yield f"problem {each.id!r}: {faults[paths[name]]}"
 
 
 def _nothing(read: Problems) -> str:
@@ -87,6 +92,23 @@ def _tell_left_out(file: Path, left_out: int, kept: int) -> None:
             left_out + kept,
             file,
         )
+
+
+def examine() -> list[Check]:
+    """Check CMMATH_PATH; nothing where it is not set. Downloads a data set that it names."""
+    if load_cmmath_settings().path is None:
+        return []
+    try:
+        check_cmmath()
+        found = source()
+        read = load_problems(found)
+    except DataError as error:
+        return [data_fault(_NAME, error)]
+    except JudgeConfigurationError as error:
+        return [problem(_NAME, error)]
+    left_out = f" ({read.left_out:,} without an answer left out)" if read.left_out else ""
+    said = f"{len(read.problems):,} problems{left_out}, all images, in {found.file.parent}"
+    return [Check(_NAME, "ok", said)]
 
 
 CHECKS: dict[str, Callable[[], None]] = {

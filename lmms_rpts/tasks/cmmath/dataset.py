@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks import storing
-from lmms_rpts.tasks.cmmath.graders import asks_judge
-from lmms_rpts.tasks.cmmath.records import Problem, Problems, holds_problems, read_file
-from lmms_rpts.tasks.faults import DataError, raise_faults
+from lmms_rpts.tasks.cmmath.settings import asks_judge, load_cmmath_settings
+from lmms_rpts.tasks.cmmath.source_format import Problem, Problems, holds_problems, read_file
+from lmms_rpts.tasks.data import add_image_column, as_jsonl, content_digest, store
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -48,7 +48,7 @@ def source(images: bool = True) -> Source:
     Raises:
         DataError: where CMMATH_PATH is not set, or leads to no file of problems.
     """
-    named = load_settings().cmmath_path
+    named = load_cmmath_settings().path
     if named is None:
         raise DataError(
             "CMMATH_PATH is not set, and CMMaTH is on no Hub: git clone "
@@ -96,18 +96,18 @@ def prepare(problems: Sequence[Problem]) -> Path:
     Raises:
         DataError: where no folder can be written to.
     """
-    return storing.store(storing.as_jsonl(problems), "CMMaTH", "problems")
+    return store(as_jsonl(problems), "CMMaTH", "problems")
 
 
 def digest(problems: Sequence[Problem]) -> str:
     """SHA-256 of the problems as they are evaluated: all but the images' contents."""
-    return storing.digest(storing.as_jsonl(problems))
+    return content_digest(as_jsonl(problems))
 
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, which are decoded when a document is looked at, not before."""
     images = source().images
-    return storing.add_images(dataset, images, images.parent)
+    return add_image_column(dataset, images, images.parent)
 
 
 def leave_out_images(dataset: Dataset) -> Dataset:
@@ -175,15 +175,16 @@ def _download(name: str, images: bool) -> Path:
 
 
 def _metadata() -> dict[str, Any]:
-    settings, read = load_settings(), load_problems(source(images=False))
+    settings, cmmath = load_settings(), load_cmmath_settings()
+    read = load_problems(source(images=False))
     return {
         "version": 1.0,
         "problems": len(read.problems),
         "left_out_without_answer": read.left_out,
         "data_sha256": digest(read.problems),
-        "grader": settings.cmmath_grader,
-        "mistakes": settings.cmmath_errors,
-        "judge": settings.judge if asks_judge(settings) else None,
+        "grader": cmmath.grader,
+        "mistakes": cmmath.errors,
+        "judge": settings.judge if asks_judge(cmmath) else None,
     }
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.filters.cmmath import SCHEMA, SCHEMA_VERSION
+from lmms_rpts.tasks.cmmath.filter import SCHEMA, SCHEMA_VERSION
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, ssr
 
 SSR = {f"ssr_{threshold}": threshold for threshold in THRESHOLDS}

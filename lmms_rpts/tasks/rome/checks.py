@@ -6,14 +6,18 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from lmms_rpts.filters.rome import RomeAnswerFilter
-from lmms_rpts.settings import Settings, load_settings
-from lmms_rpts.tasks.faults import raise_faults
+from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.data_checks import Check, data_fault, problem
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import image_faults
 from lmms_rpts.tasks.rome.dataset import load_annotations, prepare, source
-from lmms_rpts.tasks.rome.graders import grader_of, judge_of
+from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.matchers import check_kwargs
-from lmms_rpts.tasks.rome.records import SUBTASKS, Annotations, Question
+from lmms_rpts.tasks.rome.settings import RomeSettings, grader_of, judge_of, load_rome_settings
+from lmms_rpts.tasks.rome.source_format import SUBTASKS, Annotations, Question
+
+_NAME = "ROME"
 
 
 def check_rome(*subtasks: str) -> None:
@@ -24,15 +28,15 @@ def check_rome(*subtasks: str) -> None:
         JudgeConfigurationError: where answers are to be judged and there is no judge for it.
         SettingError: where a setting has a value that can't be used.
     """
-    settings = load_settings()
-    judge_of(settings, subtasks)
+    rome = load_rome_settings()
+    judge_of(rome, load_settings(), subtasks)
     RomeAnswerFilter()  # filters check their settings when they are made
     found = source()
     annotations = load_annotations(found)
     faults = [fault.text for fault in annotations.faults if fault.task in (None, *subtasks)]
     asked = [each for each in annotations.questions if each.task in subtasks]
     faults += [*_kwargs_faults(asked), *_image_faults(annotations, asked)]
-    faults += _reference_faults(asked, settings)
+    faults += _reference_faults(asked, rome)
     if not faults:
         faults += _empty_faults(annotations, subtasks)
     raise_faults(found.folder, faults, found.remedy)
@@ -47,12 +51,12 @@ def _kwargs_faults(questions: Sequence[Question]) -> Iterator[str]:
             yield f"question {question.id!r}: {fault}"
 
 
-def _reference_faults(questions: Sequence[Question], settings: Settings) -> Iterator[str]:
+def _reference_faults(questions: Sequence[Question], rome: RomeSettings) -> Iterator[str]:
     for question in questions:
-        if grader_of(settings, question.task) == "llm" and not question.reference.strip():
+        if grader_of(rome, question.task) == "llm" and not question.reference.strip():
             yield (
                 f"question {question.id!r}: it has no 'reference' that a judge could compare an "
-                f"answer with (ROME_GRADER={settings.rome_grader}; rules need none)"
+                f"answer with (ROME_GRADER={rome.grader}; rules need none)"
             )
 
 
@@ -79,6 +83,21 @@ def _empty_faults(annotations: Annotations, subtasks: Sequence[str]) -> Iterator
     if empty:
         runnable = ",".join(f"rome_{each}" for each in there)
         yield f"there is no question of: {', '.join(empty)}; run --tasks {runnable} for the others"
+
+
+def examine() -> list[Check]:
+    """Check ROME_PATH; nothing where it is not set."""
+    path = load_rome_settings().path
+    if path is None:
+        return []
+    try:
+        check_rome(*SUBTASKS)
+        count = len(load_annotations(source()).questions)
+    except DataError as error:
+        return [data_fault(_NAME, error)]
+    except JudgeConfigurationError as error:
+        return [problem(_NAME, error)]
+    return [Check(_NAME, "ok", f"{count:,} questions, all images, in {path}")]
 
 
 CHECKS: dict[str, Callable[[], None]] = {

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks import storing
-from lmms_rpts.tasks.faults import DataError
-from lmms_rpts.tasks.rome.graders import asks_judge
-from lmms_rpts.tasks.rome.records import (
+from lmms_rpts.tasks.data import add_image_column, as_jsonl, content_digest, store
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.rome.settings import asks_judge, load_rome_settings
+from lmms_rpts.tasks.rome.source_format import (
     DATA,
     SUBTASKS,
     Annotations,
@@ -24,7 +24,6 @@ from lmms_rpts.tasks.rome.records import (
     find_files,
     read_annotations,
 )
-from lmms_rpts.tasks.storing import add_images, as_jsonl, store
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -48,7 +47,7 @@ def source() -> Source:
     Raises:
         DataError: where there is no such folder, or no way to download it.
     """
-    local = load_settings().rome_path
+    local = load_rome_settings().path
     if local is None:
         folder = _download()
         return Source(
@@ -87,13 +86,13 @@ def prepare(questions: Sequence[Question]) -> Path:
 
 def digest(questions: Sequence[Question]) -> str:
     """SHA-256 of the questions as they are evaluated: all but the images' contents."""
-    return storing.digest(as_jsonl(questions))
+    return content_digest(as_jsonl(questions))
 
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, which are decoded when a document is looked at, not before."""
     folder = source().folder
-    return add_images(dataset, folder, folder)
+    return add_image_column(dataset, folder, folder)
 
 
 @cache  # a failure is not kept: the next call tries again
@@ -116,14 +115,14 @@ def _of(subtask: str) -> list[Question]:
 
 
 def _metadata(subtask: str) -> dict[str, Any]:
-    settings, questions = load_settings(), _of(subtask)
+    settings, rome, questions = load_settings(), load_rome_settings(), _of(subtask)
     return {
         "version": 1.0,
         "questions": len(questions),
         "data_sha256": digest(questions),
-        "grader": settings.rome_grader,
-        "consistency": settings.rome_consistency,
-        "judge": settings.judge if asks_judge(settings, subtask) else None,
+        "grader": rome.grader,
+        "consistency": rome.consistency,
+        "judge": settings.judge if asks_judge(rome, subtask) else None,
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lmms_rpts.tasks.images import as_rgb
-from lmms_rpts.tasks.rome.records import MARKER
+from lmms_rpts.tasks.rome.source_format import MARKER
 
 Doc = Mapping[str, Any]
 

@@ -7,8 +7,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from lmms_rpts.answers.number_words import ENGLISH_WORDS, chinese_number, english_number
 from lmms_rpts.reasoning.casing import lower
-from lmms_rpts.tasks.number_words import ENGLISH_WORDS, chinese_number, english_number
 
 _VULGAR = {"½": ".5", "¼": ".25", "¾": ".75"}
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")

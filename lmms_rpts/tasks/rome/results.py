@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.filters.rome import SCHEMA, SCHEMA_VERSION
+from lmms_rpts.tasks.rome.filter import SCHEMA, SCHEMA_VERSION
 
 METRICS = ("accuracy", "accuracy_strict", "thinking_answer_consistency", "grader_coverage")
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.images import require_inside
-from lmms_rpts.tasks.rpts_eval.records import DataError, check_folder
+from lmms_rpts.tasks.rpts_eval.settings import load_rpts_settings
+from lmms_rpts.tasks.rpts_eval.source_format import DataError, check_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -57,7 +58,7 @@ class Source:
 
 def source(language: str) -> Source:
     """Where the instances of ``language`` are, as RPTS_PATH says."""
-    return Source(f"texts_{language}.json", load_settings().rpts_path)
+    return Source(f"texts_{language}.json", load_rpts_settings().path)
 
 
 def check_rpts_eval(language: str) -> None:
@@ -107,7 +108,7 @@ def attach_images(dataset: Dataset, folder: Callable[[], Path], language: str | 
 
 
 def _images_folder() -> Path:
-    return (load_settings().rpts_path or _download()) / IMAGES
+    return (load_rpts_settings().path or _download()) / IMAGES
 
 
 def _download() -> Path:

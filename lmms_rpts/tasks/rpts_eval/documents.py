@@ -1,4 +1,4 @@
-"""The documents of a task without their images, for what needs no model."""
+"""The documents of RPTS-Eval and of the demo without their images, for what needs no model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.tasks.rpts_eval.dataset import DEMO, HUB_DATASET, IMAGES, Source, source
-from lmms_rpts.tasks.rpts_eval.records import DataError, read_records
+from lmms_rpts.tasks.rpts_eval.source_format import DataError, read_records
 
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "rpts_eval": ("en", "zh"),
@@ -17,26 +17,18 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "rpts_eval_zh_free": ("zh",),
 }
 DEMO_TASK = "rpts_demo"
-CMMATH_TASK = "cmmath_rpts"
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
-TASKS = (*LANGUAGES, DEMO_TASK, CMMATH_TASK)
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """The documents of a task or group, by the task that they belong to.
 
     Raises:
-        DataError: for an unknown task, or where they can't be read.
+        DataError: where they can't be read.
     """
     if task == DEMO_TASK:
         return {task: _read(Source("instances.json", DEMO), None)}
-    if task == CMMATH_TASK:
-        from lmms_rpts.tasks.cmmath import rpts
-
-        return {task: rpts.documents()}
-    languages = LANGUAGES.get(task)
-    if languages is None:
-        raise DataError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
+    languages = LANGUAGES[task]
     if len(languages) == 1:
         return {task: _read(source(languages[0]), languages[0])}
     return {f"{task}_{each}": _read(source(each), each) for each in languages}
@@ -74,14 +66,7 @@ def images_folder(task: str) -> Path | None:
     """
     if task == DEMO_TASK:
         return DEMO / IMAGES
-    if task == CMMATH_TASK:
-        from lmms_rpts.tasks.cmmath import rpts
-
-        return rpts.images_folder()
-    languages = LANGUAGES.get(task)
-    if languages is None:
-        return None
-    folder = source(languages[0]).folder or downloaded_folder()
+    folder = source(LANGUAGES[task][0]).folder or downloaded_folder()
     return folder / IMAGES if folder is not None and (folder / IMAGES).is_dir() else None
 
 

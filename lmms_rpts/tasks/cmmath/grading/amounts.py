@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lmms_rpts.answers.number_words import (
+    CHINESE_DIGITS,
+    CHINESE_SCALES,
+    ENGLISH_SCALES,
+    ENGLISH_WORDS,
+)
 from lmms_rpts.tasks.cmmath.grading.unit_names import (
     LONGEST_NAME,
     SCALES,
@@ -15,12 +21,6 @@ from lmms_rpts.tasks.cmmath.grading.unit_names import (
     simple_unit_at,
     unit_at,
     unit_named,
-)
-from lmms_rpts.tasks.number_words import (
-    CHINESE_DIGITS,
-    CHINESE_SCALES,
-    ENGLISH_SCALES,
-    ENGLISH_WORDS,
 )
 
 ENDING = " .。,，;；、\n~"

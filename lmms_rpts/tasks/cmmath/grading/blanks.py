@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
+from lmms_rpts.tasks.cmmath.grading.candidates import last_clause
+from lmms_rpts.tasks.cmmath.grading.comparison import Verdict, all_of, value_verdict, without_answer
+from lmms_rpts.tasks.cmmath.grading.final_answer import Statement
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import parse_quantity
-from lmms_rpts.tasks.cmmath.grading.readings import last_clause
 from lmms_rpts.tasks.cmmath.grading.references import Target, read_reference, split_parts
-from lmms_rpts.tasks.cmmath.grading.statement import Statement
+from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, squeezed
 from lmms_rpts.tasks.cmmath.grading.values import split_list
-from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, all_of, value_verdict, without_answer
-from lmms_rpts.tasks.cmmath.grading.words import BLANK, squeezed
 
 _ORDINAL = re.compile(
     r"第(?:[一二三四五六]|\d)个?(?:空|处|个)|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
+from lmms_rpts.tasks.cmmath.grading.candidates import bare
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity, same_quantity
-from lmms_rpts.tasks.cmmath.grading.readings import bare
 
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 _FOLLOWING = re.compile(r"[\u4e00-\u9fff/]{0,4}")

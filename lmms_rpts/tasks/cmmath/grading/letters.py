@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
-from lmms_rpts.tasks.cmmath.grading.statement import Statement
+from lmms_rpts.tasks.cmmath.grading.final_answer import Statement
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 
 # What makes a verdict on the letters before it, not a choice.
 _JUDGED = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from lmms_rpts.tasks.cmmath.grading.amounts import ENDING, find_amount
-from lmms_rpts.tasks.number_words import (
+from lmms_rpts.answers.number_words import (
     CHINESE_DIGITS,
     CHINESE_SCALES,
     ENGLISH_SCALES,
@@ -14,6 +13,7 @@ from lmms_rpts.tasks.number_words import (
     chinese_number,
     english_number,
 )
+from lmms_rpts.tasks.cmmath.grading.amounts import ENDING, find_amount
 
 _LONGEST = 120
 _HAS_WORDS = re.compile("[A-Za-z\u4e00-\u9fff]")

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from lmms_rpts.tasks.cmmath.grading.candidates import relation_readings, value_readings
 from lmms_rpts.tasks.cmmath.grading.circled import called_so, circled_of
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
-from lmms_rpts.tasks.cmmath.grading.doubts import is_bounded, is_denied, no_answer
+from lmms_rpts.tasks.cmmath.grading.final_answer import Statement
+from lmms_rpts.tasks.cmmath.grading.hedging import is_bounded, is_denied, no_answer
 from lmms_rpts.tasks.cmmath.grading.letters import by_letters
-from lmms_rpts.tasks.cmmath.grading.readings import relation_readings, value_readings
-from lmms_rpts.tasks.cmmath.grading.statement import Statement
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.text_answers import OR, gives_up, plain_words, states
 from lmms_rpts.tasks.cmmath.grading.values import same_value, split_list
-from lmms_rpts.tasks.cmmath.grading.words import OR, gives_up, plain_words, states
 
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
 _NONE = re.compile(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from lmms_rpts.tasks.cmmath.grading.labelled import same_labelled
-from lmms_rpts.tasks.cmmath.grading.references import Target, read_reference
-from lmms_rpts.tasks.cmmath.grading.statement import Statement, find_statement
-from lmms_rpts.tasks.cmmath.grading.verdicts import (
+from lmms_rpts.tasks.cmmath.grading.comparison import (
     Verdict,
     all_of,
     value_verdict,
     without_answer,
 )
+from lmms_rpts.tasks.cmmath.grading.final_answer import Statement, find_statement
+from lmms_rpts.tasks.cmmath.grading.labelled import same_labelled
+from lmms_rpts.tasks.cmmath.grading.references import Target, read_reference
 
 _MARK = re.compile(
     r"（(?P<wide>[1-6])）|(?:^|(?<=[\n:：;；。.,，、*#\s{]))[*#\s]{0,6}"

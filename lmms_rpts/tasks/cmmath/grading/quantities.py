@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.expressions import (
     Expression,
     parse_expression,
     rounds_to,
     same,
 )
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.numerals import degrees, spelled
+from lmms_rpts.tasks.cmmath.grading.text_answers import squeezed
 from lmms_rpts.tasks.cmmath.grading.units import Unit, may_be_letter, ratio, split_unit
-from lmms_rpts.tasks.cmmath.grading.words import squeezed
 
 _ROUNDED = re.compile(r"约|近似|≈|保留[^π根]{0,8}位|精确到|四舍五入|取整")
 _PLACES = re.compile(r"保留|精确到|四舍五入|取整")

@@ -6,17 +6,17 @@ import re
 from dataclasses import dataclass
 
 from lmms_rpts.tasks.cmmath.grading.circled import circled_of
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.equations import parse_equations
 from lmms_rpts.tasks.cmmath.grading.grades import AnswerType
 from lmms_rpts.tasks.cmmath.grading.intervals import parse_region
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.options import reference_letters
 from lmms_rpts.tasks.cmmath.grading.points import parse_points
 from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity
-from lmms_rpts.tasks.cmmath.grading.truth import truth_of
+from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, is_nothing
+from lmms_rpts.tasks.cmmath.grading.true_false import truth_of
 from lmms_rpts.tasks.cmmath.grading.units import unit_after_blank
 from lmms_rpts.tasks.cmmath.grading.values import same_value
-from lmms_rpts.tasks.cmmath.grading.words import BLANK, is_nothing
 
 _NOT_ONLY = re.compile(
     r"[(（]\s?(?:答案不唯一|不唯一|任意一个即可|符合[^()（）]{0,12}即可)[^()（）]{0,12}[)）]"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from lmms_rpts.answers.number_words import chinese_number
 from lmms_rpts.tasks.cmmath.grading.amounts import ENDING, find_amount
 from lmms_rpts.tasks.cmmath.grading.unit_names import ALSO, Unit, simple_unit_at, unit_at
-from lmms_rpts.tasks.number_words import chinese_number
 
 __all__ = ["Unit", "may_be_letter", "ratio", "split_unit", "unit_after_blank"]
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from lmms_rpts.tasks.cmmath.grading.circled import circled_of
-from lmms_rpts.tasks.cmmath.grading.cleaning import clean
 from lmms_rpts.tasks.cmmath.grading.equations import parse_equations, same_equations, values_of
 from lmms_rpts.tasks.cmmath.grading.intervals import parse_region, same_region
 from lmms_rpts.tasks.cmmath.grading.lists import pieces, signed
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.points import parse_points, same_points
 from lmms_rpts.tasks.cmmath.grading.quantities import (
     form_is_wrong,
@@ -17,8 +17,8 @@ from lmms_rpts.tasks.cmmath.grading.quantities import (
     same_quantity,
     unfinished,
 )
+from lmms_rpts.tasks.cmmath.grading.text_answers import is_nothing, squeezed
 from lmms_rpts.tasks.cmmath.grading.units import Unit
-from lmms_rpts.tasks.cmmath.grading.words import is_nothing, squeezed
 
 _ORDER_SIGN = re.compile(r"[<>≤≥≠∪∈∞]|^[\[(][^()]{1,80},[^()]{1,80}[\])]$|❴[^❵]{0,40}\|")
 _INTERVAL_WORDS = re.compile(r"范围|解集|区间|定义域|值域|不等式")

@@ -1,0 +1,190 @@
+"""Runs as pandas frames: one row a document, a response or a step.
+
+A column has the same type whatever stands in it, in an empty frame too. Missing texts and truth
+values are ``pandas.NA``, missing numbers NaN (``Int64``: ``pandas.NA``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lmms_rpts.judging.types import storable
+from lmms_rpts.tasks.rpts_eval.record import JudgedStep, Response
+from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.tasks.rpts_eval.runs import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STEP_TYPES: Mapping[str, str] = {
+    "run": "string",
+    "task": "string",
+    "doc_id": "int64",
+    "id": "string",
+    "repeat": "int64",
+    "language": "string",
+    "relation": "string",
+    "step": "int64",
+    "premises": "string",
+    "conclusion": "string",
+    "height": "int64",
+    "modality": "string",
+    "counts": "bool",
+    "score": "float64",
+    "spread": "float64",
+    "first_error": "bool",
+    "note": "string",
+    "question": "string",
+    "evidence": "string",
+    "reply": "string",
+    "error": "string",
+    "judge": "string",
+    "rpts": "float64",
+    "answer": "string",
+    "correct": "boolean",
+}
+"""The columns of ``steps_frame`` in their order; ``docs/export.md`` tells what they mean."""
+
+RESPONSE_TYPES: Mapping[str, str] = {
+    "run": "string",
+    "task": "string",
+    "doc_id": "int64",
+    "id": "string",
+    "repeat": "int64",
+    "language": "string",
+    "ability": "object",
+    "relation": "string",
+    "answer": "string",
+    "gold_answer": "string",
+    "correct": "boolean",
+    "steps": "int64",
+    "first_error_step": "Int64",
+    "first_error_height": "Int64",
+    "first_error_modality": "string",
+    "tokens": "Int64",
+    "judge": "string",
+    "reason": "string",
+    **dict.fromkeys(METRICS, "float64"),
+}
+"""The columns of ``responses_frame`` in their order; ``ability`` holds lists of texts."""
+
+
+def documents_frame(run: Run) -> pd.DataFrame:
+    """The metrics of each document: index ``task``, ``doc_id``; a column for each metric.
+
+    The value of a document is the mean over its responses, NaN where there is none; the means of
+    the columns are the numbers of lmms-eval's table.
+    """
+    import pandas as pd
+
+    rows = [
+        {"task": response.instance.task, "doc_id": response.instance.doc_id, **response.metrics}
+        for response in run.responses
+    ]
+    frame = pd.DataFrame(rows, columns=["task", "doc_id", *METRICS])
+    frame[list(METRICS)] = frame[list(METRICS)].astype(float)
+    means: pd.DataFrame = frame.groupby(["task", "doc_id"], sort=True).mean()
+    return means
+
+
+def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:
+    """One row a response: what was asked, the answer, the metrics, and where it broke."""
+    rows = [_of_response(run, each) for run in runs for each in run.responses]
+    return typed(rows, RESPONSE_TYPES)
+
+
+def steps_frame(runs: Iterable[Run]) -> pd.DataFrame:
+    """One row a step, in the order of the runs; the columns are those of ``STEP_TYPES``."""
+    rows = [
+        _of_step(run, response, at, step)
+        for run in runs
+        for response in run.responses
+        for at, step in enumerate(response.steps)
+    ]
+    return typed(rows, STEP_TYPES)
+
+
+def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
+    """Rows as a frame with the columns and types of ``types``.
+
+    Lone surrogates, which no file can hold, are replaced.
+    """
+    import pandas as pd
+
+    clean = [
+        {name: storable(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
+        for row in rows
+    ]
+    # As objects first: pandas would guess a type, another one where all values are missing.
+    frame = pd.DataFrame(clean, columns=list(types), dtype=object)
+    columns: pd.DataFrame = frame.astype(dict(types))
+    return columns
+
+
+def cited(step: JudgedStep) -> str:
+    """What a step cites: ``image 0 + conclusion 1``."""
+    return " + ".join(
+        f"{clue.kind} {clue.index}" if clue.index is not None else clue.kind
+        for clue in step.premises
+    )
+
+
+def place_of(run: Run, response: Response) -> dict[str, Any]:
+    """Whose response it is and to what: the first columns of every frame."""
+    instance = response.instance
+    return {
+        "run": run.label,
+        "task": instance.task,
+        "doc_id": instance.doc_id,
+        "id": instance.id,
+        "repeat": response.repeat,
+        "language": instance.language,
+    }
+
+
+def _of_response(run: Run, response: Response) -> dict[str, Any]:
+    instance, error = response.instance, response.first_error
+    return {
+        **place_of(run, response),
+        "ability": [storable(each) for each in instance.ability],
+        "relation": instance.relation,
+        "answer": response.answer,
+        "gold_answer": instance.answer,
+        "correct": response.correct,
+        "steps": len(response.steps),
+        "first_error_step": error and error.step,
+        "first_error_height": error and error.height,
+        "first_error_modality": error and error.modality,
+        "tokens": response.tokens,
+        "judge": response.scoring.judge,
+        "reason": response.reason,
+        **response.metrics,
+    }
+
+
+def _of_step(run: Run, response: Response, at: int, step: JudgedStep) -> dict[str, Any]:
+    instance, error = response.instance, response.first_error
+    last = step.questions[-1] if step.questions else None
+    return {
+        **place_of(run, response),
+        "relation": instance.relation,
+        "step": at,
+        "premises": cited(step),
+        "conclusion": step.conclusion,
+        "height": step.height,
+        "modality": step.modality,
+        "counts": step.counts,
+        "score": step.score,
+        "spread": last and last.spread,
+        "first_error": error is not None and error.step == at,
+        "note": step.note,
+        "question": last and last.kind,
+        "evidence": "\n".join(last.evidence) if last else None,
+        "reply": last and last.reply,
+        "error": last and last.error,
+        "judge": response.scoring.judge,
+        "rpts": response.rpts,
+        "answer": response.answer,
+        "correct": response.correct,
+    }

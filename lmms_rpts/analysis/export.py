@@ -1,0 +1,220 @@
+"""Steps as files for other programs (Parquet, JSON lines, CSV), and as a sheet for raters."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lmms_rpts.analysis.dataframes import STEP_TYPES, cited, place_of, typed
+from lmms_rpts.files import draft_of
+from lmms_rpts.reasoning import (
+    ImageQuery,
+    InferenceQuery,
+    ReasoningChain,
+    Step,
+    StepQuery,
+    plan_steps,
+)
+from lmms_rpts.tasks.rpts_eval.record import Response
+from lmms_rpts.tasks.rpts_eval.runs import Run
+
+RATING_TYPES: Mapping[str, str] = {
+    **{name: STEP_TYPES[name] for name in ("run", "task", "doc_id", "id", "repeat", "language")},
+    "step": "int64",
+    "question": "string",
+    "context": "string",
+    "premises": "string",
+    "evidence": "string",
+    "conclusion": "string",
+    "human": "float64",
+}
+"""The columns of ``rating_frame`` in their order."""
+
+_TYPES = {**STEP_TYPES, **RATING_TYPES}
+
+# What makes a spreadsheet run a cell as a formula (OWASP, "CSV Injection"), wide forms included.
+_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
+_GUARD = "'"
+
+
+class ExportError(ValueError):
+    """A file that can't be written or read; the message says which and why."""
+
+
+def rating_frame(runs: Iterable[Run]) -> pd.DataFrame:
+    """One row a step with what its judge was told in the first question, and nothing it said.
+
+    The columns are those of ``RATING_TYPES``; ``human`` is empty. A second question, or what its
+    evidence was, would tell that the judge doubted the step. ``question`` and ``evidence`` are
+    missing where a rule scores the step.
+    """
+    rows = [row for run in runs for response in run.responses for row in _to_rate(run, response)]
+    return typed(rows, RATING_TYPES)
+
+
+def format_of(path: Path) -> str:
+    """The suffix of a file that can be written, in small letters.
+
+    Raises:
+        ExportError: for any other.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _WRITERS:
+        raise ExportError(
+            f"{path}: the suffix says what is written; give one of {', '.join(_WRITERS)}"
+        )
+    return suffix
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> int:
+    """Write a frame to the format that the suffix names, whole or not at all; its size in bytes.
+
+    A file that is there is replaced. In CSV, texts that a spreadsheet would take for a formula get
+    an apostrophe in front, and NUL is replaced.
+
+    Raises:
+        ExportError: for another suffix, or a place that can't be written to.
+    """
+    suffix = format_of(path)
+    try:
+        with draft_of(path) as draft:
+            _WRITERS[suffix](frame, draft)
+            size = draft.stat().st_size
+    except OSError as error:
+        raise ExportError(f"can't write to {path}: {error.strerror or error}") from None
+    return size
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """Read a file of ``write_frame`` back, with the same columns and types.
+
+    CSV can't tell an empty text from a missing one: both come back missing. JSON lines of no row
+    come back with the columns of ``STEP_TYPES``.
+
+    Raises:
+        ExportError: for a file that can't be read.
+    """
+    suffix = format_of(path)
+    try:
+        return _READERS[suffix](path)
+    except OSError as error:
+        raise ExportError(f"{path} can't be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ExportError(f"{path} was not written by lmms-rpts export: {error}") from None
+
+
+def _to_rate(run: Run, response: Response) -> Iterable[dict[str, Any]]:
+    instance = response.instance
+    doc = {
+        "context": instance.context,
+        "textual_clue": instance.textual_clue,
+        "visual_clue": instance.visual_clue,
+        "reasoning": instance.reasoning,
+    }
+    steps = tuple(Step(step.premises, step.conclusion) for step in response.steps)
+    plan = plan_steps(ReasoningChain(steps, instance.language), doc)
+    for at, (step, query) in enumerate(zip(response.steps, plan, strict=True)):
+        kind, evidence = _question(query)
+        yield {
+            **place_of(run, response),
+            "step": at,
+            "question": kind,
+            "context": instance.context,
+            "premises": cited(step),
+            "evidence": evidence,
+            "conclusion": step.conclusion,
+            "human": None,
+        }
+
+
+def _question(query: StepQuery) -> tuple[str | None, str | None]:
+    match query:
+        case ImageQuery():
+            return "image", "\n".join(text.strip() for text in query.facts)
+        case InferenceQuery():
+            return "inference", "\n".join(text.strip() for text in query.premises)
+    return None, None
+
+
+def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_parquet(path, engine="pyarrow", index=False)
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    frame = pd.read_parquet(path, engine="pyarrow")
+    columns: pd.DataFrame = frame.astype(_types(frame.columns))
+    return columns
+
+
+def _write_jsonl(frame: pd.DataFrame, path: Path) -> None:
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    with path.open("w", encoding="utf-8", newline="\n") as out:
+        for row in rows:
+            text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+            # Some readers take these for the end of a line.
+            for mark in "\x85\u2028\u2029":
+                text = text.replace(mark, f"\\u{ord(mark):04x}")
+            out.write(text + "\n")
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        rows = [json.loads(line) for line in lines]
+    return typed(rows, _types(rows[0]) if rows else STEP_TYPES)
+
+
+def _write_csv(frame: pd.DataFrame, path: Path) -> None:
+    guarded = frame.copy()
+    for name in frame.columns[frame.dtypes == "string"]:
+        guarded[name] = frame[name].map(_guard, na_action="ignore").astype("string")
+    # Excel takes UTF-8 for something else without a mark in front. All texts stand in quotes: a
+    # bare carriage return ends a row for some readers.
+    guarded.to_csv(
+        path, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
+    )
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    header = pd.read_csv(path, encoding="utf-8-sig", nrows=0).columns
+    frame = pd.read_csv(
+        path,
+        encoding="utf-8-sig",
+        dtype=_types(header),
+        # A conclusion may be "None" or "NA".
+        keep_default_na=False,
+        na_values=[""],
+    )
+    for name in frame.columns[frame.dtypes == "string"]:
+        frame[name] = frame[name].map(_unguard, na_action="ignore").astype("string")
+    return frame
+
+
+def _types(names: Iterable[str]) -> dict[str, Any]:
+    return {name: _TYPES[name] for name in names if name in _TYPES}
+
+
+def _guard(text: str) -> str:
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return _GUARD + text if text.lstrip(_GUARD)[:1] in _FORMULA else text
+
+
+def _unguard(text: str) -> str:
+    is_guarded = text.startswith(_GUARD) and text.lstrip(_GUARD)[:1] in _FORMULA
+    return text[1:] if is_guarded else text
+
+
+_WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
+    ".parquet": _write_parquet,
+    ".jsonl": _write_jsonl,
+    ".csv": _write_csv,
+}
+_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".parquet": _read_parquet,
+    ".jsonl": _read_jsonl,
+    ".csv": _read_csv,
+}

@@ -1,0 +1,1 @@
+"""What final answers say, whatever the benchmark; English and Chinese."""

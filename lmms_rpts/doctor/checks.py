@@ -1,0 +1,64 @@
+"""What a check finds, told without secrets."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lmms_rpts.judging.backends.failures import hide
+from lmms_rpts.settings import environment_without
+from lmms_rpts.tasks.data_checks import Check, problem
+
+_SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
+_SHORTEST_SECRET = 5
+_SECRET_PARTS = (
+    (re.compile(r"(?<=://)[^/\s@]+@"), "[key]@"),
+    (re.compile(r"\b(?:sk|pk|hf|gsk|xai)[-_][\w-]{12,}"), "[key]"),
+    (re.compile(r"(?<=[?&])([\w-]*(?:key|token|sig|secret))=[^&\s]+", re.IGNORECASE), r"\1=[key]"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Checks that are made together; ``doing`` says what is going on, while it lasts."""
+
+    name: str
+    doing: str
+    work: Callable[[], Sequence[Check]]
+
+
+def perform(stage: Stage) -> list[Check]:
+    """The checks of a stage, without secrets; one that crashes is a problem."""
+    try:
+        checks = list(stage.work())
+    except Exception as error:  # the boundary: the other stages are still worth knowing
+        checks = [
+            problem(
+                stage.name,
+                f"this check broke off: {type(error).__name__}: {error}",
+                "mend what it names; if that is no fault of yours, report it",
+            )
+        ]
+    return [
+        replace(each, said=_shown(each.said), remedy=each.remedy and _shown(each.remedy))
+        for each in checks
+    ]
+
+
+def _shown(text: str) -> str:
+    """``text`` without secrets, and without characters that steer a terminal."""
+    for name, value in environment_without("LMMS_RPTS_").items():
+        if _SECRET.search(name):
+            text = hide(text, value, _SHORTEST_SECRET)
+    for part, instead in _SECRET_PARTS:
+        text = part.sub(instead, text)
+    return "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    if character == "\n":
+        return character
+    hidden = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return "\N{REPLACEMENT CHARACTER}" if hidden else character

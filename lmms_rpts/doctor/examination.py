@@ -1,0 +1,152 @@
+"""Whether all that an evaluation needs is in place: ``lmms-rpts doctor`` as plain functions.
+
+``plan`` gives the stages in their order, ``perform`` runs one; ``examine`` does both. Nothing here
+imports lmms-eval or torch: where one of them is broken, a subprocess finds out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.doctor import installation
+from lmms_rpts.doctor.checks import Stage, perform
+from lmms_rpts.doctor.judge import check_judges
+from lmms_rpts.settings import (
+    SettingError,
+    Settings,
+    environment_without,
+    load_settings,
+)
+from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
+from lmms_rpts.tasks.data_checks import Check, problem
+
+
+def plan(
+    judge: str | None = None, *, offline: bool = False, load: bool = False, quick: bool = False
+) -> list[Stage]:
+    """The stages of an examination; makes none of them.
+
+    Args:
+        judge: as LMMS_RPTS_JUDGE, in its place.
+        offline: ask no judge.
+        load: ask judges that must be loaded into this process, too.
+        quick: leave out what takes long: what torch and lmms-eval say themselves.
+    """
+
+    def judges(settings: Settings) -> Sequence[Check]:
+        chosen = replace(settings, judge=judge or settings.judge)
+        return check_judges(chosen, offline=offline, load=load)
+
+    return [
+        Stage("installation", "looking at what is installed", installation.check_packages),
+        Stage("torch", "asking torch for devices", lambda: installation.check_torch(quick)),
+        Stage("plugin", "looking for the entry point", installation.check_entry_point),
+        Stage("tasks", "asking lmms-eval for its tasks", lambda: installation.check_tasks(quick)),
+        Stage("settings", "reading the settings", check_settings),
+        _stage("judge", "asking the judge one question", judges),
+        *(
+            _stage(each.title, "checking data and images", partial(_examine, each))
+            for each in benchmarks().values()
+        ),
+        _stage("kept answers", "counting kept answers", check_kept_answers),
+    ]
+
+
+def examine(
+    judge: str | None = None, *, offline: bool = False, load: bool = False, quick: bool = False
+) -> list[Check]:
+    """All checks, in order; arguments as of ``plan``."""
+    stages = plan(judge, offline=offline, load=load, quick=quick)
+    return [check for stage in stages for check in perform(stage)]
+
+
+def check_settings() -> list[Check]:
+    """Whether the settings can be used, and which are not the default."""
+    try:
+        settings = load_settings()
+        changed = _changed(settings, load_settings(environment_without("LMMS_RPTS_")))
+        for each in benchmarks().values():
+            now, usual = each.read_settings(), each.read_settings({})
+            changed += [f"{each.name}_{said}" for said in _changed(now, usual)]
+    except SettingError as error:
+        return [problem("settings", error)]
+    said = f"not the default: {', '.join(changed)}" if changed else "all as by default"
+    return [Check("settings", "ok", said)]
+
+
+def _changed(now: Any, usual: Any) -> list[str]:
+    """The fields of settings that are not as by default, but for those that are not shown."""
+    return [
+        f"{each.name}={getattr(now, each.name)}"
+        for each in fields(now)
+        if each.repr and getattr(now, each.name) != getattr(usual, each.name)
+    ]
+
+
+def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
+    try:
+        benchmark.read_settings()
+    except SettingError:
+        return [Check(benchmark.title, "not checked", "the settings must be mended first")]
+    return benchmark.data_checks()
+
+
+def check_kept_answers(settings: Settings) -> list[Check]:
+    """Whether the folder of judges' answers can be written to, and how many it holds."""
+    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, count_answers
+
+    name, folder = "kept answers", settings.cache
+    if folder is None:
+        said = "LMMS_RPTS_CACHE is off: a run that breaks off pays for its answers again"
+        return [Check(name, "ok", said)]
+    fault = _unwritable(folder)
+    if fault:
+        remedy = "give yourself the right to write there, or set LMMS_RPTS_CACHE to another folder"
+        return [problem(name, f"answers can't be kept in {folder}: {fault}", remedy)]
+    if not (folder / FILE).exists():
+        return [Check(name, "ok", f"none yet, in {folder}")]
+    try:
+        return [Check(name, "ok", f"{count_answers(folder):,} in {folder}")]
+    except DamagedError as error:
+        return [Check(name, "ok", str(error))]  # the next run mends it
+    except CacheError as error:
+        remedy = f"move {folder / FILE} away, or set LMMS_RPTS_CACHE to another folder"
+        return [problem(name, error, remedy)]
+
+
+def _stage(name: str, doing: str, work: Callable[[Settings], Sequence[Check]]) -> Stage:
+    """A stage that needs the settings."""
+
+    def checks() -> Sequence[Check]:
+        try:
+            settings = load_settings()
+        except SettingError:
+            return [Check(name, "not checked", "the settings must be mended first")]
+        return work(settings)
+
+    return Stage(name, doing, checks)
+
+
+def _unwritable(folder: Path) -> str | None:
+    """Why no file can be written to a folder, or to the one that it would be made in."""
+    there = next(each for each in (folder, *folder.absolute().parents) if _exists(each))
+    if not there.is_dir():
+        return f"{there} is no folder"
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _exists(path: Path) -> bool:
+    """False also below a file, or where one may not look."""
+    with contextlib.suppress(OSError):
+        return path.exists()
+    return False

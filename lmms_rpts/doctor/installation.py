@@ -1,0 +1,201 @@
+"""Whether Python, the packages and lmms-eval itself are as they must be."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import (
+    EntryPoint,
+    PackageNotFoundError,
+    distribution,
+    entry_points,
+    metadata,
+    requires,
+    version,
+)
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.tasks.data_checks import Check, problem
+
+OURS, THEIRS = "lmms-rpts", "lmms-eval"
+_TOLD = (THEIRS, "transformers", "datasets", "openai")
+_GROUP, _NAME, _VALUE = "lmms_eval.models", "lmms_rpts", "lmms_rpts.plugin:manifests"
+_TASK = "rpts_eval_en"
+_INSTALL = "pip install --force-reinstall --no-deps {} (in a checkout: pip install .)"
+_SKIPPED = "takes a while: leave out --quick"
+
+TORCH_LIMIT, TASKS_LIMIT = 180.0, 300.0
+"""Seconds; on a busy network drive the first import takes minutes."""
+
+_MARK = "lmms-rpts doctor: "
+# As for an installed command, what lies in the working folder is not imported.
+_BEGIN = "import json, sys; sys.path[:] = [each for each in sys.path if each]\n"
+_TORCH = """
+import torch
+cuda = torch.cuda.is_available()
+devices = [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())] if cuda else []
+mps = getattr(torch.backends, "mps", None)
+devices += ["Apple GPU (MPS)"] if mps is not None and mps.is_available() else []
+found = {"version": torch.__version__, "devices": devices, "cuda": torch.version.cuda}
+"""
+_TASKS = """
+import lmms_eval.models
+from lmms_eval.tasks import TaskManager
+from lmms_rpts.tasks.benchmark import benchmark_of
+found = [name for name in TaskManager().all_tasks if benchmark_of(name)]
+"""
+
+
+class ProbeError(Exception):
+    """A subprocess found nothing out; the message says why."""
+
+
+def check_packages(installed: Callable[[str], str] = version) -> list[Check]:
+    """Python and the packages, held against the requirements of lmms-rpts.
+
+    Args:
+        installed: the version of a package; raises ``PackageNotFoundError`` where there is none.
+    """
+    try:
+        return list(_packages(installed))
+    except PackageNotFoundError:
+        fault = f"it can be imported, but it is not installed for {sys.executable}"
+        remedy = "pip install lmms-rpts (in a checkout: pip install .), in that environment"
+        return [problem(OURS, fault, remedy)]
+
+
+def _packages(installed: Callable[[str], str]) -> Iterator[Check]:
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+    wanted, python = metadata(OURS)["Requires-Python"] or "", platform.python_version()
+    if SpecifierSet(wanted).contains(python, prereleases=True):
+        yield Check("Python", "ok", f"{python} ({sys.executable})")
+    else:
+        yield problem("Python", f"{python} ({sys.executable})", f"use Python {wanted}")
+    yield Check(OURS, "ok", installed(OURS))
+    needs = [Requirement(line) for line in requires(OURS) or ()]
+    for need in needs:
+        if need.marker is not None and not need.marker.evaluate({"extra": ""}):
+            continue
+        remedy = f"pip install '{need}'"
+        try:
+            found = installed(need.name)
+        except PackageNotFoundError:
+            yield problem(need.name, "it is not installed", remedy)
+            continue
+        if not need.specifier.contains(found, prereleases=True):
+            fault = f"{found} is installed, but {OURS} works with {need.specifier}"
+            yield problem(need.name, fault, remedy)
+        elif need.name in _TOLD:
+            bound = f" (supported: {need.specifier})" if need.name == THEIRS else ""
+            yield Check(need.name, "ok", f"{found}{bound}")
+
+
+def check_torch(quick: bool = False) -> list[Check]:
+    """Whether torch can be imported, and which devices it sees."""
+    if quick:
+        return [Check("torch", "not checked", _SKIPPED)]
+    try:
+        found = _ask_python(_TORCH, TORCH_LIMIT)
+    except ProbeError as error:
+        remedy = "install torch as https://pytorch.org says for your system"
+        return [problem("torch", f"it can't be imported: {error}", remedy)]
+    devices = ", ".join(found["devices"])
+    built = f"built for CUDA {found['cuda']}, but sees no GPU" if found["cuda"] else "no CUDA"
+    return [Check("torch", "ok", f"{found['version']}; {devices or f'CPU alone ({built})'}")]
+
+
+def check_entry_point(
+    find: Callable[[], list[EntryPoint]] = lambda: list(entry_points(group=_GROUP)),
+) -> list[Check]:
+    """Whether lmms-rpts is registered where lmms-eval looks for plugins."""
+    name = "plugin"
+    found = {each.value for each in find() if each.name == _NAME}
+    if _VALUE in found:
+        return [Check(name, "ok", f"registered with lmms-eval ({_GROUP}: {_NAME})")]
+    fault = f"the entry point {_GROUP}: {_NAME} is not registered: lmms-eval can't find lmms-rpts"
+    if found:
+        fault = f"the entry point {_NAME} is of an old installation: {', '.join(sorted(found))}"
+    return [problem(name, fault, _INSTALL.format(OURS))]
+
+
+def check_tasks(quick: bool = False) -> list[Check]:
+    """Whether lmms-eval, started afresh, finds our tasks."""
+    name = "tasks"
+    stray = _stray_command()
+    if stray:
+        return [stray]
+    if quick:
+        return [Check(name, "not checked", _SKIPPED)]
+    try:
+        found = _ask_python(_TASKS, TASKS_LIMIT)
+    except ProbeError as error:
+        remedy = f"pip install --force-reinstall '{_wanted(THEIRS)}', then run this again"
+        return [problem(name, f"lmms-eval can't be started: {error}", remedy)]
+    if _TASK not in found:
+        fault = f"lmms-eval does not find {_TASK}; of ours it finds {', '.join(found) or 'none'}"
+        remedy = f"pip install '{_wanted(THEIRS)}', and {_INSTALL.format(OURS)}"
+        return [problem(name, fault, remedy)]
+    return [Check(name, "ok", f"lmms-eval finds {', '.join(sorted(found))}")]
+
+
+def _stray_command() -> Check | None:
+    """A problem where the command lmms-eval is that of another environment."""
+    called = shutil.which(THEIRS)
+    try:
+        own = [file for file in distribution(THEIRS).files or () if file.stem == THEIRS]
+    except PackageNotFoundError:
+        return None
+    paths = [Path(str(file.locate())).resolve() for file in own]
+    if called is None or not paths or Path(called).resolve() in paths:
+        return None
+    return problem(
+        "tasks",
+        f"the command lmms-eval is {called}, of another environment than {sys.executable}",
+        f"enter this environment first, or call {paths[0]}",
+    )
+
+
+def _wanted(name: str) -> str:
+    from packaging.requirements import Requirement
+
+    try:
+        needs = [Requirement(line) for line in requires(OURS) or ()]
+    except PackageNotFoundError:
+        return name
+    return next((str(need) for need in needs if need.name == name), name)
+
+
+def _ask_python(code: str, seconds: float) -> Any:
+    """What ``code`` leaves in ``found``, in a Python of its own.
+
+    Raises:
+        ProbeError: saying why there is nothing.
+    """
+    end = f"\nprint({_MARK!r} + json.dumps(found), flush=True)"
+    try:
+        done = subprocess.run(  # noqa: S603 - our own code, no shell
+            [sys.executable, "-c", _BEGIN + code + end],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ProbeError(f"it took over {seconds:g} s") from None
+    for line in done.stdout.splitlines():
+        if line.startswith(_MARK):
+            return json.loads(line.removeprefix(_MARK))
+    said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    ours = [line for line in said if "lmms_rpts could not join" in line]
+    reason = (ours or said or ["it said nothing"])[-1]
+    raise ProbeError(f"{reason} (status {done.returncode})")

@@ -1,0 +1,200 @@
+"""Whether the judges can be used, and whether they can tell what plainly follows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from lmms_rpts.doctor.checks import Stage, perform
+from lmms_rpts.judging import (
+    BACKENDS,
+    NO_JUDGE,
+    JudgeConfigurationError,
+    JudgeEngine,
+    Ledger,
+    Member,
+    Verdict,
+    choices,
+    find_judges,
+    open_ledger,
+)
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.registry import ChosenJudge
+from lmms_rpts.settings import Price, Settings
+from lmms_rpts.tasks.data_checks import Check, problem
+
+# An inference that anybody grants.
+SITUATION = "Anna wants to buy bread in the village shop."
+PREMISES = ("The village shop is closed on Sundays.", "Today is Sunday.")
+CONCLUSION = "The village shop is closed today."
+
+PASSED = 0.5
+_SHOWN = 160
+_COMPARES_WORDS = (
+    "asks nobody: it compares words, which is enough to try things out; its scores are not "
+    "comparable with any other judge's"
+)
+_JUDGES_NOTHING = "no step is judged: responses are saved, to be scored later (--model replay)"
+_NOT_COMPARABLE = "; its scores are not comparable with other judges'"
+
+_REMEDIES = (
+    (
+        ("(401)", "(403)"),
+        "check the key (OPENAI_API_KEY), and that it belongs to the server that OPENAI_BASE_URL "
+        "names",
+    ),
+    (
+        ("(404)",),
+        "check the model's name, and that OPENAI_BASE_URL ends as the server wants it, often in "
+        "/v1",
+    ),
+    (("(402)", "(429)", "quota"), "check the credit and the limits of your account"),
+    (("no connection",), "check that the server runs and that OPENAI_BASE_URL names it"),
+    (
+        ("too long", "no answer within"),
+        "check that the server is well; LMMS_RPTS_TIMEOUT gives it more time",
+    ),
+    (("budget",), "raise LMMS_RPTS_MAX_JUDGE_TOKENS or LMMS_RPTS_MAX_JUDGE_COST"),
+    (
+        ("can't be read as",),
+        "choose a model that keeps to instructions, or mend the prompts (LMMS_RPTS_PROMPTS)",
+    ),
+)
+_ANY_REMEDY = "mend what it names, or choose another judge (docs/judging.md)"
+
+
+def check_judges(settings: Settings, *, offline: bool = False, load: bool = False) -> list[Check]:
+    """Ask each judge that ``settings.judge`` names one question with a plain answer.
+
+    The answers are not kept, and no kept one is used.
+
+    Args:
+        offline: check only whether they can be used.
+        load: also ask judges whose model must be loaded into this process.
+    """
+    if not settings.judge:
+        return [problem("judge", "no judge is set", choices())]
+    try:
+        chosen = find_judges(settings.judge, settings)
+        prompts = Prompts(settings.prompts)
+    except JudgeConfigurationError as error:
+        return [problem("judge", error)]
+    prices: Sequence[Price | None] = settings.prices or (None,)
+    prices = prices if len(prices) == len(chosen) else [*prices] * len(chosen)
+    checks = []
+    for each, price in zip(chosen, prices, strict=True):
+        name = f"judge {each.name}"
+        work = partial(_check, name, each, price, settings, prompts, offline=offline, load=load)
+        checks += perform(Stage(name, "", work))
+    return checks
+
+
+def _check(
+    name: str,
+    chosen: ChosenJudge,
+    price: Price | None,
+    settings: Settings,
+    prompts: Prompts,
+    *,
+    offline: bool,
+    load: bool,
+) -> list[Check]:
+    backend = chosen.backend
+    if backend is BACKENDS[NO_JUDGE]:
+        return [Check(name, "ok", _JUDGES_NOTHING)]
+    if backend is BACKENDS["lexical"]:
+        return [Check(name, "ok", _COMPARES_WORDS)]
+    if offline:
+        return [Check(name, "not checked", "it can be used by its settings; --offline: not asked")]
+    local = backend is BACKENDS["hf"]
+    if local and not load:
+        said = "it can be used by its settings; with --load its model is loaded and asked"
+        return [Check(name, "not checked", said)]
+    ledger = open_ledger(settings)
+    started = time.monotonic()
+    limit = None if local else settings.timeout
+    verdict = _ask(chosen, price, settings, prompts, ledger, limit)
+    return [_read(name, chosen, verdict, ledger, time.monotonic() - started)]
+
+
+def _ask(
+    chosen: ChosenJudge,
+    price: Price | None,
+    settings: Settings,
+    prompts: Prompts,
+    ledger: Ledger,
+    limit: float | None,
+) -> Verdict:
+    """The verdict of one judge, an error after ``limit`` seconds, its retries included.
+
+    ``open_engine`` would ask as often as LMMS_RPTS_JUDGE_SAMPLES says, and prices of several
+    judges don't fit one of them.
+    """
+    request = prompts.request(
+        "inference",
+        "en",
+        evidence=(SITUATION, *PREMISES),
+        claim=CONCLUSION,
+        context=SITUATION,
+        premises=PREMISES,
+        conclusion=CONCLUSION,
+    )
+    backend = chosen.backend
+    judge = backend.open(chosen.model, settings)
+    member = Member(
+        chosen.name, judge, price if backend.kept else None, backend.writes, backend.kept
+    )
+    late = threading.Event()
+    with JudgeEngine(
+        [member], name=chosen.name, concurrency=1, progress=False, ledger=ledger
+    ) as engine:
+
+        def stop() -> None:
+            late.set()
+            engine.close()
+
+        watch = threading.Timer(limit or threading.TIMEOUT_MAX, stop)
+        watch.daemon = True
+        watch.start()
+        try:
+            (verdict,) = engine.run([request])
+        except RuntimeError:
+            if not late.is_set():
+                raise
+            return Verdict(None, error=f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)")
+        finally:
+            watch.cancel()
+    return verdict
+
+
+def _read(
+    name: str, chosen: ChosenJudge, verdict: Verdict, ledger: Ledger, seconds: float
+) -> Check:
+    score, took = verdict.value, _took(ledger)
+    reply = (verdict.text or "").strip()
+    quoted = f"\nit said: {reply[:_SHOWN]!r}" if reply else ""
+    if not isinstance(score, float):
+        error = str(verdict.error)
+        found = (remedy for marks, remedy in _REMEDIES if any(mark in error for mark in marks))
+        return problem(name, f"{error}{took}{quoted}", next(found, _ANY_REMEDY))
+    said = f"answered in {seconds:.1f} s; gives {score:g} to what plainly follows{took}"
+    if score < PASSED:
+        return problem(
+            name,
+            f"{said}{quoted}",
+            "it misunderstands the question, or is too weak a judge: choose another one, or "
+            "measure it with python -m benchmarks.judge_validity (in a checkout)",
+        )
+    return Check(name, "ok", said + ("" if chosen.backend.comparable else _NOT_COMPARABLE))
+
+
+def _took(ledger: Ledger) -> str:
+    """Calls, tokens and cost, as far as they are known."""
+    if not ledger.calls or not ledger.usage.tokens:
+        return ""
+    about, usage = "about " if ledger.guessed else "", ledger.usage
+    calls = f"; {ledger.calls} calls" if ledger.calls > 1 else ""
+    cost = f"; cost {ledger.cost:.2g}" if ledger.cost else ""
+    return f"{calls}; {about}{usage.input_tokens} tokens in, {usage.output_tokens} out{cost}"

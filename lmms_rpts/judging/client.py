@@ -1,0 +1,325 @@
+"""Asking one judge: each question once, retried where that helps, remembered where it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from lmms_rpts.judging.budget import BudgetError, Call, Ledger, guess_usage
+from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.claims import Claim, ElsewhereError
+from lmms_rpts.judging.concurrency import AdaptiveLimit, Place
+from lmms_rpts.judging.members import Member as Member
+from lmms_rpts.judging.parsers.replies import read_reply
+from lmms_rpts.judging.parsers.scores import PARSER_VERSION
+from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.judging.types import (
+    AdaptedError,
+    FatalJudgeError,
+    JudgeRequest,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+    Verdict,
+    digest,
+    storable,
+)
+
+CALLS = 5
+"""Calls for one request, as long as they fail in ways that may pass."""
+
+THROTTLED = 20
+"""Calls for one request that the server puts off, asking for patience."""
+
+BY_CHANCE = 4
+"""Refusals of one request that make no pause longer while others are answered: at 30% refused at
+random, pauses of 16 s for the unluckiest of 1000 requests doubled the time of a run."""
+
+ADAPTED = 8
+"""Calls for one request after which the judge learnt how to call."""
+
+ASKED_AGAIN = 2
+"""How often a request is asked again whose reply can't be read."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+PATIENCE = 300.0
+"""Seconds that a server may ask to wait. One that keeps asking for more ends the run, which is to
+be continued later."""
+
+UNREACHABLE = 20
+"""Requests in a row that find no server, after which the judge is given up."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A request that is being answered, and how many wait for it."""
+
+    task: asyncio.Task[Verdict]
+    waiting: int = 0
+
+
+@dataclass(slots=True)
+class _Tries:
+    """How often one request was called, and in which ways it failed; ``claim``: to call it."""
+
+    claim: Claim | None = None
+    calls: int = 0
+    failed: int = 0
+    throttled: int = 0
+    adapted: int = 0
+    usage: Usage | None = None
+
+
+class Asker:
+    """Asks one judge; belongs to one event loop.
+
+    Args:
+        member: the judge.
+        concurrency: calls at a time, at most.
+        ledger: where calls are booked.
+        halt: shared by the askers of an engine: what stops one stops all.
+        cache: where answers are kept; None: nowhere.
+    """
+
+    def __init__(
+        self,
+        member: Member,
+        concurrency: int,
+        ledger: Ledger,
+        halt: Halt,
+        cache: AnswerCache | None,
+    ) -> None:
+        self.member = member
+        self._limit = AdaptiveLimit(concurrency)
+        self._ledger = ledger
+        self._halt = halt
+        halt.limits.append(self._limit)
+        self._cache = cache if member.kept else None
+        self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
+        self._answers: dict[str, _Pending] = {}
+        self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._tried: set[str] = set()
+        self._unreachable = 0
+        self._in_vain = 0
+        self._last_answer: float | None = None
+
+    async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
+        """The verdict on a request; equal ones that are under way or answered share it."""
+        key = request.key
+        pending = self._answers.get(key)
+        known = pending is not None
+        if pending is None:
+            pending = _Pending(asyncio.ensure_future(self._answer(request, urgency)))
+            self._answers[key] = pending
+        pending.waiting += 1
+        try:
+            verdict = await asyncio.shield(pending.task)
+        except asyncio.CancelledError:
+            if pending.waiting == 1:
+                pending.task.cancel()
+                self._answers.pop(key, None)
+            raise
+        finally:
+            pending.waiting -= 1
+        if verdict.error:
+            self._answers.pop(key, None)
+        return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
+
+    async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
+        if self._cache is None:
+            return await self._ask_judge(request, urgency)
+        key = digest([self._identity, request.key, PARSER_VERSION])
+        with Claim(self._cache, key) as claim:
+            while True:
+                kept = claim.find()
+                if kept is not None:
+                    value, _ = read_reply(request, Reply(kept))
+                    if value is not None:
+                        self._ledger.found += 1
+                        return Verdict(kept, value, cached=True, attempts=0)
+                try:
+                    verdict = await self._ask_judge(request, urgency, claim)
+                except ElsewhereError:
+                    await claim.wait(self._halt)
+                    continue
+                if verdict.error is None and verdict.text is not None:
+                    claim.store(self.member.name, request, verdict.text, verdict.usage)
+                return verdict
+
+    async def _ask_judge(
+        self, request: JudgeRequest, urgency: int, claim: Claim | None = None
+    ) -> Verdict:
+        tries = _Tries(claim)
+        verdict = Verdict(None)
+        asked = request
+        for again in range(1 + ASKED_AGAIN):
+            reply, error = await self._call(asked, tries, urgency + again)
+            if reply is None:
+                return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
+            value, fault = read_reply(request, reply)
+            verdict = Verdict(
+                reply.text, value, attempts=tries.calls, usage=tries.usage, error=fault
+            )
+            if value is not None:
+                return verdict
+            asked = request.asked_again(reply.text)
+        return verdict
+
+    async def _call(
+        self, request: JudgeRequest, tries: _Tries, urgency: int
+    ) -> tuple[Reply | None, str | None]:
+        """The reply, or why there is none."""
+        tries.failed = tries.throttled = tries.adapted = 0
+        while True:
+            try:
+                return await self._call_once(request, tries, urgency), None
+            except AdaptedError as failure:
+                tries.adapted += 1
+                if tries.adapted > ADAPTED:
+                    return None, str(failure)
+            except TransientError as failure:
+                error = self._give_up(failure, tries)
+                if error is not None:
+                    return None, error
+                urgency += 1
+                await self._halt.pause(_pause(self._attempt(failure, tries), failure.retry_after))
+            except ElsewhereError:
+                raise
+            except BudgetError as failure:
+                return None, self._halt.stop(str(failure))
+            except FatalJudgeError as failure:
+                who = f"{self.member.name}: " if len(self._halt.limits) > 1 else ""
+                return None, self._halt.stop(f"{who}{failure}")
+            except RefusedError as failure:
+                return None, str(failure)
+            except Exception as failure:  # the boundary: one request's failure ends no run
+                return None, f"{type(failure).__name__}: {failure}"
+
+    async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
+        if self._is_new(request):
+            # With a budget, the first call of a kind goes alone: it tells what others will take.
+            async with self._first[request.kind]:
+                if self._is_new(request):
+                    async with self._limit.slot(urgency) as place:
+                        self._claim(tries)
+                        try:
+                            return await self._call_now(request, tries, place)
+                        finally:
+                            self._tried.add(request.kind)  # one such call, however it ends
+        async with self._limit.slot(urgency) as place:
+            self._claim(tries)
+            return await self._call_now(request, tries, place)
+
+    def _claim(self, tries: _Tries) -> None:
+        """Only now, in a slot: what waits for one may be asked by other processes."""
+        if tries.claim is not None and not self._halt.reason:
+            tries.claim.take()
+
+    def _is_new(self, request: JudgeRequest) -> bool:
+        tried = not self.member.kept or request.kind in self._tried
+        return not tried and self._ledger.is_new(self.member.name, request.kind)
+
+    async def _call_now(self, request: JudgeRequest, tries: _Tries, place: Place) -> Reply:
+        if self._halt.reason:
+            raise FatalJudgeError(self._halt.reason)
+        booked = self._book(request)
+        usage, guessed = None, False
+        tries.calls += 1
+        try:
+            reply = await self.member.judge.ask(request)
+            guessed = reply.usage is None
+            usage = reply.usage or guess_usage(request, reply)
+            tries.usage = _total(tries.usage, reply.usage)
+        except asyncio.CancelledError as failure:
+            if _is_cancelled():
+                raise
+            self._in_vain += 1
+            raise TransientError("the judge's client gave the call up") from failure
+        except AdaptedError as failure:
+            usage = failure.usage
+            tries.usage = _total(tries.usage, usage)
+            raise
+        except TransientError as failure:
+            self._in_vain += 1
+            if _puts_off(failure) or self._is_out():
+                wait = failure.retry_after or 0.0
+                self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
+            raise
+        finally:
+            if booked is not None:
+                self._ledger.end(booked, usage, guessed)
+        self._limit.answered()
+        self._unreachable = self._in_vain = 0
+        self._last_answer = asyncio.get_running_loop().time()
+        # What no file can hold is replaced at once, so that a later run reads the same.
+        return replace(reply, text=storable(reply.text))
+
+    def _book(self, request: JudgeRequest) -> Call | None:
+        """None for judges that cost nothing."""
+        if not self.member.kept:
+            return None
+        return self._ledger.begin(self.member.name, self.member.price, request)
+
+    def _is_out(self) -> bool:
+        """Whether a server that answered before now fails whatever it is asked."""
+        return self._last_answer is not None and self._in_vain >= UNREACHABLE
+
+    def _attempt(self, failure: TransientError, tries: _Tries) -> int:
+        """The try after which a pause is made; the later, the longer."""
+        tried = tries.failed + tries.throttled
+        others_answered = self._in_vain < tried
+        return max(1, tried - BY_CHANCE) if _puts_off(failure) and others_answered else tried
+
+    def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
+        """Why the request is not called again after ``failure``; None if it is."""
+        too_long = (failure.retry_after or 0.0) > PATIENCE
+        if self._is_out() and not too_long:
+            # It answered before: not this request's fault, and not for ever.
+            silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
+            if silent > PATIENCE:
+                return self._halt.stop(f"no answer for {silent:,.0f} s: {failure}")
+            return None
+        if _puts_off(failure) and not too_long:
+            tries.throttled += 1
+        else:
+            tries.failed += 1
+        if tries.failed < CALLS and tries.throttled < THROTTLED:
+            return None
+        if too_long:
+            return self._halt.stop(
+                f"{failure}; it asks to wait {failure.retry_after:,.0f} s: run the same command "
+                "again after that, answers are kept"
+            )
+        self._unreachable = self._unreachable + 1 if failure.unreachable else 0
+        if self._unreachable >= UNREACHABLE:
+            self._halt.stop(f"the judge can't be reached: {failure}")
+        return f"{failure} (after {tries.failed + tries.throttled} calls)"
+
+
+def _total(first: Usage | None, second: Usage | None) -> Usage | None:
+    if first is None or second is None:
+        return first or second
+    return first + second
+
+
+def _is_cancelled() -> bool:
+    """Whether this task is to end; a client may raise the same for reasons of its own."""
+    task = asyncio.current_task()
+    cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
+    return cancelling is None or cancelling() > 0
+
+
+def _puts_off(failure: TransientError) -> bool:
+    """Whether the server asks for patience: 429, or any other failure with a Retry-After."""
+    return failure.throttled or failure.retry_after is not None
+
+
+def _pause(attempt: int, retry_after: float | None) -> float:
+    """Seconds before the next call: what the server asks for, or longer each time, with jitter."""
+    backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
+    jittered = backoff * random.uniform(0.5, 1.0)
+    wait = retry_after or 0.0
+    return max(jittered, wait if wait <= PATIENCE else LONGEST_PAUSE)

@@ -1,0 +1,120 @@
+"""How many calls may be under way: as many as the server answers, the most urgent first."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from lmms_rpts.judging.concurrency_level import Level
+from lmms_rpts.judging.concurrency_level import Place as Place
+
+FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
+BY_CHANCE = 3
+"""Refusals in a row of lone calls that hold nobody up: a server that refuses every second call at
+random took 35 times its bound."""
+
+
+class NotCalledError(Exception):
+    """A place for a call was taken, and then no call was made."""
+
+
+class AdaptiveLimit:
+    """A bound on calls at a time that follows what the server answers; see Level.
+
+    Where even one call at a time is too much, nobody calls until the time that the server asked
+    for is over, then one at a time.
+
+    All methods belong to one event loop.
+
+    Args:
+        most: calls at a time, at most and at first.
+    """
+
+    def __init__(self, most: int) -> None:
+        if most < 1:
+            raise ValueError(f"concurrency must be at least 1, got {most}")
+        self._level = Level(most)
+        self._active = 0
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._arrivals = 0
+        self._in_vain = 0
+        self._held_until = -1.0
+        self._released = False
+
+    @property
+    def allowed(self) -> int:
+        """How many calls may be under way now."""
+        return sys.maxsize if self._released else self._level.allowed
+
+    @asynccontextmanager
+    async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
+        """Hold one call's place; the most urgent come first, then the first that came.
+
+        A place that is left by a NotCalledError tells nothing of the server.
+        """
+        await self._acquire(urgency)
+        place, settle = self._level.begin(), self._level.end
+        try:
+            yield place
+        except NotCalledError:
+            settle = self._level.withdraw
+            raise
+        finally:
+            self._active -= 1
+            settle(place)
+            self._grant()
+
+    def answered(self) -> None:
+        """A call went well."""
+        self._in_vain = 0
+
+    def throttled(self, place: Place, wait: float) -> None:
+        """The server refused the call that holds ``place``, as one too many.
+
+        ``wait``: seconds that it asks for.
+        """
+        if self._released:
+            return
+        if place.alone and self.allowed == 1:
+            # A server that doesn't say how long is left alone for longer each time.
+            self._in_vain += 1
+            backoff = 0.0
+            if self._in_vain > BY_CHANCE:
+                growth = 2.0 ** min(self._in_vain - BY_CHANCE - 1, 20)
+                backoff = min(LONGEST_HOLD, FIRST_HOLD * growth)
+            now = asyncio.get_running_loop().time()
+            self._held_until = max(self._held_until, now + (wait or backoff))
+        self._level.refuse(place)
+
+    def release(self) -> None:
+        """Let everybody pass at once: nobody calls any more."""
+        self._released = True
+        self._held_until = -1.0
+        self._grant()
+
+    async def _acquire(self, urgency: int) -> None:
+        place = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (-urgency, self._arrivals, place))
+        self._arrivals += 1
+        self._grant()
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self._active -= 1  # it was granted in the same moment
+            self._grant()
+            raise
+
+    def _grant(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._held_until:
+            loop.call_at(self._held_until, self._grant)
+            return
+        while self._waiting and self._active < self.allowed:
+            place = heapq.heappop(self._waiting)[-1]
+            if not place.done():
+                place.set_result(None)
+                self._active += 1

@@ -1,0 +1,1 @@
+"""Parsers of what judges reply: scores, verdicts, whole replies."""

@@ -1,0 +1,1 @@
+"""Reading runs: samples files as typed responses, rounds of a model, figures over them."""

@@ -1,0 +1,264 @@
+"""Reading what lmms-eval wrote: runs, from samples files and the results beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.judging.types import storable
+from lmms_rpts.runs.record_types import AnyRun, R, RecordType, RunOf, S, other_reader_of
+from lmms_rpts.runs.samples import RunError, read_samples_of
+
+_SAMPLES, _RESULTS = "_samples_", "_results.json"
+_ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
+
+
+def read_runs_of(kind: RecordType[R, S], paths: Iterable[str | Path]) -> list[RunOf[R, S]]:
+    """Read runs from samples files, or from folders that lmms-eval wrote them to.
+
+    A folder may hold several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
+    document are parts of one run, and are put together; those that do share some are rounds, and
+    are numbered. What is put together doesn't depend on the order of ``paths``.
+
+    Args:
+        kind: what their records are.
+        paths: files and folders.
+
+    Raises:
+        RunError: naming the file, the line and the remedy, where something can't be read.
+    """
+    parts: list[RunOf[R, S]] = []
+    for path in [paths] if isinstance(paths, str | Path) else paths:
+        label, place = _split(path)
+        parts.extend(_read_place(kind, place, label))
+    if not parts:
+        raise RunError("no run was named: give the folder that lmms-eval wrote (--output_path)")
+    return _name(_join(kind, parts))
+
+
+def _split(path: str | Path) -> tuple[str | None, Path]:
+    label, found, rest = str(path).partition("=")
+    # A path may hold an equals sign itself; of a misspelt one the message shows the whole.
+    named = found and label and rest and not os.path.exists(path)
+    if named and ("/" not in label or os.path.exists(os.path.expanduser(rest))):
+        return _plain(label) or None, Path(os.path.expanduser(rest))
+    return None, Path(os.path.expanduser(path))
+
+
+def _read_place(kind: RecordType[R, S], place: Path, label: str | None) -> list[RunOf[R, S]]:
+    files = _files(place)
+    if files == [place]:
+        return [_read_run(kind, files, label, whole=False)]
+    if not files:
+        raise RunError(
+            f"there are no samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
+            "--log_samples --output_path FOLDER"
+        )
+    groups: dict[tuple[Path, str], list[Path]] = {}
+    for file in files:
+        groups.setdefault((file.parent, file.name.partition(_SAMPLES)[0]), []).append(file)
+    runs = [_read_run(kind, group, label, whole=True) for group in groups.values()]
+    runs = [run for run in runs if run.responses]
+    if not runs:
+        other = other_reader_of(files, kind)
+        if other:
+            raise RunError(f"the samples in {place} are {other}")
+        raise RunError(
+            f"the samples in {place} are of other tasks, not scored by {kind.filter}: "
+            f"{', '.join(file.name for file in files[:3])}. Name a run of {kind.task}"
+        )
+    for file in sorted({*files} - {file for run in runs for file in run.files}):
+        logger.info("Passed over {}: it is of another task", file)
+    return runs
+
+
+def _files(place: Path) -> list[Path]:
+    """The samples files that ``place`` stands for, by name."""
+    try:
+        mode = place.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise RunError(
+            f"{place} does not exist: name the folder that lmms-eval wrote (--output_path)"
+        ) from None
+    except OSError as error:
+        raise RunError(_unreadable(place, error)) from None
+    if stat.S_ISDIR(mode):
+        return _samples_below(place)
+    if not stat.S_ISREG(mode):
+        raise RunError(f"{place} is neither a file nor a folder: name what lmms-eval wrote")
+    if place.name.endswith(_RESULTS):
+        start = place.name.removesuffix(_RESULTS) + _SAMPLES
+        beside = _samples_below(place.parent, deep=False)
+        return [file for file in beside if file.name.startswith(start)]
+    return [place]
+
+
+def _samples_below(folder: Path, deep: bool = True) -> list[Path]:
+    def tell(error: OSError) -> None:
+        if error.filename == str(folder):
+            raise RunError(_unreadable(folder, error)) from None
+        logger.warning("Passed over {}: {}", error.filename, error.strerror)
+
+    found: list[Path] = []
+    for parent, inner, names in os.walk(folder, onerror=tell):
+        named = (Path(parent, each) for each in names if _SAMPLES in each)
+        found += (each for each in named if each.suffix == ".jsonl" and not each.is_fifo())
+        if not deep:
+            inner.clear()
+    return sorted(found)
+
+
+def _unreadable(place: Path, error: OSError) -> str:
+    return f"{place} can't be read ({error.strerror}): check the path, and its permissions"
+
+
+def _read_run(
+    kind: RecordType[R, S], files: Sequence[Path], label: str | None, whole: bool
+) -> RunOf[R, S]:
+    """One run; ``whole``: files of other tasks belong to it as well, and are passed over."""
+    responses: list[R] = []
+    ours = []
+    for file in files:
+        found = read_samples_of(kind, file, pass_over=whole)
+        if found is None:
+            continue
+        responses.extend(found)
+        ours.append(file)
+    results = read_results(files[0]) if ours else {}
+    folder = files[0].absolute().parent
+    model = label or model_name(results) or _plain(folder.name) or "model"
+    source = "" if label else _loaded_from(results) or str(folder)
+    return RunOf(model, model, _sorted(responses), results, tuple(ours), source)
+
+
+def results_beside(samples: Path) -> Path:
+    """Where the results of a samples file would lie."""
+    return samples.with_name(samples.name.partition(_SAMPLES)[0] + _RESULTS)
+
+
+def read_results(samples: Path) -> Mapping[str, Any]:
+    """The results beside a samples file; empty where there are none.
+
+    Raises:
+        RunError: if they can't be read.
+    """
+    path = results_beside(samples)
+    remedy = "copy it again, or take it away: the samples can be read without it"
+    if _SAMPLES not in samples.name or not path.is_file():
+        return {}
+    try:
+        results = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path} can't be read ({error}): {remedy}") from None
+    if not isinstance(results, dict):
+        raise RunError(f"{path} should hold a JSON object, not {type(results).__name__}: {remedy}")
+    return results
+
+
+def model_name(results: Mapping[str, Any]) -> str | None:
+    """A short name of the model: what it was loaded from, else lmms-eval's wrapper."""
+    source = _loaded_from(results)
+    if source is None:
+        return None
+    name = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+    return _plain(name.removesuffix(".jsonl")) or None
+
+
+def _loaded_from(results: Mapping[str, Any]) -> str | None:
+    config = results.get("config")
+    arguments = config.get("model_args") if isinstance(config, dict) else None
+    if isinstance(arguments, str):
+        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    given = {
+        name.strip(): value.strip(" \"'")
+        for name, value in (arguments if isinstance(arguments, dict) else {}).items()
+        if isinstance(value, str)
+    }
+    for name in _ARGUMENTS:
+        # "." says where it lies, but not what it is.
+        if given.get(name, "").strip("./\\"):
+            return given[name]
+    source = results.get("model_source")
+    return source if isinstance(source, str) and source else None
+
+
+def _join(kind: RecordType[R, S], parts: Sequence[RunOf[R, S]]) -> list[RunOf[R, S]]:
+    """Put parts of one run together: the same model and settings, and no document in common."""
+    files = [frozenset(file.resolve() for file in part.files) for part in parts]
+
+    def known(at: int) -> bool:
+        """Whether the same files stand in another part as well, with others or before."""
+        return any(
+            (files[at] < files[other] or (files[at] == files[other] and other < at))
+            and (parts[other].model, parts[other].source) == (parts[at].model, parts[at].source)
+            for other in range(len(parts))
+        )
+
+    joined: list[tuple[int, RunOf[R, S]]] = []
+    wanted = [at for at in range(len(parts)) if not known(at)]
+    # By date, which files' names begin with, so that the order of arguments doesn't matter.
+    for at in sorted(wanted, key=lambda at: sorted((file.name, file) for file in files[at])):
+        part = parts[at]
+        for place, (first, run) in enumerate(joined):
+            if (
+                _of_one_origin(kind, run, part)
+                and not run.documents().keys() & part.documents().keys()
+            ):
+                joined[place] = (min(first, at), _together(run, part))
+                break
+        else:
+            joined.append((at, part))
+    return [run for _, run in sorted(joined, key=lambda pair: pair[0])]
+
+
+def _of_one_origin(kind: RecordType[R, S], run: RunOf[R, S], part: RunOf[R, S]) -> bool:
+    same = (run.model, run.source) == (part.model, part.source)
+    return same and kind.alike(frozenset(run.scorings), frozenset(part.scorings))
+
+
+def _together(run: RunOf[R, S], part: RunOf[R, S]) -> RunOf[R, S]:
+    responses = _sorted((*run.responses, *part.responses))
+    return replace(run, responses=responses, files=(*run.files, *part.files))
+
+
+def _sorted(responses: Iterable[R]) -> tuple[R, ...]:
+    return tuple(sorted(responses, key=lambda each: (*each.instance.key, each.repeat)))
+
+
+def _name(runs: Sequence[RunOf[R, S]]) -> list[RunOf[R, S]]:
+    """Give each run a label of its own: the judge's name where that tells them apart, and a
+    number where they are still alike."""
+    judges: dict[str, set[str]] = {}
+    for run in runs:
+        judges.setdefault(run.label, set()).add(_judge(run))
+    labels = [
+        f"{run.label} ({_judge(run)})" if len(judges[run.label]) > 1 else run.label for run in runs
+    ]
+    counts = Counter(labels)
+    taken = {label for label in labels if counts[label] == 1}
+    named = []
+    for run, label in zip(runs, labels, strict=True):
+        number, own = 1, label
+        while counts[label] > 1 and (own == label or own in taken):
+            number, own = number + 1, f"{label} ({number})"
+        taken.add(own)
+        named.append(replace(run, label=own))
+    return named
+
+
+def _judge(run: AnyRun) -> str:
+    return _plain("+".join(dict.fromkeys(each.judge for each in run.scorings)))
+
+
+def _plain(text: str) -> str:
+    """Text for one line of a terminal, a table or a file."""
+    return " ".join("".join(c if c.isprintable() else " " for c in storable(text)).split())

@@ -1,0 +1,164 @@
+"""Rounds of one model, and whether models side by side can be compared: for runs of any kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from lmms_rpts.runs.record_types import AnyRun, R, RunOf, S
+
+_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of one model; None where there is none.
+
+    Attributes:
+        value: the mean over documents; with several rounds the mean of these.
+        sd: over rounds, the sample standard deviation (n - 1); None for fewer than two values.
+        low, high: with one round, the 95% interval over documents.
+        n: how many rounds have a value, or with one round how many documents.
+    """
+
+    value: float | None
+    sd: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+
+
+def over_rounds(means: Sequence[float | None]) -> Figure:
+    """The mean and sample standard deviation of one value a round."""
+    values = there(means)
+    sd = stdev(values) if len(values) > 1 else None
+    return Figure(fmean(values) if values else None, sd, n=len(values))
+
+
+def mean_tokens(rounds: Sequence[Iterable[int | None]]) -> Figure:
+    """Tokens a response, over the responses that they were reported for; no interval."""
+    counts = [there(each) for each in rounds]
+    means = [fmean(each) if each else None for each in counts]
+    return Figure(means[0], n=len(counts[0])) if len(counts) == 1 else over_rounds(means)
+
+
+def there(values: Iterable[float | None]) -> list[float]:
+    """The values that there are."""
+    return [value for value in values if value is not None]
+
+
+def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[float | None]:
+    """One value a document, from pairs of a document and the value of one of its responses.
+
+    It is the mean over its responses that have a value, as ``process_results`` takes it; None
+    where none has.
+    """
+    found: dict[Hashable, list[float]] = {}
+    for document, value in values:
+        there = found.setdefault(document, [])
+        if value is not None:
+            there.append(value)
+    # Not fsum: a mean should be lmms-eval's to the last bit, and that is how it gets it.
+    return [sum(there) / len(there) if there else None for there in found.values()]
+
+
+def rounds_of(runs: Sequence[RunOf[R, S]]) -> dict[str, list[RunOf[R, S]]]:
+    """Rounds, by a name of their own: the same model, judge, settings and documents."""
+    kinds: dict[Hashable, list[RunOf[R, S]]] = {}
+    for run in runs:
+        asked = frozenset(each.instance for each in run.responses)
+        kind = (run.model, run.source, frozenset(run.scorings), asked)
+        kinds.setdefault(kind, []).append(run)
+    firsts = [rounds[0] for rounds in kinds.values()]
+    names = [run.model for run in firsts]
+    for better in (_judged, lambda run: run.label):
+        alike = Counter(names)
+        names = [
+            name if alike[name] == 1 else better(run)
+            for name, run in zip(names, firsts, strict=True)
+        ]
+    return dict(zip(names, kinds.values(), strict=True))
+
+
+def documents_of(runs: Iterable[AnyRun]) -> set[tuple[str, int]]:
+    """The documents that any of these runs covers."""
+    return {each.instance.key for run in runs for each in run.responses}
+
+
+def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
+    """What the scores depend on, where it is not the same in all runs.
+
+    Args:
+        names: the settings to look at.
+    """
+    differing = []
+    for name in names:
+        users: dict[object, list[str]] = {}
+        for run in runs:
+            values = dict.fromkeys(getattr(each, name) for each in run.scorings)
+            # None: a setting that some of its scores don't depend on.
+            for value in [each for each in values if each is not None] or values:
+                users.setdefault(value, []).append(run.label)
+        if len(users) > 1:
+            told = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
+            differing.append(f"{name.replace('_', ' ')}: {told}")
+    if not differing:
+        return []
+    return [f"scored in different ways, not comparable side by side. {'. '.join(differing)}"]
+
+
+def same_rounds(
+    models: Mapping[str, Sequence[RunOf[R, S]]], score: Callable[[R], float | None]
+) -> list[str]:
+    """Rounds that are copies of each other say nothing of how a model varies."""
+    told = []
+    for rounds in models.values():
+        seen: dict[object, str] = {}
+        for run in rounds:
+            said = tuple((each.instance.key, each.text, score(each)) for each in run.responses)
+            if said in seen:
+                told.append(f"{seen[said]} and {run.label} have the very same responses: copies?")
+            seen.setdefault(said, run.label)
+    return told
+
+
+def differing_models(models: Mapping[str, Sequence[AnyRun]], documents: str) -> list[str]:
+    """Where not all models cover the same.
+
+    Args:
+        documents: what they are called.
+    """
+    covered = {model: documents_of(rounds) for model, rounds in models.items()}
+    return differing_coverage("models", covered, documents)
+
+
+def differing_coverage(
+    who: str, covered: Mapping[str, Collection[Hashable]], documents: str
+) -> list[str]:
+    """Where not all cover the same.
+
+    Args:
+        who: what they are called.
+        covered: what each covers, by its name.
+        documents: what that is called.
+    """
+    every = [set(keys) for keys in covered.values()]
+    if all(keys == every[0] for keys in every):
+        return []
+    counts = [f"{len(keys)} by {name}" for name, keys in zip(covered, every, strict=True)]
+    return [
+        f"the {who} cover different {documents}: {listed(counts)}; "
+        f"{len(set.intersection(*every))} are common to all"
+    ]
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _judged(run: AnyRun) -> str:
+    return f"{run.model} ({'+'.join(dict.fromkeys(each.judge for each in run.scorings))})"

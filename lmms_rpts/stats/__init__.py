@@ -1,0 +1,1 @@
+"""Pure statistics: intervals, permutation tests, agreement."""

@@ -1,0 +1,198 @@
+"""The formulas of agreement between two sets of scores, for many weightings at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmms_rpts.stats.intervals import Estimate, Floats, interval, resampled
+
+Indices = NDArray[np.intp]
+
+STATISTICS = ("mae", "spearman", "kappa", "bias")
+LEVELS = 10
+_DIGITS = 9
+_AT_A_TIME = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How well raters agree, over the steps that at least two of them scored.
+
+    Attributes:
+        mae: the mean absolute difference of two raters over the steps that both scored; the mean
+            over all pairs of raters that share steps, each pair weighing the same.
+        alpha: Krippendorff's alpha for interval data; None where all scores are equal.
+        raters: how many raters share a step with another one.
+        steps: how many steps at least two raters scored.
+    """
+
+    mae: float
+    alpha: float | None
+    raters: int
+    steps: int
+
+
+def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
+    """How well two sets of n scores agree, for each of k weightings: (k, 4), as ``STATISTICS``.
+
+    - ``mae``: the mean absolute difference.
+    - ``spearman``: Spearman's rank correlation (Spearman 1904), ties at their mean rank; NaN where
+      either side is constant.
+    - ``kappa``: Cohen's kappa with quadratic weights (Cohen 1968), over 11 levels: scores are
+      rounded to one decimal, halves to the even digit. NaN for fewer than two steps, and where
+      all scores are of one level.
+    - ``bias``: the mean of scores less others.
+
+    Args:
+        scores: (n,), from 0 to 1.
+        others: (n,), from 0 to 1.
+        weights: (k, n), how often each step counts: whole numbers. NaN results where none does.
+    """
+    total = weights.sum(axis=1)
+    gaps = scores - others
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mae, bias = weights @ np.abs(gaps) / total, weights @ gaps / total
+        kappa = _kappa(_levels(scores), _levels(others), weights, total)
+        spearman = _correlation(_ranks(scores, weights), _ranks(others, weights), weights)
+    found: Floats = np.column_stack([mae, spearman, kappa, bias])
+    return found
+
+
+def estimate_groups(
+    scores: Floats,
+    others: Floats,
+    documents: Indices,
+    groups: Sequence[Indices],
+    resamples: int,
+) -> list[dict[str, Estimate]]:
+    """The statistics of each group of steps, with 95% intervals over documents.
+
+    Whole documents, each with its translation, are drawn, all groups from the same resamples
+    (expanded percentile bootstrap, see ``statistics.interval``); those in which a statistic is
+    undefined are left out of its interval.
+
+    Args:
+        scores: (n,), from 0 to 1.
+        others: (n,), from 0 to 1.
+        documents: (n,), the document of each step, from 0 without gaps.
+        groups: for each group, the numbers of its steps.
+
+    Returns:
+        For each group an estimate by each name in ``STATISTICS``: without a value where it is
+        undefined, without an interval also where there is but one document.
+    """
+    draws: list[list[Floats]] = [[] for _ in groups]
+    rows = max(1, _AT_A_TIME // len(scores))
+    for block in resampled(len(set(documents.tolist())), resamples):
+        for start in range(0, len(block), rows):
+            for drawn, own in zip(draws, groups, strict=True):
+                weights = block[start : start + rows, documents[own]]
+                drawn.append(statistics_of(scores[own], others[own], weights))
+    found = []
+    for drawn, own in zip(draws, groups, strict=True):
+        (values,) = statistics_of(scores[own], others[own], np.ones((1, len(own))))
+        n = len(set(documents[own].tolist()))
+        columns = zip(STATISTICS, values, np.concatenate(drawn).T, strict=True)
+        found.append({name: _estimate(value, column, n) for name, value, column in columns})
+    return found
+
+
+def _estimate(value: float, draws: Floats, n: int) -> Estimate:
+    if math.isnan(value):
+        return Estimate(None, None, None, n)
+    return Estimate(float(value), *(interval(draws, n) if n > 1 else (None, None)), n)
+
+
+def _kappa(one: Floats, two: Floats, weights: Floats, total: Floats) -> Floats:
+    """1 - observed / expected squared difference of levels.
+
+    From moments, which are what the 11x11 tables of both raters and of chance come to:
+    sum_ij p_i q_j (i - j)^2 = E[i^2] + E[j^2] - 2 E[i] E[j].
+    """
+    sums = weights @ np.column_stack([one, two, one**2 + two**2, (one - two) ** 2])
+    first, second, squares, gaps = sums.T
+    expected = total * squares - 2 * first * second
+    return np.where((expected > 0) & (total > 1), 1 - total * gaps / expected, np.nan)
+
+
+def _levels(scores: Floats) -> Floats:
+    """From 0 to 10; the inner rounding undoes what binary fractions add to 0.35, say."""
+    return np.rint(np.round(scores * LEVELS, _DIGITS))
+
+
+def _ranks(values: Floats, weights: Floats) -> Floats:
+    """Mid-ranks of n values in each of k weightings, less their mean: (k, n)."""
+    # Means of several answers that differ in the last bit alone are ties.
+    _, at = np.unique(np.round(values, _DIGITS), return_inverse=True)
+    order = np.argsort(at, kind="stable")
+    ends = np.searchsorted(at[order], np.arange(at.max(initial=-1) + 1), side="right") - 1
+    upto = weights[:, order].cumsum(axis=1)[:, ends]
+    tied = np.diff(upto, axis=1, prepend=0.0)
+    ranks: Floats = (upto - (tied + weights.sum(axis=1, keepdims=True)) / 2)[:, at]
+    return ranks
+
+
+def _correlation(one: Floats, two: Floats, weights: Floats) -> Floats:
+    """Pearson's, of (k, n) values whose weighted means are 0."""
+    weighted = weights * one
+    both = np.einsum("kn,kn->k", weighted, two)
+    spread = np.einsum("kn,kn->k", weighted, one)
+    spread = spread * np.einsum("kn,kn,kn->k", weights, two, two)
+    return np.where(spread > 0, np.clip(both / np.sqrt(spread), -1.0, 1.0), np.nan)
+
+
+def reliability_of(ratings: Sequence[Mapping[str, float]]) -> Reliability | None:
+    """How well raters agree; None where no step was scored by two.
+
+    Args:
+        ratings: for each step its scores, by rater.
+    """
+    shared = [scores for scores in ratings if len(scores) > 1]
+    gaps: dict[tuple[str, str], list[float]] = {}
+    for scores in shared:
+        for one, two in combinations(sorted(scores), 2):
+            gaps.setdefault((one, two), []).append(abs(scores[one] - scores[two]))
+    if not gaps:
+        return None
+    means = [math.fsum(each) / len(each) for each in gaps.values()]
+    return Reliability(
+        mae=math.fsum(means) / len(means),
+        alpha=krippendorff_alpha([list(scores.values()) for scores in shared]),
+        raters=len({name for pair in gaps for name in pair}),
+        steps=len(shared),
+    )
+
+
+def krippendorff_alpha(units: Sequence[Sequence[float]]) -> float | None:
+    """Krippendorff's alpha for interval data (Krippendorff, Content Analysis, 2004, chapter 11).
+
+    1 - D_o / D_e: D_o is the mean squared difference of two values of one unit, each unit
+    weighing as many values as it has; D_e that of any two values of all units.
+
+    Args:
+        units: the values that each unit got, from any raters; those with fewer than two values
+            don't count.
+
+    Returns:
+        1 for full agreement, about 0 for chance, less for worse; None where all values are equal
+        or no unit has two.
+    """
+    pairable = [unit for unit in units if len(unit) > 1]
+    values = [value for unit in pairable for value in unit]
+    if not values or min(values) == max(values):
+        return None
+    observed = math.fsum(_square_gaps(unit) / (len(unit) - 1) for unit in pairable) / len(values)
+    expected = _square_gaps(values) / (len(values) * (len(values) - 1))
+    return 1 - observed / expected
+
+
+def _square_gaps(values: Sequence[float]) -> float:
+    """The sum of squared differences over all ordered pairs."""
+    mean = math.fsum(values) / len(values)
+    return 2 * len(values) * math.fsum((value - mean) ** 2 for value in values)

@@ -1,0 +1,117 @@
+"""A permutation test of two runs on the same documents, and what to do where there are several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from lmms_rpts.stats.intervals import SEED, Floats, Indices
+
+PERMUTATIONS = 10_000
+EXACT = 13
+"""Up to so many documents that differ, all ways to swap them are counted: 2**13."""
+
+_TIED = 1e-9
+_AT_A_TIME = 2_000_000
+
+
+def swap_test(
+    first: Floats,
+    second: Floats,
+    permutations: int = PERMUTATIONS,
+    clusters: Indices | None = None,
+) -> float | None:
+    """The two-sided p-value of the difference of means, when pairs are swapped at random.
+
+    Where at most ``EXACT`` pairs differ, all swaps are counted; else
+    p = (extreme + 1) / (swaps + 1), after Phipson and Smith (2010). Values move with their NaN, so
+    that a mean may be over other documents after a swap: then the difference is measured by its
+    standard error in each swap (Janssen 1997), since that is no longer the same in all. Swaps that
+    leave a side without any value don't count.
+
+    Args:
+        first: one value a document, NaN where there is none; ``second``: of the same documents.
+        clusters: the cluster of each document, from 0: swapped as one; None: each is its own.
+
+    Returns:
+        None where a side has no value.
+    """
+    known_a, known_b = ~np.isnan(first), ~np.isnan(second)
+    if not (known_a.any() and known_b.any()):
+        return None
+    columns = (np.where(known_a, first, 0.0), known_a, np.where(known_b, second, 0.0), known_b)
+    own = np.arange(len(first)) if clusters is None else clusters
+    sums = np.column_stack([np.bincount(own, column).astype(float) for column in columns])
+    studentised = bool((known_a != known_b).any())
+    # To swap two equal values changes nothing.
+    moving = np.flatnonzero((sums[:, :2] != sums[:, 2:]).any(axis=1))
+    observed, _ = _differences(np.zeros((1, len(moving))), sums, moving, studentised)
+    extreme = counted = 0
+    for swaps in _swaps(len(moving), permutations):
+        found, there = _differences(swaps, sums, moving, studentised)
+        # What rounding alone keeps below the observed difference equals it.
+        extreme += int((np.abs(found[there]) >= abs(observed[0]) - _TIED).sum())
+        counted += int(there.sum())
+    drawn = len(moving) > EXACT
+    return (extreme + drawn) / (counted + drawn)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """P-values adjusted for there being several (Holm 1979); None is no test, and stays None."""
+    order = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    least = 0.0
+    for rank, (p, at) in enumerate(order):
+        least = max(least, min(1.0, p * (len(order) - rank)))
+        adjusted[at] = least
+    return adjusted
+
+
+def _swaps(n: int, permutations: int) -> Iterator[Floats]:
+    """Blocks of rows of ``n`` flags, 1 for a pair to swap: all there are, or random ones."""
+    if n <= EXACT:
+        yield (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(float)
+        return
+    generator = np.random.default_rng(SEED)
+    block = max(1, _AT_A_TIME // n)
+    for start in range(0, permutations, block):
+        rows = min(block, permutations - start)
+        yield generator.integers(0, 2, size=(rows, n), dtype=np.int8).astype(float)
+
+
+def _differences(
+    swaps: Floats, sums: Floats, moving: Indices, studentised: bool
+) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """The difference of means after each of k swaps, and whether both sides have a value.
+
+    Args:
+        swaps: (k, m), 1 for each of the m ``moving`` clusters that is swapped.
+        sums: (n, 4), of each cluster: sum and number of values in the first run, in the second.
+        studentised: divide each difference by its own standard error.
+    """
+    gains = (sums[:, 2:] - sums[:, :2])[moving]
+    total_a, n_a = (sums[:, :2].sum(axis=0) + swaps @ gains).T
+    total_b, n_b = (sums[:, 2:].sum(axis=0) - swaps @ gains).T
+    there = (n_a > 0.5) & (n_b > 0.5)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_a, mean_b = total_a / n_a, total_b / n_b
+        found = mean_b - mean_a
+        if studentised:
+            # What each cluster adds to the difference, linearised; it is 0 on the whole.
+            still = _shares(sums, mean_a, n_a, mean_b, n_b)
+            moved = _shares(sums[:, [2, 3, 0, 1]], mean_a, n_a, mean_b, n_b)
+            chosen = np.zeros(still.shape, dtype=bool)
+            chosen[:, moving] = swaps > 0
+            errors = np.sqrt((np.where(chosen, moved, still) ** 2).sum(axis=1))
+            found = np.where(errors > _TIED, found / errors, np.sign(found) * np.inf)
+            found = np.where(np.abs(mean_b - mean_a) > _TIED, found, 0.0)
+    return found, there
+
+
+def _shares(sums: Floats, mean_a: Floats, n_a: Floats, mean_b: Floats, n_b: Floats) -> Floats:
+    """(k, n): each cluster's part in the difference of two ratios, by their residuals."""
+    in_a = (sums[:, 0] - mean_a[:, None] * sums[:, 1]) / n_a[:, None]
+    in_b = (sums[:, 2] - mean_b[:, None] * sums[:, 3]) / n_b[:, None]
+    shares: Floats = in_b - in_a
+    return shares

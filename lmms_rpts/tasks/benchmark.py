@@ -1,0 +1,184 @@
+"""What a benchmark is, and the only registry of benchmarks.
+
+Another package adds its own through an entry point of the group ``lmms_rpts.benchmarks``: its value
+is a `Benchmark`. Whatever takes time to import is named as ``package.module:name``, and is imported
+when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
+from lmms_rpts.runs.record_types import RecordType
+from lmms_rpts.tasks.data_checks import Check
+
+GROUP = "lmms_rpts.benchmarks"
+_OURS = (
+    "lmms_rpts.tasks.rpts_eval.benchmark:BENCHMARK",
+    "lmms_rpts.tasks.rome.benchmark:BENCHMARK",
+    "lmms_rpts.tasks.cmmath.benchmark:BENCHMARK",
+)
+
+
+class BenchmarkError(ValueError):
+    """There is no such benchmark, or two that claim one name; the message says which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """One benchmark.
+
+    Attributes:
+        name: how the names of its tasks begin.
+        title: what it is called in messages and tables.
+        folder: its task files, for lmms-eval's index.
+        variables: the environment variables of its own.
+        settings: reads these, or those of a mapping, into a dataclass; raises SettingError.
+        checks: by the name of a task or group, what must be there before it runs: functions that
+            raise DataError, JudgeConfigurationError or SettingError.
+        examine: what is there of its data, for ``lmms-rpts doctor``; downloads nothing that is
+            large.
+        filters: lmms-eval filters, by the names that YAML files give.
+        verifiers: lmms-eval verifiers, by their types.
+        record: how its records are read; None: it has none of its own.
+        request_kinds: what it asks judges, beside what RPTS does.
+        scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
+            score`` takes responses to them.
+        documents: gives the documents of one of these, without images, by their task.
+        images: gives the folder of a task's images on this machine, or None; downloads nothing.
+        unforeseeable: why nobody can tell what a run of these tasks will ask of judges, for
+            ``lmms-rpts estimate``; empty where that can be told.
+    """
+
+    name: str
+    title: str
+    folder: Path
+    variables: tuple[str, ...] = ()
+    settings: str
+    checks: str
+    examine: str | None = None
+    filters: Mapping[str, str] = field(default_factory=dict)
+    verifiers: Mapping[str, str] = field(default_factory=dict)
+    record: str | None = None
+    request_kinds: tuple[RequestKind, ...] = ()
+    scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    documents: str | None = None
+    images: str | None = None
+    unforeseeable: str = ""
+
+    @property
+    def data_variable(self) -> str:
+        """The variable that says where its data lie; empty if there is none."""
+        return next((name for name in self.variables if name.endswith("_PATH")), "")
+
+    def read_settings(self, environ: Mapping[str, str] | None = None) -> Any:
+        """Its settings, checked; from the environment where there is no mapping."""
+        return resolve_name(self.settings)(environ)
+
+    def task_checks(self) -> Mapping[str, Callable[[], None]]:
+        """The checks by task and group."""
+        checks: Mapping[str, Callable[[], None]] = resolve_name(self.checks)
+        return checks
+
+    def data_checks(self) -> list[Check]:
+        """What is there of its data."""
+        return [] if self.examine is None else list(resolve_name(self.examine)())
+
+
+@cache
+def benchmarks() -> Mapping[str, Benchmark]:
+    """All benchmarks by name: ours, then those of other packages.
+
+    Raises:
+        BenchmarkError: where two benchmarks claim one name, filter, verifier, prompt or variable.
+    """
+    found: dict[str, Benchmark] = {}
+    for place in _OURS:
+        _add(found, resolve_name(place))
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            loaded = point.load()
+        except Exception as error:  # another package's fault must not take down the rest
+            logger.error("The benchmark {} ({}) can't be used: {}", point.name, point.value, error)
+            continue
+        if not isinstance(loaded, Benchmark):
+            raise BenchmarkError(
+                f"the entry point {point.name} = {point.value} ({GROUP}) should name a Benchmark, "
+                f"not {type(loaded).__name__}"
+            )
+        _add(found, loaded)
+    for each in found.values():
+        add_request_kinds(each.request_kinds)
+    return found
+
+
+def get_benchmark(name: str) -> Benchmark:
+    """The benchmark of this name.
+
+    Raises:
+        BenchmarkError: naming the nearest, or all.
+    """
+    known = benchmarks()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}"
+        raise BenchmarkError(f"there is no benchmark {name!r}. {hint}")
+    return known[name]
+
+
+def benchmark_of(task: str) -> Benchmark | None:
+    """The benchmark that a task or group belongs to by its name; None for others' tasks."""
+    return next((each for each in benchmarks().values() if task.startswith(each.name)), None)
+
+
+def all_filters() -> dict[str, Any]:
+    """The filter classes of all benchmarks, by lmms-eval's names."""
+    return _classes(each.filters for each in benchmarks().values())
+
+
+def all_verifiers() -> dict[str, Any]:
+    """The verifier classes of all benchmarks, but for those whose module is half imported."""
+    return _classes((each.verifiers for each in benchmarks().values()), partial=True)
+
+
+def record_types() -> list[RecordType[Any, Any]]:
+    """How the records of each benchmark are read."""
+    return [resolve_name(each.record) for each in benchmarks().values() if each.record]
+
+
+def _classes(places: Iterable[Mapping[str, str]], partial: bool = False) -> dict[str, Any]:
+    found = {}
+    for names in places:
+        for name, place in names.items():
+            module, _, attribute = place.partition(":")
+            loaded = resolve_name(module)
+            if not partial or hasattr(loaded, attribute):
+                found[name] = getattr(loaded, attribute)
+    return found
+
+
+def _add(found: dict[str, Benchmark], added: Benchmark) -> None:
+    for other in found.values():
+        if other.name.startswith(added.name) or added.name.startswith(other.name):
+            raise BenchmarkError(
+                f"the benchmarks {other.name!r} and {added.name!r} both claim tasks whose names "
+                f"begin with {max(other.name, added.name, key=len)!r}: rename one"
+            )
+        for what in ("filters", "verifiers", "variables"):
+            twice = {*getattr(other, what)} & {*getattr(added, what)}
+            if twice:
+                raise BenchmarkError(
+                    f"the benchmarks {other.name!r} and {added.name!r} both have {what} named "
+                    f"{', '.join(sorted(twice))}: rename one"
+                )
+    found[added.name] = added

@@ -1,0 +1,254 @@
+"""``cmmath_grade``: grade answers to CMMaTH's problems, by rules and by a judge, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+
+from lmms_rpts.filters.documents import (
+    ANYTHING,
+    LANGUAGE,
+    NAMES,
+    OPTIONAL_TEXT,
+    SOME_TEXT,
+    TEXT,
+    FieldCheck,
+)
+from lmms_rpts.filters.grading import (
+    Answers,
+    GradingFilter,
+    Told,
+    entry,
+    in_sight,
+    known_grade,
+    report_failed,
+    report_ungraded,
+    told,
+)
+from lmms_rpts.filters.records import NO_RESPONSE, Doc
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
+from lmms_rpts.judging.parsers.verdicts import parse_mistake, parse_yes_no
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.request_kinds import add_request_kinds
+from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
+from lmms_rpts.tasks.cmmath import RULES_VERSION
+from lmms_rpts.tasks.cmmath.notation import readable
+from lmms_rpts.tasks.cmmath.request_kinds import REQUEST_KINDS
+from lmms_rpts.tasks.cmmath.settings import asks_judge, judge_of, load_cmmath_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
+
+add_request_kinds(REQUEST_KINDS)
+
+SCHEMA = "lmms_rpts.cmmath"
+SCHEMA_VERSION = 1
+
+UNDECIDED = "the rules leave it undecided"
+"""How the reason begins of a response that has no score since only rules were asked."""
+
+SCORES: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A response in its parts.
+
+    Attributes:
+        answer: what stands outside the thinking: the text that is graded.
+        source: as `select_reasoning` tells.
+        rules: the grade of the answer by rules; None where there is nothing to grade.
+        answer_type: of the reference; ``unknown`` where it was not looked at.
+        error: why there is nothing to grade; None where there is.
+    """
+
+    answer: str
+    source: ReasoningSource
+    rules: Grade | None
+    answer_type: str
+    error: str | None = None
+
+
+class CmmathGradeFilter(GradingFilter):
+    """Turns each response into one JSON string; docs/record.md names its fields.
+
+    CMMATH_GRADER says whose grade counts, CMMATH_ERRORS whether a judge tells the mistakes. Where
+    rules do it all, no judge is needed.
+
+    Args:
+        judge: which judge, where LMMS_RPTS_JUDGE does not say.
+
+    Raises:
+        JudgeConfigurationError: where a judge is needed and none can be used.
+    """
+
+    DATA = "CMMaTH"
+    FIELDS: Mapping[str, FieldCheck] = {
+        "id": ANYTHING,
+        "language": LANGUAGE,
+        "question": TEXT,
+        "reference": SOME_TEXT,
+        "form": TEXT,
+        "analysis": OPTIONAL_TEXT,
+        "knowledge_point": OPTIONAL_TEXT,
+        "img_path": NAMES,
+    }
+    ORDER = "use cmmath_grade alone"
+
+    def __init__(self, judge: str | None = None) -> None:
+        self.cmmath = load_cmmath_settings()
+        super().__init__(judge)
+
+    def choose(self, default: str | None) -> str:
+        """The judge that may be asked; ``none`` where there is nothing to ask."""
+        return judge_of(self.cmmath, self.settings, default) or NO_JUDGE
+
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+        """The record of each response."""
+        shown = in_sight(pairs, "Grading answers by rules", self.settings.rank == 0)
+        asks = asks_judge(self.cmmath)
+        graded = self.grade_each(shown, read_response, nothing_given, self._ask, asks)
+        return [
+            self._record(given, judged, mistake, doc)
+            for (given, (judged, mistake)), (_, doc) in zip(graded, pairs, strict=True)
+        ]
+
+    def report(self, records: Sequence[dict[str, Any]]) -> None:
+        """Say how many answers have no score, or no kind of mistake, and why."""
+        reasons = [record["reason"] for record in records if record["score"] is None]
+        others = [reason for reason in reasons if not reason.startswith(UNDECIDED)]
+        if len(others) < len(reasons):
+            logger.warning(
+                "{} of {} responses are left undecided by the rules, and are left out of the means "
+                "(grader_coverage); CMMATH_GRADER=both has a judge decide them",
+                len(reasons) - len(others),
+                len(records),
+            )
+        report_ungraded(others, len(records))
+        mistakes = [record["mistake"] for record in records]
+        report_failed(mistakes, "mistakes could not be told of what kind they are")
+
+    def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
+        """What the judge says of the answer, and then of its mistake; None: not asked."""
+        judged = mistake = None
+        if self._is_judged(given):
+            judged = known_grade(doc["reference"], given.answer)
+            if judged is None:
+                verdict = yield compare_request(self.prompts, doc, given.answer)
+                judged = told(verdict, float(verdict.value == "yes"))
+        if self.cmmath.errors and _score(given, judged) == 0.0:
+            mistake = Told("reject")
+            if given.answer.strip():
+                verdict = yield self._mistake_request(given, doc)
+                mistake = told(verdict, str(verdict.value))
+        return judged, mistake
+
+    def _is_judged(self, given: Given) -> bool:
+        grader = self.cmmath.grader
+        if given.rules is None:
+            return False
+        return grader == "judge" or (grader == "both" and given.rules.outcome == "undecided")
+
+    def _mistake_request(self, given: Given, doc: Doc) -> JudgeRequest:
+        parts = [doc["reference"], doc["analysis"] or ""]
+        return self.prompts.request(
+            "mistake",
+            doc["language"],
+            parse=parse_mistake,
+            question=readable(doc["question"]),
+            solution="\n\n".join(readable(part) for part in parts if part.strip()),
+            answer=given.answer,
+        )
+
+    def _record(
+        self, given: Given, judged: Told | None, mistake: Told | None, doc: Doc
+    ) -> dict[str, Any]:
+        score = _score(given, judged)
+        grader = "rule" if judged is None else "judge"
+        return {
+            "schema": SCHEMA,
+            "schema_version": SCHEMA_VERSION,
+            "outcome": "unscored" if score is None else "scored",
+            "reason": _reason(given, judged) if score is None else None,
+            "score": score,
+            "grader": None if score is None else grader,
+            "grades": {"rule": _rules(given), "judge": entry(judged, "score")},
+            "answer_type": given.answer_type,
+            "answer": given.answer,
+            "source": given.source,
+            "mistake": entry(mistake, "kind"),
+            "instance": _instance(doc),
+            "settings": {
+                "grader": self.cmmath.grader,
+                "mistakes": self.cmmath.errors,
+                "judge": self.judge if asks_judge(self.cmmath) else None,
+                "prompt_version": self.prompts.version,
+                "rules_version": RULES_VERSION,
+            },
+        }
+
+
+def read_response(response: str | None, doc: Doc) -> Given:
+    """The parts of a response, its answer graded by rules."""
+    from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
+
+    part = select_reasoning(response or "")
+    rules = grade(doc["question"], doc["reference"], part.spoken)
+    if response is None:
+        return nothing_given(NO_RESPONSE, rules.answer_type)
+    return Given(part.spoken, part.source, rules, rules.answer_type)
+
+
+def nothing_given(reason: str, answer_type: str = "unknown") -> Given:
+    """A response that there is nothing to grade of."""
+    return Given("", "response", None, answer_type, reason)
+
+
+def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
+    """The request that asks a judge whether an answer says the same as the reference."""
+    # In English whatever the problem's language: the publishers found that a grader that restates
+    # the Chinese answer in English compares better (GradeGPT, arXiv 2407.12023).
+    return prompts.request(
+        "compare",
+        "en",
+        parse=parse_yes_no,
+        question=readable(doc["question"]),
+        reference=readable(doc["reference"]),
+        answer=answer,
+    )
+
+
+def _score(given: Given, judged: Told | None) -> float | None:
+    if judged is not None:
+        return None if judged.value is None else float(judged.value)
+    return None if given.rules is None else SCORES[given.rules.outcome]
+
+
+def _reason(given: Given, judged: Told | None) -> str | None:
+    if judged is not None:
+        return judged.error
+    return given.error if given.rules is None else f"{UNDECIDED}: {given.rules.rule}"
+
+
+def _rules(given: Given) -> dict[str, str] | None:
+    rules = given.rules
+    if rules is None:
+        return None
+    return {"outcome": rules.outcome, "answer": rules.answer, "rule": rules.rule}
+
+
+def _instance(doc: Doc) -> dict[str, Any]:
+    return {
+        "id": doc["id"],
+        "question": doc["question"],
+        "reference": doc["reference"],
+        "form": doc["form"],
+        "category": doc.get("category"),
+        "grade_id": doc.get("grade_id"),
+        "grade_group": doc.get("grade_group"),
+        "knowledge_point": doc["knowledge_point"],
+        "images": list(doc["img_path"]),
+    }

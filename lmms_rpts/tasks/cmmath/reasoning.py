@@ -1,0 +1,160 @@
+"""Problems of CMMaTH as documents of RPTS: what a step may cite, and what it is judged by.
+
+The question is Text 0, its images are the images, and the reference solution is the one gold
+step: it cites every image and Text 0, so that it stands for what is known of each image.
+
+The YAML names ``metadata`` of this module: it is computed whenever the task is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.cmmath.dataset import (
+    IMAGES,
+    attach_images,
+    digest,
+    load_problems,
+    read_problems,
+    source,
+)
+from lmms_rpts.tasks.cmmath.notation import readable
+from lmms_rpts.tasks.cmmath.settings import load_cmmath_settings
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+TASK = "cmmath_rpts"
+
+LONGEST_SOLUTION = 4000
+"""Characters of a reference solution that steps are judged by; of a longer one its beginning and
+its end, with the result."""
+
+_CUT = " …… "
+_SCHOOLS = {1: "小学", 2: "初中", 3: "高中"}
+_YEARS = (
+    *("小学一年级", "小学二年级", "小学三年级", "小学四年级", "小学五年级", "小学六年级"),
+    *("初一", "初二", "初三", "高一", "高二", "高三"),
+)
+
+
+def process_docs(dataset: Dataset) -> Dataset:
+    """Add the fields of RPTS and the images to the problems; says once how many have no solution.
+
+    A problem without a reference solution stays: its steps from images alone score 1, as those
+    do of which the gold reasoning says nothing.
+    """
+    fields = [rpts_fields(row) for row in dataset]
+    _tell(sum(not each["reasoning"] for each in fields), len(fields))
+    for name in fields[0] if fields else ():
+        if name in dataset.column_names:
+            dataset = dataset.remove_columns(name)
+        dataset = dataset.add_column(name, [each[name] for each in fields])
+    return attach_images(dataset)
+
+
+def rpts_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the filters of RPTS need beside a problem's own fields."""
+    question, images = readable(row["question"]), list(row["img_path"])
+    return {
+        "statement": question,
+        "context": _context(row["grade_id"], row["grade_group"]),
+        "textual_clue": [question],
+        "visual_clue": images,
+        "reasoning": _reasoning(row["analysis"], len(images)),
+        "answer": readable(row["reference"]),
+        "ability": [row["category"]] if row["category"] else [],
+        "relation": None,
+    }
+
+
+def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
+    """The documents of the task without their images, by its name.
+
+    Raises:
+        DataError: where they can't be read.
+    """
+    rows = [asdict(problem) for problem in read_problems()]
+    return {task: [row | rpts_fields(row) for row in rows]}
+
+
+def images_folder(task: str) -> Path | None:
+    """Where the images lie on this machine; None if they aren't here. Nothing is downloaded."""
+    named = load_cmmath_settings().path
+    if named is None:
+        return None
+    try:
+        here = Path(named).expanduser().exists()
+        folder = source().images if here else _downloaded(named)
+    except (DataError, OSError, RuntimeError):
+        return None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def _downloaded(name: str) -> Path | None:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, repo_type="dataset", local_files_only=True)) / IMAGES
+    except Exception:  # whatever the Hub's client raises: they were not downloaded
+        return None
+
+
+def _context(year: int | None, school: int | None) -> str:
+    if year is not None and 1 <= year <= len(_YEARS):
+        whose, until = f"{_YEARS[year - 1]}（{year}年级）", "该年级及以前"
+    elif school in _SCHOOLS:
+        whose, until = _SCHOOLS[school], f"{_SCHOOLS[school]}及以前"
+    else:
+        whose, until = "中小学", "中小学"
+    return f"这是一道中国{whose}数学题，可以使用{until}学过的定理和公式。"
+
+
+def _reasoning(solution: str, images: int) -> list[str]:
+    # A step is one line, whatever character ends lines.
+    said = " ".join(readable(solution).split())
+    if not said:
+        return []
+    if len(said) > LONGEST_SOLUTION:
+        half = (LONGEST_SOLUTION - len(_CUT)) // 2
+        said = f"{said[:half]}{_CUT}{said[-half:]}"
+    premises = " + ".join([*(f"图片{k}" for k in range(images)), "文本0"])
+    return [f"{premises} -> 结论0：{said}"]
+
+
+@lru_cache  # tasks are built several times
+def _tell(missing: int, total: int) -> None:
+    if missing and load_settings().rank == 0:
+        logger.info(
+            "{}: {} of {} problems have no reference solution: their steps from images alone need "
+            "no judge and score 1",
+            TASK,
+            missing,
+            total,
+        )
+
+
+def _metadata() -> dict[str, Any]:
+    read = load_problems(source(images=False))
+    return {
+        **rpts_eval.metadata,
+        "problems": len(read.problems),
+        "left_out_without_answer": read.left_out,
+        "without_solution": sum(not _reasoning(each.analysis, 1) for each in read.problems),
+        "data_sha256": digest(read.problems),
+    }
+
+
+def __getattr__(name: str) -> Any:
+    if name == "metadata":
+        return _metadata()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

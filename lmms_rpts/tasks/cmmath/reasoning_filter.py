@@ -1,0 +1,111 @@
+"""``cmmath_transform``: from a solution of a maths problem to a chain of steps and an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+
+from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
+from lmms_rpts.filters.records import Doc, TransformedResponse
+from lmms_rpts.filters.transform import FinalAnswer, Reading, TransformFilter, parse_steps
+from lmms_rpts.judging import Dialogue, JudgeRequest
+from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
+from lmms_rpts.tasks.cmmath.answer_lines import is_answer_line, without_answer
+from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.cmmath.grading import Grade
+
+UNDETERMINED = "undetermined"
+"""The value of an answer that was not found."""
+
+_LONGEST_ANSWER = 200
+
+
+class CmmathTransformFilter(TransformFilter):
+    """Turns each solution into a ``TransformedResponse``, as ``rpts_transform`` does.
+
+    The final answer is graded by the rules of CMMaTH; what they leave undecided a judge compares
+    with the reference, if it can write. Where nobody can tell, ``correct`` is None.
+
+    Args:
+        mode, judge, max_steps: as those of ``rpts_transform``.
+    """
+
+    DATA = "CMMaTH"
+    FIELDS = REASONING_FIELDS | {"question": TEXT, "reference": SOME_TEXT}
+    ORDER = "use cmmath_transform, rpts_score and rpts_aggregate in this order"
+    NAME = "cmmath_transform"
+
+    def reading(self) -> Reading:
+        """How solutions are read."""
+        plain = super().reading()
+        return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
+
+    def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
+        results = super()._read_all(pairs)
+        undecided = [each for each in results if (each.answer_error or "").startswith(UNDECIDED)]
+        if undecided:
+            logger.warning(
+                "{} of {} answers are left undecided by the rules, and are left out of accuracy; "
+                "a judge that can write decides them",
+                len(undecided),
+                len(results),
+            )
+        return results
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionReading(Reading):
+    """The conversations in which solutions are read."""
+
+    def is_answer(self, line: str) -> bool:
+        """Whether a line states the final answer, whatever it is."""
+        return is_answer_line(line)
+
+    def extract(self, text: str, doc: Doc) -> Extraction:
+        """The steps of a solution, by rules; answers to several parts take several lines."""
+        return extract_chain(without_answer(text), doc["language"], self.is_answer)
+
+    def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
+        """The request that asks a judge for the steps of a solution."""
+        return self.prompts.request(
+            "solution",
+            doc["language"],
+            parse=parse_steps,
+            n_images=len(doc["visual_clue"]),
+            clues=list(doc["textual_clue"]),
+            context=doc["context"],
+            question=doc["statement"],
+            response=text,
+        )
+
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
+        """The final answer of a solution; what is only thought is no answer.
+
+        The rules grade it at once: algebra takes time, for which nobody who waits for a judge is
+        to be held up.
+        """
+        from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
+
+        found = grade(doc["question"], doc["reference"], part.spoken)
+        return self._settle(found, part.spoken, doc)
+
+    def _settle(self, found: Grade, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
+        value = _one_line(found.answer) or UNDETERMINED
+        if found.outcome != "undecided":
+            return FinalAnswer(value, found.outcome == "correct")
+        if not said.strip():
+            return FinalAnswer(value, False)
+        if not self.can_ask:
+            return FinalAnswer(value, None, error=f"{UNDECIDED} ({found.rule})")
+        verdict = yield compare_request(self.prompts, doc, said)
+        correct = None if verdict.error else verdict.value == "yes"
+        return FinalAnswer(value, correct, "judge", verdict.error)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_ANSWER else f"{line[: _LONGEST_ANSWER - 1]}…"

@@ -1,0 +1,40 @@
+"""What CMMaTH asks judges: whether a solution arrives at the reference, what kind of mistake it
+holds, and which steps it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmms_rpts.judging.request_kinds import RequestKind
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+REQUEST_KINDS = (
+    RequestKind(
+        "compare",
+        512,
+        {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of <Yes> and <No>",
+        _TEMPLATES,
+    ),
+    RequestKind(
+        "mistake",
+        512,
+        {"question": "⟦1⟧", "solution": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of perception, reasoning, calculation and reject",
+        _TEMPLATES,
+    ),
+    RequestKind(
+        "solution",
+        4096,
+        {
+            "n_images": 1,
+            "clues": ["⟦1⟧"],
+            "context": "⟦2⟧",
+            "question": "⟦3⟧",
+            "response": "⟦4⟧",
+        },
+        "steps",
+        _TEMPLATES,
+    ),
+)

@@ -1,0 +1,65 @@
+"""Settings of CMMaTH: who is asked about the responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from lmms_rpts.settings import Settings, read_variables
+from lmms_rpts.tasks.judges import needed_judge
+
+VARIABLES = ("CMMATH_ERRORS", "CMMATH_GRADER", "CMMATH_PATH")
+
+CmmathGrader = Literal["rule", "judge", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class CmmathSettings:
+    """One reading of the environment.
+
+    Attributes:
+        path: CMMATH_PATH, a folder with CMMaTH, a JSON file in it, or a data set on the Hub.
+        grader: CMMATH_GRADER, who grades; both: a judge what rules leave undecided.
+        errors: CMMATH_ERRORS, whether a judge tells what is wrong with incorrect responses.
+    """
+
+    path: str | None = None
+    grader: CmmathGrader = "rule"
+    errors: bool = False
+
+
+def load_cmmath_settings(environ: Mapping[str, str] | None = None) -> CmmathSettings:
+    """Read the settings; raises SettingError, naming the variable and what is allowed."""
+    env = read_variables(VARIABLES, environ)
+    return CmmathSettings(
+        path=env.text("CMMATH_PATH"),
+        grader=env.choice("CMMATH_GRADER", get_args(CmmathGrader)) or "rule",
+        errors=env.choice("CMMATH_ERRORS", ("0", "1")) == "1",
+    )
+
+
+def asks_judge(cmmath: CmmathSettings) -> bool:
+    """Whether a judge is asked about responses, be it only some of them."""
+    return cmmath.errors or cmmath.grader != "rule"
+
+
+def judge_of(cmmath: CmmathSettings, settings: Settings, default: str | None = None) -> str | None:
+    """The judge of CMMaTH, checked to be usable; None where rules do it all.
+
+    ``none`` is taken: responses are then left ungraded, to be graded later.
+
+    Args:
+        cmmath: what is to be graded how.
+        settings: which judge there is.
+        default: the judge where LMMS_RPTS_JUDGE names none.
+
+    Raises:
+        JudgeConfigurationError: saying what to set.
+    """
+    if not asks_judge(cmmath):
+        return None
+    need = f"CMMATH_GRADER={cmmath.grader}"
+    if cmmath.errors:
+        need = "CMMATH_ERRORS=1"
+    return needed_judge(settings, need, "CMMATH_GRADER=rule, CMMATH_ERRORS=0", default)

@@ -1,0 +1,295 @@
+"""The problems of CMMaTH as their publishers write them, and what is wrong with those that aren't.
+
+The layout is that of github.com/zzli2022/CMMaTH: one JSON file, a list of problems.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, TypeGuard, get_args
+
+from lmms_rpts.filters.documents import short
+from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
+
+AnswerType = Literal["choice", "free_form"]
+Form = Literal["choice", "parts", "blank", "open"]
+
+_REQUIRED = ("problem_id", "question", "answer")
+_NO_ANSWER = frozenset({"", "暂无", "暂无答案"})
+_MANY = 10**9
+_PART = r"[(（] ?\$*(\d)\$* ?[)）]"
+_PART_ON_ITS_LINE = re.compile(rf"^[ \t\u3000]{{0,8}}{_PART}", re.MULTILINE)
+_PART_BEHIND_ANOTHER = re.compile(rf"(?:^|[\s;；。．.，,、]){_PART}")
+_OPTION = re.compile(
+    r"^[ \t]{0,8}([A-H]) ?[.．、:：)）]|(?<=[\s?？。．)）])([A-H])[.．:：)）]", re.MULTILINE
+)
+_BETWEEN_LETTERS = re.compile(r"[\s$,、;.&和及{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem, in the fields that a task's documents have.
+
+    Attributes:
+        id: ``problem_id``, as text.
+        language: always ``zh``.
+        question: in the publishers' notation.
+        reference: their answer, in their notation.
+        answer_type: as published, though problems of several parts are called choices there.
+        form: what is really asked: options, several parts, blanks, or none of these.
+        analysis: their solution, without images; empty where there is none.
+        ocr: what they recognised in the images, as they write it; may be empty.
+        category: of the image, in English, as published.
+        grade_id: the school year, from 1.
+        grade_group: 1 primary, 2 middle, 3 high school.
+        knowledge_point: nested, as published.
+        skill: as published.
+        img_path: images relative to the folder of images, in their order.
+    """
+
+    id: str
+    language: str
+    question: str
+    reference: str
+    answer_type: AnswerType
+    form: Form
+    analysis: str
+    ocr: str
+    category: str | None
+    grade_id: int | None
+    grade_group: int | None
+    knowledge_point: str | None
+    skill: str | None
+    img_path: tuple[str, ...]
+
+    def as_line(self) -> str:
+        """The problem as a line of JSONL: the same fields and types for every problem."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, with the problem's name; ``of_image``: only who looks at images minds."""
+
+    text: str
+    of_image: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """The problems of a file that are whole and have an answer, and what is wrong with others.
+
+    Attributes:
+        left_out: how many have no answer.
+    """
+
+    problems: tuple[Problem, ...]
+    faults: tuple[Fault, ...]
+    left_out: int
+
+
+def read_file(path: Path) -> Problems:
+    """The problems of a file; one that can't be read has a fault and no problem."""
+    try:
+        entries = _entries(path)
+    except (OSError, ValueError, RecursionError) as error:
+        return Problems((), (Fault(f"{path.name} can't be read (mend it): {error}"),), 0)
+    problems: list[Problem] = []
+    faults: list[Fault] = []
+    seen: set[str] = set()
+    left_out = 0
+    for at, entry in enumerate(entries, start=1):
+        identity = _identity(entry.get("problem_id")) if isinstance(entry, dict) else None
+        if identity is not None and identity in seen:
+            faults.append(Fault(f"problem {identity!r} stands more than once"))
+            continue
+        seen.add(identity or "")
+        name = f"problem {identity!r}" if identity else f"{path.name}, entry {at}"
+        found = list(_faults(entry, name))
+        faults.extend(found)
+        if any(not fault.of_image for fault in found) or identity is None:
+            continue
+        if _has_answer(entry):
+            problems.append(_problem(identity, entry))
+        else:
+            left_out += 1
+            # Nobody will look at its images.
+            del faults[len(faults) - len(found) :]
+    return Problems(tuple(problems), tuple(faults), left_out)
+
+
+def holds_problems(path: Path) -> bool:
+    """Whether a file is a list with a problem in it."""
+    try:
+        return any(map(_is_problem, _entries(path)))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def form_of(question: str, reference: str) -> Form:
+    """What a question really asks for, by its text and its answer.
+
+    Args:
+        question, reference: in the publishers' notation.
+    """
+    if _letters(reference) and {"A", "B"} <= _options(question):
+        return "choice"
+    if _has_parts(_PART_ON_ITS_LINE, question) or _has_parts(_PART_BEHIND_ANOTHER, reference):
+        return "parts"
+    return "blank" if blanks(question) else "open"
+
+
+def _letters(reference: str) -> str:
+    """The letters of an answer that is made of letters of options, such as ``A\\nC``."""
+    bare = _BETWEEN_LETTERS.sub("", unicodedata.normalize("NFKC", reference))
+    return bare if re.fullmatch(r"[A-H]{1,8}", bare) and len(set(bare)) == len(bare) else ""
+
+
+def _options(question: str) -> set[str]:
+    return {one or other for one, other in _OPTION.findall(question)}
+
+
+def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
+    return {"1", "2"} <= set(pattern.findall(text))
+
+
+def _entries(path: Path) -> list[Any]:
+    content = json.loads(path.read_text(encoding="utf-8-sig"))
+    if not isinstance(content, list):
+        raise ValueError("it should be a list of problems")
+    return content
+
+
+def _is_problem(entry: object) -> bool:
+    return isinstance(entry, dict) and all(field in entry for field in _REQUIRED)
+
+
+def _has_answer(entry: Mapping[str, Any]) -> bool:
+    return (_text(entry["answer"]) or "").strip(" \t\r\n$.。．") not in _NO_ANSWER
+
+
+def _problem(identity: str, entry: Mapping[str, Any]) -> Problem:
+    question = entry["question"].strip()
+    reference = (_text(entry["answer"]) or "").strip()
+    images = _images(entry)
+    return Problem(
+        id=identity,
+        language="zh",
+        question=question,
+        reference=reference,
+        answer_type=entry["answer_type"],
+        form=form_of(question, reference),
+        analysis=without_image_tags(entry.get("analysis") or "").strip(),
+        ocr=(entry.get("ocr") or "").strip(),
+        category=(entry.get("metadata") or {}).get("multimodal-category"),
+        grade_id=_number(entry.get("grade_id")),
+        grade_group=_number(entry.get("grade_group")),
+        knowledge_point=entry.get("knowledge_point"),
+        skill=entry.get("skill"),
+        img_path=tuple(images or ()),
+    )
+
+
+def _faults(entry: Any, name: str) -> Iterator[Fault]:
+    if not isinstance(entry, dict):
+        yield Fault(f"{name}: it should be an object, not {short(entry)}")
+        return
+    for field, (valid, described) in _FIELDS.items():
+        if field in _NEEDED and field not in entry:
+            yield Fault(f"{name}: the field {field!r} is missing")
+        elif field in entry and not valid(entry[field]):
+            yield Fault(f"{name}: {field!r} should be {described}, not {short(entry[field])}")
+    metadata = entry.get("metadata")
+    category = metadata.get("multimodal-category") if isinstance(metadata, dict) else None
+    if not _is_label(category):
+        said = f"'multimodal-category' should be a text, not {short(category)}"
+        yield Fault(f"{name}: {said}")
+    for said in _image_faults(entry):
+        yield Fault(f"{name}: {said}", of_image=True)
+
+
+def _image_faults(entry: Mapping[str, Any]) -> Iterator[str]:
+    if "image" not in entry:
+        yield "the field 'image' is missing"
+        return
+    names = _images(entry)
+    if names is None:
+        yield f"'image' should be a name or a list of names, not {short(entry['image'])}"
+    for name in names or ():
+        if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
+            yield f"the image {name!r} should be a name inside the folder of images"
+
+
+def _images(entry: Mapping[str, Any]) -> list[str] | None:
+    value = entry.get("image")
+    names = [value] if isinstance(value, str) else value
+    return names if isinstance(names, list) and names and all(map(_is_text, names)) else None
+
+
+def _identity(value: object) -> str | None:
+    text = str(value) if _is_whole(value) else value
+    return text if isinstance(text, str) and _is_text(text) else None
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> int | None:
+    return int(value) if isinstance(value, int | str) else None
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, str):
+        return re.fullmatch(r"[0-9]{1,9}", value) is not None
+    return value is None or (_is_whole(value) and -_MANY < value < _MANY)
+
+
+def _is_answer(value: object) -> bool:
+    text = _text(value)
+    return value is None or (text is not None and _is_encodable(text))
+
+
+def _is_label(value: object) -> bool:
+    """A text that may be empty, or null."""
+    return value is None or (isinstance(value, str) and _is_encodable(value))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and _is_encodable(value)
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether a text has no half characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "problem_id": (lambda value: _identity(value) is not None, "a text or a whole number"),
+    "question": (_is_text, "a text"),
+    "answer": (_is_answer, "a text"),
+    "answer_type": (lambda value: value in get_args(AnswerType), "choice or free_form"),
+    "analysis": (_is_label, "a text"),
+    "ocr": (_is_label, "a text"),
+    "grade_id": (_is_number, "a whole number"),
+    "grade_group": (_is_number, "a whole number"),
+    "knowledge_point": (_is_label, "a text"),
+    "skill": (_is_label, "a text"),
+    "metadata": (lambda value: value is None or isinstance(value, dict), "an object"),
+}
+_NEEDED = (*_REQUIRED, "answer_type")

@@ -1,0 +1,86 @@
+"""What summaries of graded answers share, whatever the benchmark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lmms_rpts.runs.record_types import R, RunOf, S
+from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats.intervals import estimate_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+M = TypeVar("M", bound=Hashable)
+V = TypeVar("V", bound=Hashable)
+
+
+def check_breakdowns(asked: Sequence[str], known: Collection[str]) -> None:
+    """Refuse a breakdown that there isn't.
+
+    Raises:
+        RunError: naming it, and those that there are.
+    """
+    for name in asked:
+        if name not in known:
+            raise RunError(f"there is no breakdown by {name!r}; there are: {', '.join(known)}")
+
+
+def grouped(
+    models: Mapping[M, Sequence[RunOf[R, S]]], values_of: Callable[[R], Iterable[V]]
+) -> dict[V, dict[M, list[list[R]]]]:
+    """The responses of each value, by model and round; rounds without any are left out.
+
+    Args:
+        models: the rounds of each.
+        values_of: a response may have several values, and stands with each of them.
+    """
+    found: dict[V, dict[M, list[list[R]]]] = {}
+    for model, runs in models.items():
+        for run in runs:
+            of_round: dict[V, list[R]] = {}
+            for each in run.responses:
+                for value in values_of(each):
+                    of_round.setdefault(value, []).append(each)
+            for value, responses in of_round.items():
+                found.setdefault(value, {}).setdefault(model, []).append(responses)
+    return found
+
+
+def figure_over(rounds: Sequence[Sequence[R]], value_of: Callable[[R], float | None]) -> Figure:
+    """The mean over questions, each with the mean of its responses that have a value.
+
+    One round has a 95% interval over questions: Wilson's where all values are 0 or 1, else
+    Student's t. Several have the mean and the sample standard deviation of their means.
+    """
+    values = [
+        there(document_means((each.instance.key, value_of(each)) for each in responses))
+        for responses in rounds
+    ]
+    if len(rounds) == 1:
+        found = estimate_mean(values[0], share=all(each in (0, 1) for each in values[0]))
+        return Figure(found.value, None, found.low, found.high, found.n)
+    return over_rounds([math.fsum(each) / len(each) if each else None for each in values])
+
+
+def figure_columns(figures: Mapping[str, Figure]) -> dict[str, float | None]:
+    """Figures as columns: for each M ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n``."""
+    columns: dict[str, float | None] = {}
+    for name, figure in figures.items():
+        columns[name] = figure.value
+        columns |= {f"{name}_{each}": getattr(figure, each) for each in ("sd", "low", "high", "n")}
+    return columns
+
+
+def numeric_frame(rows: Sequence[Mapping[str, Any]], texts: Collection[str]) -> pd.DataFrame:
+    """A table whose columns are numbers but for ``texts``, also where all values are missing."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows)
+    # A column of None alone would not be numeric.
+    numbers = [name for name in frame if frame[name].dtype == object and name not in texts]
+    typed: pd.DataFrame = frame.astype(dict.fromkeys(numbers, float))
+    return typed

@@ -1,0 +1,25 @@
+"""ROME: visual questions in eight subtasks, graded by rules or by a judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
+from lmms_rpts.tasks.rome.settings import VARIABLES
+
+_HERE = "lmms_rpts.tasks.rome"
+
+BENCHMARK = Benchmark(
+    name="rome",
+    title="ROME",
+    folder=Path(__file__).parent,
+    variables=VARIABLES,
+    settings=f"{_HERE}.settings:load_rome_settings",
+    checks=f"{_HERE}.checks:CHECKS",
+    examine=f"{_HERE}.checks:examine",
+    filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
+    verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
+    record=f"{_HERE}.record:ROME",
+    request_kinds=REQUEST_KINDS,
+)

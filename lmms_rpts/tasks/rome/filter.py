@@ -1,0 +1,262 @@
+"""``rome_answer``: grade answers to ROME's questions, by rules or by a judge, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lmms_rpts.filters.documents import ANYTHING, LANGUAGE, NAMES, TEXT, FieldCheck
+from lmms_rpts.filters.grading import (
+    Answers,
+    GradingFilter,
+    Told,
+    entry,
+    known_grade,
+    report_failed,
+    report_ungraded,
+    told,
+)
+from lmms_rpts.filters.records import NO_RESPONSE, Doc
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, JudgeRequest
+from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
+from lmms_rpts.judging.request_kinds import add_request_kinds
+from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
+from lmms_rpts.tasks.rome.kwargs import check_kwargs
+from lmms_rpts.tasks.rome.matchers import match
+from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
+from lmms_rpts.tasks.rome.settings import (
+    Grader,
+    asks_judge,
+    grader_of,
+    judge_of,
+    load_rome_settings,
+)
+from lmms_rpts.tasks.rome.source_format import SUBTASKS
+from lmms_rpts.tasks.rome.strict import grade_strictly
+
+add_request_kinds(REQUEST_KINDS)
+
+SCHEMA = "lmms_rpts.rome"
+SCHEMA_VERSION = 1
+
+THINKING_SHOWN = 4000
+"""Characters of the thinking's end that a judge is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGrades:
+    """The grades by the published rules and by ours; None, with the reason, if there are none."""
+
+    rule: float | None = None
+    strict: float | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A response in its parts.
+
+    Attributes:
+        answer: what stands outside the thinking: the text that is graded.
+        source: as `select_reasoning` tells.
+        thinking: the hidden part; None where there is none.
+        rules: the grades of the answer by rules.
+        error: why there is nothing to grade; None where there is.
+    """
+
+    answer: str
+    source: ReasoningSource
+    thinking: str | None
+    rules: RuleGrades
+    error: str | None = None
+
+
+class RomeAnswerFilter(GradingFilter):
+    """Turns each response into one JSON string; docs/record.md names its fields.
+
+    ROME_GRADER says who grades, ROME_CONSISTENCY whether thinking and answer are compared. Where
+    rules do it all, no judge is needed.
+
+    Args:
+        judge: which judge, where LMMS_RPTS_JUDGE does not say.
+
+    Raises:
+        JudgeConfigurationError: where a judge is needed and none can be used.
+    """
+
+    DATA = "ROME"
+    FIELDS: Mapping[str, FieldCheck] = {
+        "id": ANYTHING,
+        "task": TEXT,
+        "language": LANGUAGE,
+        "question": TEXT,
+        "img_path": NAMES,
+        "evaluator": TEXT,
+        "evaluator_kwargs": TEXT,
+        "reference": TEXT,
+    }
+    ORDER = "use rome_answer alone"
+
+    def __init__(self, judge: str | None = None) -> None:
+        self.rome = load_rome_settings()
+        super().__init__(judge)
+
+    def document_faults(self, doc: Doc) -> Iterator[str]:
+        """Why the filter can't work on a document, in sentences without their full stops."""
+        faults = list(super().document_faults(doc))
+        yield from faults
+        if faults:
+            return
+        try:
+            kwargs = json.loads(doc["evaluator_kwargs"])
+        except (ValueError, RecursionError):
+            yield "'evaluator_kwargs' should be a JSON object"
+            return
+        fault = check_kwargs(doc["evaluator"], kwargs)
+        if fault:
+            yield fault
+
+    def choose(self, default: str | None) -> str:
+        """The judge that may be asked; ``none`` where there is nothing to ask."""
+        try:
+            return judge_of(self.rome, self.settings, SUBTASKS, default) or NO_JUDGE
+        except JudgeConfigurationError as error:
+            # Only the documents tell whether one is asked: the task's check has looked at them.
+            if self.rome.grader != "recommended" or self.rome.consistency:
+                raise
+            self.unjudged = f"not judged: {str(error).splitlines()[0]}"
+            return NO_JUDGE
+
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+        """The record of each response."""
+        asks = any(asks_judge(self.rome, doc["task"]) for _, doc in pairs)
+        graded = self.grade_each(pairs, read_response, nothing_given, self._ask, asks)
+        return [
+            self._record(given, grade, consistency, doc)
+            for (given, (grade, consistency)), (_, doc) in zip(graded, pairs, strict=True)
+        ]
+
+    def report(self, records: Sequence[dict[str, Any]]) -> None:
+        """Say how many answers could not be graded, or compared with their thinking, and why."""
+        reasons = (record["reason"] for record in records if record["score"] is None)
+        report_ungraded(reasons, len(records))
+        compared = [record["consistency"] for record in records]
+        report_failed(compared, "answers could not be compared with their thinking")
+
+    def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
+        """What the judge says of the answer, and of the thinking beside it; None: not asked."""
+        grade = consistency = None
+        if grader_of(self.rome, doc["task"]) == "llm":
+            grade = _known_grade(given, doc)
+            if grade is None:
+                verdict = yield self._grade_request(given, doc)
+                grade = told(verdict, float(verdict.value == "correct"))
+        if self.rome.consistency and given.thinking and given.answer.strip():
+            verdict = yield self._consistency_request(given, doc)
+            consistency = told(verdict, verdict.value == "consistent")
+        return grade, consistency
+
+    def _grade_request(self, given: Given, doc: Doc) -> JudgeRequest:
+        return self.prompts.request(
+            "grade",
+            doc["language"],
+            parse=parse_grade,
+            question=doc["question"],
+            reference=doc["reference"],
+            answer=given.answer,
+        )
+
+    def _consistency_request(self, given: Given, doc: Doc) -> JudgeRequest:
+        return self.prompts.request(
+            "consistency",
+            doc["language"],
+            parse=parse_consistency,
+            question=doc["question"],
+            thinking=(given.thinking or "").rstrip()[-THINKING_SHOWN:],
+            answer=given.answer,
+        )
+
+    def _record(
+        self, given: Given, grade: Told | None, consistency: Told | None, doc: Doc
+    ) -> dict[str, Any]:
+        grader: Grader = grader_of(self.rome, doc["task"])
+        score = given.rules.rule if grade is None else grade.value
+        fault = given.rules.fault if grade is None else grade.error
+        return {
+            "schema": SCHEMA,
+            "schema_version": SCHEMA_VERSION,
+            "outcome": "unscored" if score is None else "scored",
+            "reason": fault if score is None else None,
+            "score": score,
+            "grader": grader,
+            "grades": {
+                "rule": given.rules.rule,
+                "strict": given.rules.strict,
+                "llm": entry(grade, "score"),
+            },
+            "answer": given.answer,
+            "source": given.source,
+            "consistency": entry(consistency, "consistent"),
+            "instance": _instance(doc),
+            "settings": {
+                "grader": self.rome.grader,
+                "judge": self.judge if asks_judge(self.rome, doc["task"]) else None,
+                "prompt_version": self.prompts.version,
+            },
+        }
+
+
+def read_response(response: str | None, doc: Doc) -> Given:
+    """The parts of a response, its answer graded by rules."""
+    if response is None:
+        return nothing_given(NO_RESPONSE)
+    part = select_reasoning(response)
+    _, thinking, _ = split_thinking(response)
+    rules = grade_by_rules(doc, part.spoken)
+    return Given(part.spoken, part.source, (thinking or "").strip() or None, rules)
+
+
+def nothing_given(reason: str) -> Given:
+    """A response that there is nothing to grade of."""
+    return Given("", "response", None, RuleGrades(fault=reason), error=reason)
+
+
+def grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
+    """The grades of an answer by the published rules and by ours."""
+    try:
+        kwargs = json.loads(doc["evaluator_kwargs"])
+        return RuleGrades(
+            rule=match(doc["evaluator"], kwargs, answer),
+            strict=grade_strictly(doc["evaluator"], kwargs, answer),
+        )
+    except (ValueError, TypeError) as error:
+        return RuleGrades(fault=f"the question can't be graded by rules: {error}")
+
+
+def _known_grade(given: Given, doc: Doc) -> Told | None:
+    if given.error:
+        return Told(None, error=given.error)
+    return known_grade(doc["reference"], given.answer)
+
+
+def _instance(doc: Doc) -> dict[str, Any]:
+    try:
+        kwargs = json.loads(doc["evaluator_kwargs"])
+    except (ValueError, TypeError):
+        kwargs = {}
+    return {
+        "id": doc["id"],
+        "subtask": doc["task"],
+        "language": doc["language"],
+        "question": doc["question"],
+        "reference": doc["reference"],
+        "evaluator": doc["evaluator"],
+        "evaluator_kwargs": kwargs,
+        "question_type": doc.get("question_type"),
+        "image_type": doc.get("image_type"),
+        "image_subtype": doc.get("image_subtype"),
+        "reasoning_type": doc.get("reasoning_type"),
+        "images": list(doc["img_path"]),
+    }

@@ -1,0 +1,26 @@
+"""What ROME asks judges: whether an answer is right, and whether it follows from the thinking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmms_rpts.judging.request_kinds import RequestKind
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+REQUEST_KINDS = (
+    RequestKind(
+        "grade",
+        256,
+        {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of correct and incorrect",
+        _TEMPLATES,
+    ),
+    RequestKind(
+        "consistency",
+        256,
+        {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of consistent and inconsistent",
+        _TEMPLATES,
+    ),
+)

@@ -1,0 +1,298 @@
+"""The questions of ROME as their publishers write them, and what is wrong with those that aren't.
+
+Annotations are JSON (a list of questions, or an object of them by their ids) or JSONL, in the
+layout of github.com/flageval-baai/ROME-evaluation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from lmms_rpts.filters.documents import short
+
+SUBTASKS = (
+    "academic",
+    "diagrams",
+    "puzzles_games",
+    "memes",
+    "geo",
+    "recognition",
+    "multi",
+    "spatial",
+)
+DATA = "data"
+MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
+"""What names an image in a question, numbered from 1."""
+
+_REQUIRED = ("question_id", "question", "evaluator")
+_LABELS = ("image_type", "image_subtype", "question_type", "reasoning_type")
+_ALIASES = {
+    "academics": "academic",
+    "diagram": "diagrams",
+    "puzzle": "puzzles_games",
+    "puzzles": "puzzles_games",
+    "game": "puzzles_games",
+    "games": "puzzles_games",
+    "puzzle_game": "puzzles_games",
+    "puzzles_and_games": "puzzles_games",
+    "meme": "memes",
+    "geolocation": "geo",
+    "geo_location": "geo",
+    "geo_vqa": "geo",
+    "multi_image": "multi",
+    "multi_images": "multi",
+    "multiple_images": "multi",
+    "spatial_reasoning": "spatial",
+} | {name: name for name in SUBTASKS}
+_NO_NAME = re.compile(r"[\W_]+")
+_NUMBER_OF_ID = re.compile(r"^question_|_?\d+$")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_FIRST_CHOICE = re.compile(r"(?<![A-Za-z.])[(（]?A[)）.．、:：]")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, in the fields that a task's documents have.
+
+    Attributes:
+        id: ``question_id`` of the annotation, as text.
+        task: one of ``SUBTASKS``.
+        language: ``zh`` or ``en``, by the script of the question.
+        img_path: images relative to the data folder, in the order of their numbers.
+        evaluator_kwargs: the arguments of ``evaluator``, as JSON text: their types differ.
+        reference: the answer as its author wrote it; graders don't read it.
+    """
+
+    id: str
+    task: str
+    language: str
+    question: str
+    img_path: tuple[str, ...]
+    evaluator: str
+    evaluator_kwargs: str
+    reference: str
+    image_type: str | None
+    image_subtype: str | None
+    question_type: str | None
+    reasoning_type: str | None
+
+    def as_line(self) -> str:
+        """The question as a line of JSONL: the same fields and types for every question."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, with the question's name; ``task``: its subtask, None if it can't be told."""
+
+    text: str
+    task: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """The questions of a folder that are whole, and the faults of all others."""
+
+    folder: Path
+    questions: tuple[Question, ...]
+    faults: tuple[Fault, ...]
+
+    def of(self, task: str) -> list[Question]:
+        """The questions of one subtask, in their order."""
+        return [question for question in self.questions if question.task == task]
+
+
+def find_files(folder: Path) -> list[Path]:
+    """Every JSON and JSONL file in a folder and in its folder ``data``."""
+    places = (folder, folder / DATA)
+    return [
+        path
+        for place in places
+        for path in sorted(place.glob("*.json*"))
+        if path.suffix in (".json", ".jsonl") and path.is_file()
+    ]
+
+
+def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
+    """The questions of these files; those without any question are passed over.
+
+    A question that stands in several files, word for word, counts once. Images are looked for
+    beside the file that names them, then in ``folder``.
+    """
+    questions: dict[str, Question] = {}
+    faults: list[Fault] = []
+    for path in files:
+        try:
+            entries = _entries(path)
+        except (OSError, ValueError, RecursionError) as error:
+            faults.append(Fault(f"{path} can't be read (mend it or move it away): {error}"))
+            continue
+        if not any(map(_is_question, entries)):
+            continue
+        here: set[str] = set()
+        for at, entry in enumerate(entries, start=1):
+            found = _read(entry, f"{path.name}, entry {at}", folder, path.parent)
+            if not isinstance(found, Question):
+                faults.extend(found)
+            elif found.id in here or questions.setdefault(found.id, found) != found:
+                faults.append(Fault(f"question {found.id!r} stands more than once", found.task))
+            else:
+                here.add(found.id)
+    return Annotations(folder, tuple(questions.values()), tuple(faults))
+
+
+def _is_question(entry: object) -> bool:
+    return isinstance(entry, dict) and all(field in entry for field in _REQUIRED)
+
+
+def _entries(path: Path) -> list[Any]:
+    """The entries of a file in any of the forms, be they questions or not."""
+    text = path.read_text(encoding="utf-8-sig")
+    try:
+        content = json.loads(text)
+    except ValueError:
+        if path.suffix != ".jsonl":
+            raise
+        content = [_line(line, at) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if isinstance(content, dict) and "question_id" not in content:
+        content = [
+            {"question_id": key} | entry
+            for key, entry in content.items()
+            if isinstance(entry, dict)
+        ]
+    return content if isinstance(content, list) else [content]
+
+
+def _line(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
+
+
+def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list[Fault]:
+    if not isinstance(entry, dict):
+        return [Fault(f"{place}: it should be an object, not {short(entry)}")]
+    identity = _text(entry.get("question_id"))
+    name = f"question {identity!r}" if identity else place
+    task = _subtask(entry)
+    faults = [Fault(f"{name}: {said}", task) for said in _field_faults(entry)]
+    if task is None:
+        known = ", ".join(SUBTASKS)
+        said = "its subtask can't be told from 'task', its images' folder or its id"
+        faults.append(Fault(f"{name}: {said}; there are: {known}"))
+    if faults or task is None or identity is None:
+        return faults
+    text = entry["question"]
+    images = tuple(_place(path, folder, beside) for path in _image_paths(entry) or ())
+    return Question(
+        id=identity,
+        task=task,
+        language=language_of(text),
+        question=text,
+        img_path=images,
+        evaluator=entry["evaluator"],
+        evaluator_kwargs=json.dumps(entry["evaluator_kwargs"]),
+        reference=_label(entry.get("reference")) or "",
+        **{field: _label(entry.get(field)) for field in _LABELS},
+    )
+
+
+def _field_faults(entry: Mapping[str, Any]) -> Iterator[str]:
+    wanted: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "question_id": (lambda value: _text(value) is not None, "a text or a whole number"),
+        "question": (_is_text, "a text"),
+        "img_path": (lambda value: _image_paths(entry) is not None, "a path or a list of paths"),
+        "evaluator": (_is_text, "the name of an evaluator"),
+        "evaluator_kwargs": (lambda value: isinstance(value, dict), "an object"),
+    }
+    for field, (valid, described) in wanted.items():
+        if field not in entry:
+            yield f"the field {field!r} is missing"
+        elif not valid(entry[field]):
+            yield f"{field!r} should be {described}, not {short(entry[field])}"
+    for path in _image_paths(entry) or ():
+        if ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute():
+            yield f"the image {path!r} should be a path inside the data folder"
+    for field in ("reference", *_LABELS):
+        if not _is_encodable(_label(entry.get(field)) or ""):
+            yield f"{field!r} holds half a character: {short(entry[field])}"
+    yield from _marker_faults(entry)
+
+
+def _marker_faults(entry: Mapping[str, Any]) -> Iterator[str]:
+    """A question must not name an image that it hasn't got."""
+    paths, text = _image_paths(entry), entry.get("question")
+    if paths is None or not isinstance(text, str):
+        return
+    for marker in MARKER.finditer(text):
+        if not 1 <= int(marker[1]) <= len(paths):
+            yield f"it names {marker[0]!r}, but has {len(paths)} image(s), numbered from 1"
+
+
+def _image_paths(entry: Mapping[str, Any]) -> list[str] | None:
+    value = entry.get("img_path")
+    paths = [value] if isinstance(value, str) else value
+    return paths if isinstance(paths, list) and paths and all(map(_is_text, paths)) else None
+
+
+def _place(path: str, folder: Path, beside: Path) -> str:
+    """The image's path relative to the folder; as it was given if it is nowhere."""
+    near = beside / path
+    try:
+        return near.relative_to(folder).as_posix() if near.is_file() else path
+    except OSError:  # a name too long, say: the check of images tells
+        return path
+
+
+def _subtask(entry: Mapping[str, Any]) -> str | None:
+    paths = _image_paths(entry)
+    identity = _text(entry.get("question_id")) or ""
+    candidates = [
+        entry.get("task"),
+        *(PurePosixPath(paths[0]).parts[:-1] if paths else ()),
+        _NUMBER_OF_ID.sub("", _name(identity)),
+    ]
+    names = (_name(each) for each in candidates if isinstance(each, str))
+    return next((_ALIASES[name] for name in names if name in _ALIASES), None)
+
+
+def _name(text: str) -> str:
+    return _NO_NAME.sub("_", text.lower()).strip("_")
+
+
+def language_of(question: str) -> str:
+    """``zh`` where Chinese script prevails in a question before its choices, else ``en``."""
+    text = MARKER.sub(" ", question)
+    asked = _FIRST_CHOICE.split(text, maxsplit=1)[0]
+    asked = asked if asked.strip() else text
+    # A word of English is as long as one or two characters of Chinese.
+    return "zh" if len(_HAN.findall(asked)) > 1.5 * len(_WORD.findall(asked)) else "en"
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and _is_text(value) else None
+
+
+def _label(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and _is_encodable(value)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

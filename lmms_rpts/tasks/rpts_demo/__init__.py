@@ -1,1 +1,0 @@
-"""The demo's task: the bundled instances, run as RPTS-Eval is."""

@@ -1,0 +1,36 @@
+"""RPTS-Eval, and the demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.rpts_eval.settings import VARIABLES
+
+_HERE = "lmms_rpts.tasks.rpts_eval"
+
+BENCHMARK = Benchmark(
+    name="rpts",
+    title="RPTS-Eval",
+    folder=Path(__file__).parent,
+    variables=VARIABLES,
+    settings=f"{_HERE}.settings:load_rpts_settings",
+    checks=f"{_HERE}.checks:CHECKS",
+    examine=f"{_HERE}.data_checks:examine",
+    filters={
+        "rpts_transform": "lmms_rpts.filters:TransformFilter",
+        "rpts_score": "lmms_rpts.filters:ScoreFilter",
+        "rpts_aggregate": "lmms_rpts.filters:AggregateFilter",
+    },
+    record=f"{_HERE}.runs:RPTS",
+    scored={
+        "rpts_eval": ("rpts_eval_en", "rpts_eval_zh"),
+        "rpts_eval_en": (),
+        "rpts_eval_en_free": (),
+        "rpts_eval_zh": (),
+        "rpts_eval_zh_free": (),
+        "rpts_demo": (),
+    },
+    documents=f"{_HERE}.documents:read_documents",
+    images=f"{_HERE}.documents:images_folder",
+)

@@ -1,0 +1,70 @@
+"""Whether the texts and images of RPTS-Eval are there, for ``lmms-rpts doctor``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmms_rpts.tasks.data_checks import Check, data_fault, problem
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.rpts_eval.dataset import HUB_DATASET, IMAGES, check_rpts_eval
+from lmms_rpts.tasks.rpts_eval.documents import downloaded_folder
+from lmms_rpts.tasks.rpts_eval.settings import load_rpts_settings
+from lmms_rpts.tasks.rpts_eval.source_format import check_folder, read_records
+
+_NAME = "RPTS-Eval"
+_LANGUAGES = ("en", "zh")
+
+
+def examine() -> list[Check]:
+    """Check RPTS_PATH; where it is not set, what was downloaded before. Downloads nothing."""
+    path = load_rpts_settings().path
+    if path is None:
+        return _check_download()
+    checks = []
+    for language in _LANGUAGES:
+        name = f"{_NAME} {language}"
+        try:
+            check_rpts_eval(language)
+        except DataError as error:
+            checks.append(data_fault(name, error))
+        else:
+            checks.append(_complete(name, path, language))
+    return checks
+
+
+def _check_download() -> list[Check]:
+    from huggingface_hub import constants
+
+    folder = downloaded_folder()
+    if folder is not None:
+        return [_check_copy(folder, language) for language in _LANGUAGES]
+    remedy = "set RPTS_PATH to a folder with texts_en.json, texts_zh.json and images/"
+    if constants.HF_HUB_OFFLINE:
+        fault = "RPTS_PATH is not set, nothing was downloaded yet, and HF_HUB_OFFLINE forbids it"
+        return [problem(_NAME, fault, f"{remedy}, or leave out HF_HUB_OFFLINE")]
+    said = f"not here yet: the first run will download {HUB_DATASET}"
+    return [Check(_NAME, "not checked", said, f"{remedy}, to use these instead")]
+
+
+def _check_copy(folder: Path, language: str) -> Check:
+    """Check one language of a download; what lacks of it comes with the first run."""
+    name, texts, images = f"{_NAME} {language}", folder / f"texts_{language}.json", folder / IMAGES
+    lacking = f"not whole yet: the first run will download what lacks in {folder}"
+    if not texts.is_file():
+        return Check(name, "not checked", lacking)
+    remedy = f"The download may be damaged: delete {folder} and try again."
+    try:
+        listed = {file for each in read_records(texts) for file in each.get("visual_clue") or ()}
+        if not all((images / str(file)).is_file() for file in listed):
+            return Check(name, "not checked", lacking)
+        check_folder(texts, images, remedy)
+    except DataError as error:
+        return data_fault(name, error)
+    except ValueError as error:
+        return problem(name, f"{texts} can't be read: {error}", remedy)
+    return _complete(name, folder, language)
+
+
+def _complete(name: str, folder: Path, language: str) -> Check:
+    count = len(read_records(folder / f"texts_{language}.json"))
+    return Check(name, "ok", f"{count:,} instances, all images, in {folder}")

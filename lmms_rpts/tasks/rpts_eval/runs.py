@@ -1,0 +1,59 @@
+"""Runs that were scored by RPTS, of whatever task: their record type, and reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from lmms_rpts.filters.aggregate import SCHEMA
+from lmms_rpts.runs.reading import read_runs_of
+from lmms_rpts.runs.record_types import RecordType, RunOf
+from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.tasks.benchmark import record_types
+from lmms_rpts.tasks.rpts_eval.record import Response, Scoring, parse_response
+
+Run = RunOf[Response, Scoring]
+"""The responses of one model in one evaluation, scored as RPTS says."""
+
+RPTS: RecordType[Response, Scoring] = RecordType(
+    schema=SCHEMA,
+    benchmark="RPTS",
+    task="an RPTS task",
+    filter="rpts_aggregate",
+    again="score the responses again (lmms-rpts score)",
+    readers="lmms-rpts summarize, report, compare, sweep and export read them",
+    parse=parse_response,
+    others=record_types,
+)
+"""Records of ``rpts_aggregate``."""
+
+
+def read_runs(paths: Iterable[str | Path]) -> list[Run]:
+    """Read runs from samples files, or from folders that lmms-eval wrote them to.
+
+    A folder may hold several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
+    document are parts of one run, and are put together; those that do share some are rounds, and
+    are numbered. What is put together doesn't depend on the order of ``paths``.
+
+    Raises:
+        RunError: naming the file, the line and the remedy, where something can't be read.
+    """
+    return read_runs_of(RPTS, paths)
+
+
+def read_run(path: str | Path) -> Run:
+    """Read the one run that ``path`` holds.
+
+    Raises:
+        RunError: also where it holds several.
+    """
+    runs = read_runs([path])
+    if len(runs) > 1:
+        files = "\n  ".join(str(run.files[0]) for run in runs)
+        raise RunError(f"{path} holds {len(runs)} runs; name one of:\n  {files}")
+    return runs[0]
+
+
+def read_samples(file: Path, pass_over: bool = False) -> list[Response] | None:
+    """The responses of a file that RPTS scored; see ``read_samples_of``."""
+    return read_samples_of(RPTS, file, pass_over)

@@ -1,0 +1,105 @@
+"""What an instance of RPTS-Eval must look like, and one clear error where it doesn't."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.filters.documents import (
+    NAMES,
+    RELATION,
+    STANCE,
+    TEXT,
+    TEXTS,
+    FieldCheck,
+    field_faults,
+    gold_faults,
+    is_texts,
+)
+from lmms_rpts.tasks.data_errors import DataError as DataError
+from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.images import image_faults
+
+_FIELDS: dict[str, FieldCheck] = {
+    "id": (lambda value: isinstance(value, int | str), "a number or a text"),
+    "ability": TEXTS,
+    "statement": TEXT,
+    "context": TEXT,
+    "reasoning": TEXTS,
+    "textual_clue": TEXTS,
+    "visual_clue": NAMES,
+    "answer": STANCE,
+}
+
+
+def check_folder(texts: Path, images: Path, remedy: str) -> None:
+    """Check one file of instances and the images it names.
+
+    Args:
+        texts: the JSON file.
+        images: the folder of its images.
+        remedy: what to do if they are wrong, for the message.
+
+    Raises:
+        DataError: listing the first faults, each with its instance and file.
+    """
+    try:
+        # Unchanged files are checked once: tasks are matched, loaded and built one after another.
+        stamp = (texts.stat().st_mtime_ns, images.stat().st_mtime_ns)
+    except OSError as error:
+        raise DataError(f"{error.filename}: {error.strerror}. {remedy}") from None
+    raise_faults(texts, _faults(texts, images, stamp), remedy)
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The instances of a file; raises ``ValueError`` where it holds no list of them."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, list) or not all(isinstance(item, dict) for item in content):
+        raise ValueError("it should hold a JSON list of objects")
+    if not content:
+        raise ValueError("it holds no instance")
+    return content
+
+
+@lru_cache(maxsize=8)
+def _faults(texts: Path, images: Path, stamp: tuple[int, int]) -> Sequence[str]:
+    try:
+        records = read_records(texts)
+    except ValueError as error:
+        return [f"it can't be read: {error}"]
+    return [*_field_faults(records), *_image_faults(records, images)]
+
+
+def _field_faults(records: list[dict[str, Any]]) -> Iterator[str]:
+    seen: set[object] = set()
+    for at, record in enumerate(records):
+        name = _name(record, at)
+        faults = list(field_faults(record, _FIELDS, {"relation": RELATION}))
+        for fault in faults or gold_faults(record):
+            yield f"{name}: {fault}"
+        key = str(record.get("id"))
+        if "id" in record and key in seen:
+            yield f"{name}: the id stands more than once"
+        seen.add(key)
+
+
+def _image_faults(records: list[dict[str, Any]], images: Path) -> Iterator[str]:
+    names = {
+        name
+        for record in records
+        if is_texts(record.get("visual_clue"))
+        for name in record["visual_clue"]
+    }
+    faults = image_faults((images / name for name in names), images.parent)
+    for at, record in enumerate(records):
+        listed = record.get("visual_clue")
+        for name in listed if isinstance(listed, list) and is_texts(listed) else ():
+            if images / name in faults:
+                yield f"{_name(record, at)}: {faults[images / name]}"
+
+
+def _name(record: Mapping[str, Any], at: int) -> str:
+    return f"instance {record['id']!r}" if "id" in record else f"entry {at}"

@@ -1,0 +1,140 @@
+"""Frames of runs: their columns keep their types, whatever stands in them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lmms_rpts.analysis.dataframes import (
+    RESPONSE_TYPES,
+    STEP_TYPES,
+    documents_frame,
+    responses_frame,
+    steps_frame,
+)
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
+from tests.support.instances import make_doc
+from tests.support.runs import STEPS, make_record, write_run
+
+NO_STEPS = {"steps": (), "answer": None}
+
+
+def types(frame: pd.DataFrame) -> dict[str, str]:
+    return {name: str(kind) for name, kind in frame.dtypes.items()}
+
+
+def only(folder: Path, *records: object) -> Run:
+    return read_run(write_run(folder, dict(enumerate(records))))
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [make_record([0.9, 0.2])],
+        [make_record([None, None])],
+        [make_record([], **NO_STEPS)],
+        [make_record([1.0, None]), make_record([0.0, 0.0], doc=make_doc(relation="guided"))],
+        [make_record([0.5, 0.5], judge="none")],
+    ],
+    ids=["scored", "unscored", "no steps", "mixed", "not judged"],
+)
+def test_types_depend_on_nothing_that_stands_in_a_frame(tmp_path: Path, records: list) -> None:
+    run = only(tmp_path, *records)
+    assert types(steps_frame([run])) == dict(STEP_TYPES)
+    assert types(responses_frame([run])) == dict(RESPONSE_TYPES)
+
+
+def test_no_run_gives_empty_frames_with_all_columns() -> None:
+    for frame, wanted in ((steps_frame([]), STEP_TYPES), (responses_frame([]), RESPONSE_TYPES)):
+        assert len(frame) == 0
+        assert types(frame) == dict(wanted)
+
+
+def test_a_step_is_a_row_worked_by_hand(tmp_path: Path) -> None:
+    run = only(tmp_path, make_record([0.9, 0.2], doc=make_doc(id="seven", relation="guided")))
+    frame = steps_frame([run])
+    first, second = frame.to_dict("records")
+    assert (first["run"], first["task"], first["doc_id"]) == ("model-a", "rpts_eval_en", 0)
+    assert (first["id"], first["repeat"], first["language"]) == ("seven", 0, "en")
+    assert [first["step"], second["step"]] == [0, 1]
+    assert [first["premises"], second["premises"]] == ["image 0", "conclusion 0 + text 0"]
+    assert [first["height"], second["height"]] == [1, 2]
+    assert [first["modality"], second["modality"]] == ["visual", "inference"]
+    assert [first["score"], second["score"]] == [0.9, 0.2]
+    assert [first["first_error"], second["first_error"]] == [False, True]
+    assert [first["question"], second["question"]] == ["image", "inference"]
+    assert second["reply"] == "Score: 0.2"
+    # Weights 1 and 0.9: (0.9 + 0.9 * 0.2) / 1.9
+    assert second["rpts"] == pytest.approx(1.08 / 1.9)
+    assert frame["note"].tolist() == [pd.NA, pd.NA]
+    assert frame["spread"].isna().all()
+
+
+def test_an_unscored_response_has_its_steps_without_scores(tmp_path: Path) -> None:
+    frame = steps_frame([only(tmp_path, make_record([1.0, None]))])
+    assert frame["score"].isna().tolist() == [False, True]
+    assert frame["rpts"].isna().all()
+    assert frame["error"].tolist() == [pd.NA, "the judge refused"]
+
+
+def test_an_answer_that_nobody_could_tell_is_neither_right_nor_wrong(tmp_path: Path) -> None:
+    record = make_record([1.0, 1.0])
+    record["answer"] |= {"value": None, "correct": None, "error": "the judge refused"}
+    run = only(tmp_path, record, make_record([1.0, 1.0]))
+    frame = responses_frame([run])
+    assert frame["correct"].tolist() == [pd.NA, True]
+    assert frame["answer"].tolist() == [pd.NA, "agree"]
+    assert frame["first_error_step"].tolist() == [pd.NA, pd.NA]
+
+
+def test_lone_surrogates_reach_no_frame(tmp_path: Path) -> None:
+    record = make_record([0.9, 0.9], reply="\ud800 {}", doc=make_doc(ability=["\udfff"]))
+    record["steps"][0]["conclusion"] = "broken \udc80 emoji"
+    samples = write_run(tmp_path, {0: make_record([0.9, 0.9])})
+    line = samples.read_text(encoding="utf-8")
+    row = json.loads(line) | {"filtered_resps": json.dumps(record)}
+    samples.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    run = read_run(samples)
+    frame = steps_frame([run])
+    assert frame["conclusion"][0] == "broken ? emoji"
+    assert frame["reply"][0] == "? 0.9"
+    assert responses_frame([run])["ability"][0] == ["?"]
+
+
+def test_a_number_beyond_all_columns_is_told_where_it_is_read(tmp_path: Path) -> None:
+    most = read_run(write_run(tmp_path / "a", {2**53: make_record([0.9, 0.9])}))
+    assert steps_frame([most])["doc_id"].tolist() == [2**53, 2**53]
+    for number in (2**63, 2**70):
+        with pytest.raises(RunError, match="doc_id"):
+            read_run(write_run(tmp_path / str(number), {number: make_record([0.9, 0.9])}))
+
+
+def test_documents_are_means_over_responses(tmp_path: Path) -> None:
+    both = [make_record([1.0, 1.0]), make_record([0.0, 0.0], answer="disagree")]
+    run = read_run(write_run(tmp_path, {3: both, 5: make_record([None, 1.0])}))
+    frame = documents_frame(run)
+    assert frame.index.tolist() == [("rpts_eval_en", 3), ("rpts_eval_en", 5)]
+    assert frame["rpts"].tolist()[0] == pytest.approx(0.5)
+    assert math.isnan(frame["rpts"].tolist()[1])
+    assert frame["accuracy"].tolist() == [0.5, 1.0]
+
+
+def test_rows_stand_in_the_order_of_runs_documents_and_repeats(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {1: make_record([0.1, 0.1]), 0: make_record([0.2, 0.2])})
+    write_run(
+        tmp_path / "b",
+        {0: [make_record([0.3, 0.3]), make_record([0.4], steps=STEPS[:1])]},
+        model_args="pretrained=lab/model-b",
+    )
+    frame = steps_frame(read_runs([tmp_path / "b", tmp_path / "a"]))
+    keys = list(zip(frame["run"], frame["doc_id"], frame["repeat"], frame["step"], strict=True))
+    assert keys == [
+        *(("model-b", 0, 0, 0), ("model-b", 0, 0, 1), ("model-b", 0, 1, 0)),
+        *(("model-a", 0, 0, 0), ("model-a", 0, 0, 1)),
+        *(("model-a", 1, 0, 0), ("model-a", 1, 0, 1)),
+    ]

@@ -1,0 +1,616 @@
+"""How many calls may be under way: bound, order, throttling, recovery, and places given back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmms_rpts.judging.concurrency import BY_CHANCE, AdaptiveLimit, NotCalledError
+from lmms_rpts.judging.concurrency_level import Level, Place
+
+T = TypeVar("T")
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """A loop whose time passes at once when all wait for it; it is an error to wait for ever."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__()
+        select = self._selector.select
+
+        def skip(timeout: float | None = None) -> Any:
+            assert timeout is not None, "all wait for something that will never come"
+            self.now += timeout and max(timeout, 1e-6)
+            return select(0)
+
+        self._selector.select = skip  # type: ignore[method-assign]
+
+    def time(self) -> float:
+        return self.now
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, whose waiting takes no time."""
+    loop = SkippingLoop()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class Caller:
+    """Holds a place from when it gets one until it is told to leave."""
+
+    def __init__(self, limit: AdaptiveLimit, urgency: int = 0) -> None:
+        self.entered: float | None = None
+        self.place: Place
+        self._leave = asyncio.Event()
+        self.task = asyncio.ensure_future(self._hold(limit, urgency))
+
+    async def _hold(self, limit: AdaptiveLimit, urgency: int) -> None:
+        async with limit.slot(urgency) as self.place:
+            self.entered = now()
+            await self._leave.wait()
+
+    def leave(self) -> None:
+        self._leave.set()
+
+
+async def settle() -> None:
+    """Let all that can happen now happen."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def callers(limit: AdaptiveLimit, count: int) -> list[Caller]:
+    came = [Caller(limit) for _ in range(count)]
+    await settle()
+    return came
+
+
+async def refuse_one(limit: AdaptiveLimit, wait: float) -> None:
+    async with limit.slot() as place:
+        limit.throttled(place, wait)
+
+
+def inside(came: list[Caller]) -> list[int]:
+    """Who holds a place."""
+    return [
+        number
+        for number, caller in enumerate(came)
+        if caller.entered is not None and not caller.task.done()
+    ]
+
+
+# ---- bound and order
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_so_many_and_no_more_are_let_in(most: int) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(most)
+        assert limit.allowed == most
+        came = await callers(limit, 8)
+        assert inside(came) == list(range(most))
+        came[0].leave()
+        await settle()
+        assert inside(came) == list(range(1, most + 1))
+
+    run(work())
+
+
+@pytest.mark.parametrize("most", [0, -3])
+def test_an_impossible_limit_is_named(most: int) -> None:
+    with pytest.raises(ValueError, match=f"at least 1, got {most}"):
+        AdaptiveLimit(most)
+
+
+@pytest.mark.parametrize(
+    ("urgencies", "order"),
+    [
+        ([0, 0, 0, 0], [0, 1, 2, 3]),
+        ([0, 1, 2, 3], [0, 3, 2, 1]),  # the first came to an empty room
+        ([0, 2, 1, 2, 1], [0, 1, 3, 2, 4]),
+        ([5, -1, 0, 0, -1], [0, 2, 3, 1, 4]),
+    ],
+)
+def test_the_urgent_come_first_then_who_came_first(urgencies: list[int], order: list[int]) -> None:
+    async def work() -> list[int]:
+        limit = AdaptiveLimit(1)
+        entered: list[int] = []
+
+        async def call(number: int, urgency: int) -> None:
+            async with limit.slot(urgency):
+                entered.append(number)
+                await asyncio.sleep(1)
+
+        await asyncio.gather(*(call(number, each) for number, each in enumerate(urgencies)))
+        assert now() == pytest.approx(len(urgencies))
+        return entered
+
+    assert run(work()) == order
+
+
+def test_a_place_is_given_back_by_who_fails() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        for _ in range(3):
+            with pytest.raises(KeyError):
+                async with limit.slot():
+                    raise KeyError("odd")
+        async with limit.slot():
+            assert inside(await callers(limit, 2)) == []
+
+    run(work())
+
+
+# ---- throttling and recovery
+
+
+def play(level: Level, calls: int, refused: float = 0.0) -> None:
+    """Make ``calls`` at once, of which a share is refused, spread evenly."""
+    places = [level.begin() for _ in range(calls)]
+    for number, place in enumerate(places):
+        if ceil((number + 1) * refused) > ceil(number * refused):
+            level.refuse(place)
+        level.end(place)
+
+
+@pytest.mark.parametrize(
+    ("most", "refused", "allowed"),
+    [
+        # each refusal takes one place at once, but never the last one
+        (10, 1, 9),
+        (10, 3, 7),
+        (10, 9, 1),
+        (10, 10, 1),
+        (1, 1, 1),
+        (32, 24, 8),
+    ],
+)
+def test_each_refusal_takes_a_place(most: int, refused: int, allowed: int) -> None:
+    level = Level(most)
+    for place in [level.begin() for _ in range(refused)]:
+        level.refuse(place)
+    assert level.allowed == allowed
+
+
+def test_refusals_of_an_older_round_take_none() -> None:
+    level = Level(100)
+    old = [level.begin() for _ in range(4)]
+    play(level, 100, 0.5)
+    allowed = level.allowed
+    for place in old:
+        level.refuse(place)
+        level.end(place)
+    assert level.allowed == allowed
+
+
+def test_a_burst_is_cut_to_what_was_answered_and_stays_there() -> None:
+    level = Level(32)
+    play(level, 32, 0.75)
+    assert level.allowed == 6  # 90% of 32 x 7/31, to see whether the refusals stop
+    play(level, 20)
+    assert level.allowed == 7
+    play(level, 20)
+    assert level.allowed == 8
+    play(level, 20, 1 / 20)
+    assert level.allowed == 7  # 8 x 7/8: while it rises, a round is as short as the level is low
+    play(level, 20, 1 / 20)
+    assert level.allowed == 7  # 7 x 18/19, in whole numbers
+
+
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.4])
+def test_refusals_that_go_on_with_fewer_calls_are_chance(share: float) -> None:
+    level = Level(32)
+    play(level, 32, share)
+    assert level.allowed < 32
+    for _ in range(4):
+        play(level, 100, share)
+    assert level.allowed == 32
+    play(level, 32, share)
+    assert level.allowed == 32
+
+
+def test_what_became_usual_hides_no_overload() -> None:
+    level = Level(32)
+    for _ in range(5):
+        play(level, 100, 0.2)
+    assert level.allowed == 32
+    play(level, 32, 0.8)
+    assert level.allowed <= 8
+
+
+def test_a_server_that_refuses_most_is_never_taken_for_a_lottery() -> None:
+    level = Level(32)
+    for _ in range(20):
+        play(level, 100, 0.7)
+    assert level.allowed <= 2
+
+
+def test_after_an_outage_the_level_comes_back_with_long_steps() -> None:
+    level = Level(32)
+    play(level, 32, 1.0)
+    seen = [level.allowed]
+    while level.allowed < 32:
+        play(level, level.round.size)
+        seen.append(level.allowed)
+    assert seen == [1, 3, 7, 15, 31, 32]
+
+
+def test_calls_that_hang_hold_a_round_up_no_longer() -> None:
+    level = Level(32)
+    level.begin()
+    play(level, 31, 0.5)
+    assert level.allowed < 20
+
+
+def test_places_that_were_left_without_a_call_tell_nothing() -> None:
+    """Another process asked these questions: a round of them must not count as answers."""
+
+    async def work() -> tuple[int, int, int]:
+        limit = AdaptiveLimit(4)
+        before = limit._level.round
+        for _ in range(3 * before.size):
+            with pytest.raises(NotCalledError):
+                async with limit.slot():
+                    raise NotCalledError
+        assert limit._level.round is before
+        return before.begun, before.ended, limit._active
+
+    assert run(work()) == (0, 0, 0)
+
+
+def test_after_a_refusal_fewer_are_let_in() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(4)
+        came = await callers(limit, 8)
+        assert inside(came) == [0, 1, 2, 3]
+        limit.throttled(came[0].place, 0.0)
+        came[0].leave()
+        came[1].leave()
+        await settle()
+        assert inside(came) == [2, 3, 4]
+
+    run(work())
+
+
+def test_a_round_of_answers_lets_one_more_in() -> None:
+    async def work() -> list[int]:
+        limit = AdaptiveLimit(2)
+        came = await callers(limit, 2)
+        for caller in came:
+            limit.throttled(caller.place, 0.0)
+            caller.leave()
+        await settle()
+        assert limit.allowed == 1
+        seen = []
+        for _ in range(60):
+            (caller,) = await callers(limit, 1)
+            caller.leave()
+            limit.answered()
+            await settle()
+            seen.append(limit.allowed)
+        return seen
+
+    seen = run(work())
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (1, 2)
+
+
+# ---- where even one is too much
+
+
+@pytest.mark.parametrize(("wait", "entered"), [(5.0, 6.0), (300.0, 301.0)])
+def test_nobody_calls_before_the_server_wants_it(wait: float, entered: float) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        first, second, third = await callers(limit, 3)
+        await asyncio.sleep(1)
+        limit.throttled(first.place, wait)
+        first.leave()
+        await settle()
+        assert inside([first, second, third]) == []
+        late = Caller(limit)
+        await asyncio.sleep(wait + 1)
+        assert second.entered == pytest.approx(entered)
+        assert limit.allowed == 1
+        assert (third.entered, late.entered) == (None, None)
+        second.leave()
+        await settle()
+        assert third.entered == now()
+
+    run(work())
+
+
+def test_a_silent_server_is_left_alone_for_longer_each_time() -> None:
+    async def work() -> list[float]:
+        limit = AdaptiveLimit(1)
+        entered = []
+        for _ in range(BY_CHANCE + 7):
+            async with limit.slot() as place:
+                entered.append(now())
+                limit.throttled(place, 0.0)
+        return [late - early for early, late in pairwise(entered)]
+
+    by_chance = [0.0] * BY_CHANCE
+    assert run(work()) == pytest.approx([*by_chance, 0.5, 1, 2, 4, 8, 15])
+
+
+def test_a_few_refusals_of_lone_calls_hold_nobody_up() -> None:
+    """Every second call is refused: nobody waits, and no pause grows."""
+
+    async def work() -> float:
+        limit = AdaptiveLimit(1)
+        for number in range(40):
+            async with limit.slot() as place:
+                if number % 2:
+                    limit.throttled(place, 0.0)
+                else:
+                    limit.answered()
+        return now()
+
+    assert run(work()) == pytest.approx(0.0)
+
+
+def test_who_may_still_call_two_at_a_time_does_not_wait() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(3)
+        came = await callers(limit, 4)
+        limit.throttled(came[0].place, 60.0)
+        came[0].leave()
+        came[1].leave()
+        await settle()
+        assert inside(came) == [2, 3]
+        assert now() == 0
+
+    run(work())
+
+
+def test_two_refused_together_do_not_say_that_one_is_too_much() -> None:
+    """The cut to one is to be tried before all is held."""
+
+    async def work() -> None:
+        limit = AdaptiveLimit(2)
+        came = await callers(limit, 3)
+        await asyncio.sleep(1)
+        for caller in came[:2]:
+            limit.throttled(caller.place, 60.0)
+            caller.leave()
+        await settle()
+        assert limit.allowed == 1
+        assert inside(came) == [2]
+        assert came[2].entered == 1.0
+
+    run(work())
+
+
+# ---- letting all through
+
+
+def test_release_lets_everybody_pass_at_once() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        came = await callers(limit, 50)
+        assert inside(came) == [0]
+        limit.release()
+        await settle()
+        assert inside(came) == list(range(50))
+        assert inside(await callers(limit, 50)) == list(range(50))
+        assert limit.allowed > 1_000_000
+
+    run(work())
+
+
+def test_release_ends_the_holding() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        await refuse_one(limit, 300.0)
+        came = await callers(limit, 3)
+        assert inside(came) == []
+        limit.release()
+        await settle()
+        assert inside(came) == [0, 1, 2]
+        assert now() == 0
+
+    run(work())
+
+
+def test_calls_that_end_after_the_release_bring_no_limit_back() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(3)
+        limit.release()
+        limit.answered()
+        came = await callers(limit, 10)
+        assert inside(came) == list(range(10))
+        limit.throttled(came[0].place, 300.0)
+        limit.throttled(came[1].place, 300.0)
+        late = await callers(limit, 10)
+        assert inside(late) == list(range(10))
+
+    run(work())
+
+
+# ---- cancellation
+
+
+@pytest.mark.parametrize("cancelled", [1, 2, 3])
+def test_who_is_cancelled_while_waiting_takes_no_place(cancelled: int) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        came = await callers(limit, 4)
+        came[cancelled].task.cancel()
+        await settle()
+        others = [number for number in range(4) if number != cancelled]
+        for number in others:
+            assert inside(came) == [number]
+            came[number].leave()
+            await settle()
+        assert came[cancelled].task.cancelled()
+
+    run(work())
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_who_is_cancelled_when_just_let_in_gives_the_place_back(times: int) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        async with limit.slot():
+            came = await callers(limit, 2)
+        # The first is let in, but was not woken yet.
+        assert came[0].entered is None
+        for _ in range(times):
+            came[0].task.cancel()
+        await settle()
+        assert came[0].task.cancelled()
+        assert inside(came) == [1]
+        came[1].leave()
+        await settle()
+        assert inside(await callers(limit, 2)) == [0]
+
+    run(work())
+
+
+def test_who_is_cancelled_inside_gives_the_place_back() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        came = await callers(limit, 2)
+        came[0].task.cancel()
+        await settle()
+        assert inside(came) == [1]
+
+    run(work())
+
+
+def test_who_is_cancelled_while_all_is_held_wakes_nobody() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        await refuse_one(limit, 10.0)
+        came = await callers(limit, 2)
+        came[0].task.cancel()
+        await settle()
+        assert inside(came) == []
+        await asyncio.sleep(11)
+        assert came[1].entered == pytest.approx(10)
+
+    run(work())
+
+
+# ---- any schedule
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one caller does; times in seconds."""
+
+    comes: int
+    stays: int
+    urgency: int
+    cancelled_after: int | None
+    outcome: str
+    wait: int
+
+
+PLANS = st.builds(
+    Plan,
+    comes=st.integers(0, 6),
+    stays=st.integers(0, 4),
+    urgency=st.integers(0, 2),
+    cancelled_after=st.none() | st.integers(0, 6),
+    outcome=st.sampled_from(["answered", "throttled", "failed"]),
+    wait=st.integers(0, 5),
+)
+
+
+class Watch:
+    """Counts who is inside, and how many were allowed in this moment."""
+
+    def __init__(self, limit: AdaptiveLimit) -> None:
+        self.limit = limit
+        self.active = self.entered = 0
+        self._moment, self._peak = 0.0, 0
+
+    def look(self) -> None:
+        """To be called before the limit may fall: who was let in by then may come in now."""
+        if now() != self._moment:
+            self._moment, self._peak = now(), 0
+        self._peak = max(self._peak, self.limit.allowed)
+
+    def came_in(self) -> None:
+        self.look()
+        self.entered += 1
+        self.active += 1
+        assert self.active <= self._peak
+
+
+async def follow(plan: Plan, watch: Watch) -> None:
+    limit = watch.limit
+    await asyncio.sleep(plan.comes)
+    async with limit.slot(plan.urgency) as place:
+        watch.came_in()
+        try:
+            await asyncio.sleep(plan.stays)
+            watch.look()
+            if plan.outcome == "throttled":
+                limit.throttled(place, plan.wait)
+        finally:
+            watch.look()
+            watch.active -= 1
+    if plan.outcome == "answered":
+        limit.answered()
+
+
+async def follow_all(most: int, plans: list[Plan]) -> None:
+    limit = AdaptiveLimit(most)
+    watch = Watch(limit)
+    tasks = [asyncio.ensure_future(follow(plan, watch)) for plan in plans]
+    for plan, task in zip(plans, tasks, strict=True):
+        if plan.cancelled_after is not None:
+            asyncio.get_running_loop().call_later(plan.cancelled_after, task.cancel)
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    for plan, result in zip(plans, results, strict=True):
+        cancelled = isinstance(result, asyncio.CancelledError)
+        assert result is None or (cancelled and plan.cancelled_after is not None), result
+    await asyncio.sleep(16)  # longer than all is ever held
+    allowed = limit.allowed
+    assert 1 <= allowed <= most
+    assert inside(await callers(limit, most + 2)) == list(range(allowed)), "a place was lost"
+
+
+@settings(max_examples=300)
+@given(st.integers(1, 4), st.lists(PLANS, max_size=12))
+def test_whatever_happens_the_bound_holds_and_all_get_in(most: int, plans: list[Plan]) -> None:
+    run(follow_all(most, plans))
+
+
+@settings(max_examples=100)
+@given(st.integers(1, 4), st.lists(PLANS, max_size=12), st.integers(0, 8))
+def test_after_a_release_nobody_waits(most: int, plans: list[Plan], at: int) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(most)
+        watch = Watch(limit)
+        tasks = [asyncio.ensure_future(follow(plan, watch)) for plan in plans]
+        await asyncio.sleep(at)
+        limit.release()
+        await asyncio.gather(*tasks)
+        latest = max((max(at, plan.comes) + plan.stays for plan in plans), default=at)
+        assert now() <= latest
+        assert watch.entered == len(plans)
+
+    run(work())

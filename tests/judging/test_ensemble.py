@@ -1,0 +1,453 @@
+"""Several opinions on one question: means and spreads worked by hand, and what is missing named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.judging import (
+    FatalJudgeError,
+    JudgeEngine,
+    JudgeRequest,
+    Ledger,
+    Member,
+    Opinion,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+    Verdict,
+    client,
+)
+from lmms_rpts.judging.ensemble import Panel
+from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.settings import Price
+from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
+
+
+def says(*said: Said, pause: float = 0.0) -> ScriptedJudge:
+    return ScriptedJudge(in_order(*said), pause)
+
+
+def scores(*score: float) -> ScriptedJudge:
+    return says(*(f"Score: {each}" for each in score))
+
+
+def panel(judges: Sequence[ScriptedJudge], samples: int = 1, **options: Any) -> JudgeEngine:
+    """An engine of judges "a", "b", "c", each of which is asked one thing at a time."""
+    members = [Member(name, judge) for name, judge in zip("abcdef", judges, strict=False)]
+    options = {"concurrency": 1, "progress": False, "samples": samples, **options}
+    return JudgeEngine(members, **options)
+
+
+# ---- mean and spread
+
+
+@pytest.mark.parametrize(
+    ("said", "mean", "spread"),
+    [
+        ([0.0, 1.0], 0.5, 0.5),
+        ([0.2, 0.4], 0.3, 0.1),
+        ([0.7, 0.7], 0.7, 0.0),
+        ([0.0, 0.0, 0.0], 0.0, 0.0),
+        # deviations 0.3, 0, 0.3: the root of 0.18 / 3
+        ([0.0, 0.3, 0.6], 0.3, 0.244949),
+        # deviations 0.3, 0.1, 0.4: the root of 0.26 / 3
+        ([0.2, 0.4, 0.9], 0.5, 0.294392),
+        # deviations 0.75, 0.25, 0.25, 0.25: the root of 0.75 / 4
+        ([0.0, 1.0, 1.0, 1.0], 0.75, 0.433013),
+    ],
+)
+def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, spread: float) -> None:
+    judges = [scores(each) for each in said]
+    one = scores(*said)
+    with panel(judges) as several, panel([one], samples=len(said)) as alone:
+        (by_judges,), (by_samples,) = several.run([question("q")]), alone.run([question("q")])
+    for verdict in (by_judges, by_samples):
+        assert verdict.value == pytest.approx(mean)
+        assert verdict.spread == pytest.approx(spread, abs=1e-6)
+        assert verdict.error is None
+        assert verdict.text is None
+        assert verdict.attempts == len(said)
+        assert [opinion.score for opinion in verdict.opinions] == said
+    assert [opinion.judge for opinion in by_judges.opinions] == list("abcd")[: len(said)]
+    assert [opinion.judge for opinion in by_samples.opinions] == ["a"] * len(said)
+    assert [opinion.sample for opinion in by_judges.opinions] == [0] * len(said)
+    assert [opinion.sample for opinion in by_samples.opinions] == list(range(len(said)))
+    assert [len(judge.asked) for judge in judges] == [1] * len(said)
+    assert [request.sample for request in one.asked] == list(range(len(said)))
+
+
+def test_every_sample_of_every_judge_counts_alike() -> None:
+    a, b = scores(0.1, 0.3), scores(0.9, 0.7)
+    with panel([a, b], samples=2) as asked:
+        (verdict,) = asked.run([question("q")])
+    # deviations 0.4, 0.2, 0.4, 0.2: the root of 0.4 / 4
+    assert verdict.value == pytest.approx(0.5)
+    assert verdict.spread == pytest.approx(0.316228, abs=1e-6)
+    assert verdict.opinions == (
+        Opinion("a", 0, 0.1, "Score: 0.1", None),
+        Opinion("a", 1, 0.3, "Score: 0.3", None),
+        Opinion("b", 0, 0.9, "Score: 0.9", None),
+        Opinion("b", 1, 0.7, "Score: 0.7", None),
+    )
+
+
+def test_one_opinion_has_no_spread() -> None:
+    with panel([scores(0.4)]) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert (verdict.value, verdict.spread, verdict.opinions) == (0.4, None, ())
+    assert verdict.text == "Score: 0.4"
+
+
+def test_a_parser_may_read_whole_numbers() -> None:
+    with panel([says("yes"), says("no")]) as asked:
+        (verdict,) = asked.run([question("q", parse=lambda reply: int(reply == "yes"))])
+    assert verdict.error is None
+    assert (verdict.value, verdict.spread) == (0.5, 0.5)
+
+
+def test_nobody_to_ask_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"^a panel needs at least one judge and one sample$"):
+        Panel([])
+    with pytest.raises(ValueError, match="at least one judge"):
+        panel([])
+    for samples in (0, -1):
+        with pytest.raises(ValueError, match="one sample"):
+            panel([scores(0.5)], samples=samples)
+
+
+# ---- one question, several requests
+
+
+def test_samples_are_requests_of_their_own() -> None:
+    judge = scores(0.1, 0.5, 0.9)
+    with panel([judge], samples=3) as asked:
+        (verdict,) = asked.run([question("q", evidence=("e",), claim="c", prompt_version="7")])
+    assert verdict.cached is False
+    assert len({request.key for request in judge.asked}) == 3
+    for request in judge.asked:
+        assert request.messages == [{"role": "user", "content": "q"}]
+        assert (request.evidence, request.claim) == (("e",), "c")
+        assert (request.prompt_version, request.reminder) == ("7", question("q").reminder)
+
+
+def test_duplicates_are_asked_once_by_each() -> None:
+    a = ScriptedJudge(lambda text, call: Reply(f"Score: 0.{call}", Usage(10, 5)), 0.01)
+    b = ScriptedJudge(lambda text, call: Reply("Score: 0.4", Usage(1, 1)), 0.01)
+    with panel([a, b], samples=2) as asked:
+        verdicts = asked.run([question("q")] * 4)
+        (later,) = asked.run([question("q")])
+    assert len(a.asked) == len(b.asked) == 2
+    # 0.0 and 0.1 of a, 0.4 twice of b
+    assert [verdict.value for verdict in [*verdicts, later]] == pytest.approx([0.225] * 5)
+    assert [verdict.cached for verdict in [*verdicts, later]] == [False] + [True] * 4
+    assert [verdict.attempts for verdict in [*verdicts, later]] == [4] + [0] * 4
+    assert [verdict.usage for verdict in [*verdicts, later]] == [Usage(22, 12)] + [None] * 4
+    assert len({verdict.opinions for verdict in [*verdicts, later]}) == 1
+
+
+def test_what_is_cached_in_part_is_not_called_cached() -> None:
+    """Of two judges, one is asked again, since it could not answer."""
+    a, b = scores(0.2), says(RefusedError("not now"), "Score: 0.6")
+    with panel([a, b]) as asked:
+        (failed,) = asked.run([question("q")])
+        (mended,) = asked.run([question("q")])
+    assert values([failed, mended]) == [None, pytest.approx(0.4)]
+    assert (mended.cached, mended.attempts) == (False, 1)
+    assert (len(a.asked), len(b.asked)) == (1, 2)
+
+
+def test_answers_on_disk_are_kept_for_each_judge_and_sample(tmp_path: Path) -> None:
+    def judges() -> list[ScriptedJudge]:
+        return [scores(0.1, 0.3), scores(0.9, 0.7)]
+
+    with panel(judges(), samples=2, cache_dir=tmp_path) as asked:
+        (first,) = asked.run([question("q")])
+    others = judges()
+    with panel(others, samples=2, cache_dir=tmp_path) as asked:
+        (again,) = asked.run([question("q")])
+    assert [judge.asked for judge in others] == [[], []]
+    assert (again.value, again.spread, again.opinions) == (
+        first.value,
+        first.spread,
+        first.opinions,
+    )
+    assert (first.cached, again.cached) == (False, True)
+    third = scores(0.5)
+    with panel([others[0], others[1], third], samples=3, cache_dir=tmp_path) as asked:
+        asked.run([question("q")])
+    assert [len(judge.asked) for judge in (*others, third)] == [1, 1, 3]
+    assert [request.sample for request in others[0].asked] == [2]
+
+
+def test_an_opinion_is_asked_for_again_by_its_own_judge_alone() -> None:
+    a, b = says("well", "Score: 0.2"), scores(0.6)
+    with panel([a, b]) as asked:
+        (verdict,) = asked.run([question("q", sample=0)])
+    assert verdict.value == pytest.approx(0.4)
+    assert (len(a.asked), len(b.asked), verdict.attempts) == (2, 1, 3)
+
+
+# ---- sums
+
+
+def test_attempts_and_usage_add_up(short_pauses: None) -> None:
+    a = says(Reply("well", Usage(10, 2)), TransientError("busy"), Reply("Score: 0.2", Usage(20, 3)))
+    b = says(Reply("Score: 0.4", Usage(100, 50, 40)))
+    c = says("Score: 0.6")
+    ledger = Ledger()
+    members = [
+        Member("a", a, Price(1.0, 10.0)),
+        Member("b", b, Price(2.0, 20.0)),
+        Member("c", c),
+    ]
+    with JudgeEngine(members, progress=False, ledger=ledger) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict.value == pytest.approx(0.4)
+    assert verdict.attempts == ledger.calls == 5
+    assert verdict.usage == Usage(130, 55, 40)
+    # (30 + 50) + (200 + 1000) millionths
+    assert ledger.cost == pytest.approx(0.00128)
+
+
+def test_usage_is_unknown_where_no_server_counts() -> None:
+    with panel([scores(0.2), scores(0.4)]) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict.usage is None
+
+
+# ---- missing opinions
+
+
+@pytest.mark.parametrize(
+    ("judges", "samples", "error"),
+    [
+        (
+            [scores(0.2), says(RefusedError("against the rules"))],
+            1,
+            "1 of 2 opinions are missing; b: against the rules",
+        ),
+        (
+            [says(RefusedError("not me")), says(RefusedError("nor me"))],
+            1,
+            "2 of 2 opinions are missing; a: not me",
+        ),
+        (
+            [scores(0.2), scores(0.4), says("no score in this")],
+            1,
+            "1 of 3 opinions are missing; "
+            "c: the judge's reply can't be read as a score from 0 to 1",
+        ),
+        (
+            [says("Score: 0.1", RefusedError("once is enough"))],
+            2,
+            "1 of 2 opinions are missing; a: once is enough",
+        ),
+        (
+            [scores(0.2), says(KeyError("odd"))],
+            2,
+            "2 of 4 opinions are missing; b: KeyError: 'odd'",
+        ),
+    ],
+)
+def test_a_missing_opinion_is_an_error_that_names_the_judge(
+    judges: list[ScriptedJudge], samples: int, error: str
+) -> None:
+    with panel(judges, samples) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict.error == error
+    assert (verdict.value, verdict.spread, verdict.text) == (None, None, None)
+    assert len(verdict.opinions) == len(judges) * samples
+    for opinion in verdict.opinions:
+        assert (opinion.score is None) == (opinion.error is not None)
+    assert verdict.attempts == sum(len(judge.asked) for judge in judges)
+    assert asked.fatal is None
+
+
+def test_what_was_said_is_kept_beside_what_is_missing() -> None:
+    with panel([scores(0.2), says("well")]) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert [(opinion.score, opinion.text) for opinion in verdict.opinions] == [
+        (0.2, "Score: 0.2"),
+        (None, "well"),
+    ]
+
+
+def test_one_question_without_an_opinion_harms_no_other() -> None:
+    b = ScriptedJudge(lambda text, call: RefusedError("no") if text[-1] == "1" else "Score: 0.6")
+    with panel([scores(0.2), b], concurrency=4) as asked:
+        verdicts = asked.run(questions(3))
+    assert values(verdicts) == [pytest.approx(0.4), None, pytest.approx(0.4)]
+
+
+# ---- texts
+
+
+@pytest.mark.parametrize("kind", ["transform", "answer"])
+@pytest.mark.parametrize(
+    ("writes", "writer"),
+    [
+        ([True], 0),
+        ([True, True], 0),
+        ([False, True, True], 1),
+        ([False, False, True], 2),
+        ([False, False], 0),  # none can: the first says so
+    ],
+)
+def test_texts_are_written_by_the_first_who_can(kind: str, writes: list[bool], writer: int) -> None:
+    judges = [says(Reply(f" text {number} ", Usage(2, 1))) for number in range(len(writes))]
+    members = [
+        Member(name, judge, writes=each)
+        for name, judge, each in zip("abc", judges, writes, strict=False)
+    ]
+    with JudgeEngine(members, progress=False, samples=3) as asked:
+        (verdict,) = asked.run([question("q", kind=kind)])
+    assert verdict.value == f"text {writer}"
+    assert (verdict.attempts, verdict.usage) == (1, Usage(2, 1))
+    assert (verdict.spread, verdict.opinions) == (None, ())
+    assert [len(judge.asked) for judge in judges] == [
+        int(number == writer) for number in range(len(writes))
+    ]
+    assert judges[writer].asked[0].sample == 0
+
+
+@pytest.mark.parametrize("kind", ["image", "inference"])
+def test_scores_are_given_by_those_who_can_not_write_as_well(kind: str) -> None:
+    members = [Member("a", scores(0.2), writes=False), Member("b", scores(0.4))]
+    with JudgeEngine(members, progress=False) as asked:
+        (verdict,) = asked.run([question("q", kind=kind)])
+    assert verdict.value == pytest.approx(0.3)
+
+
+# ---- failures that end all asking
+
+
+def test_the_fatal_failure_of_one_stops_the_others() -> None:
+    sound = ScriptedJudge(lambda text, call: "Score: 0.5", pause=0.01)
+    broken = ScriptedJudge(
+        lambda text, call: "Score: 0.7" if call < 3 else FatalJudgeError("wrong key"), pause=0.01
+    )
+    with panel([sound, broken]) as asked:
+        verdicts = asked.run(questions(200))
+        (later,) = asked.run([question("later")])
+        (known,) = asked.run([question("question 0")])
+    assert values(verdicts) == [pytest.approx(0.6)] * 3 + [None] * 197
+    assert len(broken.asked) == 4
+    assert len(sound.asked) <= 6
+    assert "wrong key" in str(asked.fatal)
+    assert all("wrong key" in str(verdict.error) for verdict in [*verdicts[3:], later])
+    assert later.attempts == 0
+    assert known.value == pytest.approx(0.6)
+
+
+def test_the_judge_that_failed_for_good_is_the_one_that_is_named() -> None:
+    """The others only weren't asked any more."""
+    with panel([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
+        asked.run([question("first")])
+        (later,) = asked.run([question("later")])
+    assert "a: wrong key" not in str(later.error)
+    assert "b: wrong key" in str(later.error)
+
+
+def test_who_failed_for_good_stands_in_the_engines_reason() -> None:
+    with panel([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
+        asked.run([question("q")])
+    assert asked.fatal == "b: wrong key"
+
+
+def test_what_stopped_all_names_no_judge() -> None:
+    """The budget is the run's: the name of the first judge before it would blame that judge."""
+    with panel([scores(0.5), scores(0.5)], ledger=Ledger(max_tokens=1)) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict.error == (
+        "2 of 2 opinions are missing; the budget of 1 judge tokens leaves no room for another "
+        "call (0 used, 0 expected of calls under way)"
+    )
+
+
+def test_a_fatal_failure_ends_the_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One waits to be called again when the other fails for good."""
+    busy = says(TransientError("busy", retry_after=client.PATIENCE, throttled=True))
+    broken = says(FatalJudgeError("wrong key"), pause=0.05)
+    ended, pause = [], Halt.pause
+
+    async def noted(halt: Halt, seconds: float) -> None:
+        started = asyncio.get_running_loop().time()
+        await pause(halt, seconds)
+        ended.append(asyncio.get_running_loop().time() < started + seconds)
+
+    monkeypatch.setattr(Halt, "pause", noted)
+    with panel([busy, broken]) as asked:
+        verdicts = asked.run(questions(3))
+    assert ended == [True]
+    assert values(verdicts) == [None] * 3
+    assert (len(busy.asked), len(broken.asked)) == (1, 1)
+
+
+def test_each_judge_has_its_own_places() -> None:
+    """A slow judge keeps nobody from asking a quick one."""
+    quick, asked_meanwhile = scores(0.5), []
+
+    def answer(text: str, call: int) -> str:
+        asked_meanwhile.append(len(quick.asked))
+        return "Score: 0.5"
+
+    slow = ScriptedJudge(answer, pause=0.1)
+    with panel([slow, quick]) as asked:
+        asked.run(questions(4))
+    assert asked_meanwhile == [4] * 4
+    assert (slow.most_at_once, quick.most_at_once) == (1, 1)
+
+
+def panel_of(judges: Sequence[ScriptedJudge]) -> Panel:
+    """Without an engine; each judge is asked one thing at a time."""
+    halt, ledger = Halt(), Ledger()
+    members = [Member(name, judge) for name, judge in zip("abc", judges, strict=False)]
+    return Panel([client.Asker(member, 1, ledger, halt, None) for member in members])
+
+
+def test_each_judge_is_asked_once_unless_more_samples_are_wanted() -> None:
+    judge = scores(0.4)
+
+    async def ask() -> Verdict:
+        return await panel_of([judge]).ask(question("q"))
+
+    verdict = asyncio.run(ask())
+    assert (verdict.value, verdict.opinions, len(judge.asked)) == (0.4, (), 1)
+
+
+@pytest.mark.parametrize(("kind", "count"), [("image", 1), ("image", 2), ("transform", 2)])
+def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int) -> None:
+    """One judge, several, and the one of several that writes."""
+    judges = [says("Score: 0.5", pause=0.01) for _ in range(count)]
+
+    async def ask() -> None:
+        asked = panel_of(judges)
+        await asyncio.gather(
+            asked.ask(question("first", kind=kind)),
+            asked.ask(question("second", kind=kind)),
+            asked.ask(question("urgent", kind=kind), urgency=1),
+        )
+
+    asyncio.run(ask())
+    orders = [judge.texts for judge in judges if judge.texts]
+    assert orders == [["first", "urgent", "second"]] * (1 if kind == "transform" else count)
+
+
+def test_requests_of_a_panel_keep_what_they_are() -> None:
+    seen: list[JudgeRequest] = []
+
+    class Looking(ScriptedJudge):
+        async def ask(self, request: JudgeRequest) -> Reply:
+            seen.append(request)
+            return await super().ask(request)
+
+    sent = question("q", kind="inference", evidence=("a", "b"), claim="c")
+    with panel([Looking(in_order("Score: 0.5"))] * 2) as asked:
+        asked.run([sent])
+    assert seen == [sent, sent]

@@ -1,0 +1,377 @@
+"""Records field by field: each is missing or of the wrong kind once, and nothing crashes later."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, steps_frame
+from lmms_rpts.reasoning import rpts_score
+from lmms_rpts.runs.fields import FieldError, Fields, shown
+from lmms_rpts.tasks.rpts_eval.record import Response, parse_response
+from lmms_rpts.tasks.rpts_eval.runs import Run
+from tests.support.instances import make_doc
+from tests.support.runs import make_record
+
+Way = tuple[str | int, ...]
+
+ENORMOUS = 10**5000
+DEEP: Any = []
+for _ in range(5000):
+    DEEP = [DEEP]
+
+
+def kind_of(value: object) -> str:
+    """An id for pytest, which can't print them all."""
+    return type(value).__name__
+
+
+def full_record() -> dict[str, Any]:
+    """A record in which every field holds something."""
+    steps = (
+        "Image0 + Text9 -> The clock shows ten.",
+        "Context -> Shops close early.",
+        "Conclusion0 + Conclusion1 -> The shop is closed.",
+    )
+    record = make_record([0.2, 0.9, 0.6], steps=steps)
+    question = record["steps"][0]["questions"][0]
+    question["spread"] = 0.1
+    question["opinions"] = [
+        {"judge": "a", "sample": 0, "score": 0.1, "text": "Score: 0.1", "error": None},
+        {"judge": "b", "sample": 0, "score": 0.3, "text": "Score: 0.3", "error": None},
+    ]
+    record["steps"][1]["note"] = "it restates a clue"
+    record["transform"]["problems"] = ["a line was left out"]
+    record["instance"]["relation"] = "guided"
+    assert record["first_error"]["invalid"]
+    assert record["invalid_references"]
+    return json.loads(json.dumps(record))
+
+
+def unscored_record() -> dict[str, Any]:
+    return json.loads(json.dumps(make_record([0.2, None], answer=None)))
+
+
+RECORDS = {"scored": full_record(), "unscored": unscored_record()}
+
+
+def read(record: object) -> Response:
+    return parse_response(record, task="rpts_eval_en", doc_id=3)
+
+
+def use(*responses: Response) -> None:
+    """Do with responses what the commands do."""
+    for response in responses:
+        tree, scoring = response.tree(), response.scoring
+        assert len(tree.heights) == len(response.steps) == len(response.chain)
+        if response.rpts is not None:
+            scores = [step.score for step in response.steps if step.score is not None]
+            assert 0 <= rpts_score(tree, scores, scoring.decay, scoring.focus_height) <= 1
+        # Neither lone surrogates nor NaN: files can hold it.
+        json.dumps(asdict(response), ensure_ascii=False, allow_nan=False, default=str).encode()
+    run = Run("label", "model", responses, {}, ())
+    steps = sum(len(response.steps) for response in responses)
+    assert len(documents_frame(run)) == bool(responses)
+    assert len(responses_frame([run])) == len(responses)
+    assert len(steps_frame([run])) == steps
+
+
+def paths(value: Any, path: Way = ()) -> Iterator[Way]:
+    """The way to every value within ``value``."""
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    for key, item in inner:
+        yield (*path, key)
+        yield from paths(item, (*path, key))
+
+
+def changed(record: dict[str, Any], path: Way, change: Callable[[Any, Any], None]) -> Any:
+    record = copy.deepcopy(record)
+    parent: Any = record
+    for key in path[:-1]:
+        parent = parent[key]
+    change(parent, path[-1])
+    return record
+
+
+def drop(parent: Any, key: Any) -> None:
+    del parent[key]
+
+
+def put(value: Any) -> Callable[[Any, Any], None]:
+    def change(parent: Any, key: Any) -> None:
+        parent[key] = value
+
+    return change
+
+
+CASES = [
+    pytest.param(record, [way for way in paths(record) if way[0] == field], id=f"{name}-{field}")
+    for name, record in RECORDS.items()
+    for field in record
+]
+
+NOT_READ = {("transform", "chain"), ("first_error", "invalid"), ("instance", "id")}
+"""What nobody asks for, and the id, which may be of several kinds."""
+
+OPTIONAL = {"spread", "opinions", "judge_samples", "temperature"}
+"""Old records don't have them."""
+
+
+def is_read(record: dict[str, Any], path: Way) -> bool:
+    return path[:2] not in NOT_READ and (path != ("rpts",) or record["outcome"] == "scored")
+
+
+@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
+def test_the_records_that_are_broken_below_are_sound(record: dict[str, Any]) -> None:
+    use(read(record))
+
+
+@contextmanager
+def refused(way: Way, said: str = ".") -> Iterator[None]:
+    """The block must raise a FieldError that says so."""
+    print("changed:", way)
+    with pytest.raises(FieldError, match=said) as caught:
+        yield
+    assert 0 < len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize(("record", "ways"), CASES)
+def test_a_missing_field_is_named(record: dict[str, Any], ways: list[Way]) -> None:
+    accepted = []
+    for way in ways:
+        broken, name = changed(record, way, drop), way[-1]
+        if isinstance(name, int):
+            # Of lists only pairs, and steps that something names, need each item.
+            with suppress(FieldError):
+                accepted.append(read(broken))
+        elif (is_read(record, way) or way == ("instance", "id")) and name not in OPTIONAL:
+            with refused(way, "schema" if name == "schema" else rf"\b{name} is missing"):
+                read(broken)
+        else:
+            accepted.append(read(broken))
+    use(*accepted)
+
+
+@pytest.mark.parametrize(("record", "ways"), CASES)
+def test_a_field_of_the_wrong_kind_is_named(record: dict[str, Any], ways: list[Way]) -> None:
+    for way in ways:
+        value: Any = record
+        for key in way:
+            value = value[key]
+        broken = changed(record, way, put([] if isinstance(value, dict) else {}))
+        if not is_read(record, way) and way != ("instance", "id"):
+            use(read(broken))
+            continue
+        name = next(key for key in reversed(way) if isinstance(key, str))
+        with refused(way, {"schema_version": "version", "path": "first_error"}.get(name, name)):
+            read(broken)
+
+
+ODD = [None, 7, "x", [], {}, True, -1, 0.5, math.nan, math.inf, 10**400, "\ud800"]
+ODD += [2**63, ENORMOUS, DEEP]
+
+
+@pytest.mark.parametrize(("record", "ways"), CASES)
+def test_whatever_stands_in_a_field_nothing_crashes_later(
+    record: dict[str, Any], ways: list[Way]
+) -> None:
+    accepted = []
+    for way in ways:
+        for value in ODD:
+            broken = changed(record, way, put(value))
+            try:
+                accepted.append(read(broken))
+            except FieldError:
+                with refused(way):
+                    read(broken)
+    use(*accepted)
+
+
+@pytest.mark.parametrize(
+    "record", [None, 7, "x", [], {}, [full_record()], DEEP, ENORMOUS], ids=kind_of
+)
+def test_what_is_no_record_is_refused(record: object) -> None:
+    with pytest.raises(FieldError):
+        read(record)
+
+
+@pytest.mark.parametrize("version", [2, 0, "1", None, True, 1.0, [1], DEEP, ENORMOUS], ids=kind_of)
+def test_another_version_is_refused(version: object) -> None:
+    with pytest.raises(FieldError, match=r"schema version .* reads version 1: use the lmms-rpts"):
+        read(full_record() | {"schema_version": version})
+
+
+@pytest.mark.parametrize("schema", ["lmms_rpts.other", "", None, 1, ["lmms_rpts.rpts"]])
+def test_another_schema_is_refused(schema: object) -> None:
+    with pytest.raises(FieldError, match="not scored by rpts_aggregate"):
+        read(full_record() | {"schema": schema})
+
+
+def test_records_of_before_there_were_several_samples_are_read() -> None:
+    record = full_record()
+    for step in record["steps"]:
+        for question in step["questions"]:
+            del question["spread"], question["opinions"]
+    del record["settings"]["judge_samples"], record["settings"]["temperature"]
+    response = read(record)
+    use(response)
+    assert (response.scoring.judge_samples, response.scoring.temperature) == (1, 0.0)
+    question = response.steps[0].questions[0]
+    assert (question.spread, question.opinions) == (None, ())
+
+
+def test_all_that_a_record_holds_is_there() -> None:
+    response = read(full_record())
+    assert (response.rpts, response.answer, response.correct) == (
+        # Both leaves weigh 1, the root 0.9: (0.2 + 0.9 + 0.9 * 0.6) / 2.9.
+        pytest.approx(1.64 / 2.9),
+        "agree",
+        True,
+    )
+    assert response.first_error is not None
+    assert (response.first_error.step, response.first_error.path) == (0, (0, 2))
+    (fault,) = response.first_error.invalid
+    assert (fault.step, fault.clue.kind, fault.clue.index) == (0, "text", 9)
+    assert response.invalid == (fault,)
+    assert response.reading.problems == ("a line was left out",)
+    assert [step.height for step in response.steps] == [1, 1, 2]
+    assert [step.modality for step in response.steps] == ["mixed", "textual", "inference"]
+    assert response.steps[0].questions[0].opinions[1].text == "Score: 0.3"
+    assert response.steps[1].note == "it restates a clue"
+    assert response.instance.key == ("rpts_eval_en", 3)
+    assert (response.instance.id, response.instance.relation) == ("7", "guided")
+    assert response.metrics["rpts"] == response.rpts
+    assert response.metrics["rpts_textual"] == 0.9
+    assert response.metrics["rpts_visual"] is None
+
+
+def test_a_response_that_was_not_scored_has_no_scores() -> None:
+    response = read(unscored_record())
+    assert (response.rpts, response.answer, response.correct) == (None, None, None)
+    assert response.reason == "step 1: the judge refused"
+    assert [step.score for step in response.steps] == [0.2, None]
+    assert response.metrics == {
+        **dict.fromkeys(response.metrics, None),
+        "parse_rate": 1.0,
+        "judge_coverage": 0.0,
+    }
+
+
+def test_the_outcome_counts_not_a_number_that_was_left_there() -> None:
+    response = read(unscored_record() | {"rpts": 0.9})
+    assert response.rpts is None
+    assert response.metrics["rpts"] is None
+
+
+def test_a_score_without_all_its_steps_scores_is_refused() -> None:
+    record = unscored_record() | {"outcome": "scored", "rpts": 0.9}
+    with pytest.raises(FieldError, match="a step without a score"):
+        read(record)
+
+
+@pytest.mark.parametrize(
+    ("own", "shown_as"),
+    [(7, "7"), ("x-7", "x-7"), (None, "3"), (1.5, "1.5"), ("\ud800", "?")],
+)
+def test_an_id_is_text(own: object, shown_as: str) -> None:
+    record = make_record([1.0, 1.0], doc=make_doc(id=own))
+    assert read(record).instance.id == shown_as
+
+
+def test_a_premise_may_have_as_large_a_number_as_a_model_writes() -> None:
+    number = "9" * 1000
+    steps = (f"Text{number} -> The clock shows ten.", "Conclusion0 -> The shop is closed.")
+    response = read(json.loads(json.dumps(make_record([0.0, 1.0], steps=steps))))
+    use(response)
+    assert response.invalid[0].clue.index == int(number)
+
+
+def test_lone_surrogates_are_replaced_in_every_text() -> None:
+    def spoilt(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: spoilt(item, name) for name, item in value.items()}
+        if isinstance(value, list):
+            return [spoilt(item, key) for item in value]
+        free = isinstance(value, str) and key not in {
+            *("schema", "outcome", "value", "modality", "kind", "language"),
+            "premises",
+        }
+        return value + "\ud800" if free else value
+
+    use(read(spoilt(full_record())))
+
+
+KINDS: list[tuple[str, list[object], list[object]]] = [
+    ("text", ["", "x"], [None, 1, True, [], {}]),
+    ("text_or_none", ["", "x", None], [1, True, [], {}]),
+    ("flag", [True, False], [None, 0, 1, "true", [], {}]),
+    ("flag_or_none", [True, False, None], [0, 1, "true", [], {}]),
+    ("whole", [0, 1, 2**63 - 1], [None, -1, 2**63, 0.0, 1.5, True, "1", [], math.nan]),
+    ("share", [0, 1, 0.5, 0.0, 1.0], [None, -0.1, 1.1, True, "0.5", math.nan, math.inf, 10**400]),
+    ("share_or_none", [0, 1.0, None], [-0.1, 1.1, True, "0.5", math.nan]),
+    ("number", [-7, 0, 1e300], [None, True, "1", math.nan, math.inf, -math.inf, 10**400, ENORMOUS]),
+    ("texts", [[], ["a", "b"]], [None, "ab", [1], ["a", None], {}, DEEP]),
+    ("items", [[], [1, "a", None]], [None, "ab", {}, 7]),
+    ("part", [{}, {"a": 1}], [None, [], "x", 7, DEEP]),
+    ("parts", [[], [{}, {"a": 1}]], [None, {}, [{}, 1], [[]], DEEP]),
+]
+
+
+@pytest.mark.parametrize(("kind", "good", "bad"), KINDS, ids=[kind for kind, *_ in KINDS])
+def test_each_kind_takes_its_own_values(kind: str, good: list[object], bad: list[object]) -> None:
+    for value in good:
+        getattr(Fields({"a": value}, "steps[2]"), kind)("a")
+    for value in bad:
+        with pytest.raises(FieldError, match=r"^steps\[2\]\.a(\[\d\])? should be ") as caught:
+            getattr(Fields({"a": value}, "steps[2]"), kind)("a")
+        assert len(str(caught.value)) < 200
+    with pytest.raises(FieldError, match=r"^steps\[2\]\.a is missing$"):
+        getattr(Fields({}, "steps[2]"), kind)("a")
+
+
+def test_a_choice_is_one_of_its_texts() -> None:
+    assert Fields({"a": "x"}).choice("a", ("x", "y")) == "x"
+    for value in ("z", None, 1, ["x"], {}, ENORMOUS):
+        with pytest.raises(FieldError, match=r"^a should be one of x, y, not "):
+            Fields({"a": value}).choice("a", ("x", "y"))
+
+
+def test_a_default_stands_for_what_is_missing_alone() -> None:
+    assert Fields({}).whole("a", 1) == 1
+    assert Fields({}).parts("a", []) == []
+    assert Fields({}).share_or_none("a", None) is None
+    with pytest.raises(FieldError):
+        Fields({"a": None}).whole("a", 1)
+
+
+@pytest.mark.parametrize("value", [None, 7, "x" * 1000, ["x"] * 1000, {"x": "y" * 1000}])
+def test_values_are_shown_short(value: object) -> None:
+    assert shown(value).rstrip("…") == repr(value)[:60]
+
+
+def test_values_that_python_does_not_print_are_shown_too() -> None:
+    assert shown(ENORMOUS) == "this int"
+    assert shown(DEEP) == "this list"
+    shown("\ud800").encode()
+
+
+def test_a_message_names_the_way_to_the_field() -> None:
+    record = full_record()
+    record["steps"][1]["questions"][0]["score"] = "high"
+    with pytest.raises(FieldError, match=r"^steps\[1\]\.questions\[0\]\.score should be a number"):
+        read(record)

@@ -1,0 +1,181 @@
+"""The registry of benchmarks: ours, those of other packages, and what is said of a clash."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lmms_rpts.filters import RptsFilter
+from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds, request_kinds
+from lmms_rpts.settings import SettingError
+from lmms_rpts.tasks import TASKS_DIR, benchmark
+from lmms_rpts.tasks.benchmark import (
+    GROUP,
+    Benchmark,
+    BenchmarkError,
+    all_filters,
+    benchmark_of,
+    benchmarks,
+    get_benchmark,
+    record_types,
+)
+
+EMPTY = Benchmark(
+    name="toy",
+    title="Toy",
+    folder=Path("/none"),
+    settings="lmms_rpts.settings:load_settings",
+    checks="lmms_rpts.tasks.rome.checks:CHECKS",
+)
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Benchmarks of another package, by the names of their entry points."""
+    places: dict[str, Any] = {}
+
+    class Point(EntryPoint):
+        def load(self) -> Any:
+            found = places[self.name]
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+    def add(**named: Any) -> None:
+        places.update(named)
+        points = [Point(name, f"toy:{name}", GROUP) for name in places]
+        monkeypatch.setattr(benchmark, "entry_points", lambda group: points)
+        benchmarks.cache_clear()
+
+    yield add
+    benchmarks.cache_clear()
+
+
+def test_every_task_file_is_of_a_benchmark_that_checks_it() -> None:
+    files = list(TASKS_DIR.rglob("*.yaml"))
+    assert len(files) >= 20
+    for file in files:
+        text = file.read_text(encoding="utf-8").replace("!function", "")
+        content = yaml.safe_load(text)
+        name = content.get("group") or content.get("task")
+        if file.name.startswith("_"):
+            continue
+        found = benchmark_of(name)
+        assert found is not None, file
+        assert file.is_relative_to(found.folder), file
+        assert name in found.task_checks(), file
+
+
+def test_whatever_a_benchmark_names_is_there() -> None:
+    for each in benchmarks().values():
+        assert each.read_settings({})
+        assert each.task_checks()
+        assert set(each.scored) <= set(each.task_checks())
+    assert all(issubclass(each, RptsFilter) for each in all_filters().values())
+    schemas = [each.schema for each in record_types()]
+    assert len(schemas) == len(set(schemas)) == len(benchmarks())
+
+
+def test_templates_of_all_kinds_are_there_in_both_languages() -> None:
+    benchmarks()
+    for kind in request_kinds().values():
+        for language in ("en", "zh"):
+            for name in (kind.name, f"{kind.name}_again"):
+                assert (kind.templates / language / f"{name}.jinja").is_file()
+
+
+def test_an_unknown_name_names_the_nearest_or_all() -> None:
+    with pytest.raises(BenchmarkError, match=r"no benchmark 'cmath'\. Did you mean cmmath\?"):
+        get_benchmark("cmath")
+    with pytest.raises(BenchmarkError, match="There are: rpts, rome, cmmath"):
+        get_benchmark("xyz")
+    assert get_benchmark("rome").title == "ROME"
+
+
+def test_a_benchmark_of_another_package(added: Callable[..., None]) -> None:
+    added(toy=EMPTY)
+    assert list(benchmarks()) == ["rpts", "rome", "cmmath", "toy"]
+    assert benchmark_of("toy_colours") is EMPTY
+    assert benchmark_of("mme") is None
+
+
+@pytest.mark.parametrize("name", ["rome", "rome_more", "ro"])
+def test_two_benchmarks_claim_one_name(added: Callable[..., None], name: str) -> None:
+    added(toy=replace(EMPTY, name=name))
+    with pytest.raises(BenchmarkError, match=rf"'rome' and '{name}' both claim tasks"):
+        benchmarks()
+
+
+@pytest.mark.parametrize(
+    "clash",
+    [
+        {"filters": {"rome_answer": "toy:Filter"}},
+        {"verifiers": {"cmmath": "toy:Verifier"}},
+        {"variables": ("ROME_PATH",)},
+    ],
+)
+def test_two_benchmarks_claim_one_thing(added: Callable[..., None], clash: dict[str, Any]) -> None:
+    added(toy=replace(EMPTY, **clash))
+    (what,) = clash
+    (name,) = clash[what]
+    with pytest.raises(BenchmarkError, match=f"'toy' both have {what} named {name}: rename one"):
+        benchmarks()
+
+
+def test_what_is_no_benchmark_is_refused(added: Callable[..., None]) -> None:
+    added(toy="a text")
+    with pytest.raises(BenchmarkError, match=r"toy = toy:toy .* should name a Benchmark, not str"):
+        benchmarks()
+
+
+def test_a_package_that_can_not_be_imported_leaves_the_others(
+    added: Callable[..., None], caplog_loguru: list[str]
+) -> None:
+    added(broken=ImportError("no module named colours"), toy=EMPTY)
+    assert list(benchmarks()) == ["rpts", "rome", "cmmath", "toy"]
+    (said,) = caplog_loguru
+    assert "broken (toy:broken) can't be used: no module named colours" in said
+
+
+@pytest.fixture
+def caplog_loguru() -> Iterator[list[str]]:
+    from loguru import logger
+
+    said: list[str] = []
+    sink = logger.add(said.append, format="{message}")
+    yield said
+    logger.remove(sink)
+
+
+def test_another_kind_of_requests_of_a_name_that_is_taken(tmp_path: Path) -> None:
+    benchmarks()
+    kind = request_kinds()["grade"]
+    add_request_kinds([kind])
+    with pytest.raises(ValueError, match="another kind of requests named 'grade'"):
+        add_request_kinds([RequestKind("grade", 1, {}, "anything", tmp_path)])
+    assert request_kinds()["grade"] is kind
+
+
+def test_settings_of_benchmarks_are_their_own() -> None:
+    """A wrong setting of one benchmark ends no run of another."""
+    benchmarks()["rpts"].read_settings({"ROME_GRADER": "nobody"})
+    with pytest.raises(SettingError, match="ROME_GRADER"):
+        benchmarks()["rome"].read_settings({"ROME_GRADER": "nobody"})
+
+
+def test_listing_benchmarks_imports_no_framework() -> None:
+    slow = {"torch", "transformers", "openai", "datasets", "lmms_eval", "pandas", "numpy", "sympy"}
+    code = (
+        "import sys; from lmms_rpts.tasks.benchmark import benchmarks; benchmarks(); "
+        f"print({slow} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()", done.stdout

@@ -1,0 +1,361 @@
+"""Runs of ROME: read as those of RPTS are, and their numbers by hand."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.runs.fields import FieldError
+from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.tasks.rome.filter import SCHEMA, SCHEMA_VERSION
+from lmms_rpts.tasks.rome.record import ROME, parse_rome_response, read_rome_runs
+from lmms_rpts.tasks.rome.results import metrics_of
+from lmms_rpts.tasks.rome.source_format import SUBTASKS
+from lmms_rpts.tasks.rome.summary import (
+    BREAKDOWNS,
+    METRICS,
+    RomeFigures,
+    RomeSummary,
+    summarize_rome,
+)
+from lmms_rpts.tasks.rpts_eval.runs import read_runs, read_samples
+from tests.support.rome_runs import make_rome_record as record
+from tests.support.rome_runs import write_rome_run
+from tests.support.runs import make_record, write_run
+
+RULE = {"grader": "recommended", "judge": None}
+LLM = {"grader": "recommended", "judge": "openai:oracle"}
+
+
+def group(summary: RomeSummary, value: str | None, by: str = "subtask") -> dict[str, RomeFigures]:
+    """The models on the questions of one value, by name."""
+    (table,) = [each for each in summary.tables if each.by == by]
+    (found,) = [each for each in table.groups if each.value == value]
+    return {each.model: each for each in found.models}
+
+
+# Reading
+
+
+def test_a_record_is_read_whole(tmp_path: Path) -> None:
+    given = record(1.0, 0.5, 0.0, consistent=False, image_type=None, language="zh")
+    write_rome_run(tmp_path, {"geo": [given]}, tokens=42)
+    (run,) = read_rome_runs([tmp_path])
+    (found,) = run.responses
+    assert (run.label, run.tasks, found.instance.key) == ("model-a", ("rome_geo",), ("rome_geo", 0))
+    assert (found.score, found.rule, found.strict, found.llm) == (0.0, 1.0, 0.5, 0.0)
+    assert (found.grader, found.reason, found.error, found.consistent) == ("llm", None, None, False)
+    assert (found.text, found.answer, found.tokens) == ("Final Answer: B", "Final Answer: B", 42)
+    instance = found.instance
+    assert (instance.subtask, instance.id, instance.language) == ("geo", "question_geo_0", "zh")
+    assert (instance.image_type, instance.image_subtype) == (None, "Science")
+    assert (instance.evaluator_kwargs, instance.images) == ('{"label": "B"}', ("academic/1.png",))
+    assert found.scoring.judge == "openai:oracle"
+
+
+def test_the_schema_is_the_filters() -> None:
+    written = record()
+    assert (written["schema"], written["schema_version"]) == (SCHEMA, SCHEMA_VERSION)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"score": 1.5}, "score should be a number from 0 to 1, not 1.5"),
+        ({"score": None}, "score should be a number"),
+        ({"grader": "people"}, "grader should be one of rule, llm"),
+        ({"grades": {"rule": 1.0, "llm": None}}, "grades.strict is missing"),
+        ({"grades": {"rule": 1.0, "strict": True, "llm": None}}, "grades.strict should be"),
+        ({"grades": {"rule": 1.0, "strict": 1.0, "llm": 1.0}}, "grades.llm should be an object"),
+        ({"consistency": {"consistent": 1}}, "consistency.consistent should be true or false"),
+        ({"instance": []}, "instance should be an object"),
+        ({"settings": {"grader": "rule", "judge": 1}}, "settings.judge should be a text"),
+    ],
+)
+def test_what_was_changed_is_refused_with_its_line(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    (file,) = write_rome_run(tmp_path, {"geo": [record(), record()]})
+    first, second = file.read_text().splitlines()
+    row = json.loads(second)
+    row["filtered_resps"] = json.dumps(json.loads(row["filtered_resps"]) | change)
+    file.write_text(f"{first}\n{json.dumps(row)}\n")
+    with pytest.raises(RunError) as caught:
+        read_rome_runs([tmp_path])
+    told = str(caught.value)
+    assert told.startswith(f"{file}, line 2: {said}")
+    assert told.endswith("Copy it again, or run the task again")
+    assert "lmms-rpts score" not in told
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    (file,) = write_rome_run(tmp_path, {"geo": [record() | {"schema_version": 2}]})
+    with pytest.raises(RunError, match="schema version 2, and this lmms-rpts reads version 1"):
+        read_samples_of(ROME, file, pass_over=True)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
+def test_any_value_in_any_place_is_read_or_refused_in_one_message(value: Any) -> None:
+    whole = record(1.0, llm=1.0, consistent=True)
+    changed = [whole | {name: value} for name in whole]
+    for part in ("grades", "instance", "settings", "consistency"):
+        changed += [whole | {part: whole[part] | {name: value}} for name in whole[part]]
+    for each in changed:
+        with suppress(FieldError):  # anything else would end in a traceback
+            found = parse_rome_response(each, task="rome_geo", doc_id=0)
+            assert found.score is None or 0 <= found.score <= 1
+
+
+def test_subtasks_are_parts_of_one_run_be_they_run_together_or_not(tmp_path: Path) -> None:
+    for at, subtask in enumerate(SUBTASKS):
+        settings = LLM if subtask == "diagrams" else RULE
+        llm = 1.0 if subtask == "diagrams" else None
+        records = {subtask: [record(llm=llm, settings=settings)]}
+        write_rome_run(tmp_path, records, date=f"2026010{at + 1}_030405")
+    (run,) = read_rome_runs([tmp_path])
+    assert len(run.tasks) == len(run.files) == 8
+    assert summarize_rome([run]).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"grader": "llm"}, {"judge": "openai:other"}, {"prompt_version": "2"}],
+)
+def test_parts_that_were_graded_in_other_ways_are_other_runs(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    write_rome_run(tmp_path / "a", {"diagrams": [record(llm=1.0, settings=LLM)]})
+    write_rome_run(tmp_path / "b", {"geo": [record(llm=1.0, settings=LLM | settings)]})
+    runs = read_rome_runs([tmp_path])
+    assert len(runs) == 2
+    (warning,) = [each for each in summarize_rome(runs).warnings if "different ways" in each]
+    assert next(iter(settings)).replace("judge", "model").replace("_", " ") in warning
+
+
+# Beside RPTS
+
+
+def test_each_reader_passes_over_the_other_benchmark(tmp_path: Path) -> None:
+    write_rome_run(tmp_path, {"geo": [record()]})
+    write_run(tmp_path, {0: make_record([1.0, 1.0])})
+    assert [run.tasks for run in read_rome_runs([tmp_path])] == [("rome_geo",)]
+    assert [run.tasks for run in read_runs([tmp_path])] == [("rpts_eval_en",)]
+
+
+def test_the_reader_of_rpts_names_the_command_for_rome(tmp_path: Path) -> None:
+    (file,) = write_rome_run(tmp_path, {"geo": [record()]})
+    told = "of ROME, not of RPTS: lmms-rpts rome summarises them"
+    with pytest.raises(RunError, match=f"the samples in {tmp_path} are {told}"):
+        read_runs([tmp_path])
+    with pytest.raises(RunError, match=f"line 1: this sample of the task 'rome_geo' is {told}"):
+        read_samples(file)
+    assert read_samples(file, pass_over=True) is None
+
+
+def test_the_reader_of_rome_names_the_commands_for_rpts(tmp_path: Path) -> None:
+    file = write_run(tmp_path, {0: make_record([1.0, 1.0])})
+    for place in (tmp_path, file):
+        with pytest.raises(RunError, match="of RPTS, not of ROME: lmms-rpts summarize, report"):
+            read_rome_runs([place])
+
+
+def test_samples_of_a_third_benchmark_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "1_samples_mme.jsonl"
+    file.write_text('{"doc_id": 0, "filtered_resps": "Yes"}\n')
+    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name samples of a ROME task"):
+        read_rome_runs([file])
+    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name a run of a ROME task"):
+        read_rome_runs([tmp_path])
+
+
+# Numbers
+
+
+def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
+    write_rome_run(
+        tmp_path, {"academic": [record(1), record(1), record(0)], "geo": [record(0)]}, tokens=10
+    )
+    summary = summarize_rome(read_rome_runs([tmp_path]))
+    (overall,) = summary.overall.models
+    accuracy = overall.metrics["accuracy"]
+    assert (accuracy.value, accuracy.n, overall.questions, overall.rounds) == (0.5, 4, 4, 1)
+    # Wilson's interval of 2 of 4, by hand: z = 1.95996, centre 0.5, half-width z / 2 sqrt(4 + z^2).
+    half = 1.959964 / (2 * (4 + 1.959964**2) ** 0.5)
+    assert (accuracy.low, accuracy.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
+    assert [each.value for each in summary.tables[0].groups] == ["academic", "geo"]
+    assert group(summary, "academic")["model-a"].metrics["accuracy"].value == pytest.approx(2 / 3)
+    assert (overall.tokens.value, overall.tokens.n) == (10.0, 4)
+    assert overall.metrics["thinking_answer_consistency"].value is None
+
+
+def test_partial_credit_has_students_interval(tmp_path: Path) -> None:
+    write_rome_run(tmp_path, {"geo": [*[record(0.5)] * 6, record(1.0), record(0.0)]})
+    (overall,) = summarize_rome(read_rome_runs([tmp_path])).overall.models
+    accuracy = overall.metrics["accuracy"]
+    # Two deviations of 0.5: s^2 = 0.5 / 7; t of 7 degrees of freedom is 2.364624.
+    half = 2.364624 * (0.5 / 7 / 8) ** 0.5
+    assert accuracy.value == 0.5
+    assert (accuracy.low, accuracy.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
+
+
+def test_what_failed_is_left_out_and_counted(tmp_path: Path) -> None:
+    failed = record(1.0, failed="the judge refused", consistency_error="no reply")
+    write_rome_run(tmp_path, {"geo": [failed, record(0.0, 1.0, 0.0, consistent=True)]})
+    summary = summarize_rome(read_rome_runs([tmp_path]))
+    (overall,) = summary.overall.models
+    assert (overall.unscored, overall.questions, overall.judged) == (1, 2, 1)
+    assert (overall.metrics["accuracy"].value, overall.metrics["accuracy"].n) == (0.0, 1)
+    assert (overall.metrics["accuracy_strict"].value, overall.metrics["accuracy_strict"].n) == (
+        1,
+        2,
+    )
+    assert overall.metrics["thinking_answer_consistency"].value == 1.0
+    assert summary.warnings == (
+        "model-a: 1 of 2 responses were not graded, and are left out of accuracy (the judge "
+        "refused)",
+        "model-a: of 1 of 2 responses the judge did not say whether they are consistent (no reply)",
+    )
+
+
+def test_a_missing_response_has_no_grade_at_all(tmp_path: Path) -> None:
+    missing = record(failed="there is no response") | {"grader": "rule"}
+    missing["grades"] = {"rule": None, "strict": None, "llm": None}
+    write_rome_run(tmp_path, {"geo": [missing, record(1.0)]})
+    summary = summarize_rome(read_rome_runs([tmp_path]))
+    assert summary.disagreements == ()
+    assert summary.overall.models[0].metrics["accuracy_strict"].n == 1
+
+
+def test_rounds_by_hand(tmp_path: Path) -> None:
+    for number, right in enumerate((1, 2, 3, 2)):
+        records = [record(1.0 if at < right else 0.0, answer=f"{number}") for at in range(4)]
+        write_rome_run(tmp_path / str(number), {"memes": records}, tokens=100 * (number + 1))
+    write_rome_run(tmp_path / "b", {"memes": [record()] * 4}, model_args="pretrained=lab/b")
+    summary = summarize_rome(read_rome_runs([tmp_path]))
+    a, b = summary.overall.models
+    assert (a.model, a.rounds, a.questions, a.responses) == ("model-a", 4, 4, 16)
+    # 0.25, 0.5, 0.75, 0.5: deviations -0.25, 0, 0.25, 0.
+    figure = a.metrics["accuracy"]
+    assert (figure.value, figure.n, figure.low) == (0.5, 4, None)
+    assert figure.sd == pytest.approx((0.125 / 3) ** 0.5)
+    assert a.tokens.value == 250.0
+    assert (b.model, b.rounds, b.metrics["accuracy"].value) == ("b", 1, 1.0)
+    assert summary.warnings == ()
+
+
+def test_copies_are_no_rounds(tmp_path: Path) -> None:
+    for name in "ab":
+        write_rome_run(tmp_path / name, {"memes": [record()]})
+    (warning,) = summarize_rome(read_rome_runs([tmp_path])).warnings
+    assert "model-a (1) and model-a (2) have the very same responses" in warning
+
+
+def test_models_with_other_questions_are_told(tmp_path: Path) -> None:
+    write_rome_run(tmp_path / "a", {"memes": [record()] * 2})
+    write_rome_run(tmp_path / "b", {"memes": [record()]}, model_args="pretrained=lab/b")
+    (warning,) = summarize_rome(read_rome_runs([tmp_path])).warnings
+    assert "different questions: 2 by model-a, 1 by b; 1 are common to all" in warning
+
+
+def test_several_responses_to_a_question_count_as_one(tmp_path: Path) -> None:
+    records = [[record(1.0), record(0.0)], [record(1.0), record(1.0)]]
+    write_rome_run(tmp_path, {"memes": records})
+    (overall,) = summarize_rome(read_rome_runs([tmp_path])).overall.models
+    assert (overall.metrics["accuracy"].value, overall.metrics["accuracy"].n) == (0.75, 2)
+    assert (overall.questions, overall.responses) == (2, 4)
+
+
+def test_breakdowns(tmp_path: Path) -> None:
+    fields = {
+        "image_type": ("Expert", "Artificial", None),
+        "image_subtype": ("Science", None, None),
+        "reasoning_type": ("VL", "V", "VL"),
+        "question_type": ("open", "open", "open"),
+        "evaluator": ("number_matching", "choices_matching", "number_matching"),
+        "language": ("zh", "en", "en"),
+    }
+    rows = [
+        record(float(at == 0), **{name: values[at] for name, values in fields.items()})
+        for at in range(3)
+    ]
+    write_rome_run(tmp_path, {"spatial": rows})
+    summary = summarize_rome(read_rome_runs([tmp_path]), [*fields, "language"])
+    found = {
+        table.by: {each.value: each.models[0].metrics["accuracy"].value for each in table.groups}
+        for table in summary.tables
+    }
+    assert list(found) == list(BREAKDOWNS)
+    assert found["image_type"] == {"Artificial": 0.0, "Expert": 1.0, None: 0.0}
+    assert list(found["image_type"]) == ["Artificial", "Expert", None]
+    assert found["image_subtype"] == {"Science": 1.0, None: 0.0}
+    assert found["reasoning_type"] == {"V": 0.0, "VL": 0.5}
+    assert found["question_type"] == {"open": pytest.approx(1 / 3)}
+    assert found["evaluator"] == {"choices_matching": 0.0, "number_matching": 0.5}
+    assert found["language"] == {"en": 0.0, "zh": 1.0}
+    with pytest.raises(RunError, match="no breakdown by 'colour'; there are: subtask, image_type"):
+        summarize_rome(read_rome_runs([tmp_path]), ["colour"])
+
+
+def test_subtasks_stand_in_their_usual_order(tmp_path: Path) -> None:
+    write_rome_run(tmp_path, {name: [record()] for name in reversed(SUBTASKS)})
+    (table,) = summarize_rome(read_rome_runs([tmp_path])).tables
+    assert tuple(each.value for each in table.groups) == SUBTASKS
+
+
+def test_disagreements_of_graders(tmp_path: Path) -> None:
+    records = [record(1.0), record(1.0, 0.0), record(1.0, 1.0, 0.0), record(0.0, 1.0, 0.0)]
+    write_rome_run(tmp_path, {"geo": records})
+    summary = summarize_rome(read_rome_runs([tmp_path]))
+    (overall,) = summary.overall.models
+    assert (overall.rule_strict, overall.rule_llm, overall.judged) == (2, 1, 2)
+    assert [(each.id[-1], each.rule, each.strict, each.llm) for each in summary.disagreements] == [
+        ("1", 1.0, 0.0, None),
+        ("2", 1.0, 1.0, 0.0),
+        ("3", 0.0, 1.0, 0.0),
+    ]
+
+
+def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
+    write_rome_run(tmp_path, {"geo": [record(image_type=None)]})
+    frame = summarize_rome(read_rome_runs([tmp_path]), ["image_type"]).frame()
+    assert frame[["by", "group"]].values.tolist() == [
+        ["", ""],
+        ["subtask", "geo"],
+        ["image_type", ""],
+    ]
+    for name in (*METRICS, "tokens", "accuracy_sd", "accuracy_low"):
+        assert frame[name].dtype == float, name
+    assert frame["accuracy"].tolist() == [1.0] * 3
+
+
+@given(
+    st.lists(
+        st.builds(
+            record,
+            st.sampled_from([0.0, 0.5, 1.0]),
+            st.sampled_from([0.0, 1.0]),
+            st.sampled_from([None, 0.0, 1.0]),
+            failed=st.sampled_from([None, None, "refused"]),
+            consistent=st.sampled_from([None, True, False]),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_the_numbers_are_those_of_lmms_evals_table(
+    records: list[dict[str, Any]],
+) -> None:
+    responses = tuple(
+        parse_rome_response(each, task="rome_academic", doc_id=at)
+        for at, each in enumerate(records)
+    )
+    for name, value_of in METRICS.items():
+        assert [value_of(each) for each in responses] == [
+            metrics_of(each)[name] for each in records
+        ]
