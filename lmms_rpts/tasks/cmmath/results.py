@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmms_rpts.tasks.cmmath.filter import SCHEMA, SCHEMA_VERSION
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, ssr
+from lmms_rpts.tasks.results import mean_metrics, read_records
 
 SSR = {f"ssr_{threshold}": threshold for threshold in THRESHOLDS}
 """By name of the metric, the accuracy that a knowledge point has to exceed."""
@@ -28,9 +28,8 @@ def process_results(
     None where a metric has no value for the document: see ``metrics_of``. Those of knowledge
     points are values for ``ssr_0_1`` and its like.
     """
-    records = [record for record in map(_read, results) if record is not None]
-    each = [metrics_of(record) for record in records]
-    means = {name: _mean([metrics[name] for metrics in each]) for name in METRICS[:3]}
+    records = read_records(results, SCHEMA, SCHEMA_VERSION)
+    means = mean_metrics(records, METRICS[:3], metrics_of)
     mastery = _mastery(records, means["accuracy"])
     return {**means, **dict.fromkeys(SSR, mastery)}
 
@@ -91,18 +90,3 @@ def _mastery(records: Sequence[Mapping[str, Any]], accuracy: float | None) -> Ma
 
 def _part(whole: object, field: str) -> Any:
     return whole.get(field) if isinstance(whole, dict) else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
-
-
-def _read(result: str) -> Mapping[str, Any] | None:
-    try:
-        record = json.loads(result)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        return None
-    return record if record.get("schema_version") == SCHEMA_VERSION else None

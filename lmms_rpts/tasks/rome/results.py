@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lmms_rpts.tasks.results import mean_metrics, read_records
 from lmms_rpts.tasks.rome.filter import SCHEMA, SCHEMA_VERSION
 
 METRICS = ("accuracy", "accuracy_strict", "thinking_answer_consistency", "grader_coverage")
@@ -16,8 +16,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
     None where a metric has no value for the document: see ``metrics_of``.
     """
-    each = [metrics_of(record) for record in map(_read, results) if record is not None]
-    return {name: _mean([metrics[name] for metrics in each]) for name in METRICS}
+    return mean_metrics(read_records(results, SCHEMA, SCHEMA_VERSION), METRICS, metrics_of)
 
 
 def metrics_of(record: Mapping[str, Any]) -> dict[str, float | None]:
@@ -41,18 +40,3 @@ def metrics_of(record: Mapping[str, Any]) -> dict[str, float | None]:
 def _number(part: object, field: str) -> float | None:
     value = part.get(field) if isinstance(part, dict) else None
     return float(value) if isinstance(value, int | float) else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
-
-
-def _read(result: str) -> Mapping[str, Any] | None:
-    try:
-        record = json.loads(result)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        return None
-    return record if record.get("schema_version") == SCHEMA_VERSION else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from lmms_rpts.filters.aggregate import SCHEMA, SCHEMA_VERSION
 from lmms_rpts.tasks.aggregation import Value
+from lmms_rpts.tasks.results import mean, mean_metrics, read_records
 
 RIGHT_REASON = 0.5
 """RPTS from which on the reasoning counts as sound."""
@@ -34,8 +35,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
     None where a metric has no value for the document: see ``metrics_of``.
     """
-    each = [metrics_of(record) for record in map(_read, results) if record is not None]
-    means = {name: _mean([metrics[name] for metrics in each]) for name in METRICS}
+    means = mean_metrics(read_records(results, SCHEMA, SCHEMA_VERSION), METRICS, metrics_of)
     document = _identity(doc)
     if document is None:
         return means
@@ -80,19 +80,4 @@ def metrics_of(record: Mapping[str, Any]) -> dict[str, float | None]:
 def _mean_of_steps(record: Mapping[str, Any], modality: str) -> float | None:
     if record["rpts"] is None:
         return None
-    return _mean([step["score"] for step in record["steps"] if step["modality"] == modality])
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
-
-
-def _read(result: str) -> Mapping[str, Any] | None:
-    try:
-        record = json.loads(result)
-    except ValueError:
-        return None
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        return None
-    return record if record.get("schema_version") == SCHEMA_VERSION else None
+    return mean([step["score"] for step in record["steps"] if step["modality"] == modality])

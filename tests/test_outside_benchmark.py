@@ -1,0 +1,54 @@
+"""A benchmark of another package: nothing of ours is touched for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.lmms import run, run_lmms_eval
+
+pytestmark = pytest.mark.slow
+
+PACKAGE = Path(__file__).parent / "fixtures" / "outside_package"
+ENV = {"PYTHONPATH": str(PACKAGE)}
+COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
+SAID = {"sky": "It is Blue.", "grass": "Green, I think.", "snow": "black"}
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    path = tmp_path / "said.jsonl"
+    lines = [{"task": "colours", "id": name, "response": said} for name, said in SAID.items()]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
+    arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "colours")
+    done = run_lmms_eval(tmp_path / "out", *arguments, env=ENV, cold=True)
+    scores = {each["id"]: each["score"] for each in done.records("colours").values()}
+    assert scores == {"sky": 1.0, "grass": 1.0, "snow": 0.0}, done.output
+    assert done.results["colours"]["accuracy,none"] == pytest.approx(2 / 3)
+
+
+def test_its_data_are_checked_before_a_model_is_loaded(tmp_path: Path, samples: Path) -> None:
+    arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "colours")
+    env = ENV | {"COLOURS_PATH": str(tmp_path)}
+    done = run_lmms_eval(tmp_path / "out", *arguments, env=env, cold=True)
+    assert "questions.jsonl is missing: set COLOURS_PATH" in done.output
+    assert not list((tmp_path / "out").rglob("*_results.json"))
+
+
+def test_doctor_examines_it() -> None:
+    done = run([COMMAND, "doctor", "--offline"], env=ENV, cold=True)
+    lines = done.stdout.splitlines()
+    assert any(line.split()[:3] == ["ok", "Colours", "3"] for line in lines), done.stdout
+    (tasks,) = [line for line in lines if "lmms-eval finds" in line]
+    assert "colours" in tasks
+    done = run(
+        [COMMAND, "doctor", "--offline", "--quick"], env=ENV | {"COLOURS_CASE": "x"}, cold=True
+    )
+    assert "COLOURS_CASE" in done.stdout
