@@ -11,14 +11,14 @@ from lmms_rpts.doctor.checks import Stage, perform
 from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
+    Budget,
     JudgeConfigurationError,
     JudgeEngine,
-    Ledger,
     Member,
     Verdict,
     choices,
     find_judges,
-    open_ledger,
+    open_budget,
 )
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
@@ -112,11 +112,11 @@ def _check(
     if local and not load:
         said = "it can be used by its settings; with --load its model is loaded and asked"
         return [Check(name, "not checked", said)]
-    ledger = open_ledger(settings)
+    budget = open_budget(settings)
     started = time.monotonic()
     limit = None if local else settings.timeout
-    verdict = _ask(chosen, price, settings, prompts, ledger, limit)
-    return [_read(name, chosen, verdict, ledger, time.monotonic() - started)]
+    verdict = _ask(chosen, price, settings, prompts, budget, limit)
+    return [_read(name, chosen, verdict, budget, time.monotonic() - started)]
 
 
 def _ask(
@@ -124,7 +124,7 @@ def _ask(
     price: Price | None,
     settings: Settings,
     prompts: Prompts,
-    ledger: Ledger,
+    budget: Budget,
     limit: float | None,
 ) -> Verdict:
     """The verdict of one judge, an error after ``limit`` seconds, its retries included.
@@ -148,7 +148,7 @@ def _ask(
     )
     late = threading.Event()
     with JudgeEngine(
-        [member], name=chosen.name, concurrency=1, progress=False, ledger=ledger
+        [member], name=chosen.name, concurrency=1, progress=False, budget=budget
     ) as engine:
 
         def stop() -> None:
@@ -170,9 +170,9 @@ def _ask(
 
 
 def _read(
-    name: str, chosen: ChosenJudge, verdict: Verdict, ledger: Ledger, seconds: float
+    name: str, chosen: ChosenJudge, verdict: Verdict, budget: Budget, seconds: float
 ) -> Check:
-    score, took = verdict.value, _took(ledger)
+    score, took = verdict.value, _took(budget)
     reply = (verdict.text or "").strip()
     quoted = f"\nit said: {reply[:_SHOWN]!r}" if reply else ""
     if not isinstance(score, float):
@@ -190,11 +190,11 @@ def _read(
     return Check(name, "ok", said + ("" if chosen.backend.comparable else _NOT_COMPARABLE))
 
 
-def _took(ledger: Ledger) -> str:
+def _took(budget: Budget) -> str:
     """Calls, tokens and cost, as far as they are known."""
-    if not ledger.calls or not ledger.usage.tokens:
+    if not budget.calls or not budget.usage.tokens:
         return ""
-    about, usage = "about " if ledger.guessed else "", ledger.usage
-    calls = f"; {ledger.calls} calls" if ledger.calls > 1 else ""
-    cost = f"; cost {ledger.cost:.2g}" if ledger.cost else ""
+    about, usage = "about " if budget.guessed else "", budget.usage
+    calls = f"; {budget.calls} calls" if budget.calls > 1 else ""
+    cost = f"; cost {budget.cost:.2g}" if budget.cost else ""
     return f"{calls}; {about}{usage.input_tokens} tokens in, {usage.output_tokens} out{cost}"

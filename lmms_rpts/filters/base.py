@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from lmms_eval.api.filter import Filter
 from loguru import logger
 
-from lmms_rpts.filters.budget import run_ledger, spending_on, tell_spending
+from lmms_rpts.filters.budget import run_budget, spending_on, tell_spending
 from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
     REASONING_FIELDS,
@@ -145,14 +145,14 @@ class JudgingFilter(RptsFilter):
         """The results of conversations with the judge, and why it was given up, if it was."""
         global _passes
         settings = self.settings
-        ledger = run_ledger(settings)
+        budget = run_budget(settings)
         _passes += 1
         with open_engine(
             self.judge,
             concurrency=settings.concurrency,
             cache_dir=settings.cache,
             progress=settings.rank == 0,
-            ledger=ledger,
+            budget=budget,
             board=Processes(settings.rank, settings.processes).topic(f"progress/{_passes}"),
         ) as engine:
             try:

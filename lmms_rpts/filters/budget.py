@@ -10,7 +10,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.processes import Processes
-from lmms_rpts.judging import JudgeEngine, Ledger, Usage, open_ledger
+from lmms_rpts.judging import Budget, JudgeEngine, Usage, open_budget
 from lmms_rpts.settings import Settings, load_settings
 
 _TOPIC = "usage"
@@ -20,7 +20,7 @@ _TOPIC = "usage"
 class _Spending:
     """The one run of this process; ``calls`` are task, judge, tokens in, out and for thinking."""
 
-    ledger: Ledger = field(default_factory=Ledger)
+    budget: Budget = field(default_factory=Budget)
     calls: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
 
 
@@ -33,12 +33,12 @@ def reset_spending() -> None:
     _spending = _Spending()
 
 
-def run_ledger(settings: Settings) -> Ledger:
-    """The ledger of this run."""
-    ledger = _spending.ledger
-    if (ledger.max_tokens, ledger.max_cost) != (settings.max_judge_tokens, settings.max_judge_cost):
-        ledger = _spending.ledger = open_ledger(settings)
-    return ledger
+def run_budget(settings: Settings) -> Budget:
+    """The budget of this run."""
+    budget = _spending.budget
+    if (budget.max_tokens, budget.max_cost) != (settings.max_judge_tokens, settings.max_judge_cost):
+        budget = _spending.budget = open_budget(settings)
+    return budget
 
 
 @contextmanager
@@ -55,12 +55,12 @@ def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
         if judge not in engine.self_counting:
             _log(*call)
 
-    engine.ledger.on_usage = count
+    engine.budget.on_usage = count
     set_task_context(task)  # for judges that tell lmms-eval themselves
     try:
         yield
     finally:
-        engine.ledger.on_usage = None
+        engine.budget.on_usage = None
         set_task_context(None)
 
 
@@ -68,7 +68,7 @@ def tell_spending() -> None:
     """Tell the first process, which writes the results, what this one has used so far."""
     settings = load_settings()
     if settings.rank:
-        told = asdict(_total(_spending.ledger)) | {"log": _spending.calls}
+        told = asdict(_total(_spending.budget)) | {"log": _spending.calls}
         Processes(settings.rank, settings.processes).tell(_TOPIC, told)
 
 
@@ -81,7 +81,7 @@ def close_accounts() -> dict[str, Any] | None:
     settings = load_settings()
     if settings.rank:
         return None
-    total = _total(_spending.ledger)
+    total = _total(_spending.budget)
     for told in Processes(settings.rank, settings.processes).heard(_TOPIC):
         for call in told.pop("log"):
             _log(*call)
@@ -129,15 +129,15 @@ class Total:
         )
 
 
-def _total(ledger: Ledger) -> Total:
-    usage = ledger.usage
+def _total(budget: Budget) -> Total:
+    usage = budget.usage
     return Total(
-        ledger.calls,
+        budget.calls,
         usage.input_tokens,
         usage.output_tokens,
-        ledger.cost,
-        ledger.found,
-        ledger.guessed,
+        budget.cost,
+        budget.found,
+        budget.guessed,
     )
 
 

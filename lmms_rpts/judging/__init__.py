@@ -1,7 +1,7 @@
 """The judge engine: asks judges, and tells scores from failures."""
 
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
-from lmms_rpts.judging.budget import Ledger
+from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import Member
 from lmms_rpts.judging.engine import Dialogue, JudgeEngine
 from lmms_rpts.judging.parsers.scores import parse_score
@@ -9,8 +9,8 @@ from lmms_rpts.judging.registry import (
     choices,
     comparable,
     find_judges,
+    open_budget,
     open_engine,
-    open_ledger,
     writes,
 )
 from lmms_rpts.judging.types import (
@@ -33,13 +33,13 @@ __all__ = [
     "NO_JUDGE",
     "AdaptedError",
     "Backend",
+    "Budget",
     "Dialogue",
     "FatalJudgeError",
     "Judge",
     "JudgeConfigurationError",
     "JudgeEngine",
     "JudgeRequest",
-    "Ledger",
     "Member",
     "Opinion",
     "RefusedError",
@@ -50,8 +50,8 @@ __all__ = [
     "choices",
     "comparable",
     "find_judges",
+    "open_budget",
     "open_engine",
-    "open_ledger",
     "parse_score",
     "writes",
 ]

@@ -50,7 +50,7 @@ class _Learnt:
 
 
 @dataclass(slots=True)
-class Ledger:
+class Budget:
     """Calls, tokens and cost of one run; safe to use from several threads.
 
     A call is made only if what was spent, what is expected of the calls under way and what is

@@ -6,7 +6,7 @@ import asyncio
 
 from lmms_rpts.judging.cache import CLAIMED_FOR, AnswerCache
 from lmms_rpts.judging.concurrency import NotCalledError
-from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import JudgeRequest, Usage
 
 FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
@@ -65,11 +65,11 @@ class Claim:
         self._cache.store(self._key, judge, request, reply, usage)
         self._stop()
 
-    async def wait(self, halt: Halt) -> None:
+    async def wait(self, stop_signal: StopSignal) -> None:
         """Wait until there is another answer, nobody asks any more, or all is stopped."""
         pause = FIRST_LOOK
-        while not halt.reason:
-            await halt.pause(pause)
+        while not stop_signal.reason:
+            await stop_signal.pause(pause)
             if self._cache.find(self._key) != self._known or not self._cache.is_claimed(self._key):
                 return
             pause = min(LONGEST_LOOK, 1.5 * pause)

@@ -7,14 +7,14 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from lmms_rpts.judging.budget import BudgetError, Call, Ledger, guess_usage
+from lmms_rpts.judging.budget import Budget, BudgetError, Call, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
 from lmms_rpts.judging.concurrency import AdaptiveLimit, Place
 from lmms_rpts.judging.members import Member as Member
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
-from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import (
     AdaptedError,
     FatalJudgeError,
@@ -73,14 +73,14 @@ class _Tries:
     usage: Usage | None = None
 
 
-class Asker:
+class JudgeClient:
     """Asks one judge; belongs to one event loop.
 
     Args:
         member: the judge.
         concurrency: calls at a time, at most.
-        ledger: where calls are booked.
-        halt: shared by the askers of an engine: what stops one stops all.
+        budget: where calls are booked.
+        stop_signal: shared by the clients of an engine: what stops one stops all.
         cache: where answers are kept; None: nowhere.
     """
 
@@ -88,15 +88,15 @@ class Asker:
         self,
         member: Member,
         concurrency: int,
-        ledger: Ledger,
-        halt: Halt,
+        budget: Budget,
+        stop_signal: StopSignal,
         cache: AnswerCache | None,
     ) -> None:
         self.member = member
         self._limit = AdaptiveLimit(concurrency)
-        self._ledger = ledger
-        self._halt = halt
-        halt.limits.append(self._limit)
+        self._budget = budget
+        self._stop_signal = stop_signal
+        stop_signal.limits.append(self._limit)
         self._cache = cache if member.kept else None
         self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
         self._answers: dict[str, _Pending] = {}
@@ -138,12 +138,12 @@ class Asker:
                 if kept is not None:
                     value, _ = read_reply(request, Reply(kept))
                     if value is not None:
-                        self._ledger.found += 1
+                        self._budget.found += 1
                         return Verdict(kept, value, cached=True, attempts=0)
                 try:
                     verdict = await self._ask_judge(request, urgency, claim)
                 except ElsewhereError:
-                    await claim.wait(self._halt)
+                    await claim.wait(self._stop_signal)
                     continue
                 if verdict.error is None and verdict.text is not None:
                     claim.store(self.member.name, request, verdict.text, verdict.usage)
@@ -185,14 +185,16 @@ class Asker:
                 if error is not None:
                     return None, error
                 urgency += 1
-                await self._halt.pause(_pause(self._attempt(failure, tries), failure.retry_after))
+                await self._stop_signal.pause(
+                    _pause(self._attempt(failure, tries), failure.retry_after)
+                )
             except ElsewhereError:
                 raise
             except BudgetError as failure:
-                return None, self._halt.stop(str(failure))
+                return None, self._stop_signal.stop(str(failure))
             except FatalJudgeError as failure:
-                who = f"{self.member.name}: " if len(self._halt.limits) > 1 else ""
-                return None, self._halt.stop(f"{who}{failure}")
+                who = f"{self.member.name}: " if len(self._stop_signal.limits) > 1 else ""
+                return None, self._stop_signal.stop(f"{who}{failure}")
             except RefusedError as failure:
                 return None, str(failure)
             except Exception as failure:  # the boundary: one request's failure ends no run
@@ -215,16 +217,16 @@ class Asker:
 
     def _claim(self, tries: _Tries) -> None:
         """Only now, in a slot: what waits for one may be asked by other processes."""
-        if tries.claim is not None and not self._halt.reason:
+        if tries.claim is not None and not self._stop_signal.reason:
             tries.claim.take()
 
     def _is_new(self, request: JudgeRequest) -> bool:
         tried = not self.member.kept or request.kind in self._tried
-        return not tried and self._ledger.is_new(self.member.name, request.kind)
+        return not tried and self._budget.is_new(self.member.name, request.kind)
 
     async def _call_now(self, request: JudgeRequest, tries: _Tries, place: Place) -> Reply:
-        if self._halt.reason:
-            raise FatalJudgeError(self._halt.reason)
+        if self._stop_signal.reason:
+            raise FatalJudgeError(self._stop_signal.reason)
         booked = self._book(request)
         usage, guessed = None, False
         tries.calls += 1
@@ -250,7 +252,7 @@ class Asker:
             raise
         finally:
             if booked is not None:
-                self._ledger.end(booked, usage, guessed)
+                self._budget.end(booked, usage, guessed)
         self._limit.answered()
         self._unreachable = self._in_vain = 0
         self._last_answer = asyncio.get_running_loop().time()
@@ -261,7 +263,7 @@ class Asker:
         """None for judges that cost nothing."""
         if not self.member.kept:
             return None
-        return self._ledger.begin(self.member.name, self.member.price, request)
+        return self._budget.begin(self.member.name, self.member.price, request)
 
     def _is_out(self) -> bool:
         """Whether a server that answered before now fails whatever it is asked."""
@@ -280,7 +282,7 @@ class Asker:
             # It answered before: not this request's fault, and not for ever.
             silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
             if silent > PATIENCE:
-                return self._halt.stop(f"no answer for {silent:,.0f} s: {failure}")
+                return self._stop_signal.stop(f"no answer for {silent:,.0f} s: {failure}")
             return None
         if _puts_off(failure) and not too_long:
             tries.throttled += 1
@@ -289,13 +291,13 @@ class Asker:
         if tries.failed < CALLS and tries.throttled < THROTTLED:
             return None
         if too_long:
-            return self._halt.stop(
+            return self._stop_signal.stop(
                 f"{failure}; it asks to wait {failure.retry_after:,.0f} s: run the same command "
                 "again after that, answers are kept"
             )
         self._unreachable = self._unreachable + 1 if failure.unreachable else 0
         if self._unreachable >= UNREACHABLE:
-            self._halt.stop(f"the judge can't be reached: {failure}")
+            self._stop_signal.stop(f"the judge can't be reached: {failure}")
         return f"{failure} (after {tries.failed + tries.throttled} calls)"
 
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lmms_rpts.judging.budget import Ledger
+from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.client import Asker, Member
-from lmms_rpts.judging.ensemble import Panel
+from lmms_rpts.judging.client import JudgeClient, Member
+from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
-from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import Judge, JudgeRequest, Verdict
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class JudgeEngine:
         progress: whether to show a bar.
         samples: answers to each question for a score, of each judge.
         cache_dir: where answers are kept; None: nowhere.
-        ledger: where calls are booked; None: in one of its own.
+        budget: where calls are booked; None: in one of its own.
         board: where the processes of a run tell each other how far they are.
     """
 
@@ -59,24 +59,25 @@ class JudgeEngine:
         progress: bool = True,
         samples: int = 1,
         cache_dir: Path | None = None,
-        ledger: Ledger | None = None,
+        budget: Budget | None = None,
         board: Board = NO_BOARD,
     ) -> None:
         members = judges if isinstance(judges, Sequence) else [Member(name, judges)]
         self.name = name
-        self.ledger = ledger or Ledger()
+        self.budget = budget or Budget()
         self.self_counting = frozenset(
             member.name for member in members if getattr(member.judge, "logs_usage", False)
         )
         self._judges = [member.judge for member in members]
         self._progress = progress
         self._board = board
-        self._halt = Halt()
+        self._stop_signal = StopSignal()
         self._cache = AnswerCache(cache_dir) if cache_dir is not None else None
-        askers = [
-            Asker(member, concurrency, self.ledger, self._halt, self._cache) for member in members
+        clients = [
+            JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
+            for member in members
         ]
-        self._panel = Panel(askers, samples)
+        self._ensemble = Ensemble(clients, samples)
         self._loop = asyncio.new_event_loop()
         self._gate = threading.Lock()
         self._closing = False
@@ -86,7 +87,7 @@ class JudgeEngine:
     @property
     def fatal(self) -> str | None:
         """Why nothing is asked any more; None as long as it is."""
-        return self._halt.reason
+        return self._stop_signal.reason
 
     def __enter__(self) -> JudgeEngine:
         return self
@@ -128,7 +129,7 @@ class JudgeEngine:
         shown = self._progress
         with (
             _uncollected(),
-            Progress(len(dialogues), label, shown, self.ledger, self._board) as progress,
+            Progress(len(dialogues), label, shown, self.budget, self._board) as progress,
         ):
             try:
                 return self._wait(self._converse(dialogues, progress))
@@ -211,7 +212,7 @@ class JudgeEngine:
                 # Who has begun goes first: instances end one by one, and an interrupted run
                 # holds whole ones.
                 try:
-                    verdict = await self._panel.ask(request, urgency=turn)
+                    verdict = await self._ensemble.ask(request, urgency=turn)
                 except Exception as error:  # the conversation's own matter: it may go on without
                     request = dialogue.throw(error)
                     continue

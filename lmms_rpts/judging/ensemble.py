@@ -7,49 +7,49 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, pstdev
 
-from lmms_rpts.judging.client import Asker
+from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import JudgeRequest, Opinion, Usage, Verdict
 
 
-class Panel:
+class Ensemble:
     """The judges of an engine; a score is the mean of all their answers.
 
     Texts (steps, answers) have no mean: the first judge that can write writes them.
 
     Args:
-        askers: one for each judge.
+        clients: one for each judge.
         samples: answers to each question, of each judge.
     """
 
-    def __init__(self, askers: Sequence[Asker], samples: int = 1) -> None:
-        if not askers or samples < 1:
-            raise ValueError("a panel needs at least one judge and one sample")
-        self._askers = list(askers)
+    def __init__(self, clients: Sequence[JudgeClient], samples: int = 1) -> None:
+        if not clients or samples < 1:
+            raise ValueError("an ensemble needs at least one judge and one sample")
+        self._clients = list(clients)
         self._samples = samples
-        self._writer = next((each for each in askers if each.member.writes), self._askers[0])
+        self._writer = next((each for each in clients if each.member.writes), self._clients[0])
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
         """The verdict of all; an error where one of them has none, since a mean of the others
         would be another measure."""
         if request.kind not in SCORED:
             return await self._writer.ask(request, urgency)
-        if len(self._askers) * self._samples == 1:
+        if len(self._clients) * self._samples == 1:
             return await self._writer.ask(request, urgency)
-        asked = [(asker, sample) for asker in self._askers for sample in range(self._samples)]
+        asked = [(client, sample) for client in self._clients for sample in range(self._samples)]
         verdicts = await asyncio.gather(
-            *(asker.ask(replace(request, sample=sample), urgency) for asker, sample in asked)
+            *(client.ask(replace(request, sample=sample), urgency) for client, sample in asked)
         )
         opinions = tuple(
-            _opinion(asker, sample, verdict)
-            for (asker, sample), verdict in zip(asked, verdicts, strict=True)
+            _opinion(client, sample, verdict)
+            for (client, sample), verdict in zip(asked, verdicts, strict=True)
         )
         return _joined(opinions, verdicts)
 
 
-def _opinion(asker: Asker, sample: int, verdict: Verdict) -> Opinion:
+def _opinion(client: JudgeClient, sample: int, verdict: Verdict) -> Opinion:
     score = float(verdict.value) if isinstance(verdict.value, int | float) else None
-    return Opinion(asker.member.name, sample, score, verdict.text, verdict.error)
+    return Opinion(client.member.name, sample, score, verdict.text, verdict.error)
 
 
 def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdict:

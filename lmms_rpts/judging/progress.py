@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-from lmms_rpts.judging.budget import Ledger
+from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 
 IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
@@ -74,16 +74,16 @@ class Progress:
         total: conversations to be held.
         label: what is being done.
         shown: whether there is a bar at all.
-        ledger: for the cost, where prices are known.
+        budget: for the cost, where prices are known.
         board: the bar counts what all processes tell here.
     """
 
     def __init__(
-        self, total: int, label: str, shown: bool, ledger: Ledger, board: Board = NO_BOARD
+        self, total: int, label: str, shown: bool, budget: Budget, board: Board = NO_BOARD
     ) -> None:
         self._counts: Counts = dict.fromkeys(("done", "asked", "cached", "failed", "cost"), 0.0)
         self._counts["total"] = total
-        self._ledger = ledger
+        self._budget = budget
         self._board = board
         self._interval = IN_A_FILE
         self._last = time.monotonic()
@@ -114,7 +114,7 @@ class Progress:
 
     def _show(self) -> None:
         self._last = time.monotonic()
-        self._counts["cost"] = self._ledger.cost
+        self._counts["cost"] = self._budget.cost
         self._board.tell(self._counts)
         if self._bar is None:
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 from loguru import logger
 
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
-from lmms_rpts.judging.budget import Ledger
+from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import Member
 from lmms_rpts.judging.engine import JudgeEngine
 from lmms_rpts.judging.progress import NO_BOARD, Board
@@ -40,7 +40,7 @@ def open_engine(
     concurrency: int = 32,
     cache_dir: Path | None = None,
     progress: bool = True,
-    ledger: Ledger | None = None,
+    budget: Budget | None = None,
     board: Board = NO_BOARD,
 ) -> JudgeEngine:
     """Open the judge or judges that ``judge`` names, ready to be asked; a context manager.
@@ -50,7 +50,7 @@ def open_engine(
         concurrency: calls at a time, to each judge.
         cache_dir: where answers are kept from one run to the next; None: nowhere.
         progress: whether to show a progress bar.
-        ledger: where calls are booked; None: one with the budget that the settings give.
+        budget: where calls are booked; None: in one with the limits of the settings.
         board: where the processes of a run tell each other how far they are.
 
     Raises:
@@ -77,15 +77,15 @@ def open_engine(
         progress=progress,
         samples=settings.judge_samples,
         cache_dir=cache_dir,
-        ledger=ledger or open_ledger(settings),
+        budget=budget or open_budget(settings),
         board=board,
     )
 
 
-def open_ledger(settings: Settings) -> Ledger:
-    """An empty ledger with the budget of the settings."""
+def open_budget(settings: Settings) -> Budget:
+    """A budget with the limits of the settings, of which nothing is spent."""
     share = " (this process's share)" if settings.processes > 1 else ""
-    return Ledger(settings.max_judge_tokens, settings.max_judge_cost, share=share)
+    return Budget(settings.max_judge_tokens, settings.max_judge_cost, share=share)
 
 
 def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:

@@ -8,7 +8,7 @@ import contextlib
 from lmms_rpts.judging.concurrency import AdaptiveLimit
 
 
-class Halt:
+class StopSignal:
     """Why nobody is asked any more: ``reason`` is None as long as they are.
 
     ``limits``: those whose queues are to be let through then.

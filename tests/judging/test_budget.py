@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.judging import JudgeEngine, JudgeRequest, Ledger, Member, Reply, Usage
+from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
 from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
@@ -27,20 +27,20 @@ PRICE = Price(1.0, 2.0)
 """Of a million tokens in and out."""
 
 
-def begin(ledger: Ledger, price: Price | None = None, request: JudgeRequest = ASKED) -> Call:
-    return ledger.begin("j", price, request)
+def begin(budget: Budget, price: Price | None = None, request: JudgeRequest = ASKED) -> Call:
+    return budget.begin("j", price, request)
 
 
-def spend(ledger: Ledger, tokens: int, price: Price | None = None) -> None:
+def spend(budget: Budget, tokens: int, price: Price | None = None) -> None:
     """A call that took so many tokens, half of them in."""
-    ledger.end(begin(ledger, price), Usage(tokens // 2, tokens - tokens // 2))
+    budget.end(begin(budget, price), Usage(tokens // 2, tokens - tokens // 2))
 
 
 # ---- sums
 
 
 def test_tokens_and_cost_add_up() -> None:
-    ledger = Ledger()
+    budget = Budget()
     for usage, price in [
         (Usage(500_000, 250_000), Price(1.0, 2.0)),  # 0.5 + 0.5
         (Usage(100, 50, 30), Price(0.15, 0.60)),  # 0.000015 + 0.00003
@@ -48,12 +48,12 @@ def test_tokens_and_cost_add_up() -> None:
         (Usage(), Price(9.0, 9.0)),
         (None, Price(9.0, 9.0)),  # no reply
     ]:
-        ledger.end(begin(ledger, price), usage)
-    assert ledger.calls == 5
-    assert ledger.usage == Usage(501_100, 251_050, 30)
-    assert ledger.cost == pytest.approx(1.000045)
-    assert ledger.guessed is False
-    assert ledger.exhausted is None
+        budget.end(begin(budget, price), usage)
+    assert budget.calls == 5
+    assert budget.usage == Usage(501_100, 251_050, 30)
+    assert budget.cost == pytest.approx(1.000045)
+    assert budget.guessed is False
+    assert budget.exhausted is None
 
 
 @pytest.mark.parametrize(
@@ -92,28 +92,28 @@ def test_a_guess_where_no_server_counts(request_: JudgeRequest, said: str, usage
 
 
 def test_one_guess_among_the_counts_is_told() -> None:
-    ledger = Ledger()
-    ledger.end(begin(ledger), Usage(10, 10))
-    ledger.end(begin(ledger), None, guessed=True)
-    assert ledger.guessed is False
-    ledger.end(begin(ledger), Usage(10, 10), guessed=True)
-    ledger.end(begin(ledger), Usage(10, 10))
-    assert ledger.guessed is True
+    budget = Budget()
+    budget.end(begin(budget), Usage(10, 10))
+    budget.end(begin(budget), None, guessed=True)
+    assert budget.guessed is False
+    budget.end(begin(budget), Usage(10, 10), guessed=True)
+    budget.end(begin(budget), Usage(10, 10))
+    assert budget.guessed is True
 
 
 def test_who_wants_to_know_is_told_of_what_took_tokens() -> None:
     told: list[tuple[str, Usage]] = []
-    ledger = Ledger(on_usage=lambda judge, usage: told.append((judge, usage)))
+    budget = Budget(on_usage=lambda judge, usage: told.append((judge, usage)))
     for judge, usage in [("a", Usage(1, 2)), ("b", None), ("b", Usage(3, 4, 1))]:
-        ledger.end(ledger.begin(judge, None, ASKED), usage)
+        budget.end(budget.begin(judge, None, ASKED), usage)
     assert told == [("a", Usage(1, 2)), ("b", Usage(3, 4, 1))]
 
 
-def test_who_is_told_may_look_into_the_ledger() -> None:
+def test_who_is_told_may_look_into_the_budget() -> None:
     seen: list[int] = []
-    ledger = Ledger(on_usage=lambda judge, usage: seen.append(begin(ledger) and ledger.calls))
-    call = begin(ledger)
-    ending = threading.Thread(target=ledger.end, args=[call, Usage(1, 2)], daemon=True)
+    budget = Budget(on_usage=lambda judge, usage: seen.append(begin(budget) and budget.calls))
+    call = begin(budget)
+    ending = threading.Thread(target=budget.end, args=[call, Usage(1, 2)], daemon=True)
     ending.start()
     ending.join(LONGEST)
     assert not ending.is_alive(), "it waits for itself"
@@ -123,11 +123,11 @@ def test_who_is_told_may_look_into_the_ledger() -> None:
 # ---- the budget
 
 
-def calls_begun(ledger: Ledger, price: Price | None = None) -> int:
+def calls_begun(budget: Budget, price: Price | None = None) -> int:
     """How many calls may be under way before the budget forbids another one."""
     for number in range(1000):
         try:
-            begin(ledger, price)
+            begin(budget, price)
         except BudgetError:
             return number
     raise AssertionError("no end")
@@ -138,8 +138,8 @@ def calls_begun(ledger: Ledger, price: Price | None = None) -> int:
 )
 def test_calls_under_way_count_as_what_is_expected_of_them(max_tokens: int, calls: int) -> None:
     assert EXPECTED_OUTPUT == 80
-    assert begin(Ledger()).guess == Usage(20, 80)
-    assert calls_begun(Ledger(max_tokens)) == calls
+    assert begin(Budget()).guess == Usage(20, 80)
+    assert calls_begun(Budget(max_tokens)) == calls
 
 
 @pytest.mark.parametrize(
@@ -148,15 +148,15 @@ def test_calls_under_way_count_as_what_is_expected_of_them(max_tokens: int, call
     [(0.0, 0), (0.00017, 0), (0.000181, 1), (0.0005, 2), (0.001, 5)],
 )
 def test_cost_under_way_counts_as_what_is_expected(max_cost: float, calls: int) -> None:
-    assert calls_begun(Ledger(max_cost=max_cost), PRICE) == calls
+    assert calls_begun(Budget(max_cost=max_cost), PRICE) == calls
 
 
 def test_what_has_no_price_costs_nothing() -> None:
-    ledger = Ledger(max_cost=0.0)
+    budget = Budget(max_cost=0.0)
     for _ in range(20):
-        spend(ledger, 1000)
+        spend(budget, 1000)
     with pytest.raises(BudgetError):
-        begin(ledger, PRICE)
+        begin(budget, PRICE)
 
 
 @pytest.mark.parametrize(
@@ -172,107 +172,107 @@ def test_what_has_no_price_costs_nothing() -> None:
     ],
 )
 def test_what_a_call_takes_is_learnt(took: int, calls: int) -> None:
-    ledger = Ledger(max_tokens=1000)
-    spend(ledger, took)
-    assert calls_begun(ledger) == calls
+    budget = Budget(max_tokens=1000)
+    spend(budget, took)
+    assert calls_begun(budget) == calls
 
 
 def test_what_is_learnt_is_the_mean_of_all_calls() -> None:
-    ledger = Ledger()
-    spend(ledger, 300)
-    spend(ledger, 100)
-    ledger.end(begin(ledger), None)  # says nothing of what calls take
-    assert begin(ledger).tokens == pytest.approx(200)
+    budget = Budget()
+    spend(budget, 300)
+    spend(budget, 100)
+    budget.end(begin(budget), None)  # says nothing of what calls take
+    assert begin(budget).tokens == pytest.approx(200)
     longer = chat("x" * 464)  # 116 + 4, and 80 to come
-    assert begin(ledger, request=longer).tokens == pytest.approx(400)
+    assert begin(budget, request=longer).tokens == pytest.approx(400)
 
 
 def test_calls_that_take_nothing_teach_that() -> None:
-    ledger = Ledger(max_tokens=100)
-    ledger.end(begin(ledger), Usage())
-    assert begin(ledger).tokens == 0
+    budget = Budget(max_tokens=100)
+    budget.end(begin(budget), Usage())
+    assert begin(budget).tokens == 0
 
 
 def test_what_a_call_costs_is_learnt_as_well() -> None:
     """A judge that thinks says much more than it is told, and that is dearer."""
     price, long = Price(1.0, 4.0), chat("x" * 1984)  # 500 tokens
-    ledger = Ledger(max_cost=0.024)
+    budget = Budget(max_cost=0.024)
     for _ in range(2):
         # 500 + 4 x 2000 millionths, where 500 + 4 x 80 were expected at first
-        ledger.end(begin(ledger, price, long), Usage(500, 2000))
-    assert ledger.cost == pytest.approx(0.017)
+        budget.end(begin(budget, price, long), Usage(500, 2000))
+    assert budget.cost == pytest.approx(0.017)
     with pytest.raises(BudgetError):  # or 0.0255 are spent, by calls that are all alike
-        begin(ledger, price, long)
+        begin(budget, price, long)
 
 
 def test_a_failed_call_gives_back_what_was_expected_of_it() -> None:
-    ledger = Ledger(max_tokens=100)
+    budget = Budget(max_tokens=100)
     for _ in range(5):
-        ledger.end(begin(ledger), None)
-    assert ledger.calls == 5
-    assert ledger.usage == Usage()
+        budget.end(begin(budget), None)
+    assert budget.calls == 5
+    assert budget.usage == Usage()
 
 
 def test_a_budget_is_used_up_for_good() -> None:
     """Else the ones that happen to be short would still be asked."""
-    ledger = Ledger(max_tokens=150)
-    first = begin(ledger)
+    budget = Budget(max_tokens=150)
+    first = begin(budget)
     with pytest.raises(BudgetError) as caught:
-        begin(ledger)
-    assert str(caught.value) == ledger.exhausted
-    ledger.end(first, None)
+        begin(budget)
+    assert str(caught.value) == budget.exhausted
+    budget.end(first, None)
     short = chat("")
     for request in (ASKED, short):
         with pytest.raises(BudgetError) as later:
-            begin(ledger, request=request)
+            begin(budget, request=request)
         assert str(later.value) == str(caught.value)
-    assert ledger.calls == 1
-    assert ledger.usage == Usage()
+    assert budget.calls == 1
+    assert budget.usage == Usage()
 
 
 @pytest.mark.parametrize(
-    ("ledger", "words"),
+    ("budget", "words"),
     [
-        (Ledger(max_tokens=12_345), ["budget of 12,345 judge tokens", "(12,300 used, "]),
-        (Ledger(max_cost=0.02), ["judge budget of 0.02", "(0.01845 spent, "]),
-        (Ledger(max_tokens=12_345, max_cost=1.0), ["budget of 12,345 judge tokens"]),
-        (Ledger(max_tokens=1_000_000, max_cost=0.02), ["judge budget of 0.02"]),
+        (Budget(max_tokens=12_345), ["budget of 12,345 judge tokens", "(12,300 used, "]),
+        (Budget(max_cost=0.02), ["judge budget of 0.02", "(0.01845 spent, "]),
+        (Budget(max_tokens=12_345, max_cost=1.0), ["budget of 12,345 judge tokens"]),
+        (Budget(max_tokens=1_000_000, max_cost=0.02), ["judge budget of 0.02"]),
     ],
 )
-def test_the_budget_is_named(ledger: Ledger, words: list[str]) -> None:
-    spend(ledger, 12_300, PRICE)  # 6150 + 2 x 6150 = 18450 millionths
+def test_the_budget_is_named(budget: Budget, words: list[str]) -> None:
+    spend(budget, 12_300, PRICE)  # 6150 + 2 x 6150 = 18450 millionths
     with pytest.raises(BudgetError) as caught:
-        begin(ledger, PRICE)
+        begin(budget, PRICE)
     for word in words:
         assert word in str(caught.value)
 
 
 def test_what_is_expected_of_calls_under_way_is_told() -> None:
-    ledger = Ledger(max_cost=0.0005)
-    assert calls_begun(ledger, PRICE) == 2  # 0.00018 each
-    assert ledger.exhausted == (
+    budget = Budget(max_cost=0.0005)
+    assert calls_begun(budget, PRICE) == 2  # 0.00018 each
+    assert budget.exhausted == (
         "the judge budget of 0.0005 leaves no room for another call (0 spent, 0.00036 expected of "
         "calls under way)"
     )
 
 
 @pytest.mark.parametrize(
-    ("ledger", "new"),
+    ("budget", "new"),
     [
-        (Ledger(), False),  # nothing depends on what a call takes
-        (Ledger(max_tokens=1000), True),
-        (Ledger(max_cost=1.0), True),
-        (Ledger(max_tokens=1000, max_cost=1.0), True),
+        (Budget(), False),  # nothing depends on what a call takes
+        (Budget(max_tokens=1000), True),
+        (Budget(max_cost=1.0), True),
+        (Budget(max_tokens=1000, max_cost=1.0), True),
     ],
 )
-def test_a_kind_of_call_is_new_until_one_took_tokens(ledger: Ledger, new: bool) -> None:
-    assert ledger.is_new("j", ASKED.kind) is new
-    ledger.end(begin(ledger), None)
-    assert ledger.is_new("j", ASKED.kind) is new, "a failed call tells nothing"
-    spend(ledger, 100)
-    assert ledger.is_new("j", ASKED.kind) is False
-    assert ledger.is_new("other", ASKED.kind) is new
-    assert ledger.is_new("j", "answer") is new
+def test_a_kind_of_call_is_new_until_one_took_tokens(budget: Budget, new: bool) -> None:
+    assert budget.is_new("j", ASKED.kind) is new
+    budget.end(begin(budget), None)
+    assert budget.is_new("j", ASKED.kind) is new, "a failed call tells nothing"
+    spend(budget, 100)
+    assert budget.is_new("j", ASKED.kind) is False
+    assert budget.is_new("other", ASKED.kind) is new
+    assert budget.is_new("j", "answer") is new
 
 
 TOOK = st.none() | st.integers(0, 1500)
@@ -287,23 +287,23 @@ TOOK = st.none() | st.integers(0, 1500)
 def test_a_budget_is_exceeded_by_no_more_than_calls_under_way_do(
     max_tokens: int, at_a_time: int, took: list[int | None]
 ) -> None:
-    ledger = Ledger(max_tokens)
+    budget = Budget(max_tokens)
     under_way: list[tuple[Call, int | None]] = []
     excess_when_last_begun = 0.0
     for tokens in took:
         if len(under_way) == at_a_time:
             call, used = under_way.pop(0)
-            ledger.end(call, None if used is None else Usage(used))
+            budget.end(call, None if used is None else Usage(used))
         try:
-            under_way.append((begin(ledger), tokens))
+            under_way.append((begin(budget), tokens))
         except BudgetError:
             break
         excess_when_last_begun = sum(
             max(0.0, (used or 0) - call.tokens) for call, used in under_way
         )
     for call, used in under_way:
-        ledger.end(call, None if used is None else Usage(used))
-    assert ledger.usage.tokens <= max_tokens + excess_when_last_begun + 1e-6
+        budget.end(call, None if used is None else Usage(used))
+    assert budget.usage.tokens <= max_tokens + excess_when_last_begun + 1e-6
 
 
 # ---- threads
@@ -338,20 +338,20 @@ class SlowPrice:
 
 def test_threads_lose_no_booking() -> None:
     told: list[Usage] = []
-    ledger = Ledger(on_usage=lambda judge, usage: told.append(usage))
+    budget = Budget(on_usage=lambda judge, usage: told.append(usage))
     price: Any = SlowPrice()
 
     def work() -> int:
         for _ in range(3):
-            ledger.end(begin(ledger, price), Usage(2, 1))
+            budget.end(begin(budget, price), Usage(2, 1))
         return 3
 
     calls = in_threads(work)
-    assert calls == ledger.calls == len(told) == 24
-    assert ledger.usage == Usage(48, 24)
-    assert ledger.cost == pytest.approx(0.000072)
-    assert ledger._tokens_under_way == pytest.approx(0, abs=1e-6)
-    assert ledger._cost_under_way == pytest.approx(0, abs=1e-9)
+    assert calls == budget.calls == len(told) == 24
+    assert budget.usage == Usage(48, 24)
+    assert budget.cost == pytest.approx(0.000072)
+    assert budget._tokens_under_way == pytest.approx(0, abs=1e-6)
+    assert budget._cost_under_way == pytest.approx(0, abs=1e-9)
 
 
 class SlowBound(float):
@@ -364,11 +364,11 @@ class SlowBound(float):
 
 def test_threads_do_not_spend_the_same_tokens() -> None:
     """Between the look at the budget and the booking nobody else looks."""
-    ledger = Ledger(max_tokens=EXPECTED * 5, max_cost=SlowBound(9.0))
+    budget = Budget(max_tokens=EXPECTED * 5, max_cost=SlowBound(9.0))
 
     def work() -> int:
         try:
-            begin(ledger)
+            begin(budget)
         except BudgetError:
             return 0
         return 1
@@ -389,20 +389,20 @@ def judge_of(usage: Usage | None, text: str = "Score: 0.5", pause: float = 0.0) 
 
 
 def opened(
-    judge: ScriptedJudge, ledger: Ledger, concurrency: int = 1, cache_dir: Path | None = None
+    judge: ScriptedJudge, budget: Budget, concurrency: int = 1, cache_dir: Path | None = None
 ) -> JudgeEngine:
     return JudgeEngine(
-        judge, concurrency=concurrency, progress=False, ledger=ledger, cache_dir=cache_dir
+        judge, concurrency=concurrency, progress=False, budget=budget, cache_dir=cache_dir
     )
 
 
 def test_asking_stops_before_the_budget_is_exceeded() -> None:
-    judge, ledger = judge_of(Usage(50, 50)), Ledger(max_tokens=350)
-    with opened(judge, ledger) as asked:
+    judge, budget = judge_of(Usage(50, 50)), Budget(max_tokens=350)
+    with opened(judge, budget) as asked:
         verdicts = asked.run(texts(50))
         assert sorted(values(verdicts), key=str) == [0.5] * 3 + [None] * 47
-        assert len(judge.asked) == ledger.calls == 3
-        assert ledger.usage == Usage(150, 150)
+        assert len(judge.asked) == budget.calls == 3
+        assert budget.usage == Usage(150, 150)
         said = (
             "the budget of 350 judge tokens leaves no room for another call (300 used, 0 expected "
             "of calls under way)"
@@ -410,7 +410,7 @@ def test_asking_stops_before_the_budget_is_exceeded() -> None:
         failed = [verdict for verdict in verdicts if verdict.value is None]
         assert {verdict.error for verdict in failed} == {said}
         assert {verdict.attempts for verdict in failed} == {0}
-        assert asked.fatal == ledger.exhausted == said
+        assert asked.fatal == budget.exhausted == said
         # What was answered is still served, alone and among others.
         again = asked.run(texts(51))
         assert values(again) == [*values(verdicts), None]
@@ -420,77 +420,77 @@ def test_asking_stops_before_the_budget_is_exceeded() -> None:
 
 
 def test_a_budget_in_money_stops_the_asking() -> None:
-    ledger = Ledger(max_cost=0.0005)
+    budget = Budget(max_cost=0.0005)
     judge = judge_of(Usage(20, 80))  # 0.00018, as expected
-    with JudgeEngine([Member("j", judge, PRICE)], progress=False, ledger=ledger) as asked:
+    with JudgeEngine([Member("j", judge, PRICE)], progress=False, budget=budget) as asked:
         verdicts = asked.run(texts(10))
     assert sorted(values(verdicts), key=str) == [0.5] * 2 + [None] * 8
-    assert ledger.cost == pytest.approx(0.00036)
+    assert budget.cost == pytest.approx(0.00036)
     assert "judge budget of 0.0005" in str(asked.fatal)
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 32])
 def test_many_calls_at_a_time_share_a_budget(concurrency: int) -> None:
-    judge, ledger = judge_of(Usage(50, 50), pause=0.01), Ledger(max_tokens=1000)
-    with opened(judge, ledger, concurrency) as asked:
+    judge, budget = judge_of(Usage(50, 50), pause=0.01), Budget(max_tokens=1000)
+    with opened(judge, budget, concurrency) as asked:
         verdicts = asked.run(texts(100))
     assert values(verdicts).count(0.5) == 10
-    assert ledger.usage.tokens == 1000
+    assert budget.usage.tokens == 1000
     # The first goes alone, to tell what the others will take.
     assert judge.most_at_once == min(concurrency, 9)
 
 
 def test_a_judge_that_thinks_does_not_take_the_budget_by_surprise() -> None:
     """1,500 tokens a call where 100 are expected, 32 at a time: the budget bears 13."""
-    judge, ledger = judge_of(Usage(50, 1450), pause=0.01), Ledger(max_tokens=20_000)
-    with opened(judge, ledger, 32) as asked:
+    judge, budget = judge_of(Usage(50, 1450), pause=0.01), Budget(max_tokens=20_000)
+    with opened(judge, budget, 32) as asked:
         asked.run(texts(100))
-    assert ledger.usage.tokens == 19_500
+    assert budget.usage.tokens == 19_500
 
 
 def test_what_is_learnt_of_one_kind_says_nothing_of_another() -> None:
     def answer(text: str, call: int) -> Reply:
         return Reply("Score: 0.5", Usage(20, 2) if text.startswith("short") else Usage(20, 980))
 
-    ledger = Ledger(max_tokens=10_000)
+    budget = Budget(max_tokens=10_000)
     kinds: list[Any] = ["answer", "image"]
     requests = [
         question(f"{'short' if kind == 'answer' else 'long'} {number}", kind=kind)
         for number in range(40)
         for kind in kinds
     ]
-    with opened(ScriptedJudge(answer, 0.01), ledger, 32) as asked:
+    with opened(ScriptedJudge(answer, 0.01), budget, 32) as asked:
         asked.run(requests)
-    assert 8_000 < ledger.usage.tokens <= 10_000
+    assert 8_000 < budget.usage.tokens <= 10_000
 
 
 def test_a_judge_that_costs_nothing_is_not_booked() -> None:
-    ledger = Ledger(max_tokens=1)
+    budget = Budget(max_tokens=1)
     free = Member("free", judge_of(None), kept=False)
-    with JudgeEngine([free], progress=False, ledger=ledger) as asked:
+    with JudgeEngine([free], progress=False, budget=budget) as asked:
         assert values(asked.run(texts(20))) == [0.5] * 20
-    assert ledger.calls == 0
+    assert budget.calls == 0
 
 
 def test_a_chatty_judge_is_found_out() -> None:
     """The first call takes 400 instead of 100: the budget of 1000 bears one more."""
-    judge, ledger = judge_of(Usage(20, 380)), Ledger(max_tokens=1000)
-    with opened(judge, ledger) as asked:
+    judge, budget = judge_of(Usage(20, 380)), Budget(max_tokens=1000)
+    with opened(judge, budget) as asked:
         verdicts = asked.run(texts(10))
     assert sorted(values(verdicts), key=str) == [0.5] * 2 + [None] * 8
-    assert ledger.usage.tokens == 800
+    assert budget.usage.tokens == 800
 
 
 def test_a_server_that_does_not_count_is_guessed_at() -> None:
     """20 in; "Score: 0.5" is 10 letters, 2 tokens: 22 a call instead of 100."""
-    judge, ledger = judge_of(None), Ledger(max_tokens=100)
+    judge, budget = judge_of(None), Budget(max_tokens=100)
     told: list[tuple[str, Usage]] = []
-    ledger.on_usage = lambda name, usage: told.append((name, usage))
-    with JudgeEngine([Member("j", judge)], concurrency=1, progress=False, ledger=ledger) as asked:
+    budget.on_usage = lambda name, usage: told.append((name, usage))
+    with JudgeEngine([Member("j", judge)], concurrency=1, progress=False, budget=budget) as asked:
         verdicts = asked.run(texts(10))
     assert sorted(values(verdicts), key=str) == [0.5] * 4 + [None] * 6
-    assert ledger.usage == Usage(80, 8)
-    assert ledger.guessed is True
+    assert budget.usage == Usage(80, 8)
+    assert budget.guessed is True
     assert told == [("j", Usage(20, 2))] * 4
     assert verdicts[0].usage is None, "a guess is no count of the server's"
 
@@ -505,18 +505,18 @@ def test_every_call_is_booked(short_pauses: None) -> None:
             RefusedError("no"),
         )
     )
-    ledger = Ledger()
-    with opened(judge, ledger) as asked:
+    budget = Budget()
+    with opened(judge, budget) as asked:
         verdicts = asked.run(texts(1)) + asked.run(texts(2))
     assert values(verdicts) == [0.5, 0.5, None]
-    assert ledger.calls == len(judge.asked) == 5
-    assert ledger.usage == Usage(37, 13)
+    assert budget.calls == len(judge.asked) == 5
+    assert budget.usage == Usage(37, 13)
     assert verdicts[0].usage == Usage(37, 13)
 
 
 def test_an_unreadable_reply_is_kept_when_the_budget_ends_the_asking_again() -> None:
-    judge, ledger = judge_of(Usage(50, 50), "no score"), Ledger(max_tokens=150)
-    with opened(judge, ledger) as asked:
+    judge, budget = judge_of(Usage(50, 50), "no score"), Budget(max_tokens=150)
+    with opened(judge, budget) as asked:
         (verdict,) = asked.run(texts(1))
     assert (verdict.text, verdict.value, verdict.attempts) == ("no score", None, 1)
     assert "budget of 150 judge tokens" in str(verdict.error)
@@ -524,23 +524,23 @@ def test_an_unreadable_reply_is_kept_when_the_budget_ends_the_asking_again() -> 
 
 def test_answers_on_disk_are_served_without_a_budget(tmp_path: Path) -> None:
     judge = judge_of(Usage(50, 50))
-    with opened(judge, Ledger(), cache_dir=tmp_path) as asked:
+    with opened(judge, Budget(), cache_dir=tmp_path) as asked:
         asked.run(texts(3))
-    ledger = Ledger(max_tokens=1)
-    with opened(judge, ledger, cache_dir=tmp_path) as asked:
+    budget = Budget(max_tokens=1)
+    with opened(judge, budget, cache_dir=tmp_path) as asked:
         verdicts = asked.run([*texts(1, 9), *texts(3)])
         later = asked.run(texts(3))
     assert values(verdicts) == [None] + [0.5] * 3
     assert values(later) == [0.5] * 3
     assert all(verdict.cached for verdict in (*verdicts[1:], *later))
     assert len(judge.asked) == 3
-    assert (ledger.calls, ledger.usage) == (0, Usage())
+    assert (budget.calls, budget.usage) == (0, Usage())
 
 
-def test_engines_may_share_a_ledger() -> None:
-    ledger = Ledger(max_tokens=350)
+def test_engines_may_share_a_budget() -> None:
+    budget = Budget(max_tokens=350)
     judges = [judge_of(Usage(50, 50)), judge_of(Usage(50, 50))]
-    engines = [opened(judge, ledger) for judge in judges]
+    engines = [opened(judge, budget) for judge in judges]
     try:
         assert values(engines[0].run(texts(2))) == [0.5] * 2
         assert values(engines[1].run(texts(2))) == [0.5, None]
@@ -549,16 +549,16 @@ def test_engines_may_share_a_ledger() -> None:
     finally:
         for engine in engines:
             engine.close()
-    assert engines[0].fatal == engines[1].fatal == ledger.exhausted
+    assert engines[0].fatal == engines[1].fatal == budget.exhausted
 
 
 @pytest.mark.parametrize("pauses", [(0.0, 0.02), (0.02, 0.0)])
 def test_judges_of_a_panel_share_a_budget(pauses: tuple[float, float]) -> None:
     judges = [judge_of(Usage(50, 50), pause=pause) for pause in pauses]
     members = [Member(name, judge) for name, judge in zip("ab", judges, strict=True)]
-    ledger = Ledger(max_tokens=450)
-    with JudgeEngine(members, concurrency=1, progress=False, ledger=ledger) as asked:
+    budget = Budget(max_tokens=450)
+    with JudgeEngine(members, concurrency=1, progress=False, budget=budget) as asked:
         verdicts = asked.run(texts(10))
-    assert ledger.calls == sum(len(judge.asked) for judge in judges) == 4
+    assert budget.calls == sum(len(judge.asked) for judge in judges) == 4
     for verdict in verdicts[4:]:
         assert "budget of 450 judge tokens" in str(verdict.error)

@@ -111,19 +111,19 @@ def test_a_second_engine_asks_nothing(tmp_path: Path) -> None:
     assert values(second) == values(first)
     assert [verdict.text for verdict in second] == [verdict.text for verdict in first]
     assert {(each.cached, each.attempts, each.usage) for each in second} == {(True, 0, None)}
-    assert asked.ledger.calls == 0
+    assert asked.budget.calls == 0
 
 
 def test_each_of_several_samples_and_judges_is_kept(tmp_path: Path) -> None:
-    def panel(folder: Path) -> tuple[JudgeEngine, list[ScriptedJudge]]:
+    def ensemble(folder: Path) -> tuple[JudgeEngine, list[ScriptedJudge]]:
         judges = [ScriptedJudge(lambda text, call, k=k: f"Score: 0.{k + call}") for k in (1, 5)]
         members = [Member(f"judge {at}", judge) for at, judge in enumerate(judges)]
         return JudgeEngine(members, progress=False, samples=3, cache_dir=folder), judges
 
-    first_engine, first_judges = panel(tmp_path)
+    first_engine, first_judges = ensemble(tmp_path)
     with first_engine as asked:
         (first,) = asked.run([question("q")])
-    second_engine, second_judges = panel(tmp_path)
+    second_engine, second_judges = ensemble(tmp_path)
     with second_engine as asked:
         (second,) = asked.run([question("q")])
     assert [len(judge.asked) for judge in (*first_judges, *second_judges)] == [3, 3, 0, 0]
@@ -358,7 +358,7 @@ sys.stdin.readline()
 with JudgeEngine([Member("test", Judge())], progress=False, cache_dir=folder) as engine:
     verdicts = engine.run(requests)
 assert [verdict.value for verdict in verdicts] == [k % 10 / 10 for k in range(first, last)]
-print(engine.ledger.calls, flush=True)
+print(engine.budget.calls, flush=True)
 """
 
 
@@ -602,7 +602,7 @@ def test_a_damaged_file_is_replaced(
     with opened(first, tmp_path) as asked:
         assert values(asked.run(questions(40))) == [k % 10 / 10 for k in range(40)]
         assert None not in values(asked.run(old))
-        found = asked.ledger.found
+        found = asked.budget.found
     with opened(second, tmp_path) as asked:
         assert values(asked.run(questions(40))) == [k % 10 / 10 for k in range(40)]
         assert None not in values(asked.run(old))
@@ -913,7 +913,7 @@ def test_a_file_locked_for_a_moment_costs_no_call(
             time.sleep(2.5)
         assert None not in values(run.result(LONGEST))
     assert len(stored(tmp_path)) == 5 + 1 + 12
-    assert server.calls == asked.ledger.calls == 1 + 12
+    assert server.calls == asked.budget.calls == 1 + 12
 
 
 def test_closing_does_not_wait_for_a_locked_file(

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging import (
+    Budget,
     FatalJudgeError,
     JudgeEngine,
     JudgeRequest,
-    Ledger,
     Member,
     Opinion,
     RefusedError,
@@ -23,8 +23,8 @@ from lmms_rpts.judging import (
     Verdict,
     client,
 )
-from lmms_rpts.judging.ensemble import Panel
-from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.judging.ensemble import Ensemble
+from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.settings import Price
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 
@@ -37,7 +37,7 @@ def scores(*score: float) -> ScriptedJudge:
     return says(*(f"Score: {each}" for each in score))
 
 
-def panel(judges: Sequence[ScriptedJudge], samples: int = 1, **options: Any) -> JudgeEngine:
+def ensemble(judges: Sequence[ScriptedJudge], samples: int = 1, **options: Any) -> JudgeEngine:
     """An engine of judges "a", "b", "c", each of which is asked one thing at a time."""
     members = [Member(name, judge) for name, judge in zip("abcdef", judges, strict=False)]
     options = {"concurrency": 1, "progress": False, "samples": samples, **options}
@@ -65,7 +65,7 @@ def panel(judges: Sequence[ScriptedJudge], samples: int = 1, **options: Any) -> 
 def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, spread: float) -> None:
     judges = [scores(each) for each in said]
     one = scores(*said)
-    with panel(judges) as several, panel([one], samples=len(said)) as alone:
+    with ensemble(judges) as several, ensemble([one], samples=len(said)) as alone:
         (by_judges,), (by_samples,) = several.run([question("q")]), alone.run([question("q")])
     for verdict in (by_judges, by_samples):
         assert verdict.value == pytest.approx(mean)
@@ -84,7 +84,7 @@ def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, sprea
 
 def test_every_sample_of_every_judge_counts_alike() -> None:
     a, b = scores(0.1, 0.3), scores(0.9, 0.7)
-    with panel([a, b], samples=2) as asked:
+    with ensemble([a, b], samples=2) as asked:
         (verdict,) = asked.run([question("q")])
     # deviations 0.4, 0.2, 0.4, 0.2: the root of 0.4 / 4
     assert verdict.value == pytest.approx(0.5)
@@ -98,27 +98,27 @@ def test_every_sample_of_every_judge_counts_alike() -> None:
 
 
 def test_one_opinion_has_no_spread() -> None:
-    with panel([scores(0.4)]) as asked:
+    with ensemble([scores(0.4)]) as asked:
         (verdict,) = asked.run([question("q")])
     assert (verdict.value, verdict.spread, verdict.opinions) == (0.4, None, ())
     assert verdict.text == "Score: 0.4"
 
 
 def test_a_parser_may_read_whole_numbers() -> None:
-    with panel([says("yes"), says("no")]) as asked:
+    with ensemble([says("yes"), says("no")]) as asked:
         (verdict,) = asked.run([question("q", parse=lambda reply: int(reply == "yes"))])
     assert verdict.error is None
     assert (verdict.value, verdict.spread) == (0.5, 0.5)
 
 
 def test_nobody_to_ask_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"^a panel needs at least one judge and one sample$"):
-        Panel([])
+    with pytest.raises(ValueError, match=r"^an ensemble needs at least one judge and one sample$"):
+        Ensemble([])
     with pytest.raises(ValueError, match="at least one judge"):
-        panel([])
+        ensemble([])
     for samples in (0, -1):
         with pytest.raises(ValueError, match="one sample"):
-            panel([scores(0.5)], samples=samples)
+            ensemble([scores(0.5)], samples=samples)
 
 
 # ---- one question, several requests
@@ -126,7 +126,7 @@ def test_nobody_to_ask_is_an_error() -> None:
 
 def test_samples_are_requests_of_their_own() -> None:
     judge = scores(0.1, 0.5, 0.9)
-    with panel([judge], samples=3) as asked:
+    with ensemble([judge], samples=3) as asked:
         (verdict,) = asked.run([question("q", evidence=("e",), claim="c", prompt_version="7")])
     assert verdict.cached is False
     assert len({request.key for request in judge.asked}) == 3
@@ -139,7 +139,7 @@ def test_samples_are_requests_of_their_own() -> None:
 def test_duplicates_are_asked_once_by_each() -> None:
     a = ScriptedJudge(lambda text, call: Reply(f"Score: 0.{call}", Usage(10, 5)), 0.01)
     b = ScriptedJudge(lambda text, call: Reply("Score: 0.4", Usage(1, 1)), 0.01)
-    with panel([a, b], samples=2) as asked:
+    with ensemble([a, b], samples=2) as asked:
         verdicts = asked.run([question("q")] * 4)
         (later,) = asked.run([question("q")])
     assert len(a.asked) == len(b.asked) == 2
@@ -154,7 +154,7 @@ def test_duplicates_are_asked_once_by_each() -> None:
 def test_what_is_cached_in_part_is_not_called_cached() -> None:
     """Of two judges, one is asked again, since it could not answer."""
     a, b = scores(0.2), says(RefusedError("not now"), "Score: 0.6")
-    with panel([a, b]) as asked:
+    with ensemble([a, b]) as asked:
         (failed,) = asked.run([question("q")])
         (mended,) = asked.run([question("q")])
     assert values([failed, mended]) == [None, pytest.approx(0.4)]
@@ -166,10 +166,10 @@ def test_answers_on_disk_are_kept_for_each_judge_and_sample(tmp_path: Path) -> N
     def judges() -> list[ScriptedJudge]:
         return [scores(0.1, 0.3), scores(0.9, 0.7)]
 
-    with panel(judges(), samples=2, cache_dir=tmp_path) as asked:
+    with ensemble(judges(), samples=2, cache_dir=tmp_path) as asked:
         (first,) = asked.run([question("q")])
     others = judges()
-    with panel(others, samples=2, cache_dir=tmp_path) as asked:
+    with ensemble(others, samples=2, cache_dir=tmp_path) as asked:
         (again,) = asked.run([question("q")])
     assert [judge.asked for judge in others] == [[], []]
     assert (again.value, again.spread, again.opinions) == (
@@ -179,7 +179,7 @@ def test_answers_on_disk_are_kept_for_each_judge_and_sample(tmp_path: Path) -> N
     )
     assert (first.cached, again.cached) == (False, True)
     third = scores(0.5)
-    with panel([others[0], others[1], third], samples=3, cache_dir=tmp_path) as asked:
+    with ensemble([others[0], others[1], third], samples=3, cache_dir=tmp_path) as asked:
         asked.run([question("q")])
     assert [len(judge.asked) for judge in (*others, third)] == [1, 1, 3]
     assert [request.sample for request in others[0].asked] == [2]
@@ -187,7 +187,7 @@ def test_answers_on_disk_are_kept_for_each_judge_and_sample(tmp_path: Path) -> N
 
 def test_an_opinion_is_asked_for_again_by_its_own_judge_alone() -> None:
     a, b = says("well", "Score: 0.2"), scores(0.6)
-    with panel([a, b]) as asked:
+    with ensemble([a, b]) as asked:
         (verdict,) = asked.run([question("q", sample=0)])
     assert verdict.value == pytest.approx(0.4)
     assert (len(a.asked), len(b.asked), verdict.attempts) == (2, 1, 3)
@@ -200,23 +200,23 @@ def test_attempts_and_usage_add_up(short_pauses: None) -> None:
     a = says(Reply("well", Usage(10, 2)), TransientError("busy"), Reply("Score: 0.2", Usage(20, 3)))
     b = says(Reply("Score: 0.4", Usage(100, 50, 40)))
     c = says("Score: 0.6")
-    ledger = Ledger()
+    budget = Budget()
     members = [
         Member("a", a, Price(1.0, 10.0)),
         Member("b", b, Price(2.0, 20.0)),
         Member("c", c),
     ]
-    with JudgeEngine(members, progress=False, ledger=ledger) as asked:
+    with JudgeEngine(members, progress=False, budget=budget) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.value == pytest.approx(0.4)
-    assert verdict.attempts == ledger.calls == 5
+    assert verdict.attempts == budget.calls == 5
     assert verdict.usage == Usage(130, 55, 40)
     # (30 + 50) + (200 + 1000) millionths
-    assert ledger.cost == pytest.approx(0.00128)
+    assert budget.cost == pytest.approx(0.00128)
 
 
 def test_usage_is_unknown_where_no_server_counts() -> None:
-    with panel([scores(0.2), scores(0.4)]) as asked:
+    with ensemble([scores(0.2), scores(0.4)]) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.usage is None
 
@@ -258,7 +258,7 @@ def test_usage_is_unknown_where_no_server_counts() -> None:
 def test_a_missing_opinion_is_an_error_that_names_the_judge(
     judges: list[ScriptedJudge], samples: int, error: str
 ) -> None:
-    with panel(judges, samples) as asked:
+    with ensemble(judges, samples) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.error == error
     assert (verdict.value, verdict.spread, verdict.text) == (None, None, None)
@@ -270,7 +270,7 @@ def test_a_missing_opinion_is_an_error_that_names_the_judge(
 
 
 def test_what_was_said_is_kept_beside_what_is_missing() -> None:
-    with panel([scores(0.2), says("well")]) as asked:
+    with ensemble([scores(0.2), says("well")]) as asked:
         (verdict,) = asked.run([question("q")])
     assert [(opinion.score, opinion.text) for opinion in verdict.opinions] == [
         (0.2, "Score: 0.2"),
@@ -280,7 +280,7 @@ def test_what_was_said_is_kept_beside_what_is_missing() -> None:
 
 def test_one_question_without_an_opinion_harms_no_other() -> None:
     b = ScriptedJudge(lambda text, call: RefusedError("no") if text[-1] == "1" else "Score: 0.6")
-    with panel([scores(0.2), b], concurrency=4) as asked:
+    with ensemble([scores(0.2), b], concurrency=4) as asked:
         verdicts = asked.run(questions(3))
     assert values(verdicts) == [pytest.approx(0.4), None, pytest.approx(0.4)]
 
@@ -332,7 +332,7 @@ def test_the_fatal_failure_of_one_stops_the_others() -> None:
     broken = ScriptedJudge(
         lambda text, call: "Score: 0.7" if call < 3 else FatalJudgeError("wrong key"), pause=0.01
     )
-    with panel([sound, broken]) as asked:
+    with ensemble([sound, broken]) as asked:
         verdicts = asked.run(questions(200))
         (later,) = asked.run([question("later")])
         (known,) = asked.run([question("question 0")])
@@ -347,7 +347,7 @@ def test_the_fatal_failure_of_one_stops_the_others() -> None:
 
 def test_the_judge_that_failed_for_good_is_the_one_that_is_named() -> None:
     """The others only weren't asked any more."""
-    with panel([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
+    with ensemble([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
         asked.run([question("first")])
         (later,) = asked.run([question("later")])
     assert "a: wrong key" not in str(later.error)
@@ -355,14 +355,14 @@ def test_the_judge_that_failed_for_good_is_the_one_that_is_named() -> None:
 
 
 def test_who_failed_for_good_stands_in_the_engines_reason() -> None:
-    with panel([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
+    with ensemble([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
         asked.run([question("q")])
     assert asked.fatal == "b: wrong key"
 
 
 def test_what_stopped_all_names_no_judge() -> None:
     """The budget is the run's: the name of the first judge before it would blame that judge."""
-    with panel([scores(0.5), scores(0.5)], ledger=Ledger(max_tokens=1)) as asked:
+    with ensemble([scores(0.5), scores(0.5)], budget=Budget(max_tokens=1)) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.error == (
         "2 of 2 opinions are missing; the budget of 1 judge tokens leaves no room for another "
@@ -374,15 +374,15 @@ def test_a_fatal_failure_ends_the_others_waiting(monkeypatch: pytest.MonkeyPatch
     """One waits to be called again when the other fails for good."""
     busy = says(TransientError("busy", retry_after=client.PATIENCE, throttled=True))
     broken = says(FatalJudgeError("wrong key"), pause=0.05)
-    ended, pause = [], Halt.pause
+    ended, pause = [], StopSignal.pause
 
-    async def noted(halt: Halt, seconds: float) -> None:
+    async def noted(stop_signal: StopSignal, seconds: float) -> None:
         started = asyncio.get_running_loop().time()
-        await pause(halt, seconds)
+        await pause(stop_signal, seconds)
         ended.append(asyncio.get_running_loop().time() < started + seconds)
 
-    monkeypatch.setattr(Halt, "pause", noted)
-    with panel([busy, broken]) as asked:
+    monkeypatch.setattr(StopSignal, "pause", noted)
+    with ensemble([busy, broken]) as asked:
         verdicts = asked.run(questions(3))
     assert ended == [True]
     assert values(verdicts) == [None] * 3
@@ -398,17 +398,19 @@ def test_each_judge_has_its_own_places() -> None:
         return "Score: 0.5"
 
     slow = ScriptedJudge(answer, pause=0.1)
-    with panel([slow, quick]) as asked:
+    with ensemble([slow, quick]) as asked:
         asked.run(questions(4))
     assert asked_meanwhile == [4] * 4
     assert (slow.most_at_once, quick.most_at_once) == (1, 1)
 
 
-def panel_of(judges: Sequence[ScriptedJudge]) -> Panel:
+def panel_of(judges: Sequence[ScriptedJudge]) -> Ensemble:
     """Without an engine; each judge is asked one thing at a time."""
-    halt, ledger = Halt(), Ledger()
+    stop_signal, budget = StopSignal(), Budget()
     members = [Member(name, judge) for name, judge in zip("abc", judges, strict=False)]
-    return Panel([client.Asker(member, 1, ledger, halt, None) for member in members])
+    return Ensemble(
+        [client.JudgeClient(member, 1, budget, stop_signal, None) for member in members]
+    )
 
 
 def test_each_judge_is_asked_once_unless_more_samples_are_wanted() -> None:
@@ -448,6 +450,6 @@ def test_requests_of_a_panel_keep_what_they_are() -> None:
             return await super().ask(request)
 
     sent = question("q", kind="inference", evidence=("a", "b"), claim="c")
-    with panel([Looking(in_order("Score: 0.5"))] * 2) as asked:
+    with ensemble([Looking(in_order("Score: 0.5"))] * 2) as asked:
         asked.run([sent])
     assert seen == [sent, sent]

@@ -35,7 +35,7 @@ class Clean:
     questions: list[list[list[str]]]
 
     @property
-    def askers(self) -> Counter[str]:
+    def clients(self) -> Counter[str]:
         """How many steps ask each question."""
         return Counter(asked for chain in self.questions for step in chain for asked in step)
 
@@ -85,13 +85,13 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Clean:
             scored = score(docs, listening)  # type: ignore[arg-type]
         calls = server.calls()
     assert not any(error for each in scored for error in each.errors)
-    assert len(calls) == engine.ledger.calls == sum(each.calls for each in scored)
+    assert len(calls) == engine.budget.calls == sum(each.calls for each in scored)
     assert len({call.body for call in calls}) == len(calls), "something was asked twice"
     steps = iter(listening.asked)
     found = Clean(
         [each.scores for each in scored], [[next(steps) for _ in each.scores] for each in scored]
     )
-    assert set(found.askers) == {call.question for call in calls}
+    assert set(found.clients) == {call.question for call in calls}
     return found
 
 
@@ -110,7 +110,7 @@ def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
             assert given_up[0] == client.CALLS or given_up[1] == client.THROTTLED, outcomes
         elif final[-1] == "refused":  # a failure is not remembered: another step asks again
             assert set(final) == {"refused"}
-            assert len(final) <= clean.askers[same[0].question]
+            assert len(final) <= clean.clients[same[0].question]
         else:
             assert len(final) == 1, f"asked again after an answer: {outcomes}"
     reminded = [call for call in calls if call.reminded]
@@ -175,11 +175,11 @@ def test_the_filter_scores_all_that_can_be_scored(
         monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "answers"))
         scored = [each for (each,) in ScoreFilter().apply(responses, docs)]
         calls = server.calls()
-        ledger = budget.run_ledger(ScoreFilter().settings)
+        spent = budget.run_budget(ScoreFilter().settings)
         outcomes = check_log(calls, clean)
         check_shares(outcomes)
-        assert ledger.calls == len(calls)
-        assert ledger.usage.output_tokens == 5 * (outcomes[ANSWERED] + outcomes["unusable"])
+        assert spent.calls == len(calls)
+        assert spent.usage.output_tokens == 5 * (outcomes[ANSWERED] + outcomes["unusable"])
         steps = [
             (
                 [step.score for step in each.steps],
@@ -198,7 +198,7 @@ def test_the_filter_scores_all_that_can_be_scored(
         later = server.calls(since=len(calls))
     failed = {call.question for call in calls if call.outcome == "refused"}
     assert {call.question for call in later} == failed
-    assert len(later) == engine.ledger.calls
+    assert len(later) == engine.budget.calls
     assert [each.scores for each in again] == [values for values, _ in steps]
 
 
@@ -206,12 +206,12 @@ def test_the_filter_scores_all_that_can_be_scored(
 def test_a_process_comes_through(tmp_path: Path, clean: Clean) -> None:
     """With our own pauses, time limit and environment."""
     with serving(tmp_path / "log", faulty=True, seed=1) as server:
-        scored, ledger, said = score_in_a_process(server, LMMS_RPTS_TIMEOUT="1")
+        scored, budget, said = score_in_a_process(server, LMMS_RPTS_TIMEOUT="1")
         calls = server.calls()
     outcomes = check_log(calls, clean)
     check_shares(outcomes)
     errors = check_steps([(each.scores, each.errors) for each in scored], calls, clean)
-    assert ledger == {"calls": len(calls), "fatal": None}
+    assert budget == {"calls": len(calls), "fatal": None}
     assert sum(each.calls for each in scored) == len(calls)
     assert said == ""
     tell("in a process", calls, outcomes, errors)
@@ -267,7 +267,7 @@ def test_a_refusal_of_one_question_changes_no_other(serve: Serve, said: str, cod
     assert values(verdicts) == [None, 0.5, 0.5, 0.5, 0.5]
     assert said in str(verdicts[0].error)
     assert all("response_format" in body for body in server.requests[-4:])
-    assert server.calls == asked.ledger.calls
+    assert server.calls == asked.budget.calls
 
 
 def test_the_server_fails_the_same_way_each_time(

@@ -212,8 +212,8 @@ def test_a_count_that_can_not_be_is_none(serve: Serve, count: str, name: str) ->
     with JudgeEngine(judge, progress=False) as engine:
         (verdict,) = engine.run([question("q")])
         assert (verdict.value, verdict.usage) == (0.7, None)
-        assert 0 < engine.ledger.usage.tokens < 1000, "it was guessed"
-        assert engine.ledger.guessed
+        assert 0 < engine.budget.usage.tokens < 1000, "it was guessed"
+        assert engine.budget.guessed
 
 
 @pytest.mark.parametrize("count", NO_COUNT)

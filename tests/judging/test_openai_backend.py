@@ -30,7 +30,7 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
-from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.judging.stop_signal import StopSignal
 from tests.judging.conftest import Serve
 from tests.judging.questions import Held, free_port, in_turn, question, questions, values
 from tests.support.judge_server import Answer, Body, JudgeServer, ServerReply, by_prompt, constant
@@ -128,13 +128,13 @@ def test_no_server_makes_us_wait_for_ever(
     serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch, wait: str
 ) -> None:
     limit = ServerReply("slow down", status=429, headers={"Retry-After": wait})
-    pauses, pause = [], Halt.pause
+    pauses, pause = [], StopSignal.pause
 
-    async def short(halt: Halt, seconds: float) -> None:
+    async def short(stop_signal: StopSignal, seconds: float) -> None:
         pauses.append(seconds)
-        await pause(halt, min(seconds, 0.1))
+        await pause(stop_signal, min(seconds, 0.1))
 
-    monkeypatch.setattr(Halt, "pause", short)
+    monkeypatch.setattr(StopSignal, "pause", short)
     assert values(asked(serve(in_turn(limit, GOOD)))) == [0.7]
     assert len(pauses) == 1
     assert pauses[0] <= client.LONGEST_PAUSE
@@ -546,7 +546,7 @@ def test_a_judge_that_thinks_aloud_gets_more_room(serve: Serve, cut: ServerReply
         first, second = judge.run(questions(2))
     assert (first.value, first.attempts, second.attempts) == (0.6, 2, 1)
     assert first.usage == Usage(110, 517), "the call that was cut off was paid for"
-    assert judge.ledger.usage == Usage(120, 522)
+    assert judge.budget.usage == Usage(120, 522)
 
 
 def test_a_judge_that_thinks_for_ever_is_an_error(serve: Serve) -> None:

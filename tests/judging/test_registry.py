@@ -17,8 +17,8 @@ from lmms_rpts.judging import (
     choices,
     comparable,
     find_judges,
+    open_budget,
     open_engine,
-    open_ledger,
     writes,
 )
 from lmms_rpts.judging.cache import FILE, read_answers
@@ -280,8 +280,8 @@ def test_each_judge_has_its_price(
     monkeypatch.setenv("LMMS_RPTS_PRICE", price)
     with open_engine("openai:a+openai:b", progress=False) as judge:
         assert values(judge.run([question("q")])) == [0.5]
-        assert judge.ledger.usage == Usage(2000, 200)
-        assert judge.ledger.cost == pytest.approx(cost)
+        assert judge.budget.usage == Usage(2000, 200)
+        assert judge.budget.cost == pytest.approx(cost)
 
 
 def test_a_budget_is_that_of_the_settings(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,11 +291,11 @@ def test_a_budget_is_that_of_the_settings(serve: Serve, monkeypatch: pytest.Monk
     monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_COST", "3")
     monkeypatch.setenv("WORLD_SIZE", "2")
     with open_engine("openai:m", progress=False) as judge:
-        assert (judge.ledger.max_tokens, judge.ledger.max_cost) == (500, 1.5)
-    mine = open_ledger(Settings(max_judge_tokens=7))
+        assert (judge.budget.max_tokens, judge.budget.max_cost) == (500, 1.5)
+    mine = open_budget(Settings(max_judge_tokens=7))
     assert (mine.max_tokens, mine.max_cost) == (7, None)
-    with open_engine("openai:m", progress=False, ledger=mine) as judge:
-        assert judge.ledger is mine
+    with open_engine("openai:m", progress=False, budget=mine) as judge:
+        assert judge.budget is mine
         (verdict,) = judge.run([question("q")])
     assert "budget of 7 judge tokens" in str(verdict.error)
 

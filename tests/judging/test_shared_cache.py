@@ -21,9 +21,9 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.judging import (
+    Budget,
     JudgeEngine,
     JudgeRequest,
-    Ledger,
     Member,
     RefusedError,
     Reply,
@@ -55,7 +55,7 @@ with open_engine("openai:m", cache_dir=folder, concurrency=8, progress=False) as
     print("ready", flush=True)
     sys.stdin.readline()
     values = ask(*(f"question {k}" for k in range(count)))
-print(json.dumps([values, engine.ledger.calls]), flush=True)
+print(json.dumps([values, engine.budget.calls]), flush=True)
 """
 
 
@@ -360,7 +360,7 @@ def test_engines_of_one_process_share_calls(tmp_path: Path) -> None:
         verdicts = other.result(LONGEST)
     assert values(verdicts) == [0.1] * 3 + [0.2] * 2
     assert [(each.cached, each.attempts) for each in verdicts] == [(True, 0)] * 3 + [(False, 1)] * 2
-    assert (second.ledger.calls, second.ledger.found) == (2, 3)
+    assert (second.budget.calls, second.budget.found) == (2, 3)
 
 
 def test_a_claim_is_renewed_while_the_judge_thinks(
@@ -397,7 +397,7 @@ def test_with_a_budget_the_first_call_still_goes_alone(tmp_path: Path) -> None:
     other, judge = Held("Score: 0.1"), ScriptedJudge(answer, pause=0.02)
     with (
         opened(other, tmp_path) as first,
-        opened(judge, tmp_path, ledger=Ledger(max_tokens=100_000)) as second,
+        opened(judge, tmp_path, budget=Budget(max_tokens=100_000)) as second,
         ThreadPoolExecutor(2) as pool,
     ):
         one = pool.submit(first.run, questions(1))
@@ -420,7 +420,7 @@ def test_who_waits_stops_when_all_is_stopped(tmp_path: Path) -> None:
         assert other.claim(key)
         judge = ScriptedJudge(in_order("Score: 0.5"))
         with (
-            opened(judge, tmp_path, ledger=Ledger(max_tokens=0)) as engine,
+            opened(judge, tmp_path, budget=Budget(max_tokens=0)) as engine,
             ThreadPoolExecutor(1) as pool,
         ):
             run = pool.submit(engine.run, [question("q"), question("beyond the budget")])

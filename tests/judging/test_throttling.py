@@ -1,7 +1,7 @@
 """Servers that put calls off, in simulated time: how fast all is answered, and in how many calls.
 
-The real Asker and its limit run on a loop whose time passes at once. ``bound`` is what the server
-allows at best; answers take 0.7 to 1.3 times the latency.
+The real JudgeClient and its limit run on a loop whose time passes at once. ``bound`` is what the
+server allows at best; answers take 0.7 to 1.3 times the latency.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from itertools import pairwise
 import pytest
 
 from lmms_rpts.judging import JudgeRequest, Reply, TransientError, Verdict
-from lmms_rpts.judging.budget import Ledger
-from lmms_rpts.judging.client import Asker, Member
-from lmms_rpts.judging.stop_signal import Halt
+from lmms_rpts.judging.budget import Budget
+from lmms_rpts.judging.client import JudgeClient, Member
+from lmms_rpts.judging.stop_signal import StopSignal
 from tests.judging.questions import questions
-from tests.judging.test_limits import now, run
+from tests.judging.test_concurrency import now, run
 
 AT_ONCE = 32
 SLOW = None
@@ -130,8 +130,8 @@ class Outage(Server):
 
 
 async def ask_all(server: Server, count: int, most: int = AT_ONCE) -> list[Verdict]:
-    asker = Asker(Member("m", server, kept=False), most, Ledger(), Halt(), None)
-    return await asyncio.gather(*(asker.ask(request) for request in questions(count)))
+    client = JudgeClient(Member("m", server, kept=False), most, Budget(), StopSignal(), None)
+    return await asyncio.gather(*(client.ask(request) for request in questions(count)))
 
 
 def seconds(server: Server, count: int, most: int = AT_ONCE) -> float:

@@ -1,7 +1,7 @@
 """Scoring the gold reasoning of RPTS-Eval: work for a judge, of the size that users have.
 
 As a process: ``python -m tests.support.score_gold [--limit N] [--language en]`` prints one line of
-JSON for each chain, with its step scores, errors and calls, then one with the ledger's calls. Which
+JSON for each chain, with its step scores, errors and calls, then one with the budget's calls. Which
 judge is asked and how, the environment says, as in a run of lmms-eval. It asks what
 ``lmms_rpts.filters.score`` asks, without lmms-eval, which takes seconds to import;
 test_faults.py holds the two against each other.
@@ -138,7 +138,7 @@ def main() -> None:
     ) as engine:
         for scored in score(gold_docs(options.limit, options.language), engine):
             print(json.dumps(asdict(scored)))
-        print(json.dumps({"calls": engine.ledger.calls, "fatal": engine.fatal}))
+        print(json.dumps({"calls": engine.budget.calls, "fatal": engine.fatal}))
 
 
 if __name__ == "__main__":
