@@ -1,4 +1,4 @@
-"""Joining lmms-eval: the only module that touches its internals.
+"""Integration with lmms-eval: the only module that touches its internals.
 
 lmms-eval 0.7 has no hook for a plugin's tasks, hands filters the wrong documents, has no standard
 error for means that leave documents out, sums up the tokens of one process only, and forgets the

@@ -1,4 +1,4 @@
-"""What the environment says: the only module that reads environment variables."""
+"""Settings from environment variables: the only module that reads the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading values of variables: what each may hold, and what is said if it holds none of that."""
+"""Typed reading of environment variables, with messages that say what is allowed."""
 
 from __future__ import annotations
 

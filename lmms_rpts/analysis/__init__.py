@@ -1,4 +1,4 @@
-"""What can be told about a run, before and after it: plain functions, for notebooks as well.
+"""Analyses of runs as plain functions, before and after a run; for notebooks as well.
 
 Each name is imported when it is first used: pandas and lmms-eval take their time.
 """

@@ -1,4 +1,4 @@
-"""How well a judge's step scores agree with people's, or with another judge's."""
+"""Agreement of a judge's step scores with people's ratings or with another judge's."""
 
 from __future__ import annotations
 

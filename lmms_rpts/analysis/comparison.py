@@ -1,4 +1,4 @@
-"""Two runs on the same documents: paired differences, and the instances that flipped."""
+"""Paired comparison of two runs on the same documents, and the instances that flipped."""
 
 from __future__ import annotations
 

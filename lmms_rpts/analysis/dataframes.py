@@ -1,4 +1,4 @@
-"""Runs as pandas frames: one row a document, a response or a step.
+"""Runs as pandas data frames: one row a document, a response or a step.
 
 A column has the same type whatever stands in it, in an empty frame too. Missing texts and truth
 values are ``pandas.NA``, missing numbers NaN (``Int64``: ``pandas.NA``).

@@ -1,4 +1,4 @@
-"""How many judge calls and tokens a task will need, before anything is paid for.
+"""Estimate of the judge calls and tokens that a task needs, before a run.
 
 The very conversations of a run are held, with nobody: what would be asked is counted, and the
 answers are made up. Tokens are guessed from the length of the texts.

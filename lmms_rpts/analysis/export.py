@@ -1,4 +1,4 @@
-"""Steps as files for other programs (Parquet, JSON lines, CSV), and as a sheet for raters."""
+"""Export of steps to Parquet, JSON lines and CSV, and to a rating sheet."""
 
 from __future__ import annotations
 

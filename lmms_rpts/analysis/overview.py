@@ -1,4 +1,4 @@
-"""What a run comes to: metrics with intervals, outcomes, where errors begin, and breakdowns."""
+"""Overview of a run: metrics with intervals, outcomes, first errors, breakdowns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People's scores of steps, read from a CSV file and matched with a run."""
+"""Ratings of steps by people, read from a CSV file and matched with a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which saved responses are scored, as which tasks, and in how many calls of lmms-eval."""
+"""Plan for scoring saved responses: which, as which tasks, in how many calls of lmms-eval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models side by side: the means of each over its documents, or over its rounds."""
+"""Summary of several models: the mean of each metric over documents, or over rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RPTS under other settings: what a run would have got with another decay and focus height.
+"""RPTS of saved runs under other settings of decay and focus height.
 
 The judge's scores stand in the records, so that nobody is asked again. The definitions, for one
 decay and one focus height:

@@ -1,1 +1,1 @@
-"""What final answers say, whatever the benchmark; English and Chinese."""
+"""Parsers of final answers that benchmarks share; English and Chinese."""

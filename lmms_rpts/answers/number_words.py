@@ -1,4 +1,4 @@
-"""Whole numbers in words, English and Chinese."""
+"""Parser of whole numbers in words, English and Chinese."""
 
 from __future__ import annotations
 

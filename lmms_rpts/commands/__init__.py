@@ -1,1 +1,1 @@
-"""The parts of the ``lmms-rpts`` command."""
+"""Sub-commands of ``lmms-rpts``."""

@@ -1,4 +1,4 @@
-"""``lmms-rpts agreement``: how far a judge can be trusted."""
+"""``lmms-rpts agreement``: agreement of a judge with raters or with another judge."""
 
 from __future__ import annotations
 

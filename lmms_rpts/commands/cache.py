@@ -1,4 +1,4 @@
-"""``lmms-rpts cache``: the judges' answers that are kept on disk."""
+"""``lmms-rpts cache``: show, clear and repair the cache of judges' answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share: telling what went wrong, and writing files."""
+"""Helpers that the commands share: arguments, error messages, output files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts compare``: what changed from one run to another, on the same documents."""
+"""``lmms-rpts compare``: paired comparison of two runs on the same documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts doctor``: what is missing, before a run finds it out."""
+"""``lmms-rpts doctor``: check the installation, settings, judge and data before a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts estimate``: the bill, before the run."""
+"""``lmms-rpts estimate``: estimate judge calls, tokens and cost before a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running lmms-eval on saved responses, in a process of its own."""
+"""Subprocess calls of lmms-eval on saved responses."""
 
 from __future__ import annotations
 

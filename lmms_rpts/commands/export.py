@@ -1,4 +1,4 @@
-"""``lmms-rpts export``: the steps of runs, for other programs and for raters."""
+"""``lmms-rpts export``: write the steps of runs to files, for other programs and raters."""
 
 from __future__ import annotations
 

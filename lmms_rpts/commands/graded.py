@@ -1,4 +1,4 @@
-"""What ``rome`` and ``cmmath`` share: tables of figures, on a terminal and in files."""
+"""Tables of graded answers that ``rome`` and ``cmmath`` share, for terminals and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts report``: runs as pages to look at."""
+"""``lmms-rpts report``: write runs as HTML pages."""
 
 from __future__ import annotations
 

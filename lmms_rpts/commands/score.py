@@ -1,4 +1,4 @@
-"""``lmms-rpts score``: saved responses, scored without the model."""
+"""``lmms-rpts score``: score saved responses without the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts summarize``: models side by side, with what the numbers are worth."""
+"""``lmms-rpts summarize``: a table of models side by side, with intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts sweep``: what a run would have got under other settings."""
+"""``lmms-rpts sweep``: scores of a run under other settings of the metric."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Whether all that an evaluation needs is in place: ``lmms-rpts doctor`` as plain functions."""
+"""Checks of installation, settings, judge and data: ``lmms-rpts doctor`` as functions."""

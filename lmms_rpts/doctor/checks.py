@@ -1,4 +1,4 @@
-"""What a check finds, told without secrets."""
+"""Stages of checks, and their results without secrets."""
 
 from __future__ import annotations
 

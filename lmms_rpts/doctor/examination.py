@@ -1,4 +1,4 @@
-"""Whether all that an evaluation needs is in place: ``lmms-rpts doctor`` as plain functions.
+"""The whole examination: its stages in their order, and how each is run.
 
 ``plan`` gives the stages in their order, ``perform`` runs one; ``examine`` does both. Nothing here
 imports lmms-eval or torch: where one of them is broken, a subprocess finds out.

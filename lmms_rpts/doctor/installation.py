@@ -1,4 +1,4 @@
-"""Whether Python, the packages and lmms-eval itself are as they must be."""
+"""Checks of Python, of the installed packages and of lmms-eval."""
 
 from __future__ import annotations
 

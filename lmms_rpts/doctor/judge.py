@@ -1,4 +1,4 @@
-"""Whether the judges can be used, and whether they can tell what plainly follows."""
+"""Check of the judges: whether each answers, and scores a plain inference sensibly."""
 
 from __future__ import annotations
 

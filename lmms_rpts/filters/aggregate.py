@@ -1,4 +1,4 @@
-"""``rpts_aggregate``: from step scores to the Reasoning Process Tree Score, as JSON."""
+"""``rpts_aggregate``: compute the Reasoning Process Tree Score and write the record as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What our filters share: documents that fit the responses, and one judge a run."""
+"""Base classes of the filters: documents aligned with responses, one judge a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the judges of this run have cost: one budget for all tasks, in lmms-eval's summary too."""
+"""Budget of a run's judge calls: one for all tasks, and in lmms-eval's usage summary."""
 
 from __future__ import annotations
 

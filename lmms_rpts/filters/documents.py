@@ -1,4 +1,4 @@
-"""What filters need of a document: its fields, and the values that they may have."""
+"""Schema checks of documents: the fields that filters need and their allowed values."""
 
 from __future__ import annotations
 

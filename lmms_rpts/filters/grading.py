@@ -1,4 +1,4 @@
-"""What filters share that grade responses, by rules or by what a judge tells, as JSON."""
+"""Base class for filters that grade answers with rules or a judge, as JSON records."""
 
 from __future__ import annotations
 

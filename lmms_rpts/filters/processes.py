@@ -1,4 +1,4 @@
-"""What the processes of one run tell each other while they judge, through torch's own store."""
+"""Shared counters of the processes of one run, in torch's distributed store."""
 
 from __future__ import annotations
 

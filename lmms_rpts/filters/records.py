@@ -1,4 +1,4 @@
-"""What passes from one filter to the next."""
+"""Data classes that pass from one RPTS filter to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rpts_score``: repair the chain, ask the judge about each step."""
+"""``rpts_score``: repair the chain and have a judge score each step."""
 
 from __future__ import annotations
 

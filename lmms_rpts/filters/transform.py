@@ -1,4 +1,4 @@
-"""``rpts_transform``: from a model's free text to a chain of steps and a final answer."""
+"""``rpts_transform``: parse a model's free text into a chain of steps and a final answer."""
 
 from __future__ import annotations
 

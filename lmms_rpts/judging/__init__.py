@@ -1,4 +1,4 @@
-"""The judge engine: asks judges, and tells scores from failures."""
+"""The judge engine: concurrent requests to judges, with retries, cache and budget."""
 
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.budget import Budget

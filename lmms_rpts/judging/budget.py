@@ -1,4 +1,4 @@
-"""What a run has spent on its judges, and whether it may go on."""
+"""Budget of judge calls: usage and cost so far, and the limits on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On-disk cache of judges' answers (SQLite), and who asks what just now.
+"""On-disk cache of judges' answers (SQLite), shared by processes.
 
 One SQLite file, in WAL mode, that several processes may use at a time. An answer is written when
 it arrives and is there after a ``kill -9``. No fault of the file ever ends a run: a damaged file

@@ -1,4 +1,4 @@
-"""Reading, counting and removing the judges' answers that are stored."""
+"""Reading, counting and clearing the cache of judges' answers."""
 
 from __future__ import annotations
 

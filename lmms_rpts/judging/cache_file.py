@@ -1,4 +1,4 @@
-"""Opening the SQLite file that holds judges' answers, and its lock."""
+"""The cache's SQLite file: opening, schema and lock."""
 
 from __future__ import annotations
 

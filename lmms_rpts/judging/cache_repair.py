@@ -1,4 +1,4 @@
-"""Setting a damaged file of judges' answers aside, with what can be read copied to a new one."""
+"""Repair of a damaged cache file: set aside, with its readable rows copied to a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question that several processes may want to ask: the first asks, the others wait for it."""
+"""Claims in the cache: of several processes with one question, one asks, the others wait."""
 
 from __future__ import annotations
 

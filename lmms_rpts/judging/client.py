@@ -1,4 +1,4 @@
-"""Asking one judge: each question once, retried where that helps, remembered where it is kept."""
+"""Client of one judge: cache, budget, concurrency, retries."""
 
 from __future__ import annotations
 

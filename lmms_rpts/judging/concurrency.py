@@ -1,4 +1,4 @@
-"""How many calls may be under way: as many as the server answers, the most urgent first."""
+"""Adaptive limit on concurrent calls, with a queue by urgency."""
 
 from __future__ import annotations
 

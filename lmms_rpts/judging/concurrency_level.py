@@ -1,4 +1,4 @@
-"""How many calls at a time a server answers: found out from which it refuses, without a clock."""
+"""Estimate of the concurrency that a server takes, from the calls that it throttles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking judges many things at once, from any thread."""
+"""Engine that runs many requests or conversations with judges, from any thread."""
 
 from __future__ import annotations
 

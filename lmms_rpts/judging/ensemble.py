@@ -1,4 +1,4 @@
-"""Several opinions on one question: several judges, several answers of each."""
+"""Ensemble of judges, or of several samples of a judge; their mean is the score."""
 
 from __future__ import annotations
 

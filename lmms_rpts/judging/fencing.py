@@ -1,4 +1,4 @@
-"""Fencing text that a model wrote, so that it can't pose as instructions in a judge's prompt.
+"""Fences around text of models in prompts, so that it can't pose as instructions.
 
 It stands between ``<<<`` and ``>>>``. Inside, whatever looks like these marks, and the marks by
 which chat models tell turns apart, are written with round brackets instead. Characters that

@@ -1,4 +1,4 @@
-"""The net under single responses: a fault of ours in one is that response's outcome.
+"""Isolation of single responses: an internal error in one is that response's outcome.
 
 Bad model output is expected, and is read without exceptions. What is caught here is a bug: the
 response is unscored, its reason names the exception, and the log has the traceback of the first.

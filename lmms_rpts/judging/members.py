@@ -1,4 +1,4 @@
-"""One judge of an engine."""
+"""Data class of one judge in an ensemble."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who claims a question: a process on a host, and whether it is still there."""
+"""Owners of claims: a process on a host, and whether it is still alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bar that shows how judging gets on."""
+"""Progress bar of judging: rate, estimate of the end, mean score."""
 
 from __future__ import annotations
 

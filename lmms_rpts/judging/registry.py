@@ -1,4 +1,4 @@
-"""Choosing judges by one string: ``BACKEND``, ``BACKEND:MODEL``, or several joined with ``+``."""
+"""Choice of judges by one string: ``BACKEND``, ``BACKEND:MODEL``, or several with ``+``."""
 
 from __future__ import annotations
 

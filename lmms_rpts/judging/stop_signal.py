@@ -1,4 +1,4 @@
-"""Stopping all asking at once."""
+"""Signal that stops all requests of an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guess at the number of tokens of a text, where no server has counted them."""
+"""Estimate of the number of tokens of a text, where no server has counted them."""
 
 from __future__ import annotations
 

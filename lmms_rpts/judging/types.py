@@ -1,4 +1,4 @@
-"""The vocabulary of judging: requests, replies, verdicts, and what a judge must offer."""
+"""Types of judging: requests, replies, verdicts, errors, and the protocol of a judge."""
 
 from __future__ import annotations
 

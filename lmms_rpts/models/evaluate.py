@@ -1,4 +1,4 @@
-"""lmms-eval's command line as our commands start it: an interrupt ends it without a traceback.
+"""Entry point of lmms-eval for our commands: an interrupt ends it without a traceback.
 
 Run as ``python -m lmms_rpts.models.evaluate ARGUMENTS``, in place of ``python -m lmms_eval``.
 """

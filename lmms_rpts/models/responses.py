@@ -1,4 +1,4 @@
-"""Reading saved responses, by task and document."""
+"""Reader of saved responses, by task and document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling lines that state the final answer from lines that reason."""
+"""Detection of lines that state the final answer."""
 
 from __future__ import annotations
 

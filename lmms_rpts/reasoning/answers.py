@@ -1,4 +1,4 @@
-"""The final answer of a response, by rules: agree, disagree, or undetermined.
+"""Parser of the final answer: agree, disagree, or undetermined.
 
 Rules must never turn an answer round. They read only answers that are stated plainly, in the
 forms below; of everything else (reasons before the stance, questions, quotations, conditions,

@@ -1,4 +1,4 @@
-"""Finding the steps of a response as they stand: labelled, numbered, or written with arrows."""
+"""Segmentation of a response into steps: labelled, numbered, or written with arrows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vocabulary of a chain of reasoning: clues, steps and the chain itself."""
+"""Data classes of a chain of reasoning: clues, steps, the chain."""
 
 from __future__ import annotations
 

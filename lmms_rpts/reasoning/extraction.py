@@ -1,4 +1,4 @@
-"""Reading a chain of reasoning from a model's free text, by rules, in English and Chinese."""
+"""Extraction of a chain of reasoning from free text, by rules, in English and Chinese."""
 
 from __future__ import annotations
 

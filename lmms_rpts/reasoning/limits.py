@@ -1,4 +1,4 @@
-"""Keeping what a looping model wrote within reason."""
+"""Limits on the length of chains, for responses of looping models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a chain of reasoning broke: the first wrong step and what rests on it."""
+"""Localisation of errors: the first wrong step and the steps that rest on it."""
 
 from __future__ import annotations
 

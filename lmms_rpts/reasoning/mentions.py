@@ -1,4 +1,4 @@
-"""Finding references to clues ("Image 0", "文本1", "Conclusions 0 and 2") in text.
+"""Parser of references to clues ("Image 0", "文本1", "Conclusions 0 and 2").
 
 All patterns are bounded, so that the time is linear in the length of any text.
 """

@@ -1,4 +1,4 @@
-"""Reading chains written as ``premise + premise -> Conclusion k: text``, and writing them."""
+"""Parser and formatter of chains written ``premise + premise -> Conclusion k: text``."""
 
 from __future__ import annotations
 

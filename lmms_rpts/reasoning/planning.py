@@ -1,4 +1,4 @@
-"""What a judge must be asked to score the steps of a chain, and how its answers combine."""
+"""Plan of the judge queries that score a chain, and how their answers combine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published clean-up of a chain before it is judged (RPTS, arXiv 2511.06899)."""
+"""Repair of a chain before it is judged, as published (RPTS, arXiv 2511.06899)."""
 
 from __future__ import annotations
 

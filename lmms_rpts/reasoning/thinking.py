@@ -1,4 +1,4 @@
-"""Telling a model's hidden thinking from what it says openly."""
+"""Separation of a model's hidden thinking from its open answer."""
 
 from __future__ import annotations
 

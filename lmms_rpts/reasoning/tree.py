@@ -1,4 +1,4 @@
-"""The tree that a chain forms: heights, parents, and references that lead nowhere."""
+"""The reasoning tree of a chain: heights, parents, invalid references."""
 
 from __future__ import annotations
 

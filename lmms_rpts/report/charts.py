@@ -1,4 +1,4 @@
-"""Small charts of the report, as SVG that takes its colours from the page."""
+"""SVG charts of the report, in the page's colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of others in one line: on a terminal, in a picture, in Markdown and LaTeX."""
+"""Escaping of foreign text for terminals, SVG, Markdown and LaTeX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heat maps of a sweep over decay and focus height, as one SVG that stands alone."""
+"""SVG heat maps of a sweep over decay and focus height."""
 
 from __future__ import annotations
 

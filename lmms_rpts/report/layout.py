@@ -1,4 +1,4 @@
-"""Where the nodes of a reasoning tree stand: layers by height, few crossings, no overlaps.
+"""Layout of a reasoning tree: layers by height, few crossings, no overlaps.
 
 A small form of the layered drawing of Sugiyama, Tagawa and Toda (1981): an edge over several
 layers passes through a narrow place in each of them, places are ordered by the mean of their

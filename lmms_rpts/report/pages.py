@@ -1,4 +1,4 @@
-"""The pages of a report, from a view."""
+"""HTML pages of a report, rendered from its view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The images of instances, made small for a report."""
+"""Thumbnails of instances' images for a report."""
 
 from __future__ import annotations
 

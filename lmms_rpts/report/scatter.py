@@ -1,4 +1,4 @@
-"""Score against tokens used: one point a model, as one SVG that stands alone."""
+"""SVG scatter plot of score against tokens, one point a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing SVG and HTML elements whose texts are always escaped."""
+"""Writer of SVG and HTML elements whose texts are always escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report calls things."""
+"""Terms of the report: names of metrics, outcomes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reasoning tree as a picture: boxes for steps and leaves, lines for citations."""
+"""SVG picture of a reasoning tree: boxes for steps and leaves, lines for citations."""
 
 from __future__ import annotations
 

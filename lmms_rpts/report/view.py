@@ -1,4 +1,4 @@
-"""What the pages show: runs and instances, made ready for the templates."""
+"""View model of a report: runs and instances prepared for the templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a report: one file, or a folder."""
+"""Writer of a report: one HTML file, or a folder of pages."""
 
 from __future__ import annotations
 

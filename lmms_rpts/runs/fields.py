@@ -1,4 +1,4 @@
-"""Reading JSON that somebody else wrote: each value is checked, each fault names its place."""
+"""Validation of foreign JSON: each value is checked, each error names its field."""
 
 from __future__ import annotations
 

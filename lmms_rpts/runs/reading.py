@@ -1,4 +1,4 @@
-"""Reading what lmms-eval wrote: runs, from samples files and the results beside them."""
+"""Reader of runs: samples files and the results beside them."""
 
 from __future__ import annotations
 

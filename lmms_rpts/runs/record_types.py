@@ -1,4 +1,4 @@
-"""Types of the records that samples hold, and the runs that they make up."""
+"""Types of records in samples, and of the runs that they make up."""
 
 from __future__ import annotations
 

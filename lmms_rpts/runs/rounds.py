@@ -1,4 +1,4 @@
-"""Rounds of one model, and whether models side by side can be compared: for runs of any kind."""
+"""Rounds of a model, their figures, and warnings where runs can't be compared."""
 
 from __future__ import annotations
 

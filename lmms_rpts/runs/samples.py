@@ -1,4 +1,4 @@
-"""Reading one samples file of lmms-eval (``--log_samples``)."""
+"""Reader of one samples file of lmms-eval (``--log_samples``)."""
 
 from __future__ import annotations
 

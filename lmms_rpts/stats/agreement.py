@@ -1,4 +1,4 @@
-"""The formulas of agreement between two sets of scores, for many weightings at once."""
+"""Agreement coefficients of two sets of scores, for many weightings at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence intervals over documents, and over what hangs together among them."""
+"""Confidence intervals over documents and clusters of documents."""
 
 from __future__ import annotations
 

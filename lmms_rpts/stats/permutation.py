@@ -1,4 +1,4 @@
-"""A permutation test of two runs on the same documents, and what to do where there are several."""
+"""Permutation test of two runs on the same documents, with correction for several tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark is, and the only registry of benchmarks.
+"""The Benchmark description, and the only registry of benchmarks.
 
 Another package adds its own through an entry point of the group ``lmms_rpts.benchmarks``: its value
 is a `Benchmark`. Whatever takes time to import is named as ``package.module:name``, and is imported

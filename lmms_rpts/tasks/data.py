@@ -1,4 +1,4 @@
-"""What the ``datasets`` library is given: files of questions, and the images of their rows."""
+"""Files and images for the ``datasets`` library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found out about one thing that an evaluation needs, for ``lmms-rpts doctor``."""
+"""Data class of a check of ``lmms-rpts doctor``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One clear error for data that can't be evaluated."""
+"""Error for data that can't be evaluated, with place and remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents of the tasks that RPTS scores, of whatever benchmark, for what needs no model."""
+"""Documents of the tasks that RPTS scores, of any benchmark, for what needs no model."""
 
 from __future__ import annotations
 

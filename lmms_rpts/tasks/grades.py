@@ -1,4 +1,4 @@
-"""What summaries of graded answers share, whatever the benchmark."""
+"""Figures, groups and tables that summaries of graded answers share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every benchmark does with image files: check them before a run, hand them to a model."""
+"""Images of documents: checks before a run, and decoding for a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge that a benchmark's settings ask for."""
+"""Choice of the judge that a benchmark's settings need."""
 
 from __future__ import annotations
 

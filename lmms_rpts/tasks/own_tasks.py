@@ -1,4 +1,4 @@
-"""Checks of tasks that use our filters, whoever wrote them: before anything is generated."""
+"""Checks, before generation, of users' own tasks that use our filters."""
 
 from __future__ import annotations
 

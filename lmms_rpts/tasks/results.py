@@ -1,4 +1,4 @@
-"""From the records of filters to the numbers of lmms-eval's results table, for all benchmarks."""
+"""Records and metrics of documents for lmms-eval, for all benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of judges: each in a module of its own, imported when it is opened."""
+"""Registry of judge backends; each is imported when it is opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the body of an HTTP response, as it comes in: no more than fits, unpacked by us."""
+"""Bounded reading and decompression of HTTP response bodies."""
 
 from __future__ import annotations
 

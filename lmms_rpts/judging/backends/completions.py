@@ -1,4 +1,4 @@
-"""Reading a chat completion, as JSON: servers differ in much."""
+"""Parser of chat completions, as many kinds of servers write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failed call means: wait and try again, leave this request, or stop asking."""
+"""Classification of failed calls: retry, refuse this request, or stop the run."""
 
 from __future__ import annotations
 

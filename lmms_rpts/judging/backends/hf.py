@@ -1,4 +1,4 @@
-"""A judge in this process: any chat model that transformers knows, batched and greedy."""
+"""Judge backend: a chat model of transformers in this process, batched and greedy."""
 
 from __future__ import annotations
 

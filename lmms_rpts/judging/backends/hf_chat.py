@@ -1,4 +1,4 @@
-"""Prompts for a model of transformers: its chat template, and text that can't command it."""
+"""Chat prompts for a model of transformers: its template, without control tokens in texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of transformers in this process: loaded once, batched and greedy."""
+"""Loading and batched generation of a model of transformers, once a process."""
 
 from __future__ import annotations
 

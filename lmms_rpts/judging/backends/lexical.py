@@ -1,4 +1,4 @@
-"""An offline judge that compares content words and negations: a smoke baseline, no understanding.
+"""Judge backend: offline overlap of words and negations; a smoke baseline.
 
 It needs no key, no network and no model, and always answers the same. It tells conclusions that
 their premises speak of from ones about something else, and some that were turned round; that what

@@ -1,4 +1,4 @@
-"""A judge behind one of lmms-eval's judge providers: their transport, our limits and errors."""
+"""Judge backend: lmms-eval's judge providers, with our limits and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lmms-eval's judge providers answer and raise, and how Bedrock wants to be asked."""
+"""Answers and errors of lmms-eval's judge providers, and messages for Bedrock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening lmms-eval's judge providers so that they call once, and where they should."""
+"""Opening lmms-eval's judge providers with one call each and the right address."""
 
 from __future__ import annotations
 

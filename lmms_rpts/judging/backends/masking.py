@@ -1,4 +1,4 @@
-"""Keeping keys out of messages, also where only a piece of one or an encoded form is quoted."""
+"""Masking of API keys in messages, also of pieces and encoded forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No judge: responses pass through unscored, to be scored later."""
+"""Judge backend that asks nobody: responses stay unscored, to be scored later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge behind any server that speaks the OpenAI chat protocol."""
+"""Judge backend: any server that speaks the OpenAI chat protocol."""
 
 from __future__ import annotations
 

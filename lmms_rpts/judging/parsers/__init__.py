@@ -1,1 +1,1 @@
-"""Parsers of what judges reply: scores, verdicts, whole replies."""
+"""Parsers of judges' replies: scores, verdicts, whole replies."""

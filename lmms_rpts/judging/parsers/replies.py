@@ -1,4 +1,4 @@
-"""Reading what was asked for from a judge's reply."""
+"""Parser of a reply by the kind of its request, with the reason where it has no value."""
 
 from __future__ import annotations
 

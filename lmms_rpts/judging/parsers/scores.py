@@ -1,4 +1,4 @@
-"""Reading a score in [0, 1] from a judge's reply: strictly, and never from a guess."""
+"""Parser of a score in [0, 1]: strict, never a guess."""
 
 from __future__ import annotations
 

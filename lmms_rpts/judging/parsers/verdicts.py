@@ -1,4 +1,4 @@
-"""Reading a verdict of one word from a judge's reply: strictly, and never from a guess."""
+"""Parser of a verdict of one word: strict, never a guess."""
 
 from __future__ import annotations
 

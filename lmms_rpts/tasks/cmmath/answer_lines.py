@@ -1,4 +1,4 @@
-"""Telling lines that state the final answer to a maths problem from lines that reason."""
+"""Detection of lines that state the final answer to a maths problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be there before a task of CMMaTH runs."""
+"""Checks of settings, problems and images before a task of CMMaTH runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where CMMaTH lies, and how its problems and images get into lmms-eval.
+"""The data set of CMMaTH: where it lies, its documents and images for lmms-eval.
 
 The YAML files name ``kwargs`` and ``metadata`` of this module: they are computed whenever a task is
 built, not once at import, so that CMMATH_PATH is read afresh.

@@ -1,4 +1,4 @@
-"""Knowledge points of CMMaTH: which a problem needs, and which of them a model masters."""
+"""Knowledge points of CMMaTH: parser, tree, and share of points mastered."""
 
 from __future__ import annotations
 

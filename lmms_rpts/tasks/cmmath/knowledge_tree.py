@@ -1,4 +1,4 @@
-"""What models master: the knowledge points of CMMaTH, from their graded answers."""
+"""Accuracy by knowledge points over runs of CMMaTH."""
 
 from __future__ import annotations
 

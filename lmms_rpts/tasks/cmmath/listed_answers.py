@@ -1,4 +1,4 @@
-"""Single answers to CMMaTH that one may want to look at."""
+"""Lists of single answers to CMMaTH, undecided or disputed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a model is asked: images in front, the problem, and a last line to be read.
+"""Prompts of CMMaTH: images first, the problem, and a last line for the answer.
 
 The task's ``lmms_eval_specific_kwargs`` name the variant: ``default``, a chain of thought in
 Chinese; ``en_cot``, one in English; ``clp``, the problem restated in Chinese and solved in English;

@@ -1,4 +1,4 @@
-"""Problems of CMMaTH as documents of RPTS: what a step may cite, and what it is judged by.
+"""Problems of CMMaTH as documents of RPTS: clues, context and gold reasoning.
 
 The question is Text 0, its images are the images, and the reference solution is the one gold
 step: it cites every image and Text 0, so that it stands for what is known of each image.

@@ -1,4 +1,4 @@
-"""``cmmath_transform``: from a solution of a maths problem to a chain of steps and an answer."""
+"""``cmmath_transform``: parse a solution into a chain of steps and a final answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a model is asked for a solution whose steps name what they rest on."""
+"""Prompts of ``cmmath_rpts``: a solution whose steps name their premises."""
 
 from __future__ import annotations
 

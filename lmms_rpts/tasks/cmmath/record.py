@@ -1,4 +1,4 @@
-"""Graded answers to CMMaTH as they come back from samples: typed, and checked field by field."""
+"""Records of CMMaTH in samples: typed, and checked field by field."""
 
 from __future__ import annotations
 

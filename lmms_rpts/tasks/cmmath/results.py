@@ -1,4 +1,4 @@
-"""From the JSON of ``cmmath_grade`` to the numbers of lmms-eval's results table."""
+"""Metrics of CMMaTH for lmms-eval, from the records of ``cmmath_grade``."""
 
 from __future__ import annotations
 

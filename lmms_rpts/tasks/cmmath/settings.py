@@ -1,4 +1,4 @@
-"""Settings of CMMaTH: who is asked about the responses."""
+"""Settings of CMMaTH, and the judge that they need."""
 
 from __future__ import annotations
 

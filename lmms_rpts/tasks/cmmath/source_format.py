@@ -1,4 +1,4 @@
-"""The problems of CMMaTH as their publishers write them, and what is wrong with those that aren't.
+"""Source format of CMMaTH: problems as published, and errors in them.
 
 The layout is that of github.com/zzli2022/CMMaTH: one JSON file, a list of problems.
 """

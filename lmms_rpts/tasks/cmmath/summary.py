@@ -1,4 +1,4 @@
-"""CMMaTH in numbers: models and prompts side by side, by what is asked and what it needs."""
+"""Summary of runs of CMMaTH: models and prompts side by side, with breakdowns."""
 
 from __future__ import annotations
 

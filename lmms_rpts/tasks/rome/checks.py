@@ -1,4 +1,4 @@
-"""What must be there before a task of ROME runs."""
+"""Checks of settings, questions and images before a task of ROME runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options an answer chooses: letters that stand as letters."""
+"""Detection of the option letters that an answer chooses."""
 
 from __future__ import annotations
 

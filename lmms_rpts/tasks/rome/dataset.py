@@ -1,4 +1,4 @@
-"""Where ROME lies, and how its questions and images get into lmms-eval.
+"""The data set of ROME: where it lies, its documents and images for lmms-eval.
 
 The YAML files name ``kwargs_SUBTASK`` and ``metadata_SUBTASK`` of this module: they are computed
 whenever a task is built, not once at import, so that ROME_PATH is read afresh.

@@ -1,4 +1,4 @@
-"""How the published scripts of ROME find the answer in a response, quirks included.
+"""Answer extraction as in ROME's published scripts, quirks included.
 
 Source: the evaluation scripts of ROME (github.com/flageval-baai/ROME-evaluation) and, for the
 numbers and times of intervals, its evaluator in github.com/flageval-baai/FlagEvalMM. The rules

@@ -1,4 +1,4 @@
-"""The final answer of a response, found as a careful person would find it.
+"""Detection of the final answer of a response.
 
 Our own rules, for the strict graders: the answer that is stated last counts, be it after a label
 ("Final Answer:", "the answer is", 最终答案, 故选) or in a box; else bold text or a short last line.

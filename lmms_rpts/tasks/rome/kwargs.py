@@ -1,4 +1,4 @@
-"""What the arguments of ROME's evaluators must be, so that bad data is told before a run."""
+"""Validation of the arguments of ROME's evaluators."""
 
 from __future__ import annotations
 

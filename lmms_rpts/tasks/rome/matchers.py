@@ -1,4 +1,4 @@
-"""The graders of ROME by the published rules, to the letter.
+"""Graders of ROME by the published rules, to the letter.
 
 Source: github.com/flageval-baai/ROME-evaluation; intervals, which those scripts name but don't
 hold, by the evaluator of ROME in github.com/flageval-baai/FlagEvalMM. Their quirks are kept and

@@ -1,4 +1,4 @@
-"""Phrases in an answer: folded, as whole words, and not where the answer denies them."""
+"""Matching of phrases as whole words, not where the answer denies them."""
 
 from __future__ import annotations
 

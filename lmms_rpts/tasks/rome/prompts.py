@@ -1,4 +1,4 @@
-"""How a model is asked: images where the question names them, and a last line to be read."""
+"""Prompts of ROME: images where the question names them, and a last line for the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers and clock times as people write them, in English and Chinese."""
+"""Parser of numbers and clock times, in English and Chinese."""
 
 from __future__ import annotations
 

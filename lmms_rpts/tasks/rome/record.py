@@ -1,4 +1,4 @@
-"""Graded answers to ROME as they come back from samples: typed, and checked field by field."""
+"""Records of ROME in samples: typed, and checked field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the JSON of ``rome_answer`` to the numbers of lmms-eval's results table."""
+"""Metrics of ROME for lmms-eval, from the records of ``rome_answer``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of ROME: who grades which question, and the judge that it takes."""
+"""Settings of ROME: who grades which question, and the judge that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions of ROME as their publishers write them, and what is wrong with those that aren't.
+"""Source format of ROME: questions as published, and errors in them.
 
 Annotations are JSON (a list of questions, or an object of them by their ids) or JSONL, in the
 layout of github.com/flageval-baai/ROME-evaluation.

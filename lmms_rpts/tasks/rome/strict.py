@@ -1,4 +1,4 @@
-"""The graders of ROME without the quirks of the published rules: our own, for `accuracy_strict`.
+"""Graders of ROME without the quirks of the published rules, for `accuracy_strict`.
 
 They read the final answer as a careful person would, and give 0 where it can't be told. What
 differs from the published rules, with examples: docs/rome.md.

@@ -1,4 +1,4 @@
-"""ROME in numbers: models side by side, over all questions and by what they ask."""
+"""Summary of runs of ROME: models side by side, with breakdowns."""
 
 from __future__ import annotations
 

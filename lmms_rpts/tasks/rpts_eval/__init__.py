@@ -1,1 +1,1 @@
-"""RPTS-Eval: agree or disagree with a statement, given images and texts, and say why."""
+"""RPTS-Eval: agree or disagree with a statement, given images and texts, with reasons."""

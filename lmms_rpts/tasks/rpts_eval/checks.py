@@ -1,4 +1,4 @@
-"""What must be there before an RPTS task runs."""
+"""Checks of settings, judge and data before an RPTS task runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the texts and images of RPTS-Eval are there, for ``lmms-rpts doctor``."""
+"""Check of the texts and images of RPTS-Eval for ``lmms-rpts doctor``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where RPTS-Eval lies, and how its images join its texts.
+"""The data set of RPTS-Eval: where it lies, and how its images join its texts.
 
 The YAML names ``kwargs_en``, ``kwargs_zh`` and ``kwargs_demo`` of this module: they are computed
 whenever a task is built, not once at import, so that RPTS_PATH is read afresh. So are

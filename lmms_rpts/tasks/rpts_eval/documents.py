@@ -1,4 +1,4 @@
-"""The documents of RPTS-Eval and of the demo without their images, for what needs no model."""
+"""Documents of RPTS-Eval and of the demo without images, for what needs no model."""
 
 from __future__ import annotations
 

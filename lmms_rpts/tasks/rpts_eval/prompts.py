@@ -1,4 +1,4 @@
-"""How a model is asked: every clue numbered, images where they are named, in both languages."""
+"""Prompts of RPTS-Eval: numbered clues, images where they are named, both languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scored response as it comes back from a samples file: typed, and checked field by field."""
+"""Records of RPTS in samples: typed, and checked field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the premises of a step, and what the judge was asked about it."""
+"""Judge's questions and premises in records of RPTS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the filters' JSON to the numbers of lmms-eval's results table."""
+"""Metrics of RPTS for lmms-eval, from the records of ``rpts_aggregate``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that were scored by RPTS, of whatever task: their record type, and reading them."""
+"""Runs that RPTS scored, of any task: their record type, and reading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an instance of RPTS-Eval must look like, and one clear error where it doesn't."""
+"""Source format of RPTS-Eval: instances as published, and errors in them."""
 
 from __future__ import annotations
 

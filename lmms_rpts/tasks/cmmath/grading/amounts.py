@@ -1,4 +1,4 @@
-"""Where the amount stands in a text that is an amount with its unit."""
+"""Parser of an amount with its unit: where the amount ends."""
 
 from __future__ import annotations
 

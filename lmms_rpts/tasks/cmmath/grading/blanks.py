@@ -1,4 +1,4 @@
-"""Answers of several blanks: each is compared with its own reference, in order."""
+"""Grading of answers to several blanks, each against its own reference, in order."""
 
 from __future__ import annotations
 

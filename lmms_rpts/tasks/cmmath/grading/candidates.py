@@ -1,4 +1,4 @@
-"""What a sentence may give as its value: the ways to read it, the likeliest first."""
+"""Candidate values of a sentence, the likeliest first."""
 
 from __future__ import annotations
 

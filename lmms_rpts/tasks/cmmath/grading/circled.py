@@ -1,4 +1,4 @@
-"""Answers that name statements by circled numbers: ①③④."""
+"""Grading of answers that name statements by circled numbers: ①③④."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether one statement gives one value: True, False, or None where that can't be told."""
+"""Comparison of one statement with one value: True, False, or None if undecided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single equations as conditions: the same up to a constant factor, or surely not."""
+"""Comparison of equations as conditions: equal up to a constant factor, or surely not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equations: x=2或x=3, y=2x+1, AC=DF; compared as solutions or as conditions."""
+"""Comparison of equations, as solutions or as conditions: x=2或x=3, y=2x+1, AC=DF."""
 
 from __future__ import annotations
 

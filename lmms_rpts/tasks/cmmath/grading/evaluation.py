@@ -1,4 +1,4 @@
-"""The real value of a formula, exact where it can be.
+"""Evaluation of a formula to a real value, exact where possible.
 
 A formula has no value where a part of it has none among the reals: 1/0, the root of a negative
 number, 0^0.

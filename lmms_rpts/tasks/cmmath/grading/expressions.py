@@ -1,4 +1,4 @@
-"""Arithmetic over numbers and letters: reading it and telling whether two pieces are equal."""
+"""Parser of arithmetic over numbers and letters, and test of equality."""
 
 from __future__ import annotations
 

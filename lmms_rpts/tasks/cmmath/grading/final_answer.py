@@ -1,4 +1,4 @@
-"""Where a response states its final answer: the last statement wins.
+"""Detection of the final answer in a response: the last statement wins.
 
 A box or words (答案, 故选, 答：, 综上, "the answer is") mark an answer; else it stands in
 the last sentence. Every pattern is bounded, so that no text makes it slow.

@@ -1,4 +1,4 @@
-"""The grade of a response: its final answer, the type of the reference, the comparer for both."""
+"""The grader: final answer, type of the reference, and the comparison for that type."""
 
 from __future__ import annotations
 

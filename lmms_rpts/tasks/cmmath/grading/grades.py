@@ -1,4 +1,4 @@
-"""What grading an answer comes to."""
+"""Data class of a grade."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a formula: the grammar of plain notation, by recursive descent."""
+"""Recursive-descent parser of formulas in plain notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a value doubtful that a sentence holds: denials, bounds, lists, other quantities."""
+"""Detection of denials, bounds, lists and other hedges around a value."""
 
 from __future__ import annotations
 

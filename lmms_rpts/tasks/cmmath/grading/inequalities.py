@@ -1,4 +1,4 @@
-"""Inequalities and intervals, each by itself: x>2, 1<x≤3, x≠0, (1,2], x∈R."""
+"""Parser of single inequalities and intervals: x>2, 1<x≤3, x≠0, (1,2], x∈R."""
 
 from __future__ import annotations
 

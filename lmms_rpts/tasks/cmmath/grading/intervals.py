@@ -1,4 +1,4 @@
-"""Regions of the number line: inequalities, intervals, sets with a condition, and their unions."""
+"""Comparison of regions of the number line: inequalities, intervals and their unions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that stand in sentences, each with its label: 平均数为5，众数为7."""
+"""Parser of labelled values in sentences: 平均数为5，众数为7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options a sentence names by their letters: as its choice, or by calling them right."""
+"""Detection of option letters that a sentence chooses or calls right."""
 
 from __future__ import annotations
 

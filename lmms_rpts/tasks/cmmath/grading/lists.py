@@ -1,4 +1,4 @@
-"""Lists of things in one cleaned text: taken apart, and compared whatever their order."""
+"""Comparison of lists of things, whatever their order."""
 
 from __future__ import annotations
 

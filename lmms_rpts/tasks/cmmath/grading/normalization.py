@@ -1,4 +1,4 @@
-"""One plain notation for the mathematics of references and answers, be they LaTeX or Unicode.
+"""Normalization of LaTeX and Unicode mathematics to one plain notation.
 
 What ``clean`` leaves: Unicode for every sign that has one (``× ÷ ± ≤ ≥ ≠ ≈ π α ∞ ∪ ∅ ∈ ∠ △ ∥ °``);
 ``\\frac{a}{b}``, ``\\sqrt{a}``, ``\\sqrt[n]{a}``; ``^{2}`` and ``_{1}``, always with braces; no

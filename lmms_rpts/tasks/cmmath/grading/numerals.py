@@ -1,4 +1,4 @@
-"""Number words, and degrees with minutes, as formulas."""
+"""Number words, and degrees with minutes, rewritten as formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multiple choice: the options of a question, and which of them an answer chooses."""
+"""Grading of multiple choice: the options of a question, and those that are chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of several parts: each is compared with its own reference."""
+"""Grading of answers of several parts, each against its own reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points by their coordinates: (4,0)或(-4,0), P(1,2), (x,y)=(1/2,1/2)."""
+"""Comparison of points by coordinates: (4,0)或(-4,0), P(1,2), (x,y)=(1/2,1/2)."""
 
 from __future__ import annotations
 

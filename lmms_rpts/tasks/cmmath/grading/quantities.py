@@ -1,4 +1,4 @@
-"""Numbers and formulas with their units, compared as a teacher compares them."""
+"""Comparison of numbers and formulas with units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real numbers: Fractions where they are exact, else binary floating-point ones of any precision.
+"""Real numbers: Fractions where exact, else binary floating point of any precision.
 
 The latter are tuples, as mpmath's ``libmp`` has them; its functions are pure, so that threads need
 no lock.

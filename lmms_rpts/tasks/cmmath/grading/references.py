@@ -1,4 +1,4 @@
-"""What kind of answer a reference is, and its parts."""
+"""Answer type of a reference, and its parts."""
 
 from __future__ import annotations
 

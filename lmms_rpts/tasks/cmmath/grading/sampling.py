@@ -1,4 +1,4 @@
-"""Whether two formulas are equal, told at fixed points."""
+"""Test of equality of two formulas at fixed points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which quantity a question asks for, and whether an answer speaks of another."""
+"""The quantity that a question asks for, and answers about another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words as answers: statements, closed vocabularies, no solution, and giving up."""
+"""Comparison of answers in words: statements, closed vocabularies, no solution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cleaned text as the numbers, names and signs of a formula."""
+"""Tokenizer of formulas in plain notation."""
 
 from __future__ import annotations
 

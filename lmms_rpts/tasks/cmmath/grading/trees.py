@@ -1,4 +1,4 @@
-"""The trees that formulas are read into."""
+"""Expression trees of formulas."""
 
 from __future__ import annotations
 

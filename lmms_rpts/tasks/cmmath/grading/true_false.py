@@ -1,4 +1,4 @@
-"""Answers to the question whether a statement is right: √, 错误, "the statement is false"."""
+"""Grading of true-or-false answers: √, 错误, "the statement is false"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unions of intervals whose ends are numbers, or formulas in unknowns."""
+"""Unions of intervals whose ends are numbers or formulas in unknowns."""
 
 from __future__ import annotations
 

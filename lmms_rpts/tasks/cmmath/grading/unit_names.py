@@ -1,4 +1,4 @@
-"""The units of school mathematics and all names that they go by."""
+"""Units of school mathematics and their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The unit behind an amount, and the one that a question asks for."""
+"""Parser of the unit behind an amount, and of the unit that a question asks for."""
 
 from __future__ import annotations
 

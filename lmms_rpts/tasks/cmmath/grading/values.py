@@ -1,4 +1,4 @@
-"""Whether two texts give the same value, whatever kind of value it is."""
+"""Comparison of two values of any type."""
 
 from __future__ import annotations
 
