@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from lmms_rpts.tasks.benchmark import Benchmark
 from tests.support.lmms import run, run_lmms_eval
 
 pytestmark = pytest.mark.slow
@@ -24,6 +27,14 @@ def samples(tmp_path: Path) -> Path:
     lines = [{"task": "colours", "id": name, "response": said} for name, said in SAID.items()]
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     return path
+
+
+def test_the_documentation_shows_what_is_tested() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert (PACKAGE / "colours" / "benchmark.py").read_text(encoding="utf-8") in page
+    fields = {each.name for each in dataclasses.fields(Benchmark)}
+    table = page[page.index("| field |") : page.index("Functions and classes are named")]
+    assert fields - set(re.findall(r"`(\w+)`", table)) == set()
 
 
 def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
