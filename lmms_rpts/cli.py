@@ -12,13 +12,12 @@ import typer
 from lmms_rpts import __version__
 from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
-from lmms_rpts.commands.cmmath import cmmath
 from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
+from lmms_rpts.commands.grades import cmmath, grades, rome
 from lmms_rpts.commands.report import report
-from lmms_rpts.commands.rome import rome
 from lmms_rpts.commands.score import score
 from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
@@ -39,6 +38,7 @@ app.command(rich_help_panel=_LOOK)(summarize)
 app.command(rich_help_panel=_LOOK)(compare)
 app.command(rich_help_panel=_LOOK)(sweep)
 app.command(rich_help_panel=_LOOK)(export)
+app.command(rich_help_panel=_LOOK)(grades)
 app.command(rich_help_panel=_LOOK)(rome)
 app.command(rich_help_panel=_LOOK)(cmmath)
 app.command(rich_help_panel=_JUDGE)(score)

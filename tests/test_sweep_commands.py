@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 from lmms_rpts.analysis.summary import Figure, ModelSummary, TaskSummary
 from lmms_rpts.analysis.sweeping import QUANTITIES
 from lmms_rpts.cli import app
-from lmms_rpts.report.escaping import escape_latex, escape_markdown, shorten
+from lmms_rpts.escaping import escape_latex, escape_markdown, shorten
 from lmms_rpts.report.heatmap import cell_colours, draw_heatmaps, luminance
 from lmms_rpts.report.scatter import draw_scatter
 from tests.analysis.test_sweeping import judged

@@ -30,11 +30,19 @@ def told() -> Iterator[None]:
     from lmms_rpts.models.responses import ResponsesError
     from lmms_rpts.runs.samples import RunError
     from lmms_rpts.settings import SettingError
-    from lmms_rpts.tasks.rpts_eval.source_format import DataError
+    from lmms_rpts.tasks.benchmark import BenchmarkError
+    from lmms_rpts.tasks.data_errors import DataError
 
     try:
         yield
-    except (RunError, SettingError, DataError, JudgeConfigurationError, ResponsesError) as error:
+    except (
+        BenchmarkError,
+        DataError,
+        JudgeConfigurationError,
+        ResponsesError,
+        RunError,
+        SettingError,
+    ) as error:
         fail(error)
 
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import check_suffixes, spare, told, write_text
-from lmms_rpts.report.escaping import (
+from lmms_rpts.escaping import (
     escape_markdown,
     markdown_row,
     markdown_rule,

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
-from lmms_rpts.report.escaping import (
+from lmms_rpts.escaping import (
     escape_latex,
     escape_markdown,
     markdown_row,

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
-from lmms_rpts.report.escaping import escape_markdown, markdown_row, markdown_rule, printable
+from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview
-from lmms_rpts.report.escaping import cut_middle
+from lmms_rpts.escaping import cut_middle
 from lmms_rpts.report.svg import element
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.tasks.rpts_eval.record import Response

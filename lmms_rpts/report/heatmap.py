@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from lmms_rpts.report.escaping import shorten
+from lmms_rpts.escaping import shorten
 from lmms_rpts.report.svg import document, element, text
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
+from lmms_rpts.escaping import cut_middle
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
-from lmms_rpts.report.escaping import cut_middle
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.view import URGENCY, Entry, View

@@ -10,7 +10,7 @@ from itertools import product
 from markupsafe import Markup
 
 from lmms_rpts.analysis.summary import LOWER_IS_BETTER, TaskSummary
-from lmms_rpts.report.escaping import columns, shorten
+from lmms_rpts.escaping import columns, shorten
 from lmms_rpts.report.svg import document, element, text
 
 _WIDTH, _HEIGHT = 760, 480

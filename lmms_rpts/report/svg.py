@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from lmms_rpts.report.escaping import printable
+from lmms_rpts.escaping import printable
 
 Value = str | float | int | None
 

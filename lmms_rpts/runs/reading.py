@@ -15,7 +15,15 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.judging.types import storable
-from lmms_rpts.runs.record_types import AnyRun, R, RecordType, RunOf, S, other_reader_of
+from lmms_rpts.runs.record_types import (
+    AnyRun,
+    R,
+    RecordType,
+    RunOf,
+    S,
+    holds_schema,
+    other_reader_of,
+)
 from lmms_rpts.runs.samples import RunError, read_samples_of
 
 _SAMPLES, _RESULTS = "_samples_", "_results.json"
@@ -43,6 +51,21 @@ def read_runs_of(kind: RecordType[R, S], paths: Iterable[str | Path]) -> list[Ru
     if not parts:
         raise RunError("no run was named: give the folder that lmms-eval wrote (--output_path)")
     return _name(_join(kind, parts))
+
+
+def types_in(
+    paths: Iterable[str | Path], types: Iterable[RecordType[Any, Any]]
+) -> list[RecordType[Any, Any]]:
+    """Those of these types whose records stand in the samples at these paths.
+
+    Raises:
+        RunError: naming a path that can't be read.
+    """
+    files = [file for path in paths for file in _files(_split(path)[1])]
+    try:
+        return [each for each in types if any(holds_schema(file, each.schema) for file in files)]
+    except OSError as error:
+        raise RunError(_unreadable(Path(str(error.filename)), error)) from None
 
 
 def _split(path: str | Path) -> tuple[str | None, Path]:

@@ -51,6 +51,8 @@ class Benchmark:
         filters: lmms-eval filters, by the names that YAML files give.
         verifiers: lmms-eval verifiers, by their types.
         record: how its records are read; None: it has none of its own.
+        grades: makes a `GradePage` of runs that hold such records, for ``lmms-rpts grades``, broken
+            down by the names that were asked for; raises RunError.
         request_kinds: what it asks judges, beside what RPTS does.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
             score`` takes responses to them.
@@ -70,6 +72,7 @@ class Benchmark:
     filters: Mapping[str, str] = field(default_factory=dict)
     verifiers: Mapping[str, str] = field(default_factory=dict)
     record: str | None = None
+    grades: str | None = None
     request_kinds: tuple[RequestKind, ...] = ()
     scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     documents: str | None = None

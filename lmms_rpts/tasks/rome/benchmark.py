@@ -21,5 +21,6 @@ BENCHMARK = Benchmark(
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
     record=f"{_HERE}.record:ROME",
+    grades=f"{_HERE}.sheets:grade_page",
     request_kinds=REQUEST_KINDS,
 )

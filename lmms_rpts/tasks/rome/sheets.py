@@ -1,45 +1,35 @@
-"""``lmms-rpts rome``: runs of ROME, over all questions and by what they ask."""
+"""Tables of ROME's grades: models over all questions and by what they ask."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-from rich.console import Console
-
-from lmms_rpts.commands.common import Runs, check_suffixes, spare, told, write_text
-from lmms_rpts.commands.graded import (
+from lmms_rpts.escaping import shorten
+from lmms_rpts.tasks.rome.record import RomeRun
+from lmms_rpts.tasks.rome.summary import (
+    Disagreement,
+    RomeFigures,
+    RomeGroup,
+    RomeSummary,
+    RomeTable,
+    summarize_rome,
+)
+from lmms_rpts.tasks.sheets import (
     NONE,
-    SUFFIXES,
+    NOT_GIVEN,
+    GradePage,
     Sheet,
-    draw,
     end_of,
     figure_text,
-    notes_markdown,
-    sheet_markdown,
-    show_notes,
-    summary_text,
     token_text,
 )
-from lmms_rpts.report.escaping import shorten
-
-if TYPE_CHECKING:
-    from lmms_rpts.tasks.rome.summary import (
-        Disagreement,
-        RomeFigures,
-        RomeGroup,
-        RomeSummary,
-        RomeTable,
-    )
 
 _METRICS = {
     "accuracy": "accuracy",
     "accuracy_strict": "strict",
     "thinking_answer_consistency": "consistency",
 }
-_ALL, _UNSAID = "all questions", "(not given)"
+_ALL = "all questions"
 _EXPLAINED = (
     "n: questions. accuracy: by the grader that counts. strict: by our rules. consistency: share "
     "of answers that agree with the thinking. tokens: a response. [ ]: 95% interval over "
@@ -48,60 +38,18 @@ _EXPLAINED = (
 )
 
 
-def rome(
-    runs: Runs,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--by",
-            help="Break the questions down by image_type, image_subtype, reasoning_type, "
-            "question_type, evaluator or language, beside subtask. May be given again.",
-        ),
-    ] = None,
-    disagreements: Annotated[
-        int,
-        typer.Option(
-            "--disagreements",
-            min=0,
-            help="List so many answers on which the graders disagree.",
-        ),
-    ] = 0,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write the numbers to a .csv, .json or .md file; .json has all disagreements as "
-            "well. May be given again.",
-        ),
-    ] = None,
-) -> None:
-    """Summarise runs of ROME: accuracy over all questions and by subtask, models side by side.
-
-    Runs of one model on the same questions are its rounds: their mean and sample standard
-    deviation (n - 1) are shown. One round is shown with the 95% interval over its questions.
-    """
-    from lmms_rpts.tasks.rome.record import read_rome_runs
-    from lmms_rpts.tasks.rome.summary import summarize_rome
-
-    files = check_suffixes(output, SUFFIXES)
-    with told(), Console(stderr=True).status("Reading the runs ..."):
-        found = read_rome_runs(runs)
-        spare(found, files)
-        summary = summarize_rome(found, by or ())
-    for path in files:
-        # Before anything is shown: a pipe may be closed (| head).
-        write_text(path, summary_text(summary, path.suffix.lower(), _markdown(summary)))
-    _show(summary, disagreements)
-
-
-def _show(summary: RomeSummary, most: int) -> None:
-    console = Console()
-    for sheet in _sheets(summary):
-        draw(sheet, console)
-    show_notes(_EXPLAINED, _counts(summary), summary.warnings, console)
-    if most and summary.disagreements:
-        draw(_listed(summary.disagreements, most), console)
+def grade_page(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> GradePage:
+    """The page of these runs; ``by`` and errors as of ``summarize_rome``."""
+    summary = summarize_rome(runs, by)
+    found = summary.disagreements
+    return GradePage(
+        summary=summary,
+        sheets=tuple(_sheets(summary)),
+        explained=_EXPLAINED,
+        counts=tuple(_counts(summary)),
+        warnings=summary.warnings,
+        lists={"disagreements": lambda most: _listed(found, most)},
+    )
 
 
 def _sheets(summary: RomeSummary) -> Iterator[Sheet]:
@@ -140,7 +88,7 @@ class _Columns:
 
     def rows(self, group: RomeGroup) -> Iterator[list[str]]:
         """A row a model, as text."""
-        value = _UNSAID if group.value is None else shorten(group.value, 40)
+        value = NOT_GIVEN if group.value is None else shorten(group.value, 40)
         name = _ALL if group is self._overall else value
         for model in group.models:
             yield [name, *self._cells(model)]
@@ -169,7 +117,9 @@ def _counts(summary: RomeSummary) -> Iterator[str]:
         )
 
 
-def _listed(found: Sequence[Disagreement], most: int) -> Sheet:
+def _listed(found: Sequence[Disagreement], most: int) -> Sheet | None:
+    if not found:
+        return None
     rows = []
     for at in found[:most]:
         texts = (at.run, at.id, at.evaluator, at.reference, end_of(at.answer))
@@ -178,9 +128,3 @@ def _listed(found: Sequence[Disagreement], most: int) -> Sheet:
     heads = ("run", "question", "evaluator", "reference", "answer", "rule", "strict", "LLM")
     title = f"{len(rows)} of {len(found)} answers on which graders disagree"
     return Sheet(title, heads, 5, [rows])
-
-
-def _markdown(summary: RomeSummary) -> Iterator[str]:
-    for sheet in _sheets(summary):
-        yield from sheet_markdown(sheet)
-    yield from notes_markdown(_EXPLAINED, (*_counts(summary), *summary.warnings))

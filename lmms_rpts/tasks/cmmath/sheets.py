@@ -1,37 +1,30 @@
-"""``lmms-rpts cmmath``: runs of CMMaTH, by prompt, by what is asked and by knowledge points."""
+"""Tables of CMMaTH's grades: by prompt, by what is asked and by knowledge points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-from rich.console import Console
-
-from lmms_rpts.commands.common import Runs, check_suffixes, spare, told, write_text
-from lmms_rpts.commands.graded import (
+from lmms_rpts.escaping import shorten
+from lmms_rpts.tasks.cmmath.knowledge import Node
+from lmms_rpts.tasks.cmmath.knowledge_tree import CmmathTree
+from lmms_rpts.tasks.cmmath.listed_answers import CmmathAnswer
+from lmms_rpts.tasks.cmmath.record import CmmathRun
+from lmms_rpts.tasks.cmmath.summary import (
+    CmmathFigures,
+    CmmathSummary,
+    CmmathTable,
+    summarize_cmmath,
+)
+from lmms_rpts.tasks.sheets import (
     NONE,
-    SUFFIXES,
+    NOT_GIVEN,
+    GradePage,
     Sheet,
-    draw,
     end_of,
     figure_text,
-    notes_markdown,
-    sheet_markdown,
-    show_notes,
-    summary_text,
     token_text,
 )
-from lmms_rpts.report.escaping import shorten
 
-if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.knowledge import Node
-    from lmms_rpts.tasks.cmmath.knowledge_tree import CmmathTree
-    from lmms_rpts.tasks.cmmath.listed_answers import CmmathAnswer
-    from lmms_rpts.tasks.cmmath.summary import CmmathFigures, CmmathSummary, CmmathTable
-
-_UNSAID = "(not given)"
 _EXPLAINED = (
     "n: problems. accuracy: of the responses with a score. range: accuracy if all others were "
     "wrong, and if they were right. undecided: share that the rules left undecided. coverage: "
@@ -42,75 +35,23 @@ _EXPLAINED = (
 )
 
 
-def cmmath(
-    runs: Runs,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--by",
-            help="Break the problems down by category, grade_group, grade_id, answer_type, form "
-            "or area (of knowledge), beside task. May be given again.",
-        ),
-    ] = None,
-    tree: Annotated[
-        bool, typer.Option("--tree", help="Show the accuracy by areas of knowledge.")
-    ] = False,
-    depth: Annotated[
-        int, typer.Option("--depth", min=1, help="Levels of --tree that are shown.")
-    ] = 2,
-    undecided: Annotated[
-        int,
-        typer.Option(
-            "--undecided", min=0, help="List so many answers that the rules left undecided."
-        ),
-    ] = 0,
-    disagreements: Annotated[
-        int,
-        typer.Option(
-            "--disagreements",
-            min=0,
-            help="List so many answers on which rules and judge disagree.",
-        ),
-    ] = 0,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write the numbers to a .csv, .json or .md file; .json has the whole tree and "
-            "all listed answers as well. May be given again.",
-        ),
-    ] = None,
-) -> None:
-    """Summarise runs of CMMaTH: accuracy by task, models side by side, and what they master.
-
-    The tasks ask the same problems in other ways, so there is no mean over them. Runs of one
-    model on the same problems are its rounds: their mean and sample standard deviation (n - 1)
-    are shown. One round is shown with the 95% interval over its problems.
-    """
-    from lmms_rpts.tasks.cmmath.record import read_cmmath_runs
-    from lmms_rpts.tasks.cmmath.summary import summarize_cmmath
-
-    files = check_suffixes(output, SUFFIXES)
-    with told(), Console(stderr=True).status("Reading the runs ..."):
-        found = read_cmmath_runs(runs)
-        spare(found, files)
-        summary = summarize_cmmath(found, by or ())
-    sheets = [*_sheets(summary), *(_trees(summary.trees, depth) if tree else ())]
-    for path in files:
-        # Before anything is shown: a pipe may be closed (| head).
-        page = _markdown(summary, sheets)
-        write_text(path, summary_text(summary, path.suffix.lower(), page))
-    console = Console()
-    for sheet in sheets:
-        draw(sheet, console)
-    show_notes(_EXPLAINED, _counts(summary), summary.warnings, console)
-    for what, answers, most in (
-        ("answers that the rules left undecided", summary.undecided, undecided),
-        ("answers on which rules and judge disagree", summary.disagreements, disagreements),
-    ):
-        if most and answers:
-            draw(_listed(what, answers, most), console)
+def grade_page(runs: Sequence[CmmathRun], by: Sequence[str] = ()) -> GradePage:
+    """The page of these runs; ``by`` and errors as of ``summarize_cmmath``."""
+    summary = summarize_cmmath(runs, by)
+    undecided = "answers that the rules left undecided"
+    disputed = "answers on which rules and judge disagree"
+    return GradePage(
+        summary=summary,
+        sheets=tuple(_sheets(summary)),
+        explained=_EXPLAINED,
+        counts=tuple(_counts(summary)),
+        warnings=summary.warnings,
+        lists={
+            "undecided": lambda most: _listed(undecided, summary.undecided, most),
+            "disagreements": lambda most: _listed(disputed, summary.disagreements, most),
+        },
+        trees=lambda depth: _trees(summary.trees, depth),
+    )
 
 
 def _sheets(summary: CmmathSummary) -> Iterator[Sheet]:
@@ -146,7 +87,7 @@ class _Columns:
         numbers += [*["tokens"] * self._tokens, *["unscored"] * self._unscored]
         sections = []
         for group in table.groups:
-            name = _UNSAID if group.value is None else shorten(group.value, 40)
+            name = NOT_GIVEN if group.value is None else shorten(group.value, 40)
             rows = [[*self._names(each, tasks), *self._numbers(each)] for each in group.models]
             sections.append([["" if at else name, *row] for at, row in enumerate(rows)])
         return Sheet(f"CMMaTH by {table.by}", [*texts, *numbers], len(texts), sections)
@@ -241,7 +182,9 @@ def _counts(summary: CmmathSummary) -> Iterator[str]:
             )
 
 
-def _listed(what: str, found: Sequence[CmmathAnswer], most: int) -> Sheet:
+def _listed(what: str, found: Sequence[CmmathAnswer], most: int) -> Sheet | None:
+    if not found:
+        return None
     tasks = len({at.task for at in found}) > 1
     heads = ["run", *["task"] * tasks, "problem", "type", "reference", "answer", "why"]
     rows = []
@@ -253,9 +196,3 @@ def _listed(what: str, found: Sequence[CmmathAnswer], most: int) -> Sheet:
         rows.append([*cells, ruled, judged])
     title = f"{len(rows)} of {len(found)} {what}"
     return Sheet(title, [*heads, "rules", "judge"], len(heads), [rows])
-
-
-def _markdown(summary: CmmathSummary, sheets: Sequence[Sheet]) -> Iterator[str]:
-    for sheet in sheets:
-        yield from sheet_markdown(sheet)
-    yield from notes_markdown(_EXPLAINED, (*_counts(summary), *summary.warnings))

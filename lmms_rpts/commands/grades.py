@@ -1,0 +1,262 @@
+"""``lmms-rpts grades``: tables of graded answers, of any benchmark; ``rome`` and ``cmmath``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
+from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.benchmark import Benchmark
+    from lmms_rpts.tasks.sheets import GradePage, Sheet
+
+SUFFIXES = (".csv", ".json", ".md")
+"""The files that a summary can be written to."""
+
+_ROOMY = 120
+_SPREAD = re.compile(r"(?<=\d) (?=[\[±])")
+
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        help="Break the numbers down, by a name that the error of a wrong one "
+        "lists. May be given again.",
+    ),
+]
+Tree = Annotated[bool, typer.Option("--tree", help="Show the accuracy by areas of knowledge.")]
+Depth = Annotated[int, typer.Option("--depth", min=1, help="Levels of --tree that are shown.")]
+Undecided = Annotated[
+    int,
+    typer.Option("--undecided", min=0, help="List so many answers that the rules left undecided."),
+]
+Disagreements = Annotated[
+    int,
+    typer.Option(
+        "--disagreements", min=0, help="List so many answers on which the graders disagree."
+    ),
+]
+Output = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write the numbers to a .csv, .json or .md file; .json has all listed answers and "
+        "trees as well. May be given again.",
+    ),
+]
+
+
+def grades(
+    runs: Runs,
+    by: By = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option("--benchmark", help="Which one, where the folders hold several."),
+    ] = None,
+    tree: Tree = False,
+    depth: Depth = 2,
+    undecided: Undecided = 0,
+    disagreements: Disagreements = 0,
+    output: Output = None,
+) -> None:
+    """Summarise graded answers of any benchmark: accuracy by what is asked, models side by side.
+
+    Runs of one model on the same questions are its rounds: their mean and sample standard
+    deviation (n - 1) are shown. One round is shown with the 95% interval over its questions.
+    """
+    lists = {"undecided": undecided, "disagreements": disagreements}
+    with told():
+        chosen = _find_benchmark(runs, benchmark)
+    _summarize(chosen, runs, by, output, lists, depth if tree else 0)
+
+
+def rome(
+    runs: Runs, by: By = None, disagreements: Disagreements = 0, output: Output = None
+) -> None:
+    """Summarise runs of ROME: accuracy over all questions and by subtask, models side by side.
+
+    Runs of one model on the same questions are its rounds: their mean and sample standard
+    deviation (n - 1) are shown. One round is shown with the 95% interval over its questions.
+    --by: image_type, image_subtype, reasoning_type, question_type, evaluator or language.
+    """
+    _summarize("rome", runs, by, output, {"disagreements": disagreements})
+
+
+def cmmath(
+    runs: Runs,
+    by: By = None,
+    tree: Tree = False,
+    depth: Depth = 2,
+    undecided: Undecided = 0,
+    disagreements: Disagreements = 0,
+    output: Output = None,
+) -> None:
+    """Summarise runs of CMMaTH: accuracy by task, models side by side, and what they master.
+
+    The tasks ask the same problems in other ways, so there is no mean over them. Runs of one
+    model on the same problems are its rounds: their mean and sample standard deviation (n - 1)
+    are shown. One round is shown with the 95% interval over its problems. --by: category,
+    grade_group, grade_id, answer_type, form or area (of knowledge).
+    """
+    lists = {"undecided": undecided, "disagreements": disagreements}
+    _summarize("cmmath", runs, by, output, lists, depth if tree else 0)
+
+
+def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
+    """The benchmark whose graded answers these runs hold.
+
+    Raises:
+        RunError: where there is none, or several and none was named.
+        BenchmarkError: for an unknown name.
+    """
+    from lmms_rpts.runs.reading import types_in
+    from lmms_rpts.runs.samples import RunError
+    from lmms_rpts.tasks.benchmark import benchmarks, get_benchmark
+
+    graded = {each.name: each for each in benchmarks().values() if each.grades}
+    if name is not None:
+        if get_benchmark(name).grades is None:
+            raise RunError(f"{name} has no graded answers; these have: {', '.join(graded)}")
+        return name
+    types = {each.name: resolve_name(str(each.record)) for each in graded.values()}
+    there = types_in(runs, types.values())
+    found = [each for each, kind in types.items() if kind in there]
+    if not found:
+        titles = ", ".join(each.title for each in graded.values())
+        raise RunError(
+            f"there are no graded answers in {', '.join(runs)}. Name runs of {titles}, with samples"
+            " (--log_samples); lmms-rpts summarize shows those that RPTS scored"
+        )
+    if len(found) > 1:
+        raise RunError(
+            f"there are graded answers of {' and '.join(graded[each].title for each in found)}: "
+            f"choose with --benchmark {' or --benchmark '.join(found)}"
+        )
+    return found[0]
+
+
+def _summarize(
+    name: str,
+    runs: Sequence[str],
+    by: Sequence[str] | None,
+    output: Sequence[Path] | None,
+    lists: Mapping[str, int],
+    depth: int = 0,
+) -> None:
+    """Show and write the grades of a benchmark.
+
+    Args:
+        lists: how many single answers to list, by option.
+        depth: levels of the tree; 0: none.
+    """
+    from lmms_rpts.runs.reading import read_runs_of
+    from lmms_rpts.tasks.benchmark import get_benchmark
+
+    files = check_suffixes(output, SUFFIXES)
+    benchmark = get_benchmark(name)
+    with told(), Console(stderr=True).status("Reading the runs ..."):
+        found = read_runs_of(resolve_name(str(benchmark.record)), runs)
+        spare(found, files)
+        page: GradePage = resolve_name(str(benchmark.grades))(found, by or ())
+    _refuse_lacking(benchmark, page, lists, depth)
+    sheets = [*page.sheets, *(page.trees(depth) if page.trees and depth else ())]
+    for path in files:
+        # Before anything is shown: a pipe may be closed (| head).
+        write_text(path, _file_text(page, sheets, path.suffix.lower()))
+    console = Console()
+    for sheet in sheets:
+        _draw(sheet, console)
+    _show_notes(page, console)
+    for option, most in lists.items():
+        listed = page.lists[option](most) if most else None
+        if listed is not None:
+            _draw(listed, console)
+
+
+def _refuse_lacking(
+    benchmark: Benchmark, page: GradePage, lists: Mapping[str, int], depth: int
+) -> None:
+    lacking = [option for option, most in lists.items() if most and option not in page.lists]
+    lacking += ["tree"] if depth and page.trees is None else []
+    if lacking:
+        fail(f"{benchmark.title} has nothing to show for --{lacking[0]}: leave it out")
+
+
+def _file_text(page: GradePage, sheets: Sequence[Sheet], suffix: str) -> str:
+    """What a file of this suffix holds."""
+    if suffix == ".csv":
+        return str(page.summary.frame().to_csv(index=False))
+    if suffix == ".json":
+        numbers = asdict(page.summary)
+        return json.dumps(numbers, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    lines = [line for sheet in sheets for line in _sheet_markdown(sheet)]
+    return "\n".join([*lines, *_notes_markdown(page)])
+
+
+def _draw(sheet: Sheet, console: Console) -> None:
+    """Show a sheet."""
+    roomy = console.width >= _ROOMY
+    table = Table(box=box.SIMPLE, show_edge=False, padding=(0, int(roomy)))
+    for at, head in enumerate(sheet.heads):
+        if at < sheet.texts:
+            table.add_column(Text(printable(head)), overflow="fold")
+        else:
+            table.add_column(Text(printable(head)), justify="right", no_wrap=True)
+    for rows in sheet.sections:
+        for cells in rows:
+            numbers = cells[sheet.texts :]
+            shown = numbers if roomy else _folded(numbers)
+            table.add_row(*map(Text, (*cells[: sheet.texts], *shown)))
+        table.add_section()
+    # Not as the table's own title, which would be folded to its width.
+    console.print(Text(printable(sheet.title), style="table.title"), soft_wrap=True)
+    console.print(table, "")
+
+
+def _sheet_markdown(sheet: Sheet) -> Iterator[str]:
+    """A sheet as lines of Markdown."""
+    yield f"### {escape_markdown(sheet.title)}"
+    yield ""
+    yield markdown_row([escape_markdown(head) for head in sheet.heads])
+    yield markdown_rule(len(sheet.heads))
+    for rows in sheet.sections:
+        for cells in rows:
+            yield markdown_row([escape_markdown(cell) for cell in cells])
+    yield ""
+
+
+def _notes_markdown(page: GradePage) -> Iterator[str]:
+    """What stands below the sheets, as lines of Markdown."""
+    yield escape_markdown(page.explained)
+    yield ""
+    for line in (*page.counts, *page.warnings):
+        yield f"- {escape_markdown(line)}"
+    yield ""
+
+
+def _show_notes(page: GradePage, console: Console) -> None:
+    """Show what stands below the sheets."""
+    console.print(page.explained, soft_wrap=True, markup=False, highlight=False)
+    for line in page.counts:
+        console.print(Text(printable(line)), soft_wrap=True)
+    for warning in page.warnings:
+        console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
+
+
+def _folded(cells: Sequence[str]) -> list[str]:
+    """Cells for a narrow screen: the spread stands below its value."""
+    return [_SPREAD.sub("\n", cell) for cell in cells]
