@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import re
@@ -43,6 +44,17 @@ def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
     scores = {each["id"]: each["score"] for each in done.records("colours").values()}
     assert scores == {"sky": 1.0, "grass": 1.0, "snow": 0.0}, done.output
     assert done.results["colours"]["accuracy,none"] == pytest.approx(2 / 3)
+    table = tmp_path / "table.csv"
+    command = [COMMAND, "grades", str(tmp_path / "out"), "--by", "initial", "-o", str(table)]
+    told = run(command, env=ENV, cold=True)
+    assert "0.667" in told.stdout, told.stdout
+    rows = list(csv.DictReader(table.open(encoding="utf-8")))
+    found = {(row["by"], row["group"]): float(row["accuracy"]) for row in rows}
+    each = {("initial", "s"): 0.5, ("initial", "g"): 1.0}
+    assert found == {("", ""): pytest.approx(2 / 3), **each}
+    told = run([COMMAND, "grades", str(tmp_path / "out"), "--tree"], env=ENV, cold=True)
+    assert told.returncode == 1
+    assert "Colours has nothing to show for --tree: leave it out" in told.stdout
 
 
 def test_its_data_are_checked_before_a_model_is_loaded(tmp_path: Path, samples: Path) -> None:

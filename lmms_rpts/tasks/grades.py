@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lmms_rpts.runs.record_types import R, RunOf, S
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
@@ -16,6 +17,23 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
+F = TypeVar("F")
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Generic[F]):
+    """The models on the questions of one value; None: of those where the data don't say."""
+
+    value: str | None
+    models: tuple[F, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown(Generic[F]):
+    """The questions by one of the names that they can be broken down by."""
+
+    by: str
+    groups: tuple[Group[F], ...]
 
 
 def check_breakdowns(asked: Sequence[str], known: Collection[str]) -> None:

@@ -21,6 +21,8 @@ from lmms_rpts.tasks.cmmath.knowledge_tree import CmmathTree, mastered, tree_of
 from lmms_rpts.tasks.cmmath.listed_answers import CmmathAnswer, answers_of
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathResponse, CmmathRun
 from lmms_rpts.tasks.grades import (
+    Breakdown,
+    Group,
     check_breakdowns,
     figure_columns,
     figure_over,
@@ -93,20 +95,8 @@ class CmmathFigures:
     tokens: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class CmmathGroup:
-    """The models on the problems of one value, task by task; None: the data don't say."""
-
-    value: str | None
-    models: tuple[CmmathFigures, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CmmathTable:
-    """The problems by one of ``BREAKDOWNS``."""
-
-    by: str
-    groups: tuple[CmmathGroup, ...]
+CmmathGroup = Group[CmmathFigures]
+CmmathTable = Breakdown[CmmathFigures]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +185,10 @@ def _table(subjects: _Subjects, by: str) -> CmmathTable:
             return (False, _place(value))
         return (False, (len(value) if by.startswith("grade") else 0, value))
 
-    return CmmathTable(
+    return Breakdown(
         by,
         tuple(
-            CmmathGroup(
+            Group(
                 value,
                 tuple(
                     _figures(*subject, groups[value][subject], value if by == "area" else None)

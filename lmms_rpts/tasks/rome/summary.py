@@ -16,6 +16,8 @@ from lmms_rpts.runs.rounds import (
 )
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.grades import (
+    Breakdown,
+    Group,
     check_breakdowns,
     figure_columns,
     figure_over,
@@ -79,20 +81,8 @@ class RomeFigures:
     rule_llm: int
 
 
-@dataclass(frozen=True, slots=True)
-class RomeGroup:
-    """The models on the questions of one value; None: of those where the data don't say."""
-
-    value: str | None
-    models: tuple[RomeFigures, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RomeTable:
-    """The questions by one of ``BREAKDOWNS``."""
-
-    by: str
-    groups: tuple[RomeGroup, ...]
+RomeGroup = Group[RomeFigures]
+RomeTable = Breakdown[RomeFigures]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +167,11 @@ def _table(models: Mapping[str, Sequence[RomeRun]], by: str) -> RomeTable:
     values = sorted(
         groups, key=lambda value: (value is None, _PLACES.get(str(value), 0), str(value))
     )
-    return RomeTable(by, tuple(_group(value, groups[value]) for value in values))
+    return Breakdown(by, tuple(_group(value, groups[value]) for value in values))
 
 
 def _group(value: str | None, models: Mapping[str, _Rounds]) -> RomeGroup:
-    return RomeGroup(value, tuple(_figures(model, rounds) for model, rounds in models.items()))
+    return Group(value, tuple(_figures(model, rounds) for model, rounds in models.items()))
 
 
 def _figures(model: str, rounds: _Rounds) -> RomeFigures:
