@@ -75,3 +75,33 @@ def test_doctor_examines_it() -> None:
         [COMMAND, "doctor", "--offline", "--quick"], env=ENV | {"COLOURS_CASE": "x"}, cold=True
     )
     assert "COLOURS_CASE" in done.stdout
+
+
+@pytest.fixture
+def clashing(tmp_path: Path) -> dict[str, str]:
+    """The environment with a package whose benchmark claims the tasks of ROME."""
+    (tmp_path / "clash.py").write_text(
+        "import dataclasses\n"
+        "from lmms_rpts.tasks.rome.benchmark import BENCHMARK as rome\n"
+        "BENCHMARK = dataclasses.replace(rome, name='rome_more')\n"
+    )
+    info = tmp_path / "clash-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: clash\nVersion: 1.0\n")
+    points = "[lmms_rpts.benchmarks]\nmore = clash:BENCHMARK\n"
+    (info / "entry_points.txt").write_text(points)
+    return {"PYTHONPATH": str(tmp_path)}
+
+
+def test_a_clash_is_told_and_ends_no_run_of_others(
+    tmp_path: Path, clashing: dict[str, str], samples: Path
+) -> None:
+    told = "the benchmarks 'rome' and 'rome_more' both claim tasks"
+    for command in (["doctor", "--offline", "--quick"], ["grades", str(tmp_path)]):
+        done = run([COMMAND, *command], env=clashing, cold=True)
+        assert done.returncode == 1
+        assert told in done.stdout
+        assert "Traceback" not in done.stdout
+    arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "rpts_demo")
+    run_once = run_lmms_eval(tmp_path / "out", *arguments, env=clashing, cold=True)
+    assert told in run_once.output

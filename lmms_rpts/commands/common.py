@@ -30,13 +30,11 @@ def told() -> Iterator[None]:
     from lmms_rpts.models.responses import ResponsesError
     from lmms_rpts.runs.samples import RunError
     from lmms_rpts.settings import SettingError
-    from lmms_rpts.tasks.benchmark import BenchmarkError
     from lmms_rpts.tasks.data_errors import DataError
 
     try:
         yield
     except (
-        BenchmarkError,
         DataError,
         JudgeConfigurationError,
         ResponsesError,

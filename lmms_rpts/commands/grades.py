@@ -167,8 +167,8 @@ def _summarize(
     from lmms_rpts.tasks.benchmark import get_benchmark
 
     files = check_suffixes(output, SUFFIXES)
-    benchmark = get_benchmark(name)
     with told(), Console(stderr=True).status("Reading the runs ..."):
+        benchmark = get_benchmark(name)
         found = read_runs_of(resolve_name(str(benchmark.record)), runs)
         spare(found, files)
         page: GradePage = resolve_name(str(benchmark.grades))(found, by or ())

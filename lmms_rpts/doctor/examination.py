@@ -50,10 +50,7 @@ def plan(
         Stage("tasks", "asking lmms-eval for its tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
         _stage("judge", "asking the judge one question", judges),
-        *(
-            _stage(each.title, "checking data and images", partial(_examine, each))
-            for each in benchmarks().values()
-        ),
+        *_data_stages(),
         _stage("kept answers", "counting kept answers", check_kept_answers),
     ]
 
@@ -78,6 +75,17 @@ def check_settings() -> list[Check]:
         return [problem("settings", error)]
     said = f"not the default: {', '.join(changed)}" if changed else "all as by default"
     return [Check("settings", "ok", said)]
+
+
+def _data_stages() -> list[Stage]:
+    """A stage for the data of each benchmark."""
+    try:
+        known = benchmarks().values()
+    except SettingError as error:
+        fault = problem("benchmarks", error)
+        return [Stage("benchmarks", "listing benchmarks", lambda: [fault])]
+    doing = "checking data and images"
+    return [_stage(each.title, doing, partial(_examine, each)) for each in known]
 
 
 def _changed(now: Any, usual: Any) -> list[str]:

@@ -20,6 +20,7 @@ from loguru import logger
 
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
 from lmms_rpts.runs.record_types import RecordType
+from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.data_checks import Check
 
 GROUP = "lmms_rpts.benchmarks"
@@ -30,7 +31,7 @@ _OURS = (
 )
 
 
-class BenchmarkError(ValueError):
+class BenchmarkError(SettingError):
     """There is no such benchmark, or two that claim one name; the message says which."""
 
 
