@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -24,18 +25,27 @@ from tests.support.waiting import LONGEST
 
 ROOT = Path(__file__).parents[2]
 CHAINS = 416
+_AT_ONCE = 32
 REFUSAL = "the judge's content filter refused the request"
 
 
 @dataclass(frozen=True)
 class Clean:
-    """What a run without faults gives: the scores of each chain, the questions of each step."""
+    """What a run without faults gives.
+
+    Attributes:
+        scores: of each chain.
+        questions: of each step.
+        patience: a time limit in seconds, many times what a call takes on this machine now: a
+            call that is answered must not run into it.
+    """
 
     scores: list[list[float | None]]
     questions: list[list[list[str]]]
+    patience: float
 
     @property
-    def clients(self) -> Counter[str]:
+    def steps_asking(self) -> Counter[str]:
         """How many steps ask each question."""
         return Counter(asked for chain in self.questions for step in chain for asked in step)
 
@@ -81,17 +91,20 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Clean:
     with serving(folder / "log") as server, pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         with open_engine("openai:m", progress=False) as engine:
-            listening = Listening(engine)
+            listening, started = Listening(engine), time.monotonic()
             scored = score(docs, listening)  # type: ignore[arg-type]
+            seconds = time.monotonic() - started
         calls = server.calls()
     assert not any(error for each in scored for error in each.errors)
     assert len(calls) == engine.budget.calls == sum(each.calls for each in scored)
     assert len({call.body for call in calls}) == len(calls), "something was asked twice"
     steps = iter(listening.asked)
     found = Clean(
-        [each.scores for each in scored], [[next(steps) for _ in each.scores] for each in scored]
+        scores=[each.scores for each in scored],
+        questions=[[next(steps) for _ in each.scores] for each in scored],
+        patience=max(1.0, 12 * seconds * _AT_ONCE / len(calls)),
     )
-    assert set(found.clients) == {call.question for call in calls}
+    assert set(found.steps_asking) == {call.question for call in calls}
     return found
 
 
@@ -110,7 +123,7 @@ def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
             assert given_up[0] == client.CALLS or given_up[1] == client.THROTTLED, outcomes
         elif final[-1] == "refused":  # a failure is not remembered: another step asks again
             assert set(final) == {"refused"}
-            assert len(final) <= clean.clients[same[0].question]
+            assert len(final) <= clean.steps_asking[same[0].question]
         else:
             assert len(final) == 1, f"asked again after an answer: {outcomes}"
     reminded = [call for call in calls if call.reminded]
@@ -171,7 +184,7 @@ def test_the_filter_scores_all_that_can_be_scored(
     with serving(tmp_path / "log", faulty=True) as server:
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:m")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
+        monkeypatch.setenv("LMMS_RPTS_TIMEOUT", str(clean.patience))
         monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "answers"))
         scored = [each for (each,) in ScoreFilter().apply(responses, docs)]
         calls = server.calls()
@@ -206,7 +219,7 @@ def test_the_filter_scores_all_that_can_be_scored(
 def test_a_process_comes_through(tmp_path: Path, clean: Clean) -> None:
     """With our own pauses, time limit and environment."""
     with serving(tmp_path / "log", faulty=True, seed=1) as server:
-        scored, budget, said = score_in_a_process(server, LMMS_RPTS_TIMEOUT="1")
+        scored, budget, said = score_in_a_process(server, LMMS_RPTS_TIMEOUT=str(clean.patience))
         calls = server.calls()
     outcomes = check_log(calls, clean)
     check_shares(outcomes)
@@ -271,13 +284,13 @@ def test_a_refusal_of_one_question_changes_no_other(serve: Serve, said: str, cod
 
 
 def test_the_server_fails_the_same_way_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_pauses: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: Clean, short_pauses: None
 ) -> None:
     logs = []
     for name in ("first", "second"):
         with serving(tmp_path / name, faulty=True) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
+            monkeypatch.setenv("LMMS_RPTS_TIMEOUT", str(clean.patience))
             with open_engine("openai:m", progress=False) as asked:
                 asked.run(questions(60))
             logs.append(sorted(json.dumps(asdict(call)) for call in server.calls()))

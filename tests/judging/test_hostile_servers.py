@@ -190,6 +190,7 @@ NUMBERS = ['{"choices": ' + "9" * 100_000 + "}", "[" + "1," * 2_000_000 + "1]", 
 
 @pytest.mark.parametrize("status", ["200 OK", "400 No"])
 @pytest.mark.parametrize("body", DEEP + NUMBERS, ids=lambda body: f"{body[:12]}*{len(body)}")
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_odd_json_is_no_answer(body: str, status: str, short_pauses: None) -> None:
     with RawServer(response(body.encode(), status)) as server:
         (verdict,) = asked(server)

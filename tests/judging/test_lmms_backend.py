@@ -653,6 +653,7 @@ HOSTILE = [
 @pytest.mark.parametrize("api_type", ALL)
 @pytest.mark.parametrize("status", [200, 413])
 @pytest.mark.parametrize("body", HOSTILE, ids=lambda body: str(body)[:60])
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_hostile_json_is_an_outcome(
     serve: Serve, judge: Open, api_type: str, body: object, status: int
 ) -> None:

@@ -232,6 +232,7 @@ def test_odd_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
     [b"", b"{", b"[]", b"7", b"null", b"\xff\xfe{", b"[" * 100_000, b'{"a": ' + b"1" * 5000 + b"}"],
     ids=["empty", "cut", "list", "number", "null", "binary", "deep", "digits"],
 )
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_broken_results(tmp_path: Path, content: bytes) -> None:
     file = write_run(tmp_path, {0: GOOD})
     results = file.with_name("20260102_030405_results.json")

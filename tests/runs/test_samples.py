@@ -237,6 +237,7 @@ def test_spoilt_bytes_give_a_message_or_responses(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_json_of_a_depth_that_no_reader_takes(tmp_path: Path, closed: bool, end: str) -> None:
     deep = "[" * 100_000 + "]" * 100_000 * closed
     file = tmp_path / "1_samples_t.jsonl"
@@ -247,6 +248,7 @@ def test_json_of_a_depth_that_no_reader_takes(tmp_path: Path, closed: bool, end:
 
 @pytest.mark.parametrize("depth", [200, 900, 930, 960, 990, 5000, 100_000])
 @pytest.mark.parametrize("field", ["rpts", "chain", "answer", "instance"])
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_a_record_of_a_depth_that_no_reader_takes(good: Path, depth: int, field: str) -> None:
     row = rows(good)[0]
     record = re.sub(

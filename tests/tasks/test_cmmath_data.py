@@ -184,6 +184,7 @@ def test_many_faults_are_counted_not_listed(folder: Path) -> None:
         ('[{"a": 1}]', "cmmath.json, entry 1: the field 'problem_id' is missing"),
     ],
 )
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> None:
     write(folder / "cmmath.json", content)
     assert said in error_of()

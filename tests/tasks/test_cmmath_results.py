@@ -86,6 +86,7 @@ def test_one_document(
     ],
     ids=lambda result: result[:40],
 )
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_what_is_no_record_has_no_metrics(result: str) -> None:
     assert process_results({}, [result]) == process_results({}, []) == dict.fromkeys(METRICS)
 

@@ -262,6 +262,7 @@ def test_half_an_image(folder: Path) -> None:
         ),
     ],
 )
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_files_that_cannot_be_read(folder: Path, name: str, content: str, said: str) -> None:
     write(folder / name, content)
     assert said in error_of("rome_geo")

@@ -111,6 +111,7 @@ def test_no_response_has_no_grade() -> None:
     ],
     ids=lambda result: result[:40],
 )
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_what_is_no_record_has_no_metrics(result: str) -> None:
     assert process_results(CHOICE, [result]) == dict.fromkeys(METRICS)
 
