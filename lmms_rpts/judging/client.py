@@ -120,13 +120,18 @@ class JudgeClient:
         except asyncio.CancelledError:
             if pending.waiting == 1:
                 pending.task.cancel()
-                self._answers.pop(key, None)
+                self._forget(key, pending)
             raise
         finally:
             pending.waiting -= 1
         if verdict.error:
-            self._answers.pop(key, None)
+            self._forget(key, pending)
         return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
+
+    def _forget(self, key: str, pending: _Pending) -> None:
+        # Another who waited for it may have asked again already: that answer is still wanted.
+        if self._answers.get(key) is pending:
+            del self._answers[key]
 
     async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
         if self._cache is None:

@@ -12,7 +12,7 @@ IsAnswer = Callable[[str], bool]
 """Whether a line states the final answer and nothing else of weight."""
 
 _FRAME = " \t\u3000*_#>-`\"'$.。!！"
-_NUMBERING = re.compile(r"(?:\d{1,4}[.)、:：]|[（(]\d{1,4}[)）]|[-•·])[ \t\u3000*_]{0,4}")
+_NUMBERING = re.compile(r"^(?:\d{1,4}[.)、:：]|[（(]\d{1,4}[)）]|[-•·])[ \t\u3000*_]{0,4}")
 _MARKED = re.compile(
     r"(?:(?:so|therefore|thus|hence|and|my|the|因此|所以|综上|我的)[,， ]{0,2}){0,3}"
     r"(?:final (?:answer|verdict|stance|decision|judge?ment)|answer|verdict|stance"
@@ -28,13 +28,18 @@ _BOXED = re.compile(
 
 def is_answer_line(line: str) -> bool:
     """Whether a line states that the author agrees or disagrees, and nothing else of weight."""
-    said = _NUMBERING.sub("", line.strip(_FRAME), count=1).strip(_FRAME)
+    said = _unnumbered(line)
     marked = _MARKED.match(said)
     if marked:
-        rest = marked["rest"].strip(_FRAME)
+        rest = _unnumbered(marked["rest"])
         stated = not rest or find_marked_answer(f"Final answer: {rest}") is not None
         return stated and not find_mentions(rest)
     concluded = _CONCLUDED.match(said)
     if concluded:
         return is_plain_stance(concluded["rest"])
     return _BOXED.fullmatch(said) is not None or (bool(said) and is_plain_stance(said))
+
+
+def _unnumbered(text: str) -> str:
+    """A text without its frame and a number in front: ``2) agree``."""
+    return _NUMBERING.sub("", text.strip(_FRAME)).strip(_FRAME)

@@ -440,6 +440,37 @@ def test_many_calls_at_a_time_share_a_budget(concurrency: int) -> None:
     assert judge.most_at_once == min(concurrency, 9)
 
 
+def test_only_the_first_call_of_a_kind_goes_alone_however_it_ends() -> None:
+    judge = ScriptedJudge(in_order(RefusedError("no")), pause=0.01)
+    with opened(judge, Budget(max_tokens=10_000), 4) as asked:
+        asked.run(texts(9))
+    assert judge.most_at_once == 4
+
+
+def test_a_first_call_that_is_put_off_is_made_again(short_pauses: None) -> None:
+    judge = ScriptedJudge(in_order(TransientError("busy", throttled=True), "Score: 0.5"))
+    with opened(judge, Budget(max_tokens=10_000)) as asked:
+        assert values(asked.run(texts(1))) == [0.5]
+
+
+def test_what_another_engine_learnt_need_not_be_found_out_again() -> None:
+    budget = Budget(max_tokens=10_000)
+    judges = [judge_of(Usage(50, 50), pause=0.05) for _ in range(2)]
+    for judge, count in zip(judges, (1, 4), strict=True):
+        with opened(judge, budget, 4) as asked:
+            asked.run(texts(count))
+    assert judges[1].most_at_once == 4
+
+
+def test_a_judge_that_costs_nothing_need_not_be_found_out() -> None:
+    judge = judge_of(None, pause=0.05)
+    free = Member("free", judge, kept=False)
+    budget = Budget(max_tokens=10_000)
+    with JudgeEngine([free], concurrency=4, progress=False, budget=budget) as asked:
+        asked.run(texts(4))
+    assert judge.most_at_once == 4
+
+
 def test_a_judge_that_thinks_does_not_take_the_budget_by_surprise() -> None:
     """1,500 tokens a call where 100 are expected, 32 at a time: the budget bears 13."""
     judge, budget = judge_of(Usage(50, 1450), pause=0.01), Budget(max_tokens=20_000)
@@ -511,6 +542,7 @@ def test_every_call_is_booked(short_pauses: None) -> None:
     assert values(verdicts) == [0.5, 0.5, None]
     assert budget.calls == len(judge.asked) == 5
     assert budget.usage == Usage(37, 13)
+    assert budget.guessed is False
     assert verdicts[0].usage == Usage(37, 13)
 
 

@@ -236,6 +236,15 @@ def test_judges_that_cost_nothing_leave_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_judges_that_cost_nothing_leave_no_answers_beside_those_of_others(tmp_path: Path) -> None:
+    dear, free = (ScriptedJudge(in_order(f"Score: {score}")) for score in (0.1, 0.3))
+    members = [Member("dear", dear), Member("free", free, kept=False)]
+    with JudgeEngine(members, progress=False, cache_dir=tmp_path) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict.value == pytest.approx(0.2)
+    assert stored(tmp_path) == ["Score: 0.1"]
+
+
 # ---- what an answer depends on
 
 Change = Callable[[pytest.MonkeyPatch], None]
@@ -303,6 +312,25 @@ def test_what_differs_is_asked_again(
         assert [run(judge, request_), run(judge, request_)] == [0.2, 0.2]
     assert run("openai:m", BASE) == 0.1, "the first answer is still there"
     assert server.calls == 2
+
+
+def test_answers_of_earlier_releases_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They stand under the SHA-256 of the judge's name and identity, the request and the parser's
+    version."""
+
+    class Known(ScriptedJudge):
+        identity = {"model": "m"}  # noqa: RUF012
+
+    monkeypatch.setattr(client, "PARSER_VERSION", "1")
+    key = "51f85a7014c213800424075cfa62277f80f066caf365aee3fff6cbe0ee1cab88"
+    with contextlib.closing(AnswerCache(tmp_path)) as ours:
+        ours.store(key, "test", BASE, "Score: 0.7", None)
+    judge = Known(in_order("Score: 0.1"))
+    with opened(judge, tmp_path) as asked:
+        assert values(asked.run([BASE])) == [0.7]
+    assert not judge.asked
 
 
 def test_another_server_is_asked_again(tmp_path: Path, serve: Serve) -> None:

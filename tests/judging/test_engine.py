@@ -17,10 +17,12 @@ import pytest
 from tqdm import tqdm
 
 from lmms_rpts.judging import (
+    Budget,
     Dialogue,
     FatalJudgeError,
     JudgeEngine,
     JudgeRequest,
+    Member,
     RefusedError,
     Reply,
     TransientError,
@@ -30,6 +32,9 @@ from lmms_rpts.judging import (
     engine,
     open_engine,
 )
+from lmms_rpts.judging.client import JudgeClient
+from lmms_rpts.judging.stop_signal import StopSignal
+from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,
@@ -42,6 +47,7 @@ from tests.judging.questions import (
     questions,
     values,
 )
+from tests.judging.test_concurrency import run
 from tests.support.judge_server import Body, ServerReply, by_prompt, constant
 from tests.support.waiting import LONGEST, restore_sigint, wait_until
 
@@ -116,6 +122,12 @@ def test_keys_tell_apart_what_is_joined_alike() -> None:
     assert len(question("\ud800").key) == 64
 
 
+def test_keys_stay_what_they_were() -> None:
+    """Answers on disk are found by them, by later releases as well."""
+    asked = question("a", kind="inference", evidence=("b", "c"), claim="d", sample=1)
+    assert asked.key == "7b13785c78eeeafa78db163e6894cf7e267366a28f333230d3e7a53244ae5a31"
+
+
 @pytest.mark.parametrize(
     "failure", [RefusedError("no"), ValueError("odd"), "no score in this", TransientError("busy")]
 )
@@ -131,6 +143,82 @@ def test_failures_are_not_remembered(failure: Said, short_pauses: None) -> None:
     assert values(again) == [0.7, 0.7]
     assert [verdict.cached for verdict in again] == [False, True]
     assert len(judge.asked) == calls + 1
+
+
+# ---- those who wait for one answer
+
+
+def client_of(judge: ScriptedJudge) -> JudgeClient:
+    """Without an engine; the judge is asked one thing at a time."""
+    return JudgeClient(Member("j", judge, kept=False), 1, Budget(), StopSignal(), None)
+
+
+def test_who_stops_waiting_takes_the_answer_from_nobody() -> None:
+    judge = ScriptedJudge(last_digit, pause=10.0)
+
+    async def work() -> Verdict:
+        client = client_of(judge)
+        first, second, third = (
+            asyncio.ensure_future(client.ask(question("q 5"))) for _ in range(3)
+        )
+        for each in (first, second):
+            await asyncio.sleep(1.0)
+            each.cancel()
+        return await third
+
+    assert run(work()).value == 0.5
+    assert len(judge.asked) == 1
+
+
+def test_a_call_that_nobody_waits_for_is_given_up_and_not_remembered() -> None:
+    judge = ScriptedJudge(last_digit, pause=10.0)
+
+    async def work() -> Verdict:
+        client = client_of(judge)
+        waiting = [asyncio.ensure_future(client.ask(question("q 5"))) for _ in range(2)]
+        for each in waiting:
+            await asyncio.sleep(1.0)
+            assert judge.active == 1
+            each.cancel()
+        await asyncio.sleep(1.0)
+        assert all(each.cancelled() for each in waiting)
+        assert judge.active == 0
+        return await client.ask(question("q 5"))
+
+    assert run(work()) == Verdict("Score: 0.5", 0.5)
+    assert len(judge.asked) == 2
+
+
+def test_who_stops_waiting_as_the_call_fails_has_only_stopped() -> None:
+    async def work() -> None:
+        client = client_of(ScriptedJudge(in_order(RefusedError("no"))))
+
+        async def first() -> None:
+            assert (await client.ask(question("q"))).error == "no"
+            second.cancel()
+
+        both = asyncio.ensure_future(first())
+        second = asyncio.ensure_future(client.ask(question("q")))
+        await both
+        with pytest.raises(asyncio.CancelledError):
+            await second
+
+    run(work())
+
+
+def test_what_is_not_said_to_be_urgent_waits_for_what_is() -> None:
+    judge = ScriptedJudge(last_digit, pause=10.0)
+
+    async def work() -> None:
+        client = client_of(judge)
+        await asyncio.gather(
+            client.ask(question("first 1")),
+            client.ask(question("second 2")),
+            client.ask(question("urgent 3"), urgency=1),
+        )
+
+    run(work())
+    assert judge.texts == ["first 1", "urgent 3", "second 2"]
 
 
 # ---- replies that can't be read
@@ -178,6 +266,32 @@ def test_an_error_after_an_unreadable_reply_keeps_the_reply() -> None:
     with opened(judge) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict == Verdict("well", attempts=2, usage=Usage(10, 2), error="enough")
+
+
+def test_an_error_after_an_unreadable_reply_counts_what_the_calls_between_took() -> None:
+    said = in_order(
+        Reply("well", Usage(10, 2)), AdaptedError("learnt", Usage(7, 3)), RefusedError("enough")
+    )
+    with opened(ScriptedJudge(said)) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict == Verdict("well", attempts=3, usage=Usage(17, 5), error="enough")
+
+
+def test_a_question_that_is_asked_again_goes_before_those_that_wait() -> None:
+    judge = ScriptedJudge(lambda text, call: "hm" if call == 0 else last_digit(text, call), 10.0)
+
+    async def work() -> None:
+        client = client_of(judge)
+        await asyncio.gather(*(client.ask(question(text)) for text in ("a 1", "b 2", "c 3")))
+
+    run(work())
+    assert judge.texts == ["a 1", "b 2", "a 1", "c 3"]
+
+
+def test_what_no_file_can_hold_is_replaced_in_the_verdict() -> None:
+    with opened(ScriptedJudge(in_order("Score: 0.4 \ud800"))) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict == Verdict("Score: 0.4 ?", 0.4)
 
 
 def test_requests_bring_their_own_parser() -> None:
@@ -260,6 +374,16 @@ def test_other_failures_are_not_retried(failure: Exception) -> None:
     assert verdicts[0].attempts == 1
     named = str(failure) if isinstance(failure, RefusedError) else type(failure).__name__
     assert named in str(verdicts[0].error)
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [(8, Verdict("Score: 0.5", 0.5, attempts=9)), (9, Verdict(None, attempts=9, error="learnt"))],
+)
+def test_a_judge_may_learn_eight_times_how_to_call(times: int, verdict: Verdict) -> None:
+    judge = ScriptedJudge(in_order(*[AdaptedError("learnt")] * times, "Score: 0.5"))
+    with opened(judge) as asked:
+        assert asked.run([question("q")]) == [verdict]
 
 
 def test_pauses_grow_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -765,3 +889,17 @@ def test_a_call_that_the_client_gave_up_is_made_again() -> None:
         verdicts = engine.run(questions(4))
     assert [verdict.value for verdict in verdicts] == [0.5] * 4
     assert judge.calls == 6
+
+
+def test_a_question_asked_again_after_a_shared_failure_is_asked_once() -> None:
+    """The second who waited for the failure takes the first one's new call for its own."""
+
+    def again() -> Dialogue[float | str | None]:
+        first = yield question("q")
+        assert first.error
+        return (yield question("q")).value
+
+    judge = ScriptedJudge(in_order(RefusedError("no"), "Score: 0.5"), pause=0.01)
+    with JudgeEngine(judge, progress=False) as asked:
+        assert asked.converse([again(), again(), again()]) == [0.5] * 3
+    assert len(judge.asked) == 2

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
 
-from lmms_rpts.judging import JudgeRequest, Reply, TransientError, Verdict
+from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, TransientError, Verdict
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import JudgeClient, Member
 from lmms_rpts.judging.stop_signal import StopSignal
-from tests.judging.questions import questions
+from tests.judging.questions import question, questions
 from tests.judging.test_concurrency import now, run
 
 AT_ONCE = 32
@@ -240,3 +242,257 @@ def test_a_server_that_refuses_all_ends_in_errors() -> None:
     verdicts = run(work())
     assert [verdict.attempts for verdict in verdicts] == [20, 20, 20]
     assert all("busy (after 20 calls)" in str(verdict.error) for verdict in verdicts)
+
+
+# ---- one call after another, to the second
+
+
+class Failing:
+    """A judge that fails as ``failure`` says, given the question and the time, or answers at once.
+
+    Attributes:
+        asked: what it was asked, and when.
+    """
+
+    def __init__(self, failure: Callable[[str, float], BaseException | None]) -> None:
+        self.failure = failure
+        self.asked: list[tuple[str, float]] = []
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        text = request.messages[0]["content"]
+        self.asked.append((text, now()))
+        failure = self.failure(text, now())
+        if failure is not None:
+            raise failure
+        return Reply("Score: 0.5")
+
+    def times(self, text: str) -> list[float]:
+        """When a question was asked, in tenths of a second."""
+        return [round(time, 1) for asked, time in self.asked if asked == text]
+
+
+@pytest.fixture
+def longest_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are not shortened by chance."""
+    monkeypatch.setattr(random, "uniform", lambda shortest, longest: longest)
+
+
+def ask_of(
+    judge: Failing, texts: list[str], stop_signal: StopSignal | None = None, most: int = 1
+) -> list[Verdict]:
+    """One question after the other."""
+
+    async def work() -> list[Verdict]:
+        client = JudgeClient(
+            Member("m", judge, kept=False), most, Budget(), stop_signal or StopSignal(), None
+        )
+        return [await client.ask(question(text)) for text in texts]
+
+    return run(work())
+
+
+def one_among_others(judge: Failing) -> Verdict:
+    """The verdict on "one", while ten other questions a second are asked as well."""
+
+    async def work() -> Verdict:
+        client = JudgeClient(Member("m", judge, kept=False), 8, Budget(), StopSignal(), None)
+        verdict = asyncio.ensure_future(client.ask(question("one")))
+        for number in range(200):
+            await asyncio.sleep(0.1)
+            assert (await client.ask(question(f"other {number}"))).value == 0.5
+        return await verdict
+
+    return run(work())
+
+
+BUSY = TransientError("busy", throttled=True)
+BUSY_AND_SAYS_SO = TransientError("busy", 0.0)
+LOST = TransientError("lost", unreachable=True)
+
+
+def fails_first(times: int, *failures: TransientError) -> Failing:
+    """The question "one" fails so often, in these ways in turn; others are answered."""
+    said = [failures[min(at, len(failures) - 1)] for at in range(times)]
+    return Failing(lambda text, time: said.pop(0) if text == "one" and said else None)
+
+
+@pytest.mark.parametrize("failures", [(BUSY,), (BUSY_AND_SAYS_SO,), (LOST, LOST, BUSY)])
+def test_pauses_double_while_nobody_is_answered(
+    failures: tuple[TransientError, ...], longest_pauses: None
+) -> None:
+    judge = fails_first(9, *failures)
+    assert ask_of(judge, ["one"])[0].value == 0.5
+    assert judge.times("one") == [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5, 121.5]
+
+
+@pytest.mark.parametrize("failure", [BUSY, BUSY_AND_SAYS_SO])
+def test_four_refusals_make_no_pause_longer_while_others_are_answered(
+    failure: TransientError, longest_pauses: None
+) -> None:
+    judge = fails_first(8, failure)
+    assert one_among_others(judge).value == 0.5
+    assert judge.times("one") == [0, 0.5, 1, 1.5, 2, 2.5, 3.5, 5.5, 9.5]
+
+
+def test_pauses_of_a_request_that_fails_by_itself_double_all_the_same(
+    longest_pauses: None,
+) -> None:
+    judge = fails_first(9, LOST)
+    assert one_among_others(judge).error == "lost (after 5 calls)"
+    assert judge.times("one") == [0, 0.5, 1.5, 3.5, 7.5]
+
+
+def test_a_server_may_ask_to_wait_five_minutes(longest_pauses: None) -> None:
+    judge, stop_signal = fails_first(20, TransientError("busy", 300.0)), StopSignal()
+    (verdict,) = ask_of(judge, ["one"], stop_signal, most=8)
+    assert judge.times("one") == [300 * call for call in range(20)]
+    assert (verdict.error, stop_signal.reason) == ("busy (after 20 calls)", None)
+
+
+def test_a_server_that_keeps_asking_to_wait_longer_ends_the_run(longest_pauses: None) -> None:
+    judge, stop_signal = fails_first(20, TransientError("quota", 3601.0)), StopSignal()
+    (verdict,) = ask_of(judge, ["one"], stop_signal)
+    assert judge.times("one") == [0, 30, 60, 90, 120]
+    assert verdict.error == stop_signal.reason
+    assert stop_signal.reason == (
+        "quota; it asks to wait 3,601 s: run the same command again after that, answers are kept"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wait", "held"), [(None, 0), (0.0, 0), (20.0, 20), (300.0, 300), (301.0, 0), (3601.0, 0)]
+)
+def test_a_refused_lone_call_holds_up_the_next_as_long_as_the_server_asks(
+    wait: float | None, held: float
+) -> None:
+    judge = fails_first(1, TransientError("busy", wait, throttled=True))
+
+    async def work() -> None:
+        client = JudgeClient(Member("m", judge, kept=False), 1, Budget(), StopSignal(), None)
+        await asyncio.gather(client.ask(question("one")), client.ask(question("two")))
+
+    run(work())
+    assert judge.times("two") == [held]
+
+
+@pytest.mark.parametrize(
+    ("urgency", "of_others", "order"),
+    [
+        (0, 0, ["one", "two", "one", "three", "four"]),
+        (1, 1, ["one", "two", "one", "three", "four"]),
+        (0, 1, ["one", "two", "three", "four", "one"]),
+    ],
+)
+def test_a_call_that_failed_is_made_again_before_others_as_urgent(
+    urgency: int, of_others: int, order: list[str]
+) -> None:
+    failures = [LOST]
+
+    class Slow(Failing):
+        async def ask(self, request: JudgeRequest) -> Reply:
+            try:
+                return await super().ask(request)
+            finally:
+                await asyncio.sleep(10)
+
+    judge = Slow(lambda text, time: failures.pop() if failures else None)
+
+    async def work() -> None:
+        client = JudgeClient(Member("m", judge, kept=False), 1, Budget(), StopSignal(), None)
+        await asyncio.gather(
+            client.ask(question("one"), urgency),
+            *(client.ask(question(text), of_others) for text in ("two", "three", "four")),
+        )
+
+    run(work())
+    assert [text for text, _ in judge.asked] == order
+
+
+# ---- servers that answer no more
+
+
+NEEDS_3_11 = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="Python 3.10 can't tell who cancelled"
+)
+GIVEN_UP = "the judge's client gave the call up"
+DOWN = pytest.mark.parametrize(
+    ("failure", "said"),
+    [(LOST, "lost"), pytest.param(asyncio.CancelledError(), GIVEN_UP, marks=NEEDS_3_11)],
+)
+
+
+def down_between(start: float, end: float, failure: BaseException) -> Failing:
+    return Failing(lambda text, time: failure if start <= time < end else None)
+
+
+@DOWN
+def test_a_server_that_answered_is_waited_for(
+    longest_pauses: None, failure: BaseException, said: str
+) -> None:
+    """Twenty failures in a row, of whatever requests, are no longer the requests' fault."""
+    judge, stop_signal = down_between(10, 250, failure), StopSignal()
+
+    async def work() -> list[Verdict]:
+        client = JudgeClient(Member("m", judge, kept=False), 8, Budget(), stop_signal, None)
+        await asyncio.sleep(9)
+        known = await client.ask(question("known"))
+        await asyncio.sleep(1)
+        return [known, *[await client.ask(question(text)) for text in "abcdef"]]
+
+    verdicts = run(work())
+    lost = f"{said} (after 5 calls)"
+    assert [verdict.error for verdict in verdicts] == [None, lost, lost, lost, None, None, None]
+    assert stop_signal.reason is None
+
+
+def test_fewer_than_twenty_failures_in_a_row_are_the_requests_fault(longest_pauses: None) -> None:
+    said = [None, *[LOST] * 4, RefusedError("no"), *[LOST] * 15]
+    judge = Failing(lambda text, time: said.pop(0) if said else None)
+    verdicts = ask_of(judge, ["known", *"abcde"])
+    lost = "lost (after 5 calls)"
+    assert [verdict.error for verdict in verdicts] == [None, "no", lost, lost, lost, None]
+
+
+@DOWN
+def test_a_server_that_answers_no_more_for_five_minutes_ends_the_run(
+    longest_pauses: None, failure: BaseException, said: str
+) -> None:
+    judge, stop_signal = down_between(100, 1000, failure), StopSignal()
+
+    async def work() -> Verdict:
+        client = JudgeClient(Member("m", judge, kept=False), 8, Budget(), stop_signal, None)
+        await asyncio.sleep(90)
+        await client.ask(question("known"))
+        await asyncio.sleep(10)
+        lost = [client.ask(question(text)) for text in "abcde"]
+        return (await asyncio.gather(*lost))[-1]
+
+    verdict = run(work())
+    assert verdict.error == stop_signal.reason
+    assert stop_signal.reason is not None
+    told = re.fullmatch(rf"no answer for (\d+) s: {said}", stop_signal.reason)
+    assert told is not None
+    assert 300 < int(told[1]) < 320
+    assert judge.asked[-1][1] == pytest.approx(90 + int(told[1]), abs=1)
+
+
+@pytest.mark.parametrize(("failure", "given_up"), [(LOST, True), (TransientError("odd"), False)])
+def test_a_server_that_was_never_reached_is_given_up_after_twenty_requests(
+    failure: TransientError, given_up: bool
+) -> None:
+    judge, stop_signal = Failing(lambda text, time: failure), StopSignal()
+    verdicts = ask_of(judge, [str(number) for number in range(19)], stop_signal)
+    assert stop_signal.reason is None
+    assert {verdict.attempts for verdict in verdicts} == {5}
+    judge, stop_signal = Failing(lambda text, time: failure), StopSignal()
+    verdicts = ask_of(judge, [str(number) for number in range(21)], stop_signal)
+    assert verdicts[19].attempts == 5
+    assert stop_signal.reason == ("the judge can't be reached: lost" if given_up else None)
+    assert verdicts[20].attempts == (0 if given_up else 5)
+
+
+def test_a_server_that_was_reached_in_between_is_not_given_up() -> None:
+    odd = TransientError("odd")
+    judge, stop_signal = Failing(lambda text, time: odd if text == "19" else LOST), StopSignal()
+    ask_of(judge, [str(number) for number in range(39)], stop_signal)
+    assert stop_signal.reason is None

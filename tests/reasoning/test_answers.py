@@ -77,7 +77,10 @@ LAST_MARKER_WINS = [
     ("Answer: disagree\nOn reflection:\nFinal answer: agree", YES),
     ("最终答案：同意\n再想一想……\n最终答案：不同意", NO),
     ("Final answer: disagree\nI hope that the explanation helps!", NO),
+    ("Final answer: disagree\nI hope that the explanation helps!\nSee you.", NO),
     ("Final answer: agree\nNote: others may disagree.", YES),
+    ("Final answer: agree\nI agree with the statement.", YES),
+    ("最终答案：同意\n我同意该陈述。", YES),
     ("Final answer: disagree\nFinal answer: see above", NO),
     ("Conclusion 0: from Image 0, the statement is supported.\nFinal answer: disagree", NO),
 ]
@@ -85,6 +88,7 @@ LAST_MARKER_WINS = [
 SENTENCES = [
     ("I agree with the statement.", YES),
     ("Therefore, I disagree.", NO),
+    ("**Therefore, I disagree. **", NO),
     ("So I agree.", YES),
     ("We agree with the claim.", YES),
     ("agree", YES),
@@ -132,6 +136,7 @@ ECHOES = [
     ("The task is to agree or disagree. Final answer: disagree", NO),
     ("Final answer (agree or disagree): disagree", NO),
     ("Final answer: agree/disagree", NONE),
+    ("Agree or disagree? Final answer: agree", NONE),
     ("你同意还是不同意这条陈述？", NONE),
     ("是否同意该陈述", NONE),
     ("我需要判断是否同意。最终答案：不同意", NO),
@@ -150,6 +155,8 @@ NO_STANCE = [
     ("A does not oppose the plan.", NONE),
     ("She found it agreeable.", NONE),
     ("Final answer: 42", NONE),
+    ("Final answer: 42. I disagree.", NONE),
+    ("Final answer: agree would be wrong. I disagree.", NONE),  # the mark decides, or nothing
 ]
 
 # Answers that the rules turn round or lose today, and the readings that would be right. A row
@@ -267,6 +274,11 @@ def test_only_the_last_sentences_count_without_a_marker() -> None:
         "Final answer: agree",
         "**Final answer: disagree**",
         "- Final answer: I do not agree.",
+        "- 3. Final answer: agree",
+        "3. `Final answer: agree`",
+        "Final answer: > agree",
+        "Conclusion: **I agree.**",
+        "结论：不同意",
         "最终答案：不同意",
         "**最终答案：同意**",
         "Agree.",
@@ -275,6 +287,9 @@ def test_only_the_last_sentences_count_without_a_marker() -> None:
         "因此，我同意该陈述。",
         "所以不支持该陈述",
         "Final answer:",
+        "Final answer: (2) agree",
+        "1. Final answer: (2) agree",
+        "2) I agree.",
     ],
 )
 def test_answer_lines(line: str) -> None:
@@ -291,6 +306,7 @@ def test_answer_lines(line: str) -> None:
         "The statement can't be settled yet, look at Image 1.",
         "Therefore the lorry is too high for the bridge.",
         "1. Image 0 shows a cat.",
+        "It is 2) false",
     ],
 )
 def test_lines_that_reason_are_no_answer_lines(line: str) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lmms_rpts.reasoning import Step, extract_chain
 from lmms_rpts.reasoning.clues import LANGUAGES
 from lmms_rpts.reasoning.extraction import holds_reasoning
+from lmms_rpts.reasoning.mentions import find_mentions
 from tests.reasoning.short import chain, clues
 from tests.reasoning.strategies import texts
 
@@ -86,11 +87,14 @@ def test_ways_of_writing_a_step(line: str) -> None:
 
 LISTS = [
     ("from Image 0 and Text 1, x", "i0 t1"),
+    ("from Image 0 and Text 1 x", "i0 t1"),
     ("from Image 0, Text 1 and the Context, x", "i0 t1 x"),
     ("from Image 0, Text 1, and Text 2, x", "i0 t1 t2"),
     ("from Image 0 / Text 1, x", "i0 t1"),
     ("from Image 0 + Text 1, x", "i0 t1"),
     ("from Images 0 and 1, x", "i0 i1"),
+    ("from Images 0, 1 and 2, x", "i0 i1 i2"),
+    ("from the Context and Image 0, x", "x i0"),
     ("from both Image 0 and Image 1, x", "i0 i1"),
     ("from Texts 0-2, x", "t0 t1 t2"),
     ("from Images 0 and 2, x", "i0 i2"),  # no range
@@ -128,6 +132,19 @@ def test_a_count_behind_the_list_is_no_clue() -> None:
     assert premises("结论0：根据图片0和3个苹果的重量，x") == [clues("i0")]
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Image 0 shows the next step.", "i0"),
+        ("Image 0 leads to the conclusion that it rains.", "i0"),
+        ("The first image shows a cat.", "i0"),
+        ("图片0文本1表明他在家。", "i0 t1"),
+    ],
+)
+def test_what_prose_cites(said: str, expected: str) -> None:
+    assert premises(f"1. {said}") == [clues(expected)]
+
+
 def test_labels_from_one() -> None:
     text = (
         "Conclusion 1: from Image 0, a.\nConclusion 2: from Text 0, b.\n"
@@ -147,11 +164,41 @@ def test_arrows_in_free_text() -> None:
     assert read.clean
 
 
+def test_labels_of_arrows_that_leave_numbers_out() -> None:
+    text = "Image 0 -> Conclusion 3: a\nConclusion 3 + Text 0 -> Conclusion 7: b"
+    assert premises(text) == [clues("i0"), clues("c0 t0")]
+
+
+def test_an_arrow_may_run_over_lines() -> None:
+    (only,) = extract_chain("Image 0 -> the sign\nsays stop").chain.steps
+    assert only == Step(clues("i0"), "the sign says stop")
+
+
+@pytest.mark.parametrize("mark", ["*", "**", "__"])
+def test_emphasis_over_several_lines(mark: str) -> None:
+    text = f"{mark}Conclusion 0: from Image 0, there are 2 *3 cups\nand a pot.{mark}"
+    (only,) = extract_chain(text).chain.steps
+    assert only.premises == clues("i0")
+    assert only.conclusion.rstrip("*_") == "there are 2 *3 cups and a pot."
+
+
 def test_a_step_may_run_over_lines() -> None:
     text = "Conclusion 0: from Image 0, the sign\nsays stop.\nConclusion 1: from Text 0, b."
     first, second = extract_chain(text).chain.steps
     assert first == Step(clues("i0"), "the sign says stop.")
     assert second == Step(clues("t0"), "b.")
+
+
+def test_what_follows_the_answer_is_no_part_of_the_last_step() -> None:
+    text = "Conclusion 0: from Image 0, a.\nFinal answer: agree\nI hope that this helps."
+    (only,) = extract_chain(text).chain.steps
+    assert only == Step(clues("i0"), "a.")
+
+
+def test_what_the_caller_takes_for_an_answer_is_no_part_of_a_step() -> None:
+    text = "Conclusion 0: from Image 0, a.\nI choose Image 0."
+    (only,) = extract_chain(text, is_answer=lambda line: line.startswith("I choose")).chain.steps
+    assert only == Step(clues("i0"), "a.")
 
 
 def test_a_paragraph_after_the_steps_is_no_part_of_the_last() -> None:
@@ -181,6 +228,13 @@ def test_numbered_steps(text: str) -> None:
     assert not read.clean
     # "therefore" rests on the step before it
     assert premises(text) == [clues("i0"), clues("t1"), clues("c1")]
+    *_, last = read.chain.steps
+    assert last.conclusion in text.splitlines()[2]
+
+
+def test_a_step_that_says_therefore_keeps_its_number() -> None:
+    text = "5. Image 0 shows a cat.\n7. Therefore it is a pet.\n9. Step 7 and Text 0 ban it."
+    assert premises(text) == [clues("i0"), clues("c0"), clues("c1 t0")]
 
 
 NUMBERS = [
@@ -204,8 +258,9 @@ def test_ways_of_numbering(number: str) -> None:
     assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
 
 
-def test_chinese_ordinals_number_steps_from_one() -> None:
-    text = "第一步：图片0有猫。\n第二步：文本0说猫不能进。\n第三步：由步骤1和步骤2可知，猫不能进。"
+@pytest.mark.parametrize("cited", ["步骤1和步骤2", "第一步和第二步"])
+def test_chinese_ordinals_number_steps_from_one(cited: str) -> None:
+    text = f"第一步：图片0有猫。\n第二步：文本0说猫不能进。\n第三步：由{cited}可知，猫不能进。"
     assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
 
 
@@ -231,7 +286,9 @@ def test_sentences_that_cite_clues() -> None:
 
 def test_sentences_without_clues_are_no_steps() -> None:
     text = "It is a fine day. Image 0 shows rain. The weather changes. Thus it is wet."
-    assert premises(text) == [clues("i0"), clues("c0")]
+    read = extract_chain(text)
+    assert [step.premises for step in read.chain.steps] == [clues("i0"), clues("c0")]
+    assert read.chain.problems == ("2 sentences that cite no clue are left out",)
 
 
 ANSWER_LINES = [
@@ -358,6 +415,7 @@ def test_a_time_of_day_is_no_number_of_a_step() -> None:
 
 
 GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Text 0, ok."
+ARGUMENT = "The letter says so, the hat is red, and so he must have been late that day."
 
 
 @pytest.mark.parametrize(
@@ -379,7 +437,13 @@ GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Tex
         "结论0：根据图片0和信件，他离开",
         "Conclusion 0: from Text 0, he left.\nTherefore he is guilty.",
         "Conclusion 0: from Image 0, he left. Therefore, he is guilty.",
-        f"The letter says so, the hat is red, and so he must have been late that day.\n{GOOD}",
+        f"{ARGUMENT}\n{GOOD}",
+        f"{ARGUMENT}\n{GOOD}\nFinal answer: agree",
+        f"{ARGUMENT}\nConclusion 0: from Image 0, the sign\nsays stop.",
+        "Conclusion 0: from Image 0, he left.\nThe house is empty.",
+        f"Image 0 matters most.\n{GOOD}",
+        "Conclusion 0: from Image 0, he says:",
+        "结论0：根据图片0，他说：",
     ],
 )
 def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
@@ -395,12 +459,31 @@ def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
         f"Here are my steps:\n\n{GOOD}\n\n---\n**Final answer: disagree**",
         f"{GOOD}\nTherefore, the statement is false.\nFinal answer: disagree",
         f"Here is my reasoning: {GOOD}",
+        f"I look at all the clues one after the other, and these are my steps: \n{GOOD}",
+        f"{'我逐一查看所有线索' * 8}，步骤如下：\n{GOOD}",
     ],
 )
 def test_nothing_left_out_is_clean(text: str) -> None:
     read = extract_chain(text)
     assert read.clean
     assert len(read.chain.steps) == 2
+
+
+def test_an_introduction_of_sixty_characters_may_be_an_argument() -> None:
+    assert extract_chain(f"{'x' * 59}\n{GOOD}").clean
+    assert not extract_chain(f"{'x' * 60}\n{GOOD}").clean
+
+
+def test_an_answer_of_more_than_eighty_characters_says_more_than_the_answer() -> None:
+    answer = "Final answer: disagree, because "
+    assert extract_chain(f"{GOOD}\n{answer:x<80}").clean
+    assert not extract_chain(f"{GOOD}\n{answer:x<81}").clean
+
+
+def test_a_text_of_five_thousand_lines_is_read_whole() -> None:
+    blank = "\n" * 4998
+    assert extract_chain(f"{blank}{GOOD}").clean
+    assert not extract_chain(f"\n{blank}{GOOD}").clean
 
 
 @pytest.mark.parametrize(
@@ -414,6 +497,7 @@ def test_nothing_left_out_is_clean(text: str) -> None:
         ("1/2 of the pie is blue", "1/2 of the pie is blue"),
         ("25°C is shown", "25°C is shown"),
         ("10 > 8", "10 > 8"),
+        ("the sign says\nX *3 = 9", "the sign says X *3 = 9"),
     ],
 )
 def test_what_a_step_says_stays_as_it_is(said: str, conclusion: str) -> None:
@@ -455,6 +539,13 @@ def test_a_sentence_that_is_an_answer_is_no_reasoning_within_a_line_either() -> 
     said = "A fine day. I choose Image 0."
     assert holds_reasoning(said)
     assert not holds_reasoning(said, lambda line: line.startswith("I choose"))
+
+
+def test_ranges_are_spelled_out_up_to_a_thousand_references() -> None:
+    """Twenty ranges give fifty each beside their first; one more stays as it is written."""
+    assert len(find_mentions("Text 0-50. " * 21)) == 20 * 51 + 2
+    found = find_mentions("Text 0 and 1. " * 1000 + "Text 0-3.")
+    assert [mention.clue for mention in found[-4:]] == list(clues("t0 t1 t2 t3"))
 
 
 def test_ranges_without_end_are_not_spelled_out() -> None:

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, format_chain, parse_chain
+from lmms_rpts.reasoning.parsing import is_bare_step
 from tests.reasoning.short import chain, stripped
 from tests.reasoning.strategies import any_chains, texts
 
@@ -186,6 +187,32 @@ def test_a_label_that_no_step_has_hits_no_step(cited: int) -> None:
     assert any(f"{cited}" in problem for problem in read.problems)
 
 
+def test_a_label_that_only_later_steps_have_means_the_first_of_them() -> None:
+    read = parse_chain(["Conclusion5 -> a", "Image0 -> Conclusion5: b", "Text0 -> Conclusion5: c"])
+    assert read.steps[0].premises == (Clue("conclusion", 1),)
+
+
+def test_a_dangling_label_that_hits_no_step_stays_as_it_is() -> None:
+    for cited in (2, 3):
+        read = parse_chain(["Image0 -> a", f"Conclusion{cited} -> b"])
+        assert read.steps[1].premises == (Clue("conclusion", cited),)
+
+
+@pytest.mark.parametrize(
+    ("line", "bare"),
+    [
+        ("Image 0 -> he left", True),
+        ("Conclusion 3: Image 0 -> he left", True),
+        ("Conclusion 3 -> he left", True),
+        ("Conclusion 3: -> he left", False),  # a label is no premise
+        ("The letter and Image 0 -> he left", False),
+        ("Image 0 shows that he left", False),
+    ],
+)
+def test_an_arrow_with_nothing_but_premises_before_it(line: str, bare: bool) -> None:
+    assert is_bare_step(line) is bare
+
+
 def test_a_dangling_label_below_the_number_of_steps_hits_no_step_either() -> None:
     read = parse_chain(["Image0 -> Conclusion1: A", "Conclusion0 -> Conclusion2: B"])
     assert read.steps[1].premises[0].index not in (0, 1)
@@ -264,9 +291,9 @@ def test_format() -> None:
 @pytest.mark.parametrize(
     ("build", "named"),
     [
-        (lambda: Clue("video", 0), "video"),  # type: ignore[arg-type]
+        (lambda: Clue("video", 0), "video.*image, text, conclusion, context"),  # type: ignore[arg-type]
         (lambda: Clue("image", -1), "-1"),
-        (lambda: ReasoningChain((), "fr"), "fr"),  # type: ignore[arg-type]
+        (lambda: ReasoningChain((), "fr"), "fr.*en, zh"),  # type: ignore[arg-type]
     ],
 )
 def test_clues_and_chains_refuse_nonsense(build, named: str) -> None:
