@@ -152,7 +152,8 @@ def by_document(
         if of == task and name not in known[kind]
     ]
     if stray:
-        variable = scored_tasks()[task].data_variable
+        benchmark = scored_tasks().get(task)
+        variable = benchmark.data_variable if benchmark else "its own setting"
         raise ResponsesError(
             f"{task} has {len(documents)} documents, and these are none of them: "
             f"{_listed(stray)}. Are the responses to other data? ({variable} says which are used; "
