@@ -80,6 +80,14 @@ class Benchmark:
     images: str | None = None
     unforeseeable: str = ""
 
+    def __post_init__(self) -> None:
+        if self.scored and not (self.documents and self.images):
+            raise BenchmarkError(
+                f"the benchmark {self.name!r} has scored: name documents and images"
+            )
+        if self.grades and not self.record:
+            raise BenchmarkError(f"the benchmark {self.name!r} has grades: name its record")
+
     @property
     def data_variable(self) -> str:
         """The variable that says where its data lie; empty if there is none."""
@@ -122,7 +130,10 @@ def benchmarks() -> Mapping[str, Benchmark]:
             )
         _add(found, loaded)
     for each in found.values():
-        add_request_kinds(each.request_kinds)
+        try:
+            add_request_kinds(each.request_kinds)
+        except ValueError as error:
+            raise BenchmarkError(f"the benchmark {each.name!r}: {error}: rename it") from None
     return found
 
 

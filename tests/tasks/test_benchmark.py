@@ -130,6 +130,24 @@ def test_two_benchmarks_claim_one_thing(added: Callable[..., None], clash: dict[
         benchmarks()
 
 
+def test_two_benchmarks_ask_judges_by_one_name(added: Callable[..., None], tmp_path: Path) -> None:
+    added(toy=replace(EMPTY, request_kinds=(RequestKind("grade", 1, {}, "x", tmp_path),)))
+    with pytest.raises(BenchmarkError, match="'toy': there is another kind .*'grade'.*: rename it"):
+        benchmarks()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"scored": {"toy_task": ()}}, "'toy' has scored: name documents and images"),
+        ({"grades": "toy:page"}, "'toy' has grades: name its record"),
+    ],
+)
+def test_a_description_that_lacks_a_part(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(BenchmarkError, match=said):
+        replace(EMPTY, **fields)
+
+
 def test_what_is_no_benchmark_is_refused(added: Callable[..., None]) -> None:
     added(toy="a text")
     with pytest.raises(BenchmarkError, match=r"toy = toy:toy .* should name a Benchmark, not str"):
