@@ -86,7 +86,7 @@ class Benchmark:
                 f"the benchmark {self.name!r} has scored: name documents and images"
             )
         if self.grades and not self.record:
-            raise BenchmarkError(f"the benchmark {self.name!r} has grades: name its record")
+            raise BenchmarkError(f"{self.name!r} has grades: name its record")
 
     @property
     def data_variable(self) -> str:
