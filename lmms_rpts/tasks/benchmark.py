@@ -82,9 +82,7 @@ class Benchmark:
 
     def __post_init__(self) -> None:
         if self.scored and not (self.documents and self.images):
-            raise BenchmarkError(
-                f"the benchmark {self.name!r} has scored: name documents and images"
-            )
+            raise BenchmarkError(f"{self.name!r} has scored: name its documents and images")
         if self.grades and not self.record:
             raise BenchmarkError(f"{self.name!r} has grades: name its record")
 
