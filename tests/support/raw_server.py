@@ -32,8 +32,11 @@ class Line:
 
 
 def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
-    """A sound HTTP response."""
-    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", *headers]
+    """A sound HTTP response, the last of its connection.
+
+    Without the header a client may use the connection again before it sees that it was closed.
+    """
+    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", "Connection: close", *headers]
     if not any(line.lower().startswith(("content-length", "transfer-")) for line in headers):
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
