@@ -13,11 +13,10 @@ import lmms_eval.tasks
 import pytest
 from lmms_eval.evaluator import simple_evaluate
 
-from lmms_rpts.tasks import TASKS_DIR
 from lmms_rpts.tasks.aggregation import Mean
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
-from tests.support.lmms import run_lmms_eval
+from tests.support.lmms import TASKS_DIR, run_lmms_eval
 
 PLAIN = """\
 task: plain

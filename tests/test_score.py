@@ -38,8 +38,8 @@ from lmms_rpts.commands.evaluation import (
 )
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.runs.reading import model_name
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.runs import read_run
-from lmms_rpts.tasks.rpts_eval.source_format import DataError
 from tests.support import oracle
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder

@@ -38,7 +38,7 @@ def estimate(
     """
     from lmms_rpts.judging import JudgeConfigurationError
     from lmms_rpts.models.responses import ResponsesError
-    from lmms_rpts.tasks.rpts_eval.source_format import DataError
+    from lmms_rpts.tasks.data_errors import DataError
 
     try:
         settings = load_settings()

@@ -74,6 +74,6 @@ def report(
         variables = dict.fromkeys(each.data_variable for each in scored_tasks().values())
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or can't be read: name "
-            f"their folder with --images, or set {' or '.join(variables)}.",
+            f"their folder with --images, or set {' or '.join(filter(None, variables))}.",
             err=True,
         )

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from lmms_rpts.judging.backends.failures import hide
+from lmms_rpts.judging.backends.masking import hide
 from lmms_rpts.settings import environment_without
 from lmms_rpts.tasks.data_checks import Check, problem
 

@@ -2,8 +2,8 @@
 
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.client import Member
 from lmms_rpts.judging.engine import Dialogue, JudgeEngine
+from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.parsers.scores import parse_score
 from lmms_rpts.judging.registry import (
     choices,

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from lmms_rpts.judging.budget import Budget, BudgetError, Call, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
-from lmms_rpts.judging.concurrency import AdaptiveLimit, Place
-from lmms_rpts.judging.members import Member as Member
+from lmms_rpts.judging.concurrency import AdaptiveLimit
+from lmms_rpts.judging.concurrency_level import Place
+from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
 from lmms_rpts.judging.stop_signal import StopSignal

@@ -8,8 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lmms_rpts.judging.concurrency_level import Level
-from lmms_rpts.judging.concurrency_level import Place as Place
+from lmms_rpts.judging.concurrency_level import Level, Place
 
 FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
 BY_CHANCE = 3

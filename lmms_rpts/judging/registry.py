@@ -12,8 +12,8 @@ from loguru import logger
 
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.client import Member
 from lmms_rpts.judging.engine import JudgeEngine
+from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.progress import NO_BOARD, Board
 from lmms_rpts.judging.types import Backend, JudgeConfigurationError
 from lmms_rpts.settings import Settings, load_settings

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-
-TASKS_DIR = Path(__file__).parent
 
 
 def check_tasks(names: Iterable[str]) -> None:

@@ -154,6 +154,11 @@ def benchmark_of(task: str) -> Benchmark | None:
     return next((each for each in benchmarks().values() if task.startswith(each.name)), None)
 
 
+def filter_names() -> set[str]:
+    """lmms-eval's names of the filters of all benchmarks; imports none of them."""
+    return {name for each in benchmarks().values() for name in each.filters}
+
+
 def all_filters() -> dict[str, Any]:
     """The filter classes of all benchmarks, by lmms-eval's names."""
     return _classes(each.filters for each in benchmarks().values())

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.tasks.data_errors import DataError
 
 State = Literal["ok", "problem", "not checked"]
 
@@ -32,6 +36,16 @@ def problem(name: str, fault: object, remedy: str | None = None) -> Check:
         at, mark = min(ends)
         said, remedy = said[:at], said[at + len(mark) :].strip()
     return Check(name, "problem", said, remedy)
+
+
+def examined(name: str, describe: Callable[[], str]) -> Check:
+    """What ``describe`` says of data that are there; a problem where it finds a fault."""
+    try:
+        return Check(name, "ok", describe())
+    except DataError as error:
+        return data_fault(name, error)
+    except JudgeConfigurationError as error:
+        return problem(name, error)
 
 
 def data_fault(name: str, error: object) -> Check:

@@ -15,7 +15,7 @@ from lmms_rpts.filters import RptsFilter
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.benchmark import all_filters
+from lmms_rpts.tasks.benchmark import all_filters, filter_names
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 _REMEDY = (
@@ -172,7 +172,7 @@ def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
 
 
 def _parts(manager: Any, config: Mapping[str, Any], seen: frozenset[str]) -> Iterator[bool]:
-    yield bool(_filter_names(config) & set(all_filters()))
+    yield bool(_filter_names(config) & filter_names())
     listed = config.get("task")
     parts = listed if isinstance(listed, list) else []
     if isinstance(listed, str) and listed not in seen:

@@ -18,6 +18,7 @@ from typing import Any
 
 from tests.support.fork_client import AVAILABLE, ForkServer, served_part
 
+TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
 _OF_BENCHMARKS = ("RPTS_", "ROME_", "CMMATH_", "REFORM_")
 # Variables that nothing reads at import: only in these may a run differ from the server.

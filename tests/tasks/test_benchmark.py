@@ -16,7 +16,7 @@ import yaml
 from lmms_rpts.filters import RptsFilter
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds, request_kinds
 from lmms_rpts.settings import SettingError
-from lmms_rpts.tasks import TASKS_DIR, benchmark
+from lmms_rpts.tasks import benchmark
 from lmms_rpts.tasks.benchmark import (
     GROUP,
     Benchmark,
@@ -27,6 +27,7 @@ from lmms_rpts.tasks.benchmark import (
     get_benchmark,
     record_types,
 )
+from tests.support.lmms import TASKS_DIR
 
 EMPTY = Benchmark(
     name="toy",

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from loguru import logger
 
 from lmms_rpts.judging import JudgeConfigurationError
-from lmms_rpts.tasks import TASKS_DIR, check_tasks
+from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.cmmath import checks, dataset
 from lmms_rpts.tasks.cmmath.source_format import Problem, form_of, read_file
 from lmms_rpts.tasks.data_errors import DataError
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.growth import assert_linear
+from tests.support.lmms import TASKS_DIR
 from tests.support.reference import reference
 
 FIRST = "90001"

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from lmms_rpts.tasks import check_tasks
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval import dataset
 from lmms_rpts.tasks.rpts_eval.dataset import Source, check_rpts_eval, process_docs_en
-from lmms_rpts.tasks.rpts_eval.source_format import DataError
 from tests.support.instances import write_folder
 
 

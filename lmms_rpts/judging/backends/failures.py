@@ -14,8 +14,6 @@ from urllib.parse import urljoin, urlsplit
 from lmms_rpts.judging.backends.masking import hide
 from lmms_rpts.judging.types import FatalJudgeError, RefusedError, TransientError
 
-__all__ = ["classify", "hide", "redirect_target", "redirected", "retry_after", "shown"]
-
 _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key"}
 _FATAL_STATUS = (401, 402, 403, 404)
 _TRANSIENT_STATUS = (408, 409, 425, 429)

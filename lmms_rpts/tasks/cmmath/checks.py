@@ -9,18 +9,15 @@ from pathlib import Path
 from loguru import logger
 
 from lmms_rpts.filters import AggregateFilter
-from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.dataset import Source, load_problems, prepare, source
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
 from lmms_rpts.tasks.cmmath.settings import load_cmmath_settings
 from lmms_rpts.tasks.cmmath.source_format import Problems
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data_checks import Check, examined
+from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.images import image_faults
-
-_NAME = "CMMaTH"
 
 
 def check_cmmath(images: bool = True) -> None:
@@ -96,19 +93,15 @@ def _tell_left_out(file: Path, left_out: int, kept: int) -> None:
 
 def examine() -> list[Check]:
     """Check CMMATH_PATH; nothing where it is not set. Downloads a data set that it names."""
-    if load_cmmath_settings().path is None:
-        return []
-    try:
-        check_cmmath()
-        found = source()
-        read = load_problems(found)
-    except DataError as error:
-        return [data_fault(_NAME, error)]
-    except JudgeConfigurationError as error:
-        return [problem(_NAME, error)]
+    return [] if load_cmmath_settings().path is None else [examined("CMMaTH", _describe)]
+
+
+def _describe() -> str:
+    check_cmmath()
+    found = source()
+    read = load_problems(found)
     left_out = f" ({read.left_out:,} without an answer left out)" if read.left_out else ""
-    said = f"{len(read.problems):,} problems{left_out}, all images, in {found.file.parent}"
-    return [Check(_NAME, "ok", said)]
+    return f"{len(read.problems):,} problems{left_out}, all images, in {found.file.parent}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
-from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data_checks import Check, examined
+from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.images import image_faults
 from lmms_rpts.tasks.rome.dataset import load_annotations, prepare, source
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.matchers import check_kwargs
 from lmms_rpts.tasks.rome.settings import RomeSettings, grader_of, judge_of, load_rome_settings
 from lmms_rpts.tasks.rome.source_format import SUBTASKS, Annotations, Question
-
-_NAME = "ROME"
 
 
 def check_rome(*subtasks: str) -> None:
@@ -88,16 +86,13 @@ def _empty_faults(annotations: Annotations, subtasks: Sequence[str]) -> Iterator
 def examine() -> list[Check]:
     """Check ROME_PATH; nothing where it is not set."""
     path = load_rome_settings().path
-    if path is None:
-        return []
-    try:
-        check_rome(*SUBTASKS)
-        count = len(load_annotations(source()).questions)
-    except DataError as error:
-        return [data_fault(_NAME, error)]
-    except JudgeConfigurationError as error:
-        return [problem(_NAME, error)]
-    return [Check(_NAME, "ok", f"{count:,} questions, all images, in {path}")]
+    return [] if path is None else [examined("ROME", lambda: _describe(path))]
+
+
+def _describe(path: Path) -> str:
+    check_rome(*SUBTASKS)
+    count = len(load_annotations(source()).questions)
+    return f"{count:,} questions, all images, in {path}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
+from lmms_rpts.tasks.data_checks import Check, data_fault, examined, problem
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.dataset import HUB_DATASET, IMAGES, check_rpts_eval
 from lmms_rpts.tasks.rpts_eval.documents import downloaded_folder
@@ -20,16 +21,14 @@ def examine() -> list[Check]:
     path = load_rpts_settings().path
     if path is None:
         return _check_download()
-    checks = []
-    for language in _LANGUAGES:
-        name = f"{_NAME} {language}"
-        try:
-            check_rpts_eval(language)
-        except DataError as error:
-            checks.append(data_fault(name, error))
-        else:
-            checks.append(_complete(name, path, language))
-    return checks
+    return [
+        examined(f"{_NAME} {each}", partial(_describe_folder, path, each)) for each in _LANGUAGES
+    ]
+
+
+def _describe_folder(folder: Path, language: str) -> str:
+    check_rpts_eval(language)
+    return _complete(folder, language)
 
 
 def _check_download() -> list[Check]:
@@ -62,9 +61,9 @@ def _check_copy(folder: Path, language: str) -> Check:
         return data_fault(name, error)
     except ValueError as error:
         return problem(name, f"{texts} can't be read: {error}", remedy)
-    return _complete(name, folder, language)
+    return Check(name, "ok", _complete(folder, language))
 
 
-def _complete(name: str, folder: Path, language: str) -> Check:
+def _complete(folder: Path, language: str) -> str:
     count = len(read_records(folder / f"texts_{language}.json"))
-    return Check(name, "ok", f"{count:,} instances, all images, in {folder}")
+    return f"{count:,} instances, all images, in {folder}"

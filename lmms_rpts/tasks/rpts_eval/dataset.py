@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.images import require_inside
 from lmms_rpts.tasks.rpts_eval.settings import load_rpts_settings
-from lmms_rpts.tasks.rpts_eval.source_format import DataError, check_folder
+from lmms_rpts.tasks.rpts_eval.source_format import check_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.dataset import DEMO, HUB_DATASET, IMAGES, Source, source
-from lmms_rpts.tasks.rpts_eval.source_format import DataError, read_records
+from lmms_rpts.tasks.rpts_eval.source_format import read_records
 
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "rpts_eval": ("en", "zh"),

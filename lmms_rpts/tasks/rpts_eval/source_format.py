@@ -19,8 +19,7 @@ from lmms_rpts.filters.documents import (
     gold_faults,
     is_texts,
 )
-from lmms_rpts.tasks.data_errors import DataError as DataError
-from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import image_faults
 
 _FIELDS: dict[str, FieldCheck] = {
