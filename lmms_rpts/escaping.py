@@ -29,6 +29,11 @@ _MARKDOWN = str.maketrans(
 )
 
 
+def storable(text: str) -> str:
+    """``text`` without lone surrogates, which a model may emit but no file and no server takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def printable(label: str) -> str:
     """A label in one line that XML, a terminal and a table can hold."""
     plain = " ".join(label.split())

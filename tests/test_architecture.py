@@ -37,10 +37,12 @@ FLOORS = (
     ("report",),
     ("analysis", "doctor", "plugin"),
     ("tasks",),
-    ("filters", "runs"),
+    ("filters",),
+    ("runs",),
     ("models", "judging", "answers"),
     ("settings",),
-    ("reasoning", "stats", "files", "variables", "escaping"),
+    ("reasoning", "stats", "files", "variables", "schema"),
+    ("escaping",),
 )
 """From the top; a package imports only what lies on floors below its own."""
 

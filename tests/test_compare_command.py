@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from lmms_rpts.analysis.comparison import compare_runs
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
-from tests.support.runs import SCORING, make_record, write_run
+from tests.support.runs import make_record, scoring_with, write_run
 
 Command = Callable[..., Result]
 HOSTILE = "[red]Is[/] [/] it | `x` <b> \x1b[31m\u202e 所以 \\[ :smile:?"
@@ -145,10 +144,19 @@ def test_a_lone_surrogate_is_shown_and_written(command: Command, tmp_path: Path)
     ("changes", "said"),
     [
         ({"judge": "openai:other"}, "judge 'openai:oracle' in A, 'openai:other' in B"),
-        ({"scoring": replace(SCORING, decay=0.5)}, "decay 0.9 in A, 0.5 in B"),
-        ({"scoring": replace(SCORING, focus_height=2)}, "focus height 1 in A, 2 in B"),
-        ({"scoring": replace(SCORING, prompt_version="x")}, "prompt version '1' in A, 'x' in B"),
-        ({"scoring": replace(SCORING, judge_samples=3)}, "judge samples 1 in A, 3 in B"),
+        ({"scoring": scoring_with(decay=0.5)}, "decay 0.9 in A, 0.5 in B"),
+        (
+            {"scoring": scoring_with(focus_height=2)},
+            "focus height 1 in A, 2 in B",
+        ),
+        (
+            {"scoring": scoring_with(prompt_version="x")},
+            "prompt version '1' in A, 'x' in B",
+        ),
+        (
+            {"scoring": scoring_with(judge_samples=3)},
+            "judge samples 1 in A, 3 in B",
+        ),
     ],
 )
 def test_other_settings_are_warned_of(

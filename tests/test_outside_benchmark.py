@@ -41,7 +41,7 @@ def test_the_documentation_shows_what_is_tested() -> None:
 def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
     arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "colours")
     done = run_lmms_eval(tmp_path / "out", *arguments, env=ENV, cold=True)
-    scores = {each["id"]: each["score"] for each in done.records("colours").values()}
+    scores = {each["instance"]["id"]: each["score"] for each in done.records("colours").values()}
     assert scores == {"sky": 1.0, "grass": 1.0, "snow": 0.0}, done.output
     assert done.results["colours"]["accuracy,none"] == pytest.approx(2 / 3)
     table = tmp_path / "table.csv"

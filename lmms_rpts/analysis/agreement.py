@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmms_rpts.analysis.ratings import Ratings
+from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, Scoring, cluster_of
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
 from lmms_rpts.stats.intervals import Estimate, numbered
-from lmms_rpts.tasks.rpts_eval.documents import cluster_of
-from lmms_rpts.tasks.rpts_eval.record import MODALITIES, JudgedStep, Response, Scoring
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -214,7 +213,7 @@ def _unfit(step: JudgedStep, judge: str) -> str:
 
 
 def _pair(
-    response: Response, at: int, score: float, other: float, other_reply: str | None
+    response: RptsRecord, at: int, score: float, other: float, other_reply: str | None
 ) -> StepPair:
     instance, step = response.instance, response.steps[at]
     return StepPair(

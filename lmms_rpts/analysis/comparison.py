@@ -10,18 +10,18 @@ import numpy as np
 import pandas as pd
 
 from lmms_rpts.analysis.dataframes import documents_frame
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
-from lmms_rpts.tasks.rpts_eval.record import Response
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _ASKED = ("context", "textual_clue", "visual_clue", "reasoning", "answer")
 
 Category = Literal["right, sound on the whole", "right for the wrong reason", "wrong", "unscored"]
-Pairs = Mapping[tuple[str, int], tuple[list[Response], list[Response]]]
+Pairs = Mapping[tuple[str, int], tuple[list[RptsRecord], list[RptsRecord]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ def _flips(pairs: Pairs, first: Floats, second: Floats) -> tuple[Flip, ...]:
     return tuple(sorted(found, key=lambda flip: (-flip.size, flip.task, flip.doc_id)))
 
 
-def _side(responses: Sequence[Response], values: Floats) -> Side:
+def _side(responses: Sequence[RptsRecord], values: Floats) -> Side:
     rpts, accuracy, both = (_value(value) for value in values)
     category: Category
     if rpts is None or accuracy is None:
@@ -218,7 +218,7 @@ def _side(responses: Sequence[Response], values: Floats) -> Side:
         category = "right for the wrong reason"
     else:
         category = "right, sound on the whole"
-    return Side(category, accuracy, rpts, tuple(each.answer for each in responses))
+    return Side(category, accuracy, rpts, tuple(each.answer.value for each in responses))
 
 
 def _count_changed(pairs: Pairs) -> int:

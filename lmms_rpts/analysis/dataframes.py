@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.judging.types import storable
-from lmms_rpts.tasks.rpts_eval.record import JudgedStep, Response
+from lmms_rpts.escaping import storable
+from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -130,7 +130,7 @@ def cited(step: JudgedStep) -> str:
     )
 
 
-def place_of(run: Run, response: Response) -> dict[str, Any]:
+def place_of(run: Run, response: RptsRecord) -> dict[str, Any]:
     """Whose response it is and to what: the first columns of every frame."""
     instance = response.instance
     return {
@@ -143,27 +143,27 @@ def place_of(run: Run, response: Response) -> dict[str, Any]:
     }
 
 
-def _of_response(run: Run, response: Response) -> dict[str, Any]:
+def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error = response.instance, response.first_error
     return {
         **place_of(run, response),
         "ability": [storable(each) for each in instance.ability],
         "relation": instance.relation,
-        "answer": response.answer,
+        "answer": response.answer.value,
         "gold_answer": instance.answer,
-        "correct": response.correct,
+        "correct": response.answer.correct,
         "steps": len(response.steps),
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
         "tokens": response.tokens,
-        "judge": response.scoring.judge,
+        "judge": response.settings.judge,
         "reason": response.reason,
         **response.metrics,
     }
 
 
-def _of_step(run: Run, response: Response, at: int, step: JudgedStep) -> dict[str, Any]:
+def _of_step(run: Run, response: RptsRecord, at: int, step: JudgedStep) -> dict[str, Any]:
     instance, error = response.instance, response.first_error
     last = step.questions[-1] if step.questions else None
     return {
@@ -183,8 +183,8 @@ def _of_step(run: Run, response: Response, at: int, step: JudgedStep) -> dict[st
         "evidence": "\n".join(last.evidence) if last else None,
         "reply": last and last.reply,
         "error": last and last.error,
-        "judge": response.scoring.judge,
+        "judge": response.settings.judge,
         "rpts": response.rpts,
-        "answer": response.answer,
-        "correct": response.correct,
+        "answer": response.answer.value,
+        "correct": response.answer.correct,
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from lmms_rpts.filters.records import TransformedResponse
+from lmms_rpts.filters.responses import TransformedResponse
 from lmms_rpts.filters.score import ask_about_step, repaired
 from lmms_rpts.filters.transform import MAX_STEPS, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict

@@ -12,6 +12,7 @@ import pandas as pd
 
 from lmms_rpts.analysis.dataframes import STEP_TYPES, cited, place_of, typed
 from lmms_rpts.files import draft_of
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import (
     ImageQuery,
     InferenceQuery,
@@ -20,7 +21,6 @@ from lmms_rpts.reasoning import (
     StepQuery,
     plan_steps,
 )
-from lmms_rpts.tasks.rpts_eval.record import Response
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 RATING_TYPES: Mapping[str, str] = {
@@ -108,7 +108,7 @@ def read_frame(path: Path) -> pd.DataFrame:
         raise ExportError(f"{path} was not written by lmms-rpts export: {error}") from None
 
 
-def _to_rate(run: Run, response: Response) -> Iterable[dict[str, Any]]:
+def _to_rate(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
     instance = response.instance
     doc = {
         "context": instance.context,

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from lmms_rpts.analysis.dataframes import documents_frame
+from lmms_rpts.filters.record import RptsInstance, RptsRecord, is_sound
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.stats.intervals import Estimate, estimate_mean, numbered
-from lmms_rpts.tasks.rpts_eval.record import Instance, Response
-from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES, is_sound
+from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Instances = Mapping[tuple[str, int], Instance]
+Instances = Mapping[tuple[str, int], RptsInstance]
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -64,12 +64,12 @@ class Overview:
     breakdowns: Mapping[Dimension, tuple[Group, ...]]
 
 
-def outcome(response: Response) -> Outcome:
+def outcome(response: RptsRecord) -> Outcome:
     """What a response is an instance of; sound means an RPTS of at least 0.5."""
-    if response.rpts is None or response.correct is None:
+    if response.rpts is None or response.answer.correct is None:
         return "unjudged"
     sound = is_sound(response.rpts)
-    if response.correct:
+    if response.answer.correct:
         return "right_sound" if sound else "right_unsound"
     return "wrong_sound" if sound else "wrong_unsound"
 
@@ -119,7 +119,7 @@ def _breakdowns(frame: pd.DataFrame, instances: Instances) -> dict[Dimension, tu
 
 def _group(
     name: str | None,
-    instances: Sequence[Instance],
+    instances: Sequence[RptsInstance],
     scores: Mapping[Any, float],
     right: Mapping[Any, float],
 ) -> Group:
@@ -132,7 +132,7 @@ def _group(
     )
 
 
-def _values(instance: Instance, dimension: Dimension) -> Iterator[str | None]:
+def _values(instance: RptsInstance, dimension: Dimension) -> Iterator[str | None]:
     if dimension == "ability":
         yield from dict.fromkeys(instance.ability)
     elif dimension == "relation":

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rpts_eval.record import Response
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -235,19 +235,19 @@ class _Places:
     """Where to find a run's responses: by task and doc_id, and by task and id."""
 
     tasks: Sequence[str]
-    documents: Mapping[tuple[str, int], Mapping[int, Response]]
+    documents: Mapping[tuple[str, int], Mapping[int, RptsRecord]]
     ids: Mapping[tuple[str, str], set[int]]
 
     @classmethod
     def of(cls, run: Run) -> _Places:
-        documents: dict[tuple[str, int], dict[int, Response]] = {}
+        documents: dict[tuple[str, int], dict[int, RptsRecord]] = {}
         ids: dict[tuple[str, str], set[int]] = {}
         for each in run.responses:
             documents.setdefault(each.instance.key, {})[each.repeat] = each
             ids.setdefault((each.instance.task, each.instance.id), set()).add(each.instance.doc_id)
         return cls(run.tasks, documents, ids)
 
-    def find(self, row: _Row) -> tuple[Response, int]:
+    def find(self, row: _Row) -> tuple[RptsRecord, int]:
         task = self._task(row)
         doc_id = self._document(row, task)
         responses = self.documents[task, doc_id]

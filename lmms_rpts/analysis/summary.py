@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.sweeping import of_task
+from lmms_rpts.filters.record import Scoring
 from lmms_rpts.runs.rounds import (
     Figure,
     differing_models,
@@ -23,7 +24,6 @@ from lmms_rpts.runs.rounds import (
 )
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean, numbered
-from lmms_rpts.tasks.rpts_eval.record import Scoring
 from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LOWER_IS_BETTER = frozenset({"right_for_wrong_reason"})
 # Whether it is comparable follows from the judge.
-_SETTINGS = tuple(field.name for field in fields(Scoring) if field.name != "comparable")
+_SETTINGS = tuple(name for name in Scoring.model_fields if name != "comparable")
 
 
 @dataclass(frozen=True, slots=True)

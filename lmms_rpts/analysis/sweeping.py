@@ -22,12 +22,11 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
+from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord, is_sound
 from lmms_rpts.reasoning import ReasoningTree, rpts_score
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.rpts_eval.record import Response
-from lmms_rpts.tasks.rpts_eval.results import RIGHT_REASON, is_sound
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -130,11 +129,11 @@ class _Scored:
     scores: tuple[float, ...]
 
     @staticmethod
-    def of(response: Response) -> _Scored:
+    def of(response: RptsRecord) -> _Scored:
         return _Scored(
             document=response.instance.key,
-            settings=(response.scoring.decay, response.scoring.focus_height),
-            correct=None if response.correct is None else float(response.correct),
+            settings=(response.settings.decay, response.settings.focus_height),
+            correct=None if response.answer.correct is None else float(response.answer.correct),
             tree=response.tree(),
             # A record with an RPTS has a score for each step: parse_response sees to it.
             scores=tuple(math.nan if step.score is None else step.score for step in response.steps),

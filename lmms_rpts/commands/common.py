@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from lmms_rpts.runs.record_types import AnyRun
+    from lmms_rpts.runs.run import AnyRun
 
 Runs = Annotated[
     list[str],

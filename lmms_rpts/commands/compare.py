@@ -116,7 +116,7 @@ def _other_settings(a: Run, b: Run) -> Iterator[str]:
     parts = []
     for name, said in _SETTINGS.items():
         used = [
-            {key: {getattr(each.scoring, name) for each in found[key]} for key in shared}
+            {key: {getattr(each.settings, name) for each in found[key]} for key in shared}
             for found in (ours, theirs)
         ]
         other = sum(used[0][key] != used[1][key] for key in shared)

@@ -164,12 +164,12 @@ def _summarize(
         depth: levels of the tree; 0: none.
     """
     from lmms_rpts.runs.reading import read_runs_of
-    from lmms_rpts.tasks.benchmark import get_benchmark
+    from lmms_rpts.tasks.benchmark import get_benchmark, record_types
 
     files = check_suffixes(output, SUFFIXES)
     with told(), Console(stderr=True).status("Reading the runs ..."):
         benchmark = get_benchmark(name)
-        found = read_runs_of(resolve_name(str(benchmark.record)), runs)
+        found = read_runs_of(resolve_name(str(benchmark.record)), runs, record_types)
         spare(found, files)
         page: GradePage = resolve_name(str(benchmark.grades))(found, by or ())
     _refuse_lacking(benchmark, page, lists, depth)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean
 from typing import Any
@@ -13,13 +12,22 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.base import RptsFilter
-from lmms_rpts.filters.records import (
+from lmms_rpts.filters.record import (
+    Answer,
+    Fault,
+    FirstError,
+    JudgedStep,
+    RptsInstance,
+    RptsRecord,
+    Scoring,
+    Transform,
+)
+from lmms_rpts.filters.responses import (
     READ_BY_RULES,
     Doc,
     ScoredResponse,
     StepScore,
     TransformedResponse,
-    clean,
 )
 from lmms_rpts.judging import NO_JUDGE, comparable
 from lmms_rpts.judging.isolation import Isolation
@@ -38,20 +46,6 @@ from lmms_rpts.reasoning import (
 from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.settings import load_settings
 
-SCHEMA = "lmms_rpts.rpts"
-SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """What a score depends on beside the response and the judge; kept in every record."""
-
-    decay: float
-    focus_height: int
-    prompt_version: str
-    judge_samples: int
-    temperature: float
-
 
 class AggregateFilter(RptsFilter):
     """Turns each ``ScoredResponse`` into one JSON string; docs/record.md names its fields.
@@ -69,15 +63,17 @@ class AggregateFilter(RptsFilter):
         super().__init__()
         settings = load_settings()
         chosen = settings.focus_height
+        if settings.decay is None and not 0.0 <= decay <= 1.0:
+            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {decay}")
         self.scoring = Scoring(
+            judge=NO_JUDGE,
+            comparable=False,
             decay=decay if settings.decay is None else settings.decay,
             focus_height=focus_height if chosen is None else chosen,
             prompt_version=Prompts(settings.prompts).version,
             judge_samples=settings.judge_samples,
             temperature=settings.temperature,
         )
-        if not 0.0 <= self.scoring.decay <= 1.0:
-            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {decay}")
 
     def apply(
         self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
@@ -93,9 +89,7 @@ class AggregateFilter(RptsFilter):
 
     def _write(self, scored: ScoredResponse, doc: Doc, isolation: Isolation) -> str:
         def write(scored: ScoredResponse) -> str:
-            record = clean(build_record(scored, doc, self.scoring))
-            # An odd id must not cost what was paid for.
-            return json.dumps(record, ensure_ascii=False, default=str)
+            return build_record(scored, doc, self.scoring).to_json()
 
         def otherwise(reason: str) -> str:
             nothing = ReasoningChain((), scored.chain.language)
@@ -145,37 +139,36 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
         )
 
 
-def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> dict[str, Any]:
-    """All that is known of one response: enough to score it again or to show it."""
+def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsRecord:
+    """All that is known of one response: enough to score it again or to show it.
+
+    Args:
+        scoring: its settings but for the judge, which the response knows.
+    """
     tree = build_tree(scored.chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
     scores = [step.score for step in scored.steps if step.score is not None]
     judged = scored.error is None
     error = locate_error(tree, scores) if judged else None
     transformed = scored.transformed
-    return {
-        "schema": SCHEMA,
-        "schema_version": SCHEMA_VERSION,
-        "outcome": "scored" if judged else "unscored",
-        "reason": scored.error,
-        "rpts": rpts_score(tree, scores, scoring.decay, scoring.focus_height) if judged else None,
-        "answer": {
-            "value": transformed.answer,
-            "by": transformed.answer_by,
-            "correct": transformed.correct,
-            "error": transformed.answer_error,
-        },
-        "first_error": _error(error),
-        "chain": format_chain(scored.chain),
-        "steps": [_step(tree, at, step) for at, step in enumerate(scored.steps)],
-        "invalid_references": [_fault(fault) for fault in tree.invalid],
-        "transform": _transform(transformed, scored.chain.problems),
-        "instance": _instance(doc),
-        "settings": {
-            "judge": scored.judge,
-            "comparable": _comparable(scored.judge),
-            **asdict(scoring),
-        },
-    }
+    by = {"judge": scored.judge, "comparable": _comparable(scored.judge)}
+    return RptsRecord(
+        outcome="scored" if judged else "unscored",
+        reason=scored.error,
+        rpts=rpts_score(tree, scores, scoring.decay, scoring.focus_height) if judged else None,
+        answer=Answer(
+            value=transformed.answer,
+            by=transformed.answer_by,
+            correct=transformed.correct,
+            error=transformed.answer_error,
+        ),
+        first_error=None if error is None else _first_error(error),
+        chain=tuple(format_chain(scored.chain)),
+        steps=tuple(_step(tree, at, step) for at, step in enumerate(scored.steps)),
+        invalid_references=tuple(_fault(fault) for fault in tree.invalid),
+        transform=_transform(transformed, scored.chain.problems),
+        instance=_instance(doc),
+        settings=scoring.model_copy(update=by),
+    )
 
 
 @lru_cache(maxsize=8)
@@ -183,60 +176,58 @@ def _comparable(judge: str) -> bool:
     return comparable(judge)
 
 
-def _step(tree: ReasoningTree, at: int, scored: StepScore) -> dict[str, Any]:
+def _step(tree: ReasoningTree, at: int, scored: StepScore) -> JudgedStep:
     step = tree.chain.steps[at]
-    return {
-        "premises": [[clue.kind, clue.index] for clue in step.premises],
-        "conclusion": step.conclusion.strip(),
-        "height": tree.heights[at],
-        "counts": tree.uses[at] > 0,
-        "modality": modality(step),
-        "score": scored.score,
-        "note": scored.note,
-        "questions": [asdict(question) for question in scored.questions],
-    }
+    return JudgedStep(
+        premises=step.premises,
+        conclusion=step.conclusion.strip(),
+        height=tree.heights[at],
+        counts=tree.uses[at] > 0,
+        modality=modality(step),
+        score=scored.score,
+        note=scored.note,
+        questions=scored.questions,
+    )
 
 
-def _error(error: StepError | None) -> dict[str, Any] | None:
-    if error is None:
-        return None
-    return {
-        "step": error.step,
-        "height": error.height,
-        "modality": error.modality,
-        "score": error.score,
-        "path": list(error.path),
-        "invalid": [[fault.clue.kind, fault.clue.index] for fault in error.invalid],
-    }
+def _first_error(error: StepError) -> FirstError:
+    return FirstError(
+        step=error.step,
+        height=error.height,
+        modality=error.modality,
+        score=error.score,
+        path=error.path,
+        invalid=tuple(fault.clue for fault in error.invalid),
+    )
 
 
-def _fault(fault: InvalidReference) -> dict[str, Any]:
+def _fault(fault: InvalidReference) -> Fault:
     clue = fault.clue
-    return {"step": fault.step, "kind": clue.kind, "index": clue.index, "reason": fault.reason}
+    return Fault(step=fault.step, kind=clue.kind, index=clue.index, reason=fault.reason)
 
 
-def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> dict[str, Any]:
-    return {
-        "read_by": transformed.read_by,
-        "style": transformed.style,
-        "source": transformed.source,
-        "chain": format_chain(transformed.chain),
-        "problems": list(dict.fromkeys([*transformed.problems, *problems])),
-        "reply": transformed.judge_reply,
-        "error": transformed.error,
-    }
+def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> Transform:
+    return Transform(
+        read_by=transformed.read_by,
+        style=transformed.style,
+        source=transformed.source,
+        chain=tuple(format_chain(transformed.chain)),
+        problems=tuple(dict.fromkeys([*transformed.problems, *problems])),
+        reply=transformed.judge_reply,
+        error=transformed.error,
+    )
 
 
-def _instance(doc: Doc) -> dict[str, Any]:
-    return {
-        "id": doc.get("id"),
-        "language": doc["language"],
-        "ability": list(doc.get("ability") or []),
-        "relation": doc.get("relation"),
-        "statement": doc["statement"],
-        "context": doc["context"],
-        "textual_clue": list(doc["textual_clue"]),
-        "visual_clue": list(doc["visual_clue"]),
-        "reasoning": list(doc["reasoning"]),
-        "answer": doc["answer"],
-    }
+def _instance(doc: Doc) -> RptsInstance:
+    return RptsInstance(
+        id=doc.get("id"),
+        language=doc["language"],
+        ability=tuple(doc.get("ability") or ()),
+        relation=doc.get("relation"),
+        statement=doc["statement"],
+        context=doc["context"],
+        textual_clue=tuple(doc["textual_clue"]),
+        visual_clue=tuple(doc["visual_clue"]),
+        reasoning=tuple(doc["reasoning"]),
+        answer=str(doc["answer"]),
+    )

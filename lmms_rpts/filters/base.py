@@ -17,7 +17,7 @@ from lmms_rpts.filters.documents import (
     gold_faults,
 )
 from lmms_rpts.filters.processes import Processes
-from lmms_rpts.filters.records import Doc
+from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import (
     NO_JUDGE,
     Dialogue,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,11 +11,12 @@ from loguru import logger
 from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.records import Doc, clean
+from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
 from lmms_rpts.judging.backends.none import NOT_JUDGED
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.progress import standard_error
+from lmms_rpts.runs.record import JudgeGrade, Record
 
 T = TypeVar("T")
 Given = TypeVar("Given")
@@ -28,17 +27,8 @@ MANY = 300
 """Responses from which on it is shown how grading by rules gets on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a judge told: a grade, yes or no, or a word; None, with an error, where it failed."""
-
-    value: float | bool | str | None
-    reply: str | None = None
-    error: str | None = None
-
-
-Answers = tuple[Told | None, Told | None]
-"""The judge's grade, and what else it was asked; None: not asked."""
+Answers = tuple[JudgeGrade | None, Any]
+"""The judge's grade, and the entry of what else it was asked; None: not asked."""
 
 
 class GradingFilter(JudgingFilter):
@@ -57,11 +47,11 @@ class GradingFilter(JudgingFilter):
         records = self.map_responses(resps, docs, self._write_all)
         return [record[0] if len(record) == 1 else record for record in records]
 
-    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> Sequence[Record]:
         """The record of each response."""
         raise NotImplementedError
 
-    def report(self, records: Sequence[dict[str, Any]]) -> None:
+    def report(self, records: Sequence[Any]) -> None:
         """Say what the table of results does not."""
         raise NotImplementedError
 
@@ -106,23 +96,31 @@ class GradingFilter(JudgingFilter):
     def _write_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
         records = self.records(pairs)
         self.report(records)
-        return [json.dumps(clean(record), ensure_ascii=False, default=str) for record in records]
+        return [record.to_json() for record in records]
 
 
 def _not_told(reason: str) -> Answers:
-    return Told(None, error=reason), None
+    return judge_grade(None, error=reason), None
 
 
-def known_grade(reference: str, answer: str) -> Told | None:
+def judge_grade(
+    score: float | None, reply: str | None = None, error: str | None = None
+) -> JudgeGrade:
+    """A grade that a judge gave, or that needed none."""
+    return JudgeGrade(score=score, reply=reply, error=error)
+
+
+def known_grade(reference: str, answer: str) -> JudgeGrade | None:
     """What needs no judge: nobody can compare what isn't there, and no answer is no right one."""
     if not reference.strip():
-        return Told(None, error=NO_REFERENCE)
-    return None if answer.strip() else Told(0.0)
+        return judge_grade(None, error=NO_REFERENCE)
+    return None if answer.strip() else judge_grade(0.0)
 
 
-def told(verdict: Verdict, value: float | bool | str) -> Told:
-    """``value``, read from a verdict; None where the judge failed."""
-    return Told(None if verdict.error else value, verdict.text, verdict.error)
+def grade_of(verdict: Verdict, right: str) -> JudgeGrade:
+    """The grade of a verdict: 1 where it is the word ``right``, else 0; None: the judge failed."""
+    score = None if verdict.error else float(verdict.value == right)
+    return judge_grade(score, verdict.text, verdict.error)
 
 
 def unanswered(dialogue: Dialogue[T], reason: str) -> T:
@@ -134,13 +132,6 @@ def unanswered(dialogue: Dialogue[T], reason: str) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
-
-
-def entry(found: Told | None, name: str) -> dict[str, Any] | None:
-    """What a judge told, as a record holds it; None where it was not asked."""
-    if found is None:
-        return None
-    return {name: found.value, "reply": found.reply, "error": found.error}
 
 
 def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
@@ -172,9 +163,9 @@ def report_ungraded(reasons: Iterable[str], total: int) -> None:
         )
 
 
-def report_failed(entries: Sequence[dict[str, Any] | None], what: str) -> None:
+def report_failed(entries: Iterable[Any], what: str) -> None:
     """Say how many of the questions beside the grade failed: ``what`` could not be done."""
     asked = [each for each in entries if each]
-    failed = [each["error"] for each in asked if each["error"] not in (None, NOT_JUDGED)]
+    failed = [each.error for each in asked if each.error not in (None, NOT_JUDGED)]
     if failed:
         logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])

@@ -9,7 +9,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.records import (
+from lmms_rpts.filters.responses import (
     Doc,
     Question,
     ScoredResponse,

@@ -12,7 +12,7 @@ from loguru import logger
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import REASONING_FIELDS, STANCE
 from lmms_rpts.filters.grading import in_sight
-from lmms_rpts.filters.records import (
+from lmms_rpts.filters.responses import (
     NO_RESPONSE,
     READ_BY_RULES,
     AnswerBy,

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 
+from lmms_rpts.escaping import storable
 from lmms_rpts.judging.cache_contents import (
     Answer,
     count_answers,
@@ -39,7 +40,7 @@ from lmms_rpts.judging.cache_file import (
 )
 from lmms_rpts.judging.cache_repair import SetAside, set_aside
 from lmms_rpts.judging.owners import is_gone, new_owner
-from lmms_rpts.judging.types import JudgeRequest, Usage, storable
+from lmms_rpts.judging.types import JudgeRequest, Usage
 
 __all__ = [
     "FILE",

@@ -7,6 +7,7 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
+from lmms_rpts.escaping import storable
 from lmms_rpts.judging.budget import Budget, BudgetError, Call, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
@@ -26,7 +27,6 @@ from lmms_rpts.judging.types import (
     Usage,
     Verdict,
     digest,
-    storable,
 )
 
 CALLS = 5

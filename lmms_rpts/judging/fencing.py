@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from lmms_rpts.judging.types import storable
+from lmms_rpts.escaping import storable
 
 LONGEST_FENCED = 16_000
 """Characters of one fenced text that a judge is shown; the middle of a longer one is left out."""

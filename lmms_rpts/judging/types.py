@@ -6,9 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Annotated, Protocol
 
+from pydantic import Field
+
+from lmms_rpts.escaping import storable
 from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.schema import Share, Text, Whole
 from lmms_rpts.settings import Settings
 
 Message = dict[str, str]
@@ -118,11 +122,6 @@ class JudgeRequest:
         return replace(self, messages=messages)
 
 
-def storable(text: str) -> str:
-    """``text`` without lone surrogates, which a model may emit but no file and no server takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def digest(content: object) -> str:
     """SHA-256 over canonical JSON."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -188,11 +187,11 @@ class Verdict:
 class Opinion:
     """One of several answers that a verdict is the mean of."""
 
-    judge: str
-    sample: int
-    score: float | None
-    text: str | None
-    error: str | None
+    judge: Annotated[Text, Field(description="which judge")]
+    sample: Annotated[Whole, Field(description="number of the sample, from 0")]
+    score: Annotated[Share | None, Field(description="its score")]
+    text: Annotated[Text | None, Field(description="its reply, whole")]
+    error: Annotated[Text | None, Field(description="why there is no score")]
 
 
 class Judge(Protocol):

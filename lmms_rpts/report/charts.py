@@ -8,10 +8,9 @@ from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.escaping import cut_middle
+from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
 from lmms_rpts.report.svg import element
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.tasks.rpts_eval.record import Response
-from lmms_rpts.tasks.rpts_eval.results import RIGHT_REASON
 
 _BINS = 10
 
@@ -47,7 +46,7 @@ def estimate_bar(estimate: Estimate, run: int = 0, width: int = 130, height: int
     )
 
 
-def rpts_histogram(responses: Sequence[Response], label: str) -> Markup:
+def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
     """How RPTS is spread among right answers (upwards) and wrong ones (downwards)."""
     right, wrong = _counts(responses, True), _counts(responses, False)
     most = max(*right, *wrong, 1)
@@ -149,10 +148,10 @@ def _ticks(left: float, right: float, y: float) -> list[Markup]:
     ]
 
 
-def _counts(responses: Sequence[Response], correct: bool) -> list[int]:
+def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
     counts = [0] * _BINS
     for response in responses:
-        if response.rpts is not None and response.correct is correct:
+        if response.rpts is not None and response.answer.correct is correct:
             # The bins are closed on the right end only at 1.
             counts[min(_BINS - 1, int(response.rpts * _BINS + 1e-9))] += 1
     return counts

@@ -15,11 +15,11 @@ from markupsafe import Markup
 from lmms_rpts import __version__
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.escaping import cut_middle
+from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.view import URGENCY, Entry, View
-from lmms_rpts.tasks.rpts_eval.results import RIGHT_REASON
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before anything is painted, so that nothing is painted that goes away at once."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lmms_rpts.reasoning import Clue, ReasoningTree, StepError
+from lmms_rpts.filters.record import FirstError, RptsRecord
+from lmms_rpts.reasoning import Clue, ReasoningTree
 from lmms_rpts.report.layout import Layout, Sizes, lay_out
-from lmms_rpts.tasks.rpts_eval.record import Response
 
 _SIZES = Sizes()
 _NODE, _LEAF, _BETWEEN, _FROM_TOP = 104, 30, 40, 16
@@ -61,7 +61,7 @@ class TreePicture:
     summary: str
 
 
-def draw_response(response: Response) -> TreePicture:
+def draw_response(response: RptsRecord) -> TreePicture:
     """The tree of a scored response."""
     scores = [step.score for step in response.steps]
     return draw_tree(response.tree(), scores, response.first_error)
@@ -70,7 +70,7 @@ def draw_response(response: Response) -> TreePicture:
 def draw_tree(
     tree: ReasoningTree,
     scores: Sequence[float | None],
-    error: StepError | None = None,
+    error: FirstError | None = None,
 ) -> TreePicture:
     """A tree with one score (None: there is none) for each step."""
     faults = {(fault.step, fault.clue): fault.reason for fault in tree.invalid}
@@ -180,7 +180,7 @@ def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
     return f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y:.1f}"
 
 
-def _summary(tree: ReasoningTree, error: StepError | None) -> str:
+def _summary(tree: ReasoningTree, error: FirstError | None) -> str:
     count = len(tree.heights)
     if not count:
         return "There are no steps."

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, overview_of
+from lmms_rpts.filters.record import RptsInstance, RptsRecord
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.tree import ReasoningTree, build_tree
 from lmms_rpts.report.pictures import Picture
 from lmms_rpts.report.trees import TreePicture, draw_response, draw_tree
-from lmms_rpts.tasks.rpts_eval.record import Instance, Response
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 URGENCY: tuple[Outcome, ...] = (
@@ -46,7 +46,7 @@ class Answer:
     label: str
     run: int
     of: int
-    response: Response
+    response: RptsRecord
     outcome: Outcome
 
     @cached_property
@@ -63,7 +63,7 @@ class Entry:
     """
 
     anchor: str
-    instance: Instance
+    instance: RptsInstance
     images: tuple[Shown, ...]
     answers: tuple[Answer, ...]
     by_run: tuple[Answer | None, ...]
@@ -110,7 +110,7 @@ Gallery = Mapping[tuple[str, str], Picture]
 
 def make_view(runs: Sequence[Run], gallery: Gallery) -> View:
     """Bring runs together by instance."""
-    found: dict[tuple[object, ...], list[tuple[int, Response]]] = {}
+    found: dict[tuple[object, ...], list[tuple[int, RptsRecord]]] = {}
     for at, run in enumerate(runs):
         for response in run.responses:
             found.setdefault(_asked(response.instance), []).append((at, response))
@@ -124,7 +124,7 @@ def make_view(runs: Sequence[Run], gallery: Gallery) -> View:
     )
 
 
-def _asked(instance: Instance) -> tuple[object, ...]:
+def _asked(instance: RptsInstance) -> tuple[object, ...]:
     """All that a model was asked: a number stands for other questions in other data."""
     clues = (instance.context, instance.textual_clue, instance.visual_clue)
     return (*instance.key, instance.statement, *clues)
@@ -133,7 +133,7 @@ def _asked(instance: Instance) -> tuple[object, ...]:
 def _entry(
     names: _Names,
     runs: Sequence[Run],
-    responses: Sequence[tuple[int, Response]],
+    responses: Sequence[tuple[int, RptsRecord]],
     gallery: Gallery,
 ) -> Entry:
     instance = responses[0][1].instance
@@ -171,7 +171,7 @@ class _Names:
     def __init__(self) -> None:
         self._given: set[str] = set()
 
-    def of(self, instance: Instance) -> str:
+    def of(self, instance: RptsInstance) -> str:
         task = re.sub(r"[^A-Za-z0-9]+", "-", instance.task)[:60].strip("-")
         base = f"{task}-{instance.doc_id}"
         name, number = base, 1

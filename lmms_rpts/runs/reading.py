@@ -14,23 +14,18 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.judging.types import storable
-from lmms_rpts.runs.record_types import (
-    AnyRun,
-    R,
-    RecordType,
-    RunOf,
-    S,
-    holds_schema,
-    other_reader_of,
-)
+from lmms_rpts.escaping import storable
+from lmms_rpts.runs.record import R, Record
+from lmms_rpts.runs.run import AnyRun, Records, RunOf, holds_schema, other_reader_of
 from lmms_rpts.runs.samples import RunError, read_samples_of
 
 _SAMPLES, _RESULTS = "_samples_", "_results.json"
 _ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
-def read_runs_of(kind: RecordType[R, S], paths: Iterable[str | Path]) -> list[RunOf[R, S]]:
+def read_runs_of(
+    record: type[R], paths: Iterable[str | Path], known: Records = tuple
+) -> list[RunOf[R]]:
     """Read runs from samples files, or from folders that lmms-eval wrote them to.
 
     A folder may hold several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
@@ -38,24 +33,23 @@ def read_runs_of(kind: RecordType[R, S], paths: Iterable[str | Path]) -> list[Ru
     are numbered. What is put together doesn't depend on the order of ``paths``.
 
     Args:
-        kind: what their records are.
+        record: the type of their records.
         paths: files and folders.
+        known: gives the record types of all benchmarks, for messages.
 
     Raises:
         RunError: naming the file, the line and the remedy, where something can't be read.
     """
-    parts: list[RunOf[R, S]] = []
+    parts: list[RunOf[R]] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = _split(path)
-        parts.extend(_read_place(kind, place, label))
+        parts.extend(_read_place(record, place, label, known))
     if not parts:
         raise RunError("no run was named: give the folder that lmms-eval wrote (--output_path)")
-    return _name(_join(kind, parts))
+    return _name(_join(record, parts))
 
 
-def types_in(
-    paths: Iterable[str | Path], types: Iterable[RecordType[Any, Any]]
-) -> list[RecordType[Any, Any]]:
+def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
     """Those of these types whose records stand in the samples at these paths.
 
     Raises:
@@ -63,7 +57,7 @@ def types_in(
     """
     files = [file for path in paths for file in _files(_split(path)[1])]
     try:
-        return [each for each in types if any(holds_schema(file, each.schema) for file in files)]
+        return [each for each in types if any(holds_schema(file, each.SCHEMA) for file in files)]
     except OSError as error:
         raise RunError(_unreadable(Path(str(error.filename)), error)) from None
 
@@ -77,10 +71,10 @@ def _split(path: str | Path) -> tuple[str | None, Path]:
     return None, Path(os.path.expanduser(path))
 
 
-def _read_place(kind: RecordType[R, S], place: Path, label: str | None) -> list[RunOf[R, S]]:
+def _read_place(record: type[R], place: Path, label: str | None, known: Records) -> list[RunOf[R]]:
     files = _files(place)
     if files == [place]:
-        return [_read_run(kind, files, label, whole=False)]
+        return [_read_run(record, files, label, known, whole=False)]
     if not files:
         raise RunError(
             f"there are no samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
@@ -89,15 +83,15 @@ def _read_place(kind: RecordType[R, S], place: Path, label: str | None) -> list[
     groups: dict[tuple[Path, str], list[Path]] = {}
     for file in files:
         groups.setdefault((file.parent, file.name.partition(_SAMPLES)[0]), []).append(file)
-    runs = [_read_run(kind, group, label, whole=True) for group in groups.values()]
+    runs = [_read_run(record, group, label, known, whole=True) for group in groups.values()]
     runs = [run for run in runs if run.responses]
     if not runs:
-        other = other_reader_of(files, kind)
+        other = other_reader_of(files, record, known)
         if other:
             raise RunError(f"the samples in {place} are {other}")
         raise RunError(
-            f"the samples in {place} are of other tasks, not scored by {kind.filter}: "
-            f"{', '.join(file.name for file in files[:3])}. Name a run of {kind.task}"
+            f"the samples in {place} are of other tasks, not scored by {record.FILTER}: "
+            f"{', '.join(file.name for file in files[:3])}. Name a run of {record.BENCHMARK}"
         )
     for file in sorted({*files} - {file for run in runs for file in run.files}):
         logger.info("Passed over {}: it is of another task", file)
@@ -145,13 +139,13 @@ def _unreadable(place: Path, error: OSError) -> str:
 
 
 def _read_run(
-    kind: RecordType[R, S], files: Sequence[Path], label: str | None, whole: bool
-) -> RunOf[R, S]:
+    record: type[R], files: Sequence[Path], label: str | None, known: Records, whole: bool
+) -> RunOf[R]:
     """One run; ``whole``: files of other tasks belong to it as well, and are passed over."""
     responses: list[R] = []
     ours = []
     for file in files:
-        found = read_samples_of(kind, file, pass_over=whole)
+        found = read_samples_of(record, file, pass_over=whole, known=known)
         if found is None:
             continue
         responses.extend(found)
@@ -214,7 +208,7 @@ def _loaded_from(results: Mapping[str, Any]) -> str | None:
     return source if isinstance(source, str) and source else None
 
 
-def _join(kind: RecordType[R, S], parts: Sequence[RunOf[R, S]]) -> list[RunOf[R, S]]:
+def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     """Put parts of one run together: the same model and settings, and no document in common."""
     files = [frozenset(file.resolve() for file in part.files) for part in parts]
 
@@ -226,14 +220,14 @@ def _join(kind: RecordType[R, S], parts: Sequence[RunOf[R, S]]) -> list[RunOf[R,
             for other in range(len(parts))
         )
 
-    joined: list[tuple[int, RunOf[R, S]]] = []
+    joined: list[tuple[int, RunOf[R]]] = []
     wanted = [at for at in range(len(parts)) if not known(at)]
     # By date, which files' names begin with, so that the order of arguments doesn't matter.
     for at in sorted(wanted, key=lambda at: sorted((file.name, file) for file in files[at])):
         part = parts[at]
         for place, (first, run) in enumerate(joined):
             if (
-                _of_one_origin(kind, run, part)
+                _of_one_origin(record, run, part)
                 and not run.documents().keys() & part.documents().keys()
             ):
                 joined[place] = (min(first, at), _together(run, part))
@@ -243,12 +237,12 @@ def _join(kind: RecordType[R, S], parts: Sequence[RunOf[R, S]]) -> list[RunOf[R,
     return [run for _, run in sorted(joined, key=lambda pair: pair[0])]
 
 
-def _of_one_origin(kind: RecordType[R, S], run: RunOf[R, S], part: RunOf[R, S]) -> bool:
+def _of_one_origin(record: type[R], run: RunOf[R], part: RunOf[R]) -> bool:
     same = (run.model, run.source) == (part.model, part.source)
-    return same and kind.alike(frozenset(run.scorings), frozenset(part.scorings))
+    return same and record.alike(frozenset(run.scorings), frozenset(part.scorings))
 
 
-def _together(run: RunOf[R, S], part: RunOf[R, S]) -> RunOf[R, S]:
+def _together(run: RunOf[R], part: RunOf[R]) -> RunOf[R]:
     responses = _sorted((*run.responses, *part.responses))
     return replace(run, responses=responses, files=(*run.files, *part.files))
 
@@ -257,7 +251,7 @@ def _sorted(responses: Iterable[R]) -> tuple[R, ...]:
     return tuple(sorted(responses, key=lambda each: (*each.instance.key, each.repeat)))
 
 
-def _name(runs: Sequence[RunOf[R, S]]) -> list[RunOf[R, S]]:
+def _name(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     """Give each run a label of its own: the judge's name where that tells them apart, and a
     number where they are still alike."""
     judges: dict[str, set[str]] = {}

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from lmms_rpts.runs.record_types import AnyRun, R, RunOf, S
+from lmms_rpts.runs.record import R
+from lmms_rpts.runs.run import AnyRun, RunOf
 
 _LISTED = 5
 
@@ -64,9 +65,9 @@ def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[floa
     return [sum(there) / len(there) if there else None for there in found.values()]
 
 
-def rounds_of(runs: Sequence[RunOf[R, S]]) -> dict[str, list[RunOf[R, S]]]:
+def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
     """Rounds, by a name of their own: the same model, judge, settings and documents."""
-    kinds: dict[Hashable, list[RunOf[R, S]]] = {}
+    kinds: dict[Hashable, list[RunOf[R]]] = {}
     for run in runs:
         asked = frozenset(each.instance for each in run.responses)
         kind = (run.model, run.source, frozenset(run.scorings), asked)
@@ -110,7 +111,7 @@ def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str
 
 
 def same_rounds(
-    models: Mapping[str, Sequence[RunOf[R, S]]], score: Callable[[R], float | None]
+    models: Mapping[str, Sequence[RunOf[R]]], score: Callable[[R], float | None]
 ) -> list[str]:
     """Rounds that are copies of each other say nothing of how a model varies."""
     told = []

@@ -5,20 +5,23 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.judging.types import storable
+from pydantic import ValidationError
+
+from lmms_rpts.escaping import storable
 from lmms_rpts.models.responses import CUT_SHORT
-from lmms_rpts.runs.fields import FieldError, Fields, ForeignError, shown
-from lmms_rpts.runs.record_types import (
-    R,
-    RecordType,
-    S,
-    holds_schema,
-    other_reader,
-    schema_of,
+from lmms_rpts.runs.record import R
+from lmms_rpts.runs.run import Records, holds_schema, other_reader
+from lmms_rpts.schema import (
+    FieldError,
+    ForeignError,
+    Model,
+    Text,
+    Whole,
+    first_fault,
+    shown,
 )
 
 _SAMPLES = "_samples_"
@@ -33,27 +36,38 @@ class RunError(ValueError):
     """A run that can't be read; the message names the file, the line and the remedy."""
 
 
-def read_samples_of(kind: RecordType[R, S], file: Path, pass_over: bool = False) -> list[R] | None:
+class _Sample(Model):
+    """What is read of a line beside its record."""
+
+    doc_id: Whole
+    task: Text = "task"
+    filtered_resps: Any
+
+
+def read_samples_of(
+    record: type[R], file: Path, pass_over: bool = False, known: Records = tuple
+) -> list[R] | None:
     """The scored responses of a file, a document that stands there twice only once.
 
     Args:
-        kind: what its records are.
+        record: the type of its records.
         file: one JSON object a line, as lmms-eval writes them.
         pass_over: give None for a file of another task, in place of an error.
+        known: gives the record types of all benchmarks, for messages.
 
     Raises:
         RunError: naming the line that can't be read.
     """
     _, found, task = file.stem.partition(_SAMPLES)
     responses: dict[int, list[R]] = {}
-    for number, entry in _entries(file, kind.schema):
+    for number, entry in _entries(file, record.SCHEMA):
         place = f"{file}, line {number}"
         try:
-            read = _read(kind, entry, storable(task) if found else "")
+            read = _read(record, entry, storable(task) if found else "", known)
         except FieldError as error:
-            if pass_over and not responses and not holds_schema(file, kind.schema):
+            if pass_over and not responses and not holds_schema(file, record.SCHEMA):
                 return None
-            remedy = "" if isinstance(error, ForeignError) else f": {_ALTERED} {kind.again}"
+            remedy = "" if isinstance(error, ForeignError) else f": {_ALTERED} {record.AGAIN}"
             raise RunError(f"{place}: {error}{remedy}") from None
         doc_id = entry["doc_id"]
         if not _same(responses.setdefault(doc_id, read), read):
@@ -124,48 +138,52 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _read(kind: RecordType[R, S], entry: Mapping[str, Any], task: str) -> list[R]:
-    fields = Fields(entry)
+def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) -> list[R]:
     if "filtered_resps" not in entry or "doc_id" not in entry:
         raise ForeignError(
             'this is no sample of lmms-eval: "doc_id" or "filtered_resps" is missing. Name a file '
             f"that lmms-eval wrote (*{_SAMPLES}*.jsonl)"
         )
-    doc_id = fields.whole("doc_id")
-    records = entry["filtered_resps"]
-    records = records if isinstance(records, list) else [records]
+    try:
+        sample = _Sample.model_validate({**entry, "task": task} if task else entry)
+    except ValidationError as error:
+        raise FieldError(first_fault(error)) from None
+    found = sample.filtered_resps
+    values = found if isinstance(found, list) else [found]
     texts, tokens = _texts(entry), _tokens(entry)
     return [
-        kind.parse(
-            _record(kind, record, task),
-            task=task or fields.text("task", "task"),
-            doc_id=doc_id,
+        record.parse(
+            _loaded(record, value, task, known),
+            task=sample.task,
+            doc_id=sample.doc_id,
             repeat=at,
             text=texts[at] if at < len(texts) else None,
             # lmms-eval keeps the count of the first response only.
             tokens=tokens if at == 0 else None,
         )
-        for at, record in enumerate(records or [None])
+        for at, value in enumerate(values or [None])
     ]
 
 
-def _record(kind: RecordType[R, S], record: object, task: str) -> object:
-    value = record
-    if isinstance(record, str):
+def _loaded(record: type[R], written: object, task: str, known: Records) -> object:
+    """The JSON value of a filtered response that may be a record of this type."""
+    value = written
+    if isinstance(written, str):
         try:
-            value = json.loads(record, object_pairs_hook=_unique)
+            value = json.loads(written, object_pairs_hook=_unique)
         except (ValueError, RecursionError) as error:
-            if kind.schema in record:
+            if record.SCHEMA in written:
                 raise FieldError(f"filtered_resps is no JSON ({_reason(error)})") from None
-    schema = schema_of(value)
-    if schema != kind.schema:
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if schema != record.SCHEMA:
         named = f" of the task {task!r}" if task else ""
-        other = other_reader(schema, kind)
+        other = other_reader(schema, record, known)
         if other:
             raise ForeignError(f"this sample{named} is {other}")
         raise ForeignError(
-            f"this sample{named} was not scored by {kind.filter}: it is of another benchmark, or "
-            f"the task's filters are not those of {kind.benchmark}. Name samples of {kind.task}"
+            f"this sample{named} was not scored by {record.FILTER}: it is of another benchmark, "
+            f"or the task's filters are not those of {record.BENCHMARK}. Name samples that "
+            f"{record.FILTER} wrote"
         )
     return value
 
@@ -174,7 +192,7 @@ def _same(one: Sequence[R], other: Sequence[R]) -> bool:
     """Whether responses are the same, counted or not."""
 
     def uncounted(responses: Sequence[Any]) -> list[Any]:
-        return [replace(each, tokens=None) for each in responses]
+        return [each.model_copy(update={"tokens": None}) for each in responses]
 
     return one is other or uncounted(one) == uncounted(other)
 

@@ -19,7 +19,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
-from lmms_rpts.runs.record_types import RecordType
+from lmms_rpts.runs.record import Record
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.data_checks import Check
 
@@ -51,7 +51,7 @@ class Benchmark:
             large.
         filters: lmms-eval filters, by the names that YAML files give.
         verifiers: lmms-eval verifiers, by their types.
-        record: how its records are read; None: it has none of its own.
+        record: the type of its records; None: it has none of its own.
         grades: makes a `GradePage` of runs that hold such records, for ``lmms-rpts grades``, broken
             down by the names that were asked for; raises RunError.
         request_kinds: what it asks judges, beside what RPTS does.
@@ -169,8 +169,8 @@ def all_verifiers() -> dict[str, Any]:
     return _classes((each.verifiers for each in benchmarks().values()), partial=True)
 
 
-def record_types() -> list[RecordType[Any, Any]]:
-    """How the records of each benchmark are read."""
+def record_types() -> list[type[Record]]:
+    """The types of the records of all benchmarks."""
     return [resolve_name(each.record) for each in benchmarks().values() if each.record]
 
 

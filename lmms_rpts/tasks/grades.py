@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from lmms_rpts.runs.record_types import R, RunOf, S
+from lmms_rpts.runs.record import R
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
+from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
 
@@ -48,7 +49,7 @@ def check_breakdowns(asked: Sequence[str], known: Collection[str]) -> None:
 
 
 def grouped(
-    models: Mapping[M, Sequence[RunOf[R, S]]], values_of: Callable[[R], Iterable[V]]
+    models: Mapping[M, Sequence[RunOf[R]]], values_of: Callable[[R], Iterable[V]]
 ) -> dict[V, dict[M, list[list[R]]]]:
     """The responses of each value, by model and round; rounds without any are left out.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.escaping import shorten
-from lmms_rpts.runs.record_types import AnyRun
 from lmms_rpts.runs.rounds import Figure, differing_models, rounds_of
+from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.grades import (
     Breakdown,

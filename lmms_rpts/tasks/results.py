@@ -1,42 +1,35 @@
-"""Records and metrics of documents for lmms-eval, for all benchmarks."""
+"""Metrics of documents for lmms-eval from records, for all benchmarks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-Record = Mapping[str, Any]
+from lmms_rpts.runs.record import R
+
+Metrics = Mapping[str, Callable[[Any], float | None]]
+"""The value of a record in each metric; None where it has none."""
 
 
-def read_records(results: Iterable[str], schema: str, version: int) -> list[Record]:
+def read_records(record: type[R], results: Iterable[str]) -> list[R]:
     """The records among a document's results; what is none, or of another version, is left out."""
-    found: list[Record] = []
+    found: list[R] = []
     for result in results:
         try:
-            record = json.loads(result)
+            found.append(record.parse(json.loads(result)))
         except (ValueError, RecursionError):
             continue
-        if (
-            isinstance(record, dict)
-            and record.get("schema") == schema
-            and record.get("schema_version") == version
-        ):
-            found.append(record)
     return found
 
 
-def mean_metrics(
-    records: Sequence[Record],
-    names: Iterable[str],
-    metrics_of: Callable[[Record], Mapping[str, float | None]],
-) -> dict[str, float | None]:
+def document_metrics(records: Iterable[Any], metrics: Metrics) -> dict[str, float | None]:
     """The metrics of one document: over several responses their mean; None where none has any."""
-    each = [metrics_of(record) for record in records]
-    return {name: mean([metrics[name] for metrics in each]) for name in names}
+    there = list(records)
+    return {name: mean(map(value_of, there)) for name, value_of in metrics.items()}
 
 
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean of the values that there are; None without any."""
-    there = [value for value in values if value is not None]
+    there = [float(value) for value in values if value is not None]
     return sum(there) / len(there) if there else None

@@ -16,7 +16,7 @@ from lmms_rpts.stats.intervals import estimate_mean
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.analysis.test_sweeping import judged
-from tests.support.runs import SCORING, make_record, write_run
+from tests.support.runs import make_record, scoring_with, write_run
 
 
 def summary_of(folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]) -> Summary:
@@ -119,12 +119,12 @@ def test_models_with_other_documents_are_told(tmp_path: Path) -> None:
     [
         ({"judge": "lexical"}, "judge: openai:oracle in a; lexical in b"),
         (
-            {"scoring": SCORING.__class__(0.5, 1, "1", 1, 0.0)},
+            {"scoring": scoring_with(decay=0.5, focus_height=1, prompt_version="1")},
             "decay: 0.9 in a; 0.5 in b",
         ),
         (
-            {"scoring": SCORING.__class__(0.9, 2, "2", 1, 0.0)},
-            "prompt version: 1 in a; 2 in b. focus height: 1 in a; 2 in b",
+            {"scoring": scoring_with(decay=0.9, focus_height=2, prompt_version="2")},
+            "focus height: 1 in a; 2 in b. prompt version: 1 in a; 2 in b",
         ),
     ],
 )

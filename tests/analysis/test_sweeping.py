@@ -16,17 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.analysis.sweeping import of_task, sweep
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import build_tree, format_chain
 from lmms_rpts.reasoning.tree import cited_steps
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.rpts_eval import record as responses
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.reasoning.strategies import sound_chains
 from tests.support.instances import make_doc
-from tests.support.runs import SCORING, STEPS, make_record, write_run
+from tests.support.runs import STEPS, make_record, scoring_with, write_run
 
 # docs/record.md's example: heights 1, 1, 2.
 EXAMPLE = ("Image0 -> A.", "Text0 -> B.", "Conclusion0 + Conclusion1 -> C.")
@@ -118,7 +118,7 @@ def test_at_its_own_settings_a_sweep_is_the_run_to_the_bit(
     tmp_path: Path, decay: float, height: int
 ) -> None:
     chance = random.Random(5)
-    scoring = SCORING.__class__(decay, height, "1", 1, 0.0)
+    scoring = scoring_with(decay=decay, focus_height=height, prompt_version="1")
     shapes = (STEPS, EXAMPLE, LINE, ())
 
     def record() -> dict[str, Any]:
@@ -140,7 +140,7 @@ def test_at_its_own_settings_a_sweep_is_the_run_to_the_bit(
 
 
 def test_the_runs_own_settings_join_the_grid(tmp_path: Path) -> None:
-    scoring = SCORING.__class__(0.8, 5, "1", 1, 0.0)
+    scoring = scoring_with(decay=0.8, focus_height=5, prompt_version="1")
     frame = sweep(
         run_of(tmp_path, {0: make_record([1.0, 0.0], scoring=scoring)}), [0.9, 0.5, 0.9], [2]
     )
@@ -155,7 +155,7 @@ def test_a_decay_of_1_is_the_plain_mean_over_the_unrolled_tree(chain: Any, data:
     scores = scores[: len(chain.steps)]
     doc = make_doc(visual_clue=["a", "b", "c"], textual_clue=["d", "e", "f"])
     record = make_record(scores, steps=format_chain(chain), doc=doc)
-    response = responses.parse_response(record, task="t", doc_id=0)
+    response = RptsRecord.parse(record, task="t", doc_id=0)
     run = Run("m", "m", (response,), {}, ())
     frame = sweep(run, [1.0, 0.5], [0, 1, 2, 7])
 
@@ -175,7 +175,8 @@ def test_means_of_documents_are_those_of_process_results(
 ) -> None:
     groups: dict[int, list[str]] = {}
     for document, value in values:
-        record = judged(0.0) | {"rpts": value}
+        outcome = "unscored" if value is None else "scored"
+        record = judged(0.0) | {"rpts": value, "outcome": outcome}
         groups.setdefault(document, []).append(json.dumps(record))
     assert document_means(values) == [process_results({}, each)["rpts"] for each in groups.values()]
 
@@ -184,7 +185,8 @@ def test_a_tree_is_built_once_a_response(tmp_path: Path, monkeypatch: pytest.Mon
     run = run_of(tmp_path, {at: make_record([1.0, 0.5]) for at in range(10)})
     built = []
     monkeypatch.setattr(
-        responses, "build_tree", lambda *given: built.append(given) or build_tree(*given)
+        "lmms_rpts.filters.record.build_tree",
+        lambda *given: built.append(given) or build_tree(*given),
     )
     assert len(sweep(run)) == 16
     assert len(built) == 10

@@ -12,8 +12,8 @@ import pytest
 from loguru import logger
 
 from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter, TransformFilter
-from lmms_rpts.filters.aggregate import Scoring, build_record
-from lmms_rpts.filters.records import Question, ScoredResponse, StepScore, TransformedResponse
+from lmms_rpts.filters.aggregate import build_record
+from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore, TransformedResponse
 from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
@@ -21,6 +21,7 @@ from lmms_rpts.settings import SettingError
 from tests.support import oracle
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, ServerReply
+from tests.support.runs import scoring_with
 
 Answer = Callable[[dict[str, Any]], "str | ServerReply"]
 
@@ -376,7 +377,9 @@ READ: dict[str, Any] = {
     "judge_reply": "three lines",
     "answer_error": "two answers",
 }
-SCORING = Scoring(decay=0.5, focus_height=2, prompt_version="p", judge_samples=3, temperature=0.7)
+SCORING = scoring_with(
+    decay=0.5, focus_height=2, prompt_version="p", judge_samples=3, temperature=0.7
+)
 
 
 def asked_about(score: float | None, spread: float | None = None) -> StepScore:
@@ -392,9 +395,15 @@ def scored(*steps: StepScore, judge: str = "lexical", **changes: Any) -> ScoredR
 
 
 def record_of_step(step: StepScore, **others: Any) -> dict[str, Any]:
-    question = {"kind": "image", "evidence": ("clock.png",), "score": step.score, "error": None}
-    asked = question | {"reply": "a reply", "spread": None, "opinions": ()}
+    question = {"kind": "image", "evidence": ["clock.png"], "score": step.score, "error": None}
+    asked = question | {"reply": "a reply", "spread": None, "opinions": []}
     return {"score": step.score, "note": None, "questions": [asked], **others}
+
+
+def written(response: ScoredResponse, doc: dict[str, Any]) -> dict[str, Any]:
+    """The record of a response as JSON."""
+    record: dict[str, Any] = json.loads(build_record(response, doc, SCORING).to_json())
+    return record
 
 
 def test_a_record_holds_all_that_is_known_of_a_response() -> None:
@@ -405,7 +414,7 @@ def test_a_record_holds_all_that_is_known_of_a_response() -> None:
     doc = make_doc(relation="cause", ability=("Recognition", "Logic"))
     first, second = asked_about(0.5), asked_about(1.0)
     error = {"step": 2, "height": 2, "modality": "inference", "score": 0.0}
-    assert build_record(scored(first, second), doc, SCORING) == {
+    assert written(scored(first, second), doc) == {
         "schema": "lmms_rpts.rpts",
         "schema_version": 1,
         "outcome": "scored",
@@ -476,7 +485,7 @@ def test_a_step_without_a_score_leaves_the_response_unscored_and_its_record_whol
     doc = make_doc()
     for optional in ("id", "ability", "relation"):
         del doc[optional]
-    record = build_record(scored(asked_about(None), asked_about(1.0)), doc, SCORING)
+    record = written(scored(asked_about(None), asked_about(1.0)), doc)
     assert (record["outcome"], record["reason"]) == ("unscored", "step 0: cut off")
     assert (record["rpts"], record["first_error"]) == (None, None)
     assert [step["score"] for step in record["steps"]] == [None, 1.0, 0.0]
@@ -488,7 +497,7 @@ def test_a_response_without_an_error_names_none() -> None:
     doc = make_doc(textual_clue=["a clue"] * 10)
     read = TransformedResponse(**READ)
     right = ScoredResponse(read, read.chain, (asked_about(1.0),) * 3, "openai:test")
-    record = build_record(right, doc, SCORING)
+    record = written(right, doc)
     assert (record["rpts"], record["first_error"], record["invalid_references"]) == (1.0, None, [])
     assert record["settings"]["comparable"] is True
 

@@ -172,7 +172,7 @@ def test_the_filter_scores_all_that_can_be_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: Clean
 ) -> None:
     from lmms_rpts.filters import ScoreFilter, budget
-    from lmms_rpts.filters.records import TransformedResponse
+    from lmms_rpts.filters.responses import TransformedResponse
 
     docs = gold_docs()
     responses = [

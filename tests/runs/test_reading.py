@@ -21,7 +21,7 @@ from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs.reading import _name, model_name
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
-from tests.support.runs import SCORING, make_record, write_run
+from tests.support.runs import SCORING, make_record, scoring_with, write_run
 
 GOOD = make_record([1.0, 1.0])
 OTHER_JUDGE = make_record([1.0, 1.0], judge="openai:other")
@@ -377,10 +377,10 @@ def test_no_two_runs_have_the_same_label(wanted: list[tuple[str, str]]) -> None:
 
 def _run(label: str, judge: str, cache: dict[str, Run] = {}) -> Run:  # noqa: B006
     if judge not in cache:
-        from lmms_rpts.tasks.rpts_eval.record import parse_response
+        from lmms_rpts.filters.record import RptsRecord
 
         record = json.loads(json.dumps(make_record([1.0, 1.0], judge=judge)))
-        cache[judge] = Run("", "", (parse_response(record, task="t", doc_id=0),), {}, ())
+        cache[judge] = Run("", "", (RptsRecord.parse(record, task="t", doc_id=0),), {}, ())
     return replace(cache[judge], label=label, model=label)
 
 
@@ -405,8 +405,8 @@ def test_parts_of_a_run_are_put_together(tmp_path: Path) -> None:
     "change",
     [
         {"record": OTHER_JUDGE},
-        {"record": make_record([1.0, 1.0], scoring=replace(SCORING, decay=0.5))},
-        {"record": make_record([1.0, 1.0], scoring=replace(SCORING, temperature=0.7))},
+        {"record": make_record([1.0, 1.0], scoring=scoring_with(decay=0.5))},
+        {"record": make_record([1.0, 1.0], scoring=scoring_with(temperature=0.7))},
         {"model_args": "pretrained=elsewhere/model-a"},
         {"model_args": "pretrained=lab/model-b"},
         {"doc": 0},
@@ -488,12 +488,12 @@ def test_the_demo_is_read_as_it_was_written(demo_folder: Path) -> None:
         assert len(run.responses) == len(run.documents()) == 14
         for response in run.responses:
             scores = [step.score for step in response.steps if step.score is not None]
-            scoring, tree = response.scoring, response.tree()
+            scoring, tree = response.settings, response.tree()
             again = rpts_score(tree, scores, scoring.decay, scoring.focus_height)
             assert response.rpts == again
             assert [step.height for step in response.steps] == list(tree.heights)
             assert [step.counts for step in response.steps] == [bool(n) for n in tree.uses]
-            assert response.invalid == tree.invalid
+            assert tuple(fault.reference() for fault in response.invalid_references) == tree.invalid
             assert response.text
         table = run.results["results"]["rpts_demo"]
         for name, mean in documents_frame(run).mean().items():

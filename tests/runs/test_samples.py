@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rpts_eval.record import Response
 from lmms_rpts.tasks.rpts_eval.runs import read_samples
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
@@ -67,7 +67,7 @@ def refused(file: Path, *said: str, line: int | None = 1, pass_over: bool = Fals
     return message
 
 
-def read(file: Path) -> list[Response]:
+def read(file: Path) -> list[RptsRecord]:
     found = read_samples(file)
     assert found
     return found
@@ -315,7 +315,7 @@ def test_lone_surrogates_are_replaced(good: Path) -> None:
     assert response.text == "no ? text"
     assert (response.instance.statement, response.instance.id) == ("a?b", "?")
     assert response.steps[0].questions[0].reply == "? Score: 1.0"
-    assert response.scoring.judge == "openai:?"
+    assert response.settings.judge == "openai:?"
     repr(response).encode()
 
 
@@ -486,7 +486,7 @@ def test_what_was_only_predicted_is_read_without_scores(tmp_path: Path) -> None:
     doc = make_doc()
     records = {number: make_record([None, None], judge="none", doc=doc) for number in range(2)}
     for response in read(write_run(tmp_path, records)):
-        assert (response.rpts, response.correct) == (None, True)
+        assert (response.rpts, response.answer.correct) == (None, True)
         assert response.reason == "not judged: the judge is 'none'"
         assert response.metrics["judge_coverage"] == 0
 

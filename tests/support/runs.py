@@ -7,14 +7,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.filters.aggregate import Scoring, build_record
-from lmms_rpts.filters.records import Question, ScoredResponse, StepScore, TransformedResponse
+from lmms_rpts.filters.aggregate import build_record
+from lmms_rpts.filters.record import RptsRecord, Scoring
+from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore, TransformedResponse
 from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.tasks.rpts_eval.results import METRICS, metrics_of
+from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.support.instances import make_doc
 
 STEPS = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")
-SCORING = Scoring(decay=0.9, focus_height=1, prompt_version="1", judge_samples=1, temperature=0.0)
+SCORING = Scoring(
+    judge="none",
+    comparable=False,
+    decay=0.9,
+    focus_height=1,
+    prompt_version="1",
+    judge_samples=1,
+    temperature=0.0,
+)
+
+
+def scoring_with(**changes: Any) -> Scoring:
+    """The usual settings with these changes."""
+    return SCORING.model_copy(update=changes)
 
 
 def make_record(
@@ -56,7 +70,9 @@ def make_record(
         answer_by="rule",
         correct=None if answer is None else answer == doc["answer"],
     )
-    return build_record(ScoredResponse(transformed, chain, judged, judge), doc, scoring)
+    scored = ScoredResponse(transformed, chain, judged, judge)
+    record: dict[str, Any] = json.loads(build_record(scored, doc, scoring).to_json())
+    return record
 
 
 def _with_id(record: dict[str, Any], doc_id: int) -> dict[str, Any]:
@@ -96,7 +112,7 @@ def write_run(
                 "filtered_resps": written if isinstance(found, list) else written[0],
                 "token_counts": [None if count is None else {"output_tokens": count}],
                 "doc_hash": "0" * 64,
-                **metrics_of(listed[0]),
+                **RptsRecord.parse(listed[0]).metrics,
                 "input": "Context: ...",
             }
             out.write(json.dumps(row, ensure_ascii=False) + "\n")

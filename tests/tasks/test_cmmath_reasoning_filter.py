@@ -456,7 +456,7 @@ def test_any_text_may_be_an_answer(tmp_path: Path) -> None:
     for name, record in zip("ab", records, strict=True):
         write_run(tmp_path / name, {0: record}, task="cmmath_rpts")
     (response,) = read_run(tmp_path / "a").responses
-    assert response.answer == HOSTILE
+    assert response.answer.value == HOSTILE
     shown = CliRunner().invoke(app, ["compare", str(tmp_path / "a"), str(tmp_path / "b")])
     assert shown.exit_code == 0, shown.output
     assert "\x1b" not in shown.output

@@ -22,31 +22,27 @@ from lmms_rpts.tasks.cmmath.results import (
     ssr_0_3,
     ssr_0_6,
 )
+from tests.support.cmmath_runs import make_cmmath_record
 
 AGGREGATIONS = {"ssr_0.1": ssr_0_1, "ssr_0.2": ssr_0_2, "ssr_0.3": ssr_0_3, "ssr_0.6": ssr_0_6}
+
+
+NAMES = (*METRICS, *SSR)
 
 
 def record(
     score: float | None, outcome: str | None = None, points: str | None = "数(整数,小数)"
 ) -> str:
-    """A record as the filter writes it, as far as the metrics read it."""
-    told = outcome or {1.0: "correct", 0.0: "incorrect", None: "undecided"}[score]
-    rule = None if told == "none" else {"outcome": told, "answer": "", "rule": ""}
-    return json.dumps(
-        {
-            "schema": "lmms_rpts.cmmath",
-            "schema_version": 1,
-            "score": score,
-            "grades": {"rule": rule, "judge": None},
-            "instance": {"id": "1", "knowledge_point": points},
-        }
-    )
+    """A record as the filter writes it."""
+    said = outcome or {1.0: "correct", 0.0: "incorrect", None: "undecided"}[score]
+    made = make_cmmath_record(None if said == "none" else said, knowledge_point=points)
+    counts = {"outcome": "unscored" if score is None else "scored", "score": score}
+    return json.dumps(made | counts)
 
 
 def test_the_metrics_are_those_of_the_table() -> None:
-    first, shares = METRICS[:3], METRICS[3:]
-    assert first == ("accuracy", "undecided_rate", "grader_coverage")
-    assert shares == tuple(SSR) == tuple(AGGREGATIONS)
+    assert tuple(METRICS) == ("accuracy", "undecided_rate", "grader_coverage")
+    assert tuple(SSR) == tuple(AGGREGATIONS)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +66,8 @@ def test_one_document(
     results: list[str], accuracy: float | None, undecided: float | None, coverage: float
 ) -> None:
     found = process_results({}, results)
-    assert tuple(found) == METRICS
-    assert [found[name] for name in METRICS[:3]] == [accuracy, undecided, coverage]
+    assert tuple(found) == NAMES
+    assert [found[name] for name in METRICS] == [accuracy, undecided, coverage]
     points = [["数", "整数"], ["数", "小数"]]
     expected = None if accuracy is None else {"points": points, "accuracy": accuracy}
     assert [found[name] for name in SSR] == [expected] * 4
@@ -82,18 +78,14 @@ def test_one_document(
     [
         *("", "最终答案：B", "null", "[]", "7", '"x"', "{}", "[" * 100_000),
         '{"schema": "lmms_rpts.rome", "schema_version": 1, "score": 1.0}',
+        '{"schema": "lmms_rpts.cmmath", "schema_version": 1}',
         '{"schema": "lmms_rpts.cmmath", "schema_version": 2, "score": 1.0}',
     ],
     ids=lambda result: result[:40],
 )
 @pytest.mark.usefixtures("no_garbage_collection")
 def test_what_is_no_record_has_no_metrics(result: str) -> None:
-    assert process_results({}, [result]) == process_results({}, []) == dict.fromkeys(METRICS)
-
-
-def test_a_record_that_lacks_everything_has_no_grade() -> None:
-    found = process_results({}, ['{"schema": "lmms_rpts.cmmath", "schema_version": 1}'])
-    assert found == dict.fromkeys(METRICS) | {"grader_coverage": 0.0}
+    assert process_results({}, [result]) == process_results({}, []) == dict.fromkeys(NAMES)
 
 
 @pytest.mark.parametrize("points", [None, "", " ", "()", ","])
@@ -160,7 +152,7 @@ class Task:
     args = None
 
     def aggregation(self) -> dict[str, Any]:
-        return {**dict.fromkeys(METRICS[:3], mean_of_scored), **AGGREGATIONS}
+        return {**dict.fromkeys(METRICS, mean_of_scored), **AGGREGATIONS}
 
 
 def table(results: list[list[str]], repeats: int = 1) -> dict[str, Any]:

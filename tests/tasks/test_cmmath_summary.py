@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.runs.fields import FieldError
-from lmms_rpts.runs.record_types import RunOf
+from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.cmmath import results
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
 from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
-from lmms_rpts.tasks.cmmath.record import CMMATH, MISTAKES, parse_cmmath_response, read_cmmath_runs
+from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, RuleGrade, read_cmmath_runs
 from lmms_rpts.tasks.cmmath.summary import (
     BREAKDOWNS,
     METRICS,
@@ -65,9 +65,10 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
         ("cmmath_ocr", 0),
     )
     assert (found.score, found.grader, found.reason) == (1.0, "judge", None)
-    assert (found.outcome, found.rule, found.found, found.ruled) == ("incorrect", "set", "12", 0.0)
-    assert (found.judged, found.error, found.disputed, found.undecided) == (1.0, None, True, False)
-    assert (found.mistake, found.mistake_error) == ("reasoning", None)
+    assert found.grades.rule == RuleGrade(outcome="incorrect", rule="set", answer="12")
+    assert (found.ruled, found.judged, found.disputed, found.undecided) == (0.0, 1.0, True, False)
+    assert found.mistake is not None
+    assert (found.mistake.kind, found.mistake.error) == ("reasoning", None)
     assert (found.text, found.answer, found.answer_type) == ("答案：12", "答案：12", "number")
     assert found.tokens == 42
     instance = found.instance
@@ -78,8 +79,13 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_a_missing_response_has_no_grade_at_all() -> None:
-    found = parse_cmmath_response(record(None), task="cmmath", doc_id=0)
-    assert (found.score, found.outcome, found.undecided, found.ruled) == (None, None, None, None)
+    found = CmmathRecord.parse(record(None), task="cmmath", doc_id=0)
+    assert (found.score, found.outcome_by_rules, found.undecided, found.ruled) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert (found.grader, found.reason) == (None, "there is no response")
 
 
@@ -95,8 +101,8 @@ def test_what_the_filter_writes_is_read(monkeypatch: pytest.MonkeyPatch) -> None
             name: set(part) for name, part in usual.items() if isinstance(part, dict)
         }
         assert set(each) == set(usual)
-    found = [parse_cmmath_response(each, task="cmmath", doc_id=0) for each in records]
-    assert [(each.score, each.outcome, each.grader) for each in found] == [
+    found = [CmmathRecord.parse(each, task="cmmath", doc_id=0) for each in records]
+    assert [(each.score, each.outcome_by_rules, each.grader) for each in found] == [
         (1.0, "correct", "rule"),
         (0.0, "incorrect", "rule"),
         (None, None, None),
@@ -114,7 +120,7 @@ def test_what_the_filter_writes_is_read(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_who_graded(settings: dict[str, Any], judge: str) -> None:
-    found = parse_cmmath_response(record(settings=settings), task="cmmath", doc_id=0)
+    found = CmmathRecord.parse(record(settings=settings), task="cmmath", doc_id=0)
     assert found.scoring.judge == judge
 
 
@@ -157,7 +163,7 @@ def test_what_was_changed_is_refused_with_its_line(
 def test_another_version_is_refused(tmp_path: Path) -> None:
     (file,) = write_cmmath_run(tmp_path, {"cmmath": [record() | {"schema_version": 2}]})
     with pytest.raises(RunError, match="schema version 2, and this lmms-rpts reads version 1"):
-        read_samples_of(CMMATH, file, pass_over=True)
+        read_samples_of(CmmathRecord, file, pass_over=True)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
@@ -168,7 +174,7 @@ def test_any_value_in_any_place_is_read_or_refused_in_one_message(value: Any) ->
         changed += [whole | {part: whole[part] | {name: value}} for name in whole[part]]
     for each in changed:
         with suppress(FieldError):  # anything else would end in a traceback
-            found = parse_cmmath_response(each, task="cmmath", doc_id=0)
+            found = CmmathRecord.parse(each, task="cmmath", doc_id=0)
             assert found.score is None or 0 <= found.score <= 1
 
 
@@ -197,8 +203,8 @@ def test_each_reader_names_the_other_benchmark(tmp_path: Path) -> None:
     for reader, benchmark in ((read_runs, "RPTS"), (read_rome_runs, "ROME")):
         with pytest.raises(RunError) as caught:
             reader([tmp_path / "c"])
-        assert str(caught.value) == f"{told}{benchmark}: lmms-rpts cmmath summarises them"
-    with pytest.raises(RunError, match="of ROME, not of CMMaTH: lmms-rpts rome summarises them"):
+        assert str(caught.value) == f"{told}{benchmark}: lmms-rpts grades summarises them"
+    with pytest.raises(RunError, match="of ROME, not of CMMaTH: lmms-rpts grades summarises them"):
         read_cmmath_runs([tmp_path / "r"])
 
 
@@ -494,11 +500,11 @@ def test_no_run_is_refused() -> None:
 )
 def test_the_numbers_are_those_of_lmms_evals_table(records: list[dict[str, Any]]) -> None:
     responses = tuple(
-        parse_cmmath_response(each, task="cmmath", doc_id=at) for at, each in enumerate(records)
+        CmmathRecord.parse(each, task="cmmath", doc_id=at) for at, each in enumerate(records)
     )
-    for name in results.METRICS[:3]:
+    for name in results.METRICS:
         assert [METRICS[name](each) for each in responses] == [
-            results.metrics_of(each)[name] for each in records
+            results.process_results({}, [json.dumps(each)])[name] for each in records
         ]
     (found,) = rows(summarize_cmmath([RunOf("a", "a", responses, {}, ())]))
     told = [results.process_results({}, [json.dumps(each)]) for each in records]

@@ -6,11 +6,13 @@ import copy
 import json
 import math
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from scipy.special import stdtrit
 
+from lmms_rpts.filters.record import is_sound
 from lmms_rpts.reasoning import build_tree, rpts_score
 from lmms_rpts.stats.intervals import estimate_mean, numbered
 from lmms_rpts.tasks.aggregation import (
@@ -22,26 +24,32 @@ from lmms_rpts.tasks.aggregation import (
     stderr_of_scored,
     stderr_over_tasks,
 )
-from lmms_rpts.tasks.rpts_eval.results import METRICS, is_sound, process_results
+from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
 from tests.reasoning.short import chain
+from tests.support.runs import make_record
+
+STEPS = (("visual", 1.0), ("visual", 0.5), ("inference", 0.0))
 
 
-def record(rpts: float | None, correct: bool | None, **changes: Any) -> str:
-    steps = [
-        {"modality": "visual", "score": 1.0},
-        {"modality": "visual", "score": 0.5},
-        {"modality": "inference", "score": 0.0},
-    ]
-    content: dict[str, Any] = {
-        "schema": "lmms_rpts.rpts",
-        "schema_version": 1,
+def record(
+    rpts: float | None,
+    correct: bool | None,
+    steps: Sequence[tuple[str, float]] = STEPS,
+    error: str | None = None,
+    **changes: Any,
+) -> str:
+    """A record with steps of these modalities and scores; ``error``: of its transform."""
+    made = make_record([1.0], steps=["Image0 -> x"])
+    (step,) = made["steps"]
+    made["answer"]["correct"] = correct
+    made["transform"]["error"] = error
+    counted = {
+        "outcome": "unscored" if rpts is None else "scored",
         "rpts": rpts,
-        "answer": {"correct": correct},
-        "chain": ["Image0 -> Conclusion0: x"],
-        "steps": steps,
-        "transform": {"error": None},
+        "chain": made["chain"] * len(steps),
+        "steps": [step | {"modality": modality, "score": score} for modality, score in steps],
     }
-    return json.dumps(content | changes)
+    return json.dumps(made | counted | changes)
 
 
 def metrics(*results: str) -> dict[str, float | None]:
@@ -71,8 +79,7 @@ def test_steps_from_images_and_from_texts_have_means_of_their_own() -> None:
         ("textual", 0.5),
         ("inference", 0.9),
     ]
-    steps = [{"modality": modality, "score": score} for modality, score in said]
-    found = metrics(record(0.5, True, steps=steps))
+    found = metrics(record(0.5, True, said))
     assert (found["rpts_visual"], found["rpts_textual"]) == (1.0, 0.375)
 
 
@@ -132,8 +139,8 @@ def test_an_answer_that_nobody_could_tell() -> None:
 
 
 def test_no_readable_step() -> None:
-    assert metrics(record(0.0, False, chain=[], steps=[]))["parse_rate"] == 0.0
-    assert metrics(record(None, False, chain=[], transform={"error": "x"}))["parse_rate"] is None
+    assert metrics(record(0.0, False, ()))["parse_rate"] == 0.0
+    assert metrics(record(None, False, (), error="x"))["parse_rate"] is None
 
 
 def test_several_responses_are_averaged_over_those_with_a_value() -> None:

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.runs.fields import FieldError
 from lmms_rpts.runs.samples import RunError, read_samples_of
-from lmms_rpts.tasks.rome.filter import SCHEMA, SCHEMA_VERSION
-from lmms_rpts.tasks.rome.record import ROME, parse_rome_response, read_rome_runs
-from lmms_rpts.tasks.rome.results import metrics_of
+from lmms_rpts.schema import FieldError
+from lmms_rpts.tasks.rome.record import RomeRecord, read_rome_runs
+from lmms_rpts.tasks.rome.results import process_results
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from lmms_rpts.tasks.rome.summary import (
     BREAKDOWNS,
@@ -49,8 +48,10 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
     (run,) = read_rome_runs([tmp_path])
     (found,) = run.responses
     assert (run.label, run.tasks, found.instance.key) == ("model-a", ("rome_geo",), ("rome_geo", 0))
-    assert (found.score, found.rule, found.strict, found.llm) == (0.0, 1.0, 0.5, 0.0)
-    assert (found.grader, found.reason, found.error, found.consistent) == ("llm", None, None, False)
+    assert (found.score, found.grades.rule, found.grades.strict, found.llm) == (0.0, 1.0, 0.5, 0.0)
+    assert found.grades.llm is not None
+    assert (found.grader, found.reason, found.grades.llm.error) == ("llm", None, None)
+    assert found.consistent is False
     assert (found.text, found.answer, found.tokens) == ("Final Answer: B", "Final Answer: B", 42)
     instance = found.instance
     assert (instance.subtask, instance.id, instance.language) == ("geo", "question_geo_0", "zh")
@@ -61,7 +62,7 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
 
 def test_the_schema_is_the_filters() -> None:
     written = record()
-    assert (written["schema"], written["schema_version"]) == (SCHEMA, SCHEMA_VERSION)
+    assert (written["schema"], written["schema_version"]) == (RomeRecord.SCHEMA, RomeRecord.VERSION)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_what_was_changed_is_refused_with_its_line(
 def test_another_version_is_refused(tmp_path: Path) -> None:
     (file,) = write_rome_run(tmp_path, {"geo": [record() | {"schema_version": 2}]})
     with pytest.raises(RunError, match="schema version 2, and this lmms-rpts reads version 1"):
-        read_samples_of(ROME, file, pass_over=True)
+        read_samples_of(RomeRecord, file, pass_over=True)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
@@ -108,7 +109,7 @@ def test_any_value_in_any_place_is_read_or_refused_in_one_message(value: Any) ->
         changed += [whole | {part: whole[part] | {name: value}} for name in whole[part]]
     for each in changed:
         with suppress(FieldError):  # anything else would end in a traceback
-            found = parse_rome_response(each, task="rome_geo", doc_id=0)
+            found = RomeRecord.parse(each, task="rome_geo", doc_id=0)
             assert found.score is None or 0 <= found.score <= 1
 
 
@@ -150,7 +151,7 @@ def test_each_reader_passes_over_the_other_benchmark(tmp_path: Path) -> None:
 
 def test_the_reader_of_rpts_names_the_command_for_rome(tmp_path: Path) -> None:
     (file,) = write_rome_run(tmp_path, {"geo": [record()]})
-    told = "of ROME, not of RPTS: lmms-rpts rome summarises them"
+    told = "of ROME, not of RPTS: lmms-rpts grades summarises them"
     with pytest.raises(RunError, match=f"the samples in {tmp_path} are {told}"):
         read_runs([tmp_path])
     with pytest.raises(RunError, match=f"line 1: this sample of the task 'rome_geo' is {told}"):
@@ -168,9 +169,9 @@ def test_the_reader_of_rome_names_the_commands_for_rpts(tmp_path: Path) -> None:
 def test_samples_of_a_third_benchmark_are_told_apart(tmp_path: Path) -> None:
     file = tmp_path / "1_samples_mme.jsonl"
     file.write_text('{"doc_id": 0, "filtered_resps": "Yes"}\n')
-    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name samples of a ROME task"):
+    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name samples that"):
         read_rome_runs([file])
-    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name a run of a ROME task"):
+    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name a run of ROME"):
         read_rome_runs([tmp_path])
 
 
@@ -352,10 +353,9 @@ def test_the_numbers_are_those_of_lmms_evals_table(
     records: list[dict[str, Any]],
 ) -> None:
     responses = tuple(
-        parse_rome_response(each, task="rome_academic", doc_id=at)
-        for at, each in enumerate(records)
+        RomeRecord.parse(each, task="rome_academic", doc_id=at) for at, each in enumerate(records)
     )
     for name, value_of in METRICS.items():
         assert [value_of(each) for each in responses] == [
-            metrics_of(each)[name] for each in records
+            process_results({}, [json.dumps(each)])[name] for each in records
         ]

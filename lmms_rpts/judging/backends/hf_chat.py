@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError, storable
+from lmms_rpts.escaping import storable
+from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError
 
 _THINKS = re.compile(r"think|<\|channel\|>", re.IGNORECASE)
 THOUGHT, _END_OF_THOUGHT = "<think>", "</think>"

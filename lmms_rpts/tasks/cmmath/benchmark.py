@@ -23,7 +23,7 @@ BENCHMARK = Benchmark(
         "cmmath_transform": f"{_HERE}.reasoning_filter:CmmathTransformFilter",
     },
     verifiers={"cmmath": f"{_HERE}.verifier:CmmathVerifier"},
-    record=f"{_HERE}.record:CMMATH",
+    record=f"{_HERE}.record:CmmathRecord",
     grades=f"{_HERE}.sheets:grade_page",
     request_kinds=REQUEST_KINDS,
     scored={"cmmath_rpts": ()},

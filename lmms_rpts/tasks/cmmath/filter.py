@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from loguru import logger
 
@@ -20,22 +20,29 @@ from lmms_rpts.filters.documents import (
 from lmms_rpts.filters.grading import (
     Answers,
     GradingFilter,
-    Told,
-    entry,
+    grade_of,
     in_sight,
     known_grade,
     report_failed,
     report_ungraded,
-    told,
 )
-from lmms_rpts.filters.records import NO_RESPONSE, Doc
+from lmms_rpts.filters.responses import NO_RESPONSE, Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
+from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.notation import readable
+from lmms_rpts.tasks.cmmath.record import (
+    CmmathGrades,
+    CmmathGrading,
+    CmmathInstance,
+    CmmathRecord,
+    MistakeEntry,
+    RuleGrade,
+)
 from lmms_rpts.tasks.cmmath.request_kinds import REQUEST_KINDS
 from lmms_rpts.tasks.cmmath.settings import asks_judge, judge_of, load_cmmath_settings
 
@@ -43,9 +50,6 @@ if TYPE_CHECKING:
     from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
 
 add_request_kinds(REQUEST_KINDS)
-
-SCHEMA = "lmms_rpts.cmmath"
-SCHEMA_VERSION = 1
 
 UNDECIDED = "the rules leave it undecided"
 """How the reason begins of a response that has no score since only rules were asked."""
@@ -106,7 +110,7 @@ class CmmathGradeFilter(GradingFilter):
         """The judge that may be asked; ``none`` where there is nothing to ask."""
         return judge_of(self.cmmath, self.settings, default) or NO_JUDGE
 
-    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[CmmathRecord]:
         """The record of each response."""
         shown = in_sight(pairs, "Grading answers by rules", self.settings.rank == 0)
         asks = asks_judge(self.cmmath)
@@ -116,9 +120,9 @@ class CmmathGradeFilter(GradingFilter):
             for (given, (judged, mistake)), (_, doc) in zip(graded, pairs, strict=True)
         ]
 
-    def report(self, records: Sequence[dict[str, Any]]) -> None:
+    def report(self, records: Sequence[CmmathRecord]) -> None:
         """Say how many answers have no score, or no kind of mistake, and why."""
-        reasons = [record["reason"] for record in records if record["score"] is None]
+        reasons = [record.reason or "" for record in records if record.score is None]
         others = [reason for reason in reasons if not reason.startswith(UNDECIDED)]
         if len(others) < len(reasons):
             logger.warning(
@@ -128,7 +132,7 @@ class CmmathGradeFilter(GradingFilter):
                 len(records),
             )
         report_ungraded(others, len(records))
-        mistakes = [record["mistake"] for record in records]
+        mistakes = [record.mistake for record in records]
         report_failed(mistakes, "mistakes could not be told of what kind they are")
 
     def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
@@ -138,12 +142,13 @@ class CmmathGradeFilter(GradingFilter):
             judged = known_grade(doc["reference"], given.answer)
             if judged is None:
                 verdict = yield compare_request(self.prompts, doc, given.answer)
-                judged = told(verdict, float(verdict.value == "yes"))
+                judged = grade_of(verdict, "yes")
         if self.cmmath.errors and _score(given, judged) == 0.0:
-            mistake = Told("reject")
+            mistake = MistakeEntry(kind="reject", reply=None, error=None)
             if given.answer.strip():
                 verdict = yield self._mistake_request(given, doc)
-                mistake = told(verdict, str(verdict.value))
+                kind: Any = None if verdict.error else verdict.value
+                mistake = MistakeEntry(kind=kind, reply=verdict.text, error=verdict.error)
         return judged, mistake
 
     def _is_judged(self, given: Given) -> bool:
@@ -164,31 +169,29 @@ class CmmathGradeFilter(GradingFilter):
         )
 
     def _record(
-        self, given: Given, judged: Told | None, mistake: Told | None, doc: Doc
-    ) -> dict[str, Any]:
+        self, given: Given, judged: JudgeGrade | None, mistake: MistakeEntry | None, doc: Doc
+    ) -> CmmathRecord:
         score = _score(given, judged)
-        grader = "rule" if judged is None else "judge"
-        return {
-            "schema": SCHEMA,
-            "schema_version": SCHEMA_VERSION,
-            "outcome": "unscored" if score is None else "scored",
-            "reason": _reason(given, judged) if score is None else None,
-            "score": score,
-            "grader": None if score is None else grader,
-            "grades": {"rule": _rules(given), "judge": entry(judged, "score")},
-            "answer_type": given.answer_type,
-            "answer": given.answer,
-            "source": given.source,
-            "mistake": entry(mistake, "kind"),
-            "instance": _instance(doc),
-            "settings": {
-                "grader": self.cmmath.grader,
-                "mistakes": self.cmmath.errors,
-                "judge": self.judge if asks_judge(self.cmmath) else None,
-                "prompt_version": self.prompts.version,
-                "rules_version": RULES_VERSION,
-            },
-        }
+        grader: Literal["rule", "judge"] = "rule" if judged is None else "judge"
+        return CmmathRecord(
+            outcome="unscored" if score is None else "scored",
+            reason=_reason(given, judged) if score is None else None,
+            score=score,
+            grader=None if score is None else grader,
+            grades=CmmathGrades(rule=_rules(given), judge=judged),
+            answer_type=given.answer_type,
+            answer=given.answer,
+            source=given.source,
+            mistake=mistake,
+            instance=_instance(doc),
+            settings=CmmathGrading(
+                grader=self.cmmath.grader,
+                mistakes=self.cmmath.errors,
+                judge=self.judge if asks_judge(self.cmmath) else None,
+                prompt_version=self.prompts.version,
+                rules_version=RULES_VERSION,
+            ),
+        )
 
 
 def read_response(response: str | None, doc: Doc) -> Given:
@@ -221,34 +224,34 @@ def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
     )
 
 
-def _score(given: Given, judged: Told | None) -> float | None:
+def _score(given: Given, judged: JudgeGrade | None) -> float | None:
     if judged is not None:
-        return None if judged.value is None else float(judged.value)
+        return judged.score
     return None if given.rules is None else SCORES[given.rules.outcome]
 
 
-def _reason(given: Given, judged: Told | None) -> str | None:
+def _reason(given: Given, judged: JudgeGrade | None) -> str | None:
     if judged is not None:
         return judged.error
     return given.error if given.rules is None else f"{UNDECIDED}: {given.rules.rule}"
 
 
-def _rules(given: Given) -> dict[str, str] | None:
+def _rules(given: Given) -> RuleGrade | None:
     rules = given.rules
     if rules is None:
         return None
-    return {"outcome": rules.outcome, "answer": rules.answer, "rule": rules.rule}
+    return RuleGrade(outcome=rules.outcome, answer=rules.answer, rule=rules.rule)
 
 
-def _instance(doc: Doc) -> dict[str, Any]:
-    return {
-        "id": doc["id"],
-        "question": doc["question"],
-        "reference": doc["reference"],
-        "form": doc["form"],
-        "category": doc.get("category"),
-        "grade_id": doc.get("grade_id"),
-        "grade_group": doc.get("grade_group"),
-        "knowledge_point": doc["knowledge_point"],
-        "images": list(doc["img_path"]),
-    }
+def _instance(doc: Doc) -> CmmathInstance:
+    return CmmathInstance(
+        id=str(doc["id"]),
+        question=doc["question"],
+        reference=doc["reference"],
+        form=doc["form"],
+        category=doc.get("category"),
+        grade_id=doc.get("grade_id"),
+        grade_group=doc.get("grade_group"),
+        knowledge_point=doc["knowledge_point"],
+        images=tuple(doc["img_path"]),
+    )

@@ -16,7 +16,7 @@ from lmms_rpts.tasks.cmmath.knowledge import (
     mastery,
     share_above,
 )
-from lmms_rpts.tasks.cmmath.record import CmmathResponse, CmmathRun
+from lmms_rpts.tasks.cmmath.record import CmmathRecord, CmmathRun
 from lmms_rpts.tasks.grades import numeric_frame
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class CmmathTree:
 
 
 def mastered(
-    rounds: Sequence[Sequence[CmmathResponse]], area: str | None = None
+    rounds: Sequence[Sequence[CmmathRecord]], area: str | None = None
 ) -> tuple[dict[str, Figure], int]:
     """``ssr_T`` for each of ``THRESHOLDS``, and how many points have a score in any round.
 
@@ -94,7 +94,7 @@ def _nodes(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def _items(
-    responses: Sequence[CmmathResponse], area: str | None
+    responses: Sequence[CmmathRecord], area: str | None
 ) -> Iterable[tuple[Sequence[Point], float | None]]:
     problems = _problems(responses).values()
     if area is None:
@@ -103,7 +103,7 @@ def _items(
 
 
 def _problems(
-    responses: Sequence[CmmathResponse],
+    responses: Sequence[CmmathRecord],
 ) -> dict[tuple[str, int], tuple[tuple[Point, ...], float | None]]:
     """The points of each problem, and the mean score over its responses."""
     means = document_means((each.instance.key, each.score) for each in responses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lmms_rpts.tasks.cmmath.record import CmmathResponse, CmmathRun
+from lmms_rpts.tasks.cmmath.record import CmmathRecord, CmmathRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class CmmathAnswer:
 
 
 def answers_of(
-    runs: Sequence[CmmathRun], wanted: Callable[[CmmathResponse], bool]
+    runs: Sequence[CmmathRun], wanted: Callable[[CmmathRecord], bool]
 ) -> Iterator[CmmathAnswer]:
     """The answers that are wanted, in the order of the runs and their problems."""
     for run in runs:
@@ -48,9 +48,9 @@ def answers_of(
                 answer_type=each.answer_type,
                 reference=each.instance.reference,
                 answer=each.answer,
-                found=each.found,
-                rule=each.rule,
-                outcome=each.outcome,
+                found=each.grades.rule.answer if each.grades.rule else "",
+                rule=each.grades.rule.rule if each.grades.rule else "",
+                outcome=each.outcome_by_rules,
                 judged=each.judged,
                 score=each.score,
             )

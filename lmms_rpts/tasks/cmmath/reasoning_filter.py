@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
-from lmms_rpts.filters.records import Doc, TransformedResponse
+from lmms_rpts.filters.responses import Doc, TransformedResponse
 from lmms_rpts.filters.transform import FinalAnswer, Reading, TransformFilter, parse_steps
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain

@@ -1,73 +1,90 @@
-"""Records of CMMaTH in samples: typed, and checked field by field."""
+"""The record of an answer to a problem of CMMaTH: what ``cmmath_grade`` writes and all read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
+
+from pydantic import Field
 
 from lmms_rpts.judging.parsers.verdicts import Mistake
-from lmms_rpts.runs.fields import Fields, check_version
+from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record_types import RecordType, RunOf
+from lmms_rpts.runs.record import Asked, JudgeGrade, Record
+from lmms_rpts.runs.run import RunOf
+from lmms_rpts.schema import Flag, Model, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.cmmath.filter import SCHEMA, SCHEMA_VERSION
 from lmms_rpts.tasks.cmmath.knowledge import Point, knowledge_points
+from lmms_rpts.tasks.cmmath.settings import CmmathGrader
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 """The kinds of mistakes that a judge tells apart."""
 
-_AGAIN = "run the task again"
-_OUTCOMES = ("correct", "incorrect", "undecided")
+
+class RuleGrade(Model):
+    """The grade by rules."""
+
+    outcome: Literal["correct", "incorrect", "undecided"] = Field(description="the grade")
+    answer: Text = Field(description="the final answer that was found; may be empty")
+    rule: Text = Field(description="which rule decided, or why none could")
 
 
-@dataclass(frozen=True, slots=True)
-class CmmathInstance:
-    """What was asked: a problem without its images.
+class CmmathGrades(Model):
+    """The grades of the answer."""
 
-    Attributes:
-        task: the task it belongs to, which says how it was asked.
-        doc_id: its number in the task's data, from 0.
-        id: its own name, the same in all tasks.
-        form: what is asked: ``choice``, ``blank``, ``parts`` or ``open``.
-        category: what kind of picture it has; None where the data don't say.
-        grade_id, grade_group: the school year and the school, as published; None as above.
-        points: the knowledge points that it needs; none where the data don't say.
-        images: the names of its images.
-    """
+    rule: RuleGrade | None = Field(
+        description="by rules, whoever grades; null only where there is no response"
+    )
+    judge: JudgeGrade | None = Field(description="by the judge; null where it was not asked")
 
-    task: str
-    doc_id: int
-    id: str
-    question: str
-    reference: str
-    form: str
-    category: str | None
-    grade_id: int | None
-    grade_group: int | None
-    points: tuple[Point, ...]
-    images: tuple[str, ...]
+
+class MistakeEntry(Model):
+    """The kind of mistake in a wrong answer."""
+
+    kind: Mistake | None = Field(description="null if the judge failed")
+    reply: Text | None = Field(description="the judge's reply, whole")
+    error: Text | None = Field(description="why the judge failed")
+
+
+class CmmathInstance(Asked):
+    """The problem without its images."""
+
+    id: Text = Field(description="its own id, the same in all tasks")
+    question: Text = Field(description="the problem in the publishers' notation")
+    reference: Text = Field(description="the reference answer in that notation")
+    form: Text = Field(description="what is asked: choice, blank, parts or open")
+    category: Text | None = Field(
+        description="what kind of picture it has; null where the data do not say"
+    )
+    grade_id: Whole | None = Field(description="the school year, as published; null as above")
+    grade_group: Whole | None = Field(description="the school, as published; null as above")
+    knowledge_point: Text | None = Field(
+        description="the knowledge points that it needs, as published; null as above"
+    )
+    images: tuple[Text, ...] = Field(description="the file names of the images")
 
     @property
-    def key(self) -> tuple[str, int]:
-        """What tells it from all others of a run."""
-        return (self.task, self.doc_id)
+    def points(self) -> tuple[Point, ...]:
+        """The knowledge points that it needs."""
+        return knowledge_points(self.knowledge_point)
 
 
-@dataclass(frozen=True, slots=True)
-class CmmathGrading:
-    """How answers were graded.
+class CmmathGrading(Model):
+    """How the answer was graded."""
 
-    Attributes:
-        grader: ``rule``, ``judge`` or ``both``, as CMMATH_GRADER says.
-        model: the judge that graded; None where none was to, whoever tells kinds of mistakes.
-    """
+    grader: CmmathGrader = Field(description="CMMATH_GRADER")
+    mistakes: Flag = Field(default=False, description="CMMATH_ERRORS")
+    named_judge: Text | None = Field(
+        alias="judge", description="the judge; null where none can be asked"
+    )
+    prompt_version: Text = Field(description="version of the judge's prompts")
+    rules_version: Text = Field(description="version of the rules")
 
-    grader: str
-    model: str | None
-    prompt_version: str
-    rules_version: str
+    @property
+    def model(self) -> str | None:
+        """The judge that graded; None where none was to, whoever says the kinds of mistakes."""
+        return None if self.grader == "rule" else self.named_judge
 
     @property
     def judge(self) -> str:
@@ -78,55 +95,60 @@ class CmmathGrading:
         return judge if self.grader == "judge" else f"rule+{judge}"
 
 
-@dataclass(frozen=True, slots=True)
-class CmmathResponse:
-    """One answer of a model to one problem.
+class CmmathRecord(Record):
+    """The record of an answer to a problem of CMMaTH."""
 
-    Attributes:
-        repeat: its number among the responses to the problem, from 0.
-        text: what the model wrote; None where the file doesn't hold it.
-        score: the grade that counts, 1 or 0; None if there is none: ``reason`` says why.
-        grader: who gave it; None where nobody did.
-        outcome: the grade by rules; None where there is no response.
-        rule: which rule gave it, or why none could.
-        found: the final answer as the rules read it; empty where they found none.
-        judged: the judge's grade, 1 or 0; None where it was not asked, or failed: ``error``.
-        answer_type: the type of the reference, as the rules see it.
-        answer: what was graded, without the thinking.
-        source: where it was found in the response.
-        mistake: what kind of mistake it holds; None where nobody was asked, or the judge failed.
-        mistake_error: why the judge failed at that.
-        tokens: tokens that the model wrote, where it reported them.
-    """
+    SCHEMA: ClassVar[str] = "lmms_rpts.cmmath"
+    BENCHMARK: ClassVar[str] = "CMMaTH"
+    FILTER: ClassVar[str] = "cmmath_grade"
+    READERS: ClassVar[str] = "lmms-rpts grades summarises them"
 
-    instance: CmmathInstance
-    repeat: int
-    text: str | None
-    score: float | None
-    reason: str | None
-    grader: Literal["rule", "judge"] | None
-    outcome: Literal["correct", "incorrect", "undecided"] | None
-    rule: str
-    found: str
-    judged: float | None
-    error: str | None
-    answer_type: str
-    answer: str
-    source: str
-    mistake: Mistake | None
-    mistake_error: str | None
-    scoring: CmmathGrading
-    tokens: int | None
+    score: Share | None = Field(
+        description="the grade that counts, 1 or 0; null if unscored, never a zero for what nobody "
+        "could decide"
+    )
+    grader: Literal["rule", "judge"] | None = Field(description="who gave it; null if nobody")
+    grades: CmmathGrades = Field(description="all grades of the answer")
+    answer_type: Text = Field(
+        description="type of the reference; `unknown` where an internal error left the response "
+        "unscored"
+    )
+    answer: Text = Field(
+        description="the text that was graded: what stands outside the thinking; may be empty"
+    )
+    source: ReasoningSource = Field(description="where the reasoning stands in the response")
+    mistake: MistakeEntry | None = Field(
+        description="null where it was not asked for (CMMATH_ERRORS=0, or the score is not 0)"
+    )
+    instance: CmmathInstance = Field(description="the problem without its images")
+    settings: CmmathGrading = Field(description="how the answer was graded")
+
+    @property
+    def scoring(self) -> CmmathGrading:
+        """Its settings but for those of mistakes, and the judge that was asked for these alone."""
+        changes = {"mistakes": False, "named_judge": self.settings.model}
+        return self.settings.model_copy(update=changes)
+
+    @property
+    def outcome_by_rules(self) -> str | None:
+        """The grade by rules; None where there is no response."""
+        return None if self.grades.rule is None else self.grades.rule.outcome
 
     @property
     def ruled(self) -> float | None:
         """The grade by rules, 1 or 0; None where they have none."""
-        return {"correct": 1.0, "incorrect": 0.0}.get(self.outcome or "")
+        return {"correct": 1.0, "incorrect": 0.0}.get(self.outcome_by_rules or "")
+
+    @property
+    def judged(self) -> float | None:
+        """The judge's grade, 1 or 0; None where it was not asked, or failed."""
+        return None if self.grades.judge is None else self.grades.judge.score
 
     @property
     def undecided(self) -> bool | None:
         """Whether the rules left it undecided; None where there is no response."""
-        return None if self.outcome is None else self.outcome == "undecided"
+        found = self.outcome_by_rules
+        return None if found is None else found == "undecided"
 
     @property
     def disputed(self) -> bool:
@@ -134,7 +156,7 @@ class CmmathResponse:
         return None not in (self.ruled, self.judged) and self.ruled != self.judged
 
 
-CmmathRun = RunOf[CmmathResponse, CmmathGrading]
+CmmathRun = RunOf[CmmathRecord]
 """The answers of one model in one evaluation of CMMaTH."""
 
 
@@ -146,86 +168,4 @@ def read_cmmath_runs(paths: Iterable[str | Path]) -> list[CmmathRun]:
     Raises:
         RunError: naming the file, the line and the remedy, where something can't be read.
     """
-    return read_runs_of(CMMATH, paths)
-
-
-def parse_cmmath_response(
-    value: object,
-    *,
-    task: str,
-    doc_id: int,
-    repeat: int = 0,
-    text: str | None = None,
-    tokens: int | None = None,
-) -> CmmathResponse:
-    """Read one record of ``cmmath_grade``.
-
-    Raises:
-        FieldError: naming what is wrong.
-    """
-    record = Fields(Fields.of(value, "the record").values)
-    check_version(record, SCHEMA_VERSION, _AGAIN)
-    grades = record.part("grades")
-    rule, judge = grades.part_or_none("rule"), grades.part_or_none("judge")
-    mistake = record.part_or_none("mistake")
-    scored = record.choice("outcome", ("scored", "unscored")) == "scored"
-    return CmmathResponse(
-        instance=_instance(record.part("instance"), task, doc_id),
-        repeat=repeat,
-        text=text,
-        score=record.share("score") if scored else None,
-        reason=record.text_or_none("reason"),
-        grader=record.choice_or_none("grader", ("rule", "judge")),
-        outcome=None if rule is None else rule.choice("outcome", _OUTCOMES),
-        rule="" if rule is None else rule.text("rule"),
-        found="" if rule is None else rule.text("answer"),
-        judged=None if judge is None else judge.share_or_none("score"),
-        error=None if judge is None else judge.text_or_none("error"),
-        answer_type=record.text("answer_type"),
-        answer=record.text("answer"),
-        source=record.text("source"),
-        mistake=None if mistake is None else mistake.choice_or_none("kind", MISTAKES),
-        mistake_error=None if mistake is None else mistake.text_or_none("error"),
-        scoring=_grading(record.part("settings")),
-        tokens=tokens,
-    )
-
-
-def _instance(part: Fields, task: str, doc_id: int) -> CmmathInstance:
-    return CmmathInstance(
-        task=task,
-        doc_id=doc_id,
-        id=part.text("id"),
-        question=part.text("question"),
-        reference=part.text("reference"),
-        form=part.text("form"),
-        category=part.text_or_none("category"),
-        grade_id=part.whole_or_none("grade_id"),
-        grade_group=part.whole_or_none("grade_group"),
-        points=knowledge_points(part.text_or_none("knowledge_point")),
-        images=part.texts("images"),
-    )
-
-
-def _grading(part: Fields) -> CmmathGrading:
-    grader = part.choice("grader", ("rule", "judge", "both"))
-    judge = part.text_or_none("judge")
-    return CmmathGrading(
-        grader=grader,
-        model=None if grader == "rule" else judge,
-        prompt_version=part.text("prompt_version"),
-        rules_version=part.text("rules_version"),
-    )
-
-
-CMMATH: RecordType[CmmathResponse, CmmathGrading] = RecordType(
-    schema=SCHEMA,
-    benchmark="CMMaTH",
-    task="a CMMaTH task",
-    filter="cmmath_grade",
-    again=_AGAIN,
-    readers="lmms-rpts cmmath summarises them",
-    parse=parse_cmmath_response,
-    others=record_types,
-)
-"""Records of ``cmmath_grade``."""
+    return read_runs_of(CmmathRecord, paths, record_types)

@@ -6,14 +6,23 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.tasks.cmmath.filter import SCHEMA, SCHEMA_VERSION
-from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, ssr
-from lmms_rpts.tasks.results import mean_metrics, read_records
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, ssr
+from lmms_rpts.tasks.cmmath.record import CmmathRecord
+from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
 SSR = {f"ssr_{threshold}": threshold for threshold in THRESHOLDS}
 """By name of the metric, the accuracy that a knowledge point has to exceed."""
 
-METRICS = ("accuracy", "undecided_rate", "grader_coverage", *SSR)
+METRICS: Metrics = {
+    "accuracy": lambda record: record.score,
+    "undecided_rate": lambda record: record.undecided,
+    "grader_coverage": lambda record: record.score is not None,
+}
+"""The value of a record in each metric; None where it has none.
+
+``accuracy``: by the grader that counts; ``undecided_rate``: whether the rules left it undecided,
+whatever a judge said; ``grader_coverage``: whether there is an accuracy.
+"""
 
 Mastery = dict[str, Any]
 """What a document tells of its knowledge points: ``points`` (lists of names, from the top) and
@@ -25,30 +34,11 @@ def process_results(
 ) -> dict[str, float | Mastery | None]:
     """The metrics of one document; over several responses their mean.
 
-    None where a metric has no value for the document: see ``metrics_of``. Those of knowledge
-    points are values for ``ssr_0_1`` and its like.
+    Those of knowledge points are values for ``ssr_0_1`` and its like.
     """
-    records = read_records(results, SCHEMA, SCHEMA_VERSION)
-    means = mean_metrics(records, METRICS[:3], metrics_of)
-    mastery = _mastery(records, means["accuracy"])
-    return {**means, **dict.fromkeys(SSR, mastery)}
-
-
-def metrics_of(record: Mapping[str, Any]) -> dict[str, float | None]:
-    """The metrics of one record of ``cmmath_grade``.
-
-    Returns:
-        ``accuracy``: 1 or 0, None without a score; ``undecided_rate``: whether the rules left it
-        undecided, None without a response; ``grader_coverage``: whether there is a score.
-    """
-    score = _part(record, "score")
-    outcome = _part(_part(_part(record, "grades"), "rule"), "outcome")
-    there = isinstance(score, int | float)
-    return {
-        "accuracy": float(score) if there else None,
-        "undecided_rate": None if outcome is None else float(outcome == "undecided"),
-        "grader_coverage": float(there),
-    }
+    records = read_records(CmmathRecord, results)
+    means = document_metrics(records, METRICS)
+    return {**means, **dict.fromkeys(SSR, _mastery(records, means["accuracy"]))}
 
 
 def ssr_0_1(items: Sequence[Mastery | None]) -> float:
@@ -78,15 +68,9 @@ def _ssr(items: Sequence[Mastery | None], threshold: float) -> float:
     return math.nan if share is None else share
 
 
-def _mastery(records: Sequence[Mapping[str, Any]], accuracy: float | None) -> Mastery | None:
+def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery | None:
     """None without a score or a point: such a document says nothing of any point."""
     if accuracy is None:
         return None
-    named = (_part(_part(record, "instance"), "knowledge_point") for record in records)
-    text = next((each for each in named if isinstance(each, str)), None)
-    points = knowledge_points(text)
+    points = records[0].instance.points
     return {"points": [list(point) for point in points], "accuracy": accuracy} if points else None
-
-
-def _part(whole: object, field: str) -> Any:
-    return whole.get(field) if isinstance(whole, dict) else None

@@ -19,7 +19,7 @@ from lmms_rpts.runs.rounds import (
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.cmmath.knowledge_tree import CmmathTree, mastered, tree_of
 from lmms_rpts.tasks.cmmath.listed_answers import CmmathAnswer, answers_of
-from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathResponse, CmmathRun
+from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
 from lmms_rpts.tasks.grades import (
     Breakdown,
     Group,
@@ -33,7 +33,7 @@ from lmms_rpts.tasks.grades import (
 if TYPE_CHECKING:
     import pandas as pd
 
-BREAKDOWNS: Mapping[str, Callable[[CmmathResponse], Collection[str | None]]] = {
+BREAKDOWNS: Mapping[str, Callable[[CmmathRecord], Collection[str | None]]] = {
     "task": lambda each: (each.instance.task,),
     "category": lambda each: (each.instance.category,),
     "grade_group": lambda each: (_number(each.instance.grade_group),),
@@ -44,7 +44,7 @@ BREAKDOWNS: Mapping[str, Callable[[CmmathResponse], Collection[str | None]]] = {
 }
 """What responses can be told apart by; a problem may belong to several areas of knowledge."""
 
-METRICS: Mapping[str, Callable[[CmmathResponse], float | None]] = {
+METRICS: Mapping[str, Callable[[CmmathRecord], float | None]] = {
     "accuracy": lambda each: each.score,
     "undecided_rate": lambda each: each.undecided,
     "grader_coverage": lambda each: float(each.score is not None),
@@ -55,7 +55,7 @@ METRICS: Mapping[str, Callable[[CmmathResponse], float | None]] = {
 
 _TASKS = ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps")
 _SETTINGS = ("grader", "model", "prompt_version", "rules_version")
-_Rounds = Sequence[Sequence[CmmathResponse]]
+_Rounds = Sequence[Sequence[CmmathRecord]]
 _Subject = tuple[str, str]  # a task and a model
 _Subjects = Mapping[_Subject, Sequence[CmmathRun]]
 
@@ -162,7 +162,7 @@ def _by_task(runs: Sequence[CmmathRun]) -> dict[str, list[CmmathRun]]:
     """The parts of the runs that belong to each task."""
     parts: dict[str, list[CmmathRun]] = {}
     for run in runs:
-        found: dict[str, list[CmmathResponse]] = {}
+        found: dict[str, list[CmmathRecord]] = {}
         for each in run.responses:
             found.setdefault(each.instance.task, []).append(each)
         for task, responses in found.items():
@@ -204,7 +204,7 @@ def _table(subjects: _Subjects, by: str) -> CmmathTable:
 def _figures(task: str, model: str, rounds: _Rounds, area: str | None) -> CmmathFigures:
     responses = [each for responses in rounds for each in responses]
     compared = [each for each in responses if None not in (each.ruled, each.judged)]
-    mistakes = Counter(each.mistake for each in responses)
+    mistakes = Counter(each.mistake.kind for each in responses if each.mistake)
     metrics = {name: figure_over(rounds, value_of) for name, value_of in METRICS.items()}
     shares, points = mastered(rounds, area)
     return CmmathFigures(
@@ -246,7 +246,8 @@ def _left_out(runs: Sequence[CmmathRun]) -> Iterator[str]:
                     f"{run.label}: {len(reasons)} of {every} responses to {task} have no score, "
                     f"and are left out of accuracy (most often: {_most(reasons)})"
                 )
-            failed = [each.mistake_error for each in run.responses if each.mistake_error]
+            asked = [each.mistake for each in run.responses if each.mistake]
+            failed = [each.error for each in asked if each.error]
             if failed:
                 yield (
                     f"{run.label}: of {len(failed)} of {every} responses to {task} the judge did "

@@ -20,7 +20,7 @@ BENCHMARK = Benchmark(
     examine=f"{_HERE}.checks:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
-    record=f"{_HERE}.record:ROME",
+    record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.sheets:grade_page",
     request_kinds=REQUEST_KINDS,
 )

@@ -5,29 +5,34 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lmms_rpts.filters.documents import ANYTHING, LANGUAGE, NAMES, TEXT, FieldCheck
 from lmms_rpts.filters.grading import (
     Answers,
     GradingFilter,
-    Told,
-    entry,
+    grade_of,
+    judge_grade,
     known_grade,
     report_failed,
     report_ungraded,
-    told,
 )
-from lmms_rpts.filters.records import NO_RESPONSE, Doc
+from lmms_rpts.filters.responses import NO_RESPONSE, Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
+from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.rome.kwargs import check_kwargs
 from lmms_rpts.tasks.rome.matchers import match
+from lmms_rpts.tasks.rome.record import (
+    Consistency,
+    RomeGrades,
+    RomeGrading,
+    RomeInstance,
+    RomeRecord,
+)
 from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
 from lmms_rpts.tasks.rome.settings import (
-    Grader,
     asks_judge,
     grader_of,
     judge_of,
@@ -37,9 +42,6 @@ from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
 add_request_kinds(REQUEST_KINDS)
-
-SCHEMA = "lmms_rpts.rome"
-SCHEMA_VERSION = 1
 
 THINKING_SHOWN = 4000
 """Characters of the thinking's end that a judge is shown."""
@@ -129,7 +131,7 @@ class RomeAnswerFilter(GradingFilter):
             self.unjudged = f"not judged: {str(error).splitlines()[0]}"
             return NO_JUDGE
 
-    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[dict[str, Any]]:
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[RomeRecord]:
         """The record of each response."""
         asks = any(asks_judge(self.rome, doc["task"]) for _, doc in pairs)
         graded = self.grade_each(pairs, read_response, nothing_given, self._ask, asks)
@@ -138,11 +140,11 @@ class RomeAnswerFilter(GradingFilter):
             for (given, (grade, consistency)), (_, doc) in zip(graded, pairs, strict=True)
         ]
 
-    def report(self, records: Sequence[dict[str, Any]]) -> None:
+    def report(self, records: Sequence[RomeRecord]) -> None:
         """Say how many answers could not be graded, or compared with their thinking, and why."""
-        reasons = (record["reason"] for record in records if record["score"] is None)
+        reasons = (record.reason or "" for record in records if record.score is None)
         report_ungraded(reasons, len(records))
-        compared = [record["consistency"] for record in records]
+        compared = [record.consistency for record in records]
         report_failed(compared, "answers could not be compared with their thinking")
 
     def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
@@ -152,10 +154,14 @@ class RomeAnswerFilter(GradingFilter):
             grade = _known_grade(given, doc)
             if grade is None:
                 verdict = yield self._grade_request(given, doc)
-                grade = told(verdict, float(verdict.value == "correct"))
+                grade = grade_of(verdict, "correct")
         if self.rome.consistency and given.thinking and given.answer.strip():
             verdict = yield self._consistency_request(given, doc)
-            consistency = told(verdict, verdict.value == "consistent")
+            consistency = Consistency(
+                consistent=None if verdict.error else verdict.value == "consistent",
+                reply=verdict.text,
+                error=verdict.error,
+            )
         return grade, consistency
 
     def _grade_request(self, given: Given, doc: Doc) -> JudgeRequest:
@@ -179,33 +185,26 @@ class RomeAnswerFilter(GradingFilter):
         )
 
     def _record(
-        self, given: Given, grade: Told | None, consistency: Told | None, doc: Doc
-    ) -> dict[str, Any]:
-        grader: Grader = grader_of(self.rome, doc["task"])
-        score = given.rules.rule if grade is None else grade.value
+        self, given: Given, grade: JudgeGrade | None, consistency: Consistency | None, doc: Doc
+    ) -> RomeRecord:
+        score = given.rules.rule if grade is None else grade.score
         fault = given.rules.fault if grade is None else grade.error
-        return {
-            "schema": SCHEMA,
-            "schema_version": SCHEMA_VERSION,
-            "outcome": "unscored" if score is None else "scored",
-            "reason": fault if score is None else None,
-            "score": score,
-            "grader": grader,
-            "grades": {
-                "rule": given.rules.rule,
-                "strict": given.rules.strict,
-                "llm": entry(grade, "score"),
-            },
-            "answer": given.answer,
-            "source": given.source,
-            "consistency": entry(consistency, "consistent"),
-            "instance": _instance(doc),
-            "settings": {
-                "grader": self.rome.grader,
-                "judge": self.judge if asks_judge(self.rome, doc["task"]) else None,
-                "prompt_version": self.prompts.version,
-            },
-        }
+        return RomeRecord(
+            outcome="unscored" if score is None else "scored",
+            reason=fault if score is None else None,
+            score=score,
+            grader=grader_of(self.rome, doc["task"]),
+            grades=RomeGrades(rule=given.rules.rule, strict=given.rules.strict, llm=grade),
+            answer=given.answer,
+            source=given.source,
+            consistency=consistency,
+            instance=_instance(doc),
+            settings=RomeGrading(
+                grader=self.rome.grader,
+                judge=self.judge if asks_judge(self.rome, doc["task"]) else None,
+                prompt_version=self.prompts.version,
+            ),
+        )
 
 
 def read_response(response: str | None, doc: Doc) -> Given:
@@ -235,28 +234,28 @@ def grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
         return RuleGrades(fault=f"the question can't be graded by rules: {error}")
 
 
-def _known_grade(given: Given, doc: Doc) -> Told | None:
+def _known_grade(given: Given, doc: Doc) -> JudgeGrade | None:
     if given.error:
-        return Told(None, error=given.error)
+        return judge_grade(None, error=given.error)
     return known_grade(doc["reference"], given.answer)
 
 
-def _instance(doc: Doc) -> dict[str, Any]:
+def _instance(doc: Doc) -> RomeInstance:
     try:
         kwargs = json.loads(doc["evaluator_kwargs"])
     except (ValueError, TypeError):
         kwargs = {}
-    return {
-        "id": doc["id"],
-        "subtask": doc["task"],
-        "language": doc["language"],
-        "question": doc["question"],
-        "reference": doc["reference"],
-        "evaluator": doc["evaluator"],
-        "evaluator_kwargs": kwargs,
-        "question_type": doc.get("question_type"),
-        "image_type": doc.get("image_type"),
-        "image_subtype": doc.get("image_subtype"),
-        "reasoning_type": doc.get("reasoning_type"),
-        "images": list(doc["img_path"]),
-    }
+    return RomeInstance(
+        id=str(doc["id"]),
+        subtask=doc["task"],
+        language=doc["language"],
+        question=doc["question"],
+        reference=doc["reference"],
+        evaluator=doc["evaluator"],
+        evaluator_kwargs=kwargs,
+        question_type=doc.get("question_type"),
+        image_type=doc.get("image_type"),
+        image_subtype=doc.get("image_subtype"),
+        reasoning_type=doc.get("reasoning_type"),
+        images=tuple(doc["img_path"]),
+    )

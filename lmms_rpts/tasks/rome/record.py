@@ -1,71 +1,92 @@
-"""Records of ROME in samples: typed, and checked field by field."""
+"""The record of an answer to a question of ROME: what ``rome_answer`` writes and all read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, ClassVar
 
-from lmms_rpts.judging.types import storable
-from lmms_rpts.runs.fields import FieldError, Fields, check_version
+from pydantic import Field, PlainSerializer, PlainValidator
+
+from lmms_rpts.escaping import storable
+from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record_types import RecordType, RunOf
+from lmms_rpts.runs.record import Asked, JudgeGrade, Record
+from lmms_rpts.runs.run import RunOf
+from lmms_rpts.schema import Described, FieldError, Flag, Model, Share, Text, wrong
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.rome.filter import SCHEMA, SCHEMA_VERSION
+from lmms_rpts.tasks.rome.settings import Grader, RomeGrader
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
 
-_AGAIN = "run the task again"
+
+def _subtask(value: object) -> str:
+    if value not in SUBTASKS or not isinstance(value, str):
+        raise wrong(f"one of {', '.join(SUBTASKS)}", value)
+    return value
 
 
-@dataclass(frozen=True, slots=True)
-class RomeInstance:
-    """What was asked: a question without its images.
-
-    Attributes:
-        task: the task it belongs to.
-        doc_id: its number in the task's data, from 0.
-        id: its own name.
-        evaluator_kwargs: the arguments of its grader, as JSON with sorted keys.
-        question_type, image_type, image_subtype, reasoning_type: None where the data don't say.
-        images: the names of its images.
-    """
-
-    task: str
-    doc_id: int
-    id: str
-    subtask: str
-    language: str
-    question: str
-    reference: str
-    evaluator: str
-    evaluator_kwargs: str
-    question_type: str | None
-    image_type: str | None
-    image_subtype: str | None
-    reasoning_type: str | None
-    images: tuple[str, ...]
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """What tells it from all others of a run."""
-        return (self.task, self.doc_id)
+def _canonical(value: object) -> str:
+    """An object as JSON text with sorted keys: the same for equal ones, and hashable."""
+    if not isinstance(value, dict):
+        raise wrong("an object", value)
+    try:
+        return storable(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    except (ValueError, RecursionError):  # a number of 5000 digits; lists a thousand deep
+        raise FieldError("can't be written as JSON again") from None
 
 
-@dataclass(frozen=True, slots=True)
-class RomeGrading:
-    """How answers were graded.
+Subtask = Annotated[str, PlainValidator(_subtask), Described("text")]
+CanonicalJson = Annotated[
+    str, PlainValidator(_canonical), PlainSerializer(json.loads), Described("object")
+]
 
-    Attributes:
-        grader: ``rule``, ``llm`` or ``recommended``, as ROME_GRADER says.
-        model: the judge that graded, or told of consistency; None where it was not to be asked,
-            as with ``recommended`` in most subtasks.
-    """
 
-    grader: str
-    model: str | None
-    prompt_version: str
+class RomeGrades(Model):
+    """The grades of the answer."""
+
+    rule: Share | None = Field(
+        description="by the published rules; null only where there is no response, or the "
+        "question's own data fit no rule"
+    )
+    strict: Share | None = Field(description="by our rules; null as above")
+    llm: JudgeGrade | None = Field(description="by the judge; null where it was not asked")
+
+
+class Consistency(Model):
+    """Whether the answer is what the thinking arrived at."""
+
+    consistent: Flag | None = Field(description="right or wrong; null if the judge failed")
+    reply: Text | None = Field(description="the judge's reply, whole")
+    error: Text | None = Field(description="why the judge failed")
+
+
+class RomeInstance(Asked):
+    """The question without its images."""
+
+    id: Text = Field(description="its own id")
+    subtask: Subtask = Field(description="its subtask")
+    language: Text = Field(description="its language")
+    question: Text = Field(description="the question")
+    reference: Text = Field(description="the reference answer")
+    evaluator: Text = Field(description="the published rule that grades it")
+    evaluator_kwargs: CanonicalJson = Field(description="the arguments of that rule")
+    question_type: Text | None = Field(description="null where the data do not say")
+    image_type: Text | None = Field(description="as above")
+    image_subtype: Text | None = Field(description="as above")
+    reasoning_type: Text | None = Field(description="as above")
+    images: tuple[Text, ...] = Field(description="the file names of the images")
+
+
+class RomeGrading(Model):
+    """How the answer was graded."""
+
+    grader: RomeGrader = Field(description="ROME_GRADER")
+    model: Text | None = Field(
+        alias="judge", description="the judge; null where none is asked about this question"
+    )
+    prompt_version: Text = Field(description="version of the judge's prompts")
 
     @property
     def judge(self) -> str:
@@ -73,55 +94,60 @@ class RomeGrading:
         return "rule" if self.grader == "rule" or self.model is None else self.model
 
 
-@dataclass(frozen=True, slots=True)
-class RomeResponse:
-    """One answer of a model to one question.
+class RomeRecord(Record):
+    """The record of an answer to a question of ROME."""
 
-    Attributes:
-        repeat: its number among the responses to the question, from 0.
-        text: what the model wrote; None where the file doesn't hold it.
-        score: the grade that counts, in [0, 1]; None if there is none: ``reason`` says why.
-        grader: who gave it.
-        rule: the grade by the published rules, in [0, 1]; None where there is no response.
-        strict: the grade by ours, in [0, 1], or None.
-        llm: the judge's grade, 0 or 1; None where it was not asked, or failed: ``error``.
-        answer: what was graded, without the thinking.
-        source: where it was found in the response.
-        consistent: whether the thinking concludes what the answer says; None where nobody was
-            asked, or the judge failed.
-        consistency_error: why the judge failed at that.
-        tokens: tokens that the model wrote, where it reported them.
-    """
+    SCHEMA: ClassVar[str] = "lmms_rpts.rome"
+    BENCHMARK: ClassVar[str] = "ROME"
+    FILTER: ClassVar[str] = "rome_answer"
+    READERS: ClassVar[str] = "lmms-rpts grades summarises them"
 
-    instance: RomeInstance
-    repeat: int
-    text: str | None
-    score: float | None
-    reason: str | None
-    grader: Literal["rule", "llm"]
-    rule: float | None
-    strict: float | None
-    llm: float | None
-    error: str | None
-    answer: str
-    source: str
-    consistent: bool | None
-    consistency_error: str | None
-    scoring: RomeGrading
-    tokens: int | None
+    score: Share | None = Field(
+        description="the grade that counts; null if unscored, never a zero for a judge that failed"
+    )
+    grader: Grader = Field(description="who gave it")
+    grades: RomeGrades = Field(description="all grades of the answer")
+    answer: Text = Field(
+        description="the text that was graded: what stands outside the thinking; may be empty"
+    )
+    source: ReasoningSource = Field(description="where the reasoning stands in the response")
+    consistency: Consistency | None = Field(
+        description="whether the answer is what the thinking arrived at; null where it was not "
+        "asked for, or where thinking or answer are missing"
+    )
+    instance: RomeInstance = Field(description="the question without its images")
+    settings: RomeGrading = Field(description="how the answer was graded")
+
+    @property
+    def llm(self) -> float | None:
+        """The judge's grade, 0 or 1; None where it was not asked, or failed."""
+        return None if self.grades.llm is None else self.grades.llm.score
+
+    @property
+    def consistent(self) -> bool | None:
+        """Whether the thinking concludes what the answer says; None where nobody can say."""
+        return None if self.consistency is None else self.consistency.consistent
 
     @property
     def disputed_by_strict(self) -> bool:
         """Whether the published rules and ours disagree."""
-        return None not in (self.rule, self.strict) and self.rule != self.strict
+        rule, strict = self.grades.rule, self.grades.strict
+        return None not in (rule, strict) and rule != strict
 
     @property
     def disputed_by_llm(self) -> bool:
         """Whether the published rules and the judge disagree."""
-        return None not in (self.rule, self.llm) and self.rule != self.llm
+        return None not in (self.grades.rule, self.llm) and self.grades.rule != self.llm
+
+    @classmethod
+    def alike(cls, one: AbstractSet[RomeGrading], other: AbstractSet[RomeGrading]) -> bool:
+        """Whether the same graders were set; some questions may have been left to rules."""
+        graders = [{(each.grader, each.prompt_version) for each in part} for part in (one, other)]
+        models = {each.model for each in one | other} - {None}
+        return graders[0] == graders[1] and len(models) <= 1
 
 
-RomeRun = RunOf[RomeResponse, RomeGrading]
+RomeRun = RunOf[RomeRecord]
 """The answers of one model in one evaluation of ROME."""
 
 
@@ -133,99 +159,4 @@ def read_rome_runs(paths: Iterable[str | Path]) -> list[RomeRun]:
     Raises:
         RunError: naming the file, the line and the remedy, where something can't be read.
     """
-    return read_runs_of(ROME, paths)
-
-
-def parse_rome_response(
-    value: object,
-    *,
-    task: str,
-    doc_id: int,
-    repeat: int = 0,
-    text: str | None = None,
-    tokens: int | None = None,
-) -> RomeResponse:
-    """Read one record of ``rome_answer``.
-
-    Raises:
-        FieldError: naming what is wrong.
-    """
-    record = Fields(Fields.of(value, "the record").values)
-    check_version(record, SCHEMA_VERSION, _AGAIN)
-    grades = record.part("grades")
-    llm, agreed = grades.part_or_none("llm"), record.part_or_none("consistency")
-    scored = record.choice("outcome", ("scored", "unscored")) == "scored"
-    return RomeResponse(
-        instance=_instance(record.part("instance"), task, doc_id),
-        repeat=repeat,
-        text=text,
-        score=record.share("score") if scored else None,
-        reason=record.text_or_none("reason"),
-        grader=record.choice("grader", ("rule", "llm")),
-        rule=grades.share_or_none("rule"),
-        strict=grades.share_or_none("strict"),
-        llm=None if llm is None else llm.share_or_none("score"),
-        error=None if llm is None else llm.text_or_none("error"),
-        answer=record.text("answer"),
-        source=record.text("source"),
-        consistent=None if agreed is None else agreed.flag_or_none("consistent"),
-        consistency_error=None if agreed is None else agreed.text_or_none("error"),
-        scoring=_grading(record.part("settings")),
-        tokens=tokens,
-    )
-
-
-def _instance(part: Fields, task: str, doc_id: int) -> RomeInstance:
-    return RomeInstance(
-        task=task,
-        doc_id=doc_id,
-        id=part.text("id"),
-        subtask=part.choice("subtask", SUBTASKS),
-        language=part.text("language"),
-        question=part.text("question"),
-        reference=part.text("reference"),
-        evaluator=part.text("evaluator"),
-        evaluator_kwargs=_canonical(part.part("evaluator_kwargs")),
-        question_type=part.text_or_none("question_type"),
-        image_type=part.text_or_none("image_type"),
-        image_subtype=part.text_or_none("image_subtype"),
-        reasoning_type=part.text_or_none("reasoning_type"),
-        images=part.texts("images"),
-    )
-
-
-def _canonical(part: Fields) -> str:
-    """An object as text, the same for equal ones."""
-    try:
-        return storable(json.dumps(part.values, ensure_ascii=False, sort_keys=True))
-    except (ValueError, RecursionError):  # a number of 5000 digits; lists a thousand deep
-        raise FieldError(f"{part.place} can't be written as JSON again") from None
-
-
-def _grading(part: Fields) -> RomeGrading:
-    return RomeGrading(
-        grader=part.text("grader"),
-        model=part.text_or_none("judge"),
-        prompt_version=part.text("prompt_version"),
-    )
-
-
-def _alike(one: frozenset[RomeGrading], other: frozenset[RomeGrading]) -> bool:
-    """Whether the same graders were set; some questions may have been left to rules."""
-    graders = [{(each.grader, each.prompt_version) for each in part} for part in (one, other)]
-    models = {each.model for each in one | other} - {None}
-    return graders[0] == graders[1] and len(models) <= 1
-
-
-ROME: RecordType[RomeResponse, RomeGrading] = RecordType(
-    schema=SCHEMA,
-    benchmark="ROME",
-    task="a ROME task",
-    filter="rome_answer",
-    again=_AGAIN,
-    readers="lmms-rpts rome summarises them",
-    parse=parse_rome_response,
-    alike=_alike,
-    others=record_types,
-)
-"""Records of ``rome_answer``."""
+    return read_runs_of(RomeRecord, paths, record_types)

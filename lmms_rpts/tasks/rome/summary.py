@@ -24,7 +24,7 @@ from lmms_rpts.tasks.grades import (
     grouped,
     numeric_frame,
 )
-from lmms_rpts.tasks.rome.record import RomeInstance, RomeResponse, RomeRun
+from lmms_rpts.tasks.rome.record import RomeInstance, RomeRecord, RomeRun
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
 
 if TYPE_CHECKING:
@@ -41,16 +41,16 @@ BREAKDOWNS: Mapping[str, Callable[[RomeInstance], str | None]] = {
 }
 """What questions can be told apart by."""
 
-METRICS: Mapping[str, Callable[[RomeResponse], float | None]] = {
+METRICS: Mapping[str, Callable[[RomeRecord], float | None]] = {
     "accuracy": lambda response: response.score,
-    "accuracy_strict": lambda response: response.strict,
+    "accuracy_strict": lambda response: response.grades.strict,
     "thinking_answer_consistency": lambda response: response.consistent,
 }
 """The value of a response in each metric; None where it has none."""
 
 _PLACES = {name: at for at, name in enumerate(SUBTASKS)}
 _SETTINGS = ("grader", "model", "prompt_version")
-_Rounds = Sequence[Sequence[RomeResponse]]
+_Rounds = Sequence[Sequence[RomeRecord]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +201,8 @@ def _disagreements(run: RomeRun) -> Iterator[Disagreement]:
                 evaluator=each.instance.evaluator,
                 reference=each.instance.reference,
                 answer=each.answer,
-                rule=each.rule,
-                strict=each.strict,
+                rule=each.grades.rule,
+                strict=each.grades.strict,
                 llm=each.llm,
             )
 
@@ -216,11 +216,12 @@ def _left_out(runs: Sequence[RomeRun]) -> Iterator[str]:
                 f"{run.label}: {len(unscored)} of {every} responses were not graded, and are left "
                 f"out of accuracy ({unscored[0].reason or 'no reason was given'})"
             )
-        failed = [each for each in run.responses if each.consistency_error is not None]
+        asked = [each.consistency for each in run.responses if each.consistency]
+        failed = [each.error for each in asked if each.error is not None]
         if failed:
             yield (
                 f"{run.label}: of {len(failed)} of {every} responses the judge did not say whether "
-                f"they are consistent ({failed[0].consistency_error})"
+                f"they are consistent ({failed[0]})"
             )
 
 

@@ -22,7 +22,7 @@ BENCHMARK = Benchmark(
         "rpts_score": "lmms_rpts.filters:ScoreFilter",
         "rpts_aggregate": "lmms_rpts.filters:AggregateFilter",
     },
-    record=f"{_HERE}.runs:RPTS",
+    record="lmms_rpts.filters.record:RptsRecord",
     scored={
         "rpts_eval": ("rpts_eval_en", "rpts_eval_zh"),
         "rpts_eval_en": (),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "rpts_eval_zh_free": ("zh",),
 }
 DEMO_TASK = "rpts_demo"
-_VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
@@ -53,11 +51,6 @@ def _read(found: Source, language: str | None) -> list[dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise DataError(f"{path} can't be read: {error}") from None
     return [record | ({"language": language} if language else {}) for record in records]
-
-
-def cluster_of(task: str, own_id: str) -> tuple[str, str]:
-    """What a document shares with its translation: both have the same images and answer."""
-    return (_VARIANT.sub("", task), own_id)
 
 
 def images_folder(task: str) -> Path | None:

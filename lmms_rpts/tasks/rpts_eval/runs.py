@@ -1,31 +1,18 @@
-"""Runs that RPTS scored, of any task: their record type, and reading them."""
+"""Runs that RPTS scored, of any task."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from lmms_rpts.filters.aggregate import SCHEMA
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record_types import RecordType, RunOf
+from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError, read_samples_of
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.rpts_eval.record import Response, Scoring, parse_response
 
-Run = RunOf[Response, Scoring]
+Run = RunOf[RptsRecord]
 """The responses of one model in one evaluation, scored as RPTS says."""
-
-RPTS: RecordType[Response, Scoring] = RecordType(
-    schema=SCHEMA,
-    benchmark="RPTS",
-    task="an RPTS task",
-    filter="rpts_aggregate",
-    again="score the responses again (lmms-rpts score)",
-    readers="lmms-rpts summarize, report, compare, sweep and export read them",
-    parse=parse_response,
-    others=record_types,
-)
-"""Records of ``rpts_aggregate``."""
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Run]:
@@ -38,7 +25,7 @@ def read_runs(paths: Iterable[str | Path]) -> list[Run]:
     Raises:
         RunError: naming the file, the line and the remedy, where something can't be read.
     """
-    return read_runs_of(RPTS, paths)
+    return read_runs_of(RptsRecord, paths, record_types)
 
 
 def read_run(path: str | Path) -> Run:
@@ -54,6 +41,6 @@ def read_run(path: str | Path) -> Run:
     return runs[0]
 
 
-def read_samples(file: Path, pass_over: bool = False) -> list[Response] | None:
+def read_samples(file: Path, pass_over: bool = False) -> list[RptsRecord] | None:
     """The responses of a file that RPTS scored; see ``read_samples_of``."""
-    return read_samples_of(RPTS, file, pass_over)
+    return read_samples_of(RptsRecord, file, pass_over, record_types)

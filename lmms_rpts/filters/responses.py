@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from lmms_rpts.judging import NO_JUDGE, Opinion
-from lmms_rpts.judging.types import storable
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.thinking import ReasoningSource
+from lmms_rpts.schema import Number, Share, Text
 
 Doc = Mapping[str, Any]
 ReadBy = Literal["rule", "llm", "nothing"]
@@ -61,21 +63,32 @@ class TransformedResponse:
 class Question:
     """One question about a step and what the judge said.
 
-    Attributes:
-        evidence: the facts or premises that were given to the judge.
-        score: in [0, 1]; None if there is none. The mean, where there are several opinions.
-        reply: the judge's reply, whole; None where there are several opinions.
-        spread: standard deviation of the opinions, where there are several.
-        opinions: the answers of all judges and samples, where there are several.
+    Part of the record as it is.
     """
 
-    kind: Literal["image", "inference", "second"]
-    evidence: tuple[str, ...]
-    score: float | None
-    reply: str | None
-    error: str | None
-    spread: float | None = None
-    opinions: tuple[Opinion, ...] = ()
+    kind: Annotated[
+        Literal["image", "inference", "second"],
+        Field(description="about an image, an inference, or again where that scored below 0.5"),
+    ]
+    evidence: Annotated[
+        tuple[Text, ...], Field(description="the facts or premises that the judge was given")
+    ]
+    score: Annotated[
+        Share | None,
+        Field(description="null if there is none; with several replies their mean"),
+    ]
+    reply: Annotated[
+        Text | None, Field(description="the judge's reply, whole; null with several replies")
+    ]
+    error: Annotated[Text | None, Field(description="why there is no score")]
+    # Records of before there were several samples have neither of these.
+    spread: Annotated[
+        Number | None,
+        Field(description="with several replies, their (population) standard deviation"),
+    ] = None
+    opinions: Annotated[
+        tuple[Opinion, ...], Field(description="the replies, where there are several")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +132,3 @@ class ScoredResponse:
             if step.score is None:
                 return f"step {at}: {step.questions[-1].error}"
         return None
-
-
-def clean(value: Any) -> Any:
-    """Replace lone surrogates, which a model may emit but no file can hold."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        return {key: clean(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(item) for item in value]
-    return value

@@ -7,15 +7,14 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, steps_frame
-from lmms_rpts.reasoning import rpts_score
-from lmms_rpts.runs.fields import FieldError, Fields, shown
-from lmms_rpts.tasks.rpts_eval.record import Response, parse_response
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.reasoning import Clue, rpts_score
+from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record
@@ -62,20 +61,20 @@ def unscored_record() -> dict[str, Any]:
 RECORDS = {"scored": full_record(), "unscored": unscored_record()}
 
 
-def read(record: object) -> Response:
-    return parse_response(record, task="rpts_eval_en", doc_id=3)
+def read(record: object) -> RptsRecord:
+    return RptsRecord.parse(record, task="rpts_eval_en", doc_id=3)
 
 
-def use(*responses: Response) -> None:
+def use(*responses: RptsRecord) -> None:
     """Do with responses what the commands do."""
     for response in responses:
-        tree, scoring = response.tree(), response.scoring
+        tree, scoring = response.tree(), response.settings
         assert len(tree.heights) == len(response.steps) == len(response.chain)
         if response.rpts is not None:
             scores = [step.score for step in response.steps if step.score is not None]
             assert 0 <= rpts_score(tree, scores, scoring.decay, scoring.focus_height) <= 1
         # Neither lone surrogates nor NaN: files can hold it.
-        json.dumps(asdict(response), ensure_ascii=False, allow_nan=False, default=str).encode()
+        response.to_json().encode()
     run = Run("label", "model", responses, {}, ())
     steps = sum(len(response.steps) for response in responses)
     assert len(documents_frame(run)) == bool(responses)
@@ -123,8 +122,8 @@ CASES = [
     for field in record
 ]
 
-NOT_READ = {("transform", "chain"), ("first_error", "invalid"), ("instance", "id")}
-"""What nobody asks for, and the id, which may be of several kinds."""
+NOT_READ = {("instance", "id")}
+"""The id, which may be of several kinds."""
 
 OPTIONAL = {"spread", "opinions", "judge_samples", "temperature"}
 """Old records don't have them."""
@@ -230,14 +229,14 @@ def test_records_of_before_there_were_several_samples_are_read() -> None:
     del record["settings"]["judge_samples"], record["settings"]["temperature"]
     response = read(record)
     use(response)
-    assert (response.scoring.judge_samples, response.scoring.temperature) == (1, 0.0)
+    assert (response.settings.judge_samples, response.settings.temperature) == (1, 0.0)
     question = response.steps[0].questions[0]
     assert (question.spread, question.opinions) == (None, ())
 
 
 def test_all_that_a_record_holds_is_there() -> None:
     response = read(full_record())
-    assert (response.rpts, response.answer, response.correct) == (
+    assert (response.rpts, response.answer.value, response.answer.correct) == (
         # Both leaves weigh 1, the root 0.9: (0.2 + 0.9 + 0.9 * 0.6) / 2.9.
         pytest.approx(1.64 / 2.9),
         "agree",
@@ -245,10 +244,10 @@ def test_all_that_a_record_holds_is_there() -> None:
     )
     assert response.first_error is not None
     assert (response.first_error.step, response.first_error.path) == (0, (0, 2))
-    (fault,) = response.first_error.invalid
-    assert (fault.step, fault.clue.kind, fault.clue.index) == (0, "text", 9)
-    assert response.invalid == (fault,)
-    assert response.reading.problems == ("a line was left out",)
+    assert response.first_error.invalid == (Clue("text", 9),)
+    (fault,) = response.invalid_references
+    assert (fault.step, fault.reference().clue) == (0, Clue("text", 9))
+    assert response.transform.problems == ("a line was left out",)
     assert [step.height for step in response.steps] == [1, 1, 2]
     assert [step.modality for step in response.steps] == ["mixed", "textual", "inference"]
     assert response.steps[0].questions[0].opinions[1].text == "Score: 0.3"
@@ -262,7 +261,7 @@ def test_all_that_a_record_holds_is_there() -> None:
 
 def test_a_response_that_was_not_scored_has_no_scores() -> None:
     response = read(unscored_record())
-    assert (response.rpts, response.answer, response.correct) == (None, None, None)
+    assert (response.rpts, response.answer.value, response.answer.correct) == (None, None, None)
     assert response.reason == "step 1: the judge refused"
     assert [step.score for step in response.steps] == [0.2, None]
     assert response.metrics == {
@@ -298,7 +297,7 @@ def test_a_premise_may_have_as_large_a_number_as_a_model_writes() -> None:
     steps = (f"Text{number} -> The clock shows ten.", "Conclusion0 -> The shop is closed.")
     response = read(json.loads(json.dumps(make_record([0.0, 1.0], steps=steps))))
     use(response)
-    assert response.invalid[0].clue.index == int(number)
+    assert response.invalid_references[0].index == int(number)
 
 
 def test_lone_surrogates_are_replaced_in_every_text() -> None:
@@ -308,66 +307,12 @@ def test_lone_surrogates_are_replaced_in_every_text() -> None:
         if isinstance(value, list):
             return [spoilt(item, key) for item in value]
         free = isinstance(value, str) and key not in {
-            *("schema", "outcome", "value", "modality", "kind", "language"),
-            "premises",
+            *("schema", "outcome", "by", "modality", "kind", "language", "read_by", "source"),
+            *("premises", "invalid"),
         }
         return value + "\ud800" if free else value
 
     use(read(spoilt(full_record())))
-
-
-KINDS: list[tuple[str, list[object], list[object]]] = [
-    ("text", ["", "x"], [None, 1, True, [], {}]),
-    ("text_or_none", ["", "x", None], [1, True, [], {}]),
-    ("flag", [True, False], [None, 0, 1, "true", [], {}]),
-    ("flag_or_none", [True, False, None], [0, 1, "true", [], {}]),
-    ("whole", [0, 1, 2**63 - 1], [None, -1, 2**63, 0.0, 1.5, True, "1", [], math.nan]),
-    ("share", [0, 1, 0.5, 0.0, 1.0], [None, -0.1, 1.1, True, "0.5", math.nan, math.inf, 10**400]),
-    ("share_or_none", [0, 1.0, None], [-0.1, 1.1, True, "0.5", math.nan]),
-    ("number", [-7, 0, 1e300], [None, True, "1", math.nan, math.inf, -math.inf, 10**400, ENORMOUS]),
-    ("texts", [[], ["a", "b"]], [None, "ab", [1], ["a", None], {}, DEEP]),
-    ("items", [[], [1, "a", None]], [None, "ab", {}, 7]),
-    ("part", [{}, {"a": 1}], [None, [], "x", 7, DEEP]),
-    ("parts", [[], [{}, {"a": 1}]], [None, {}, [{}, 1], [[]], DEEP]),
-]
-
-
-@pytest.mark.parametrize(("kind", "good", "bad"), KINDS, ids=[kind for kind, *_ in KINDS])
-def test_each_kind_takes_its_own_values(kind: str, good: list[object], bad: list[object]) -> None:
-    for value in good:
-        getattr(Fields({"a": value}, "steps[2]"), kind)("a")
-    for value in bad:
-        with pytest.raises(FieldError, match=r"^steps\[2\]\.a(\[\d\])? should be ") as caught:
-            getattr(Fields({"a": value}, "steps[2]"), kind)("a")
-        assert len(str(caught.value)) < 200
-    with pytest.raises(FieldError, match=r"^steps\[2\]\.a is missing$"):
-        getattr(Fields({}, "steps[2]"), kind)("a")
-
-
-def test_a_choice_is_one_of_its_texts() -> None:
-    assert Fields({"a": "x"}).choice("a", ("x", "y")) == "x"
-    for value in ("z", None, 1, ["x"], {}, ENORMOUS):
-        with pytest.raises(FieldError, match=r"^a should be one of x, y, not "):
-            Fields({"a": value}).choice("a", ("x", "y"))
-
-
-def test_a_default_stands_for_what_is_missing_alone() -> None:
-    assert Fields({}).whole("a", 1) == 1
-    assert Fields({}).parts("a", []) == []
-    assert Fields({}).share_or_none("a", None) is None
-    with pytest.raises(FieldError):
-        Fields({"a": None}).whole("a", 1)
-
-
-@pytest.mark.parametrize("value", [None, 7, "x" * 1000, ["x"] * 1000, {"x": "y" * 1000}])
-def test_values_are_shown_short(value: object) -> None:
-    assert shown(value).rstrip("…") == repr(value)[:60]
-
-
-def test_values_that_python_does_not_print_are_shown_too() -> None:
-    assert shown(ENORMOUS) == "this int"
-    assert shown(DEEP) == "this list"
-    shown("\ud800").encode()
 
 
 def test_a_message_names_the_way_to_the_field() -> None:

@@ -1,0 +1,283 @@
+"""The record of a response that RPTS scored: what ``rpts_aggregate`` writes and all read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, get_args
+
+from pydantic import Field, PlainSerializer, PlainValidator, model_validator
+
+from lmms_rpts.escaping import storable
+from lmms_rpts.filters.responses import AnswerBy, Question, ReadBy
+from lmms_rpts.reasoning import (
+    Clue,
+    InvalidReference,
+    ReasoningChain,
+    ReasoningTree,
+    Step,
+    build_tree,
+)
+from lmms_rpts.reasoning.clues import KINDS, ClueKind, Language
+from lmms_rpts.reasoning.localisation import Modality
+from lmms_rpts.reasoning.mentions import MAX_DIGITS
+from lmms_rpts.reasoning.thinking import ReasoningSource
+from lmms_rpts.runs.record import Asked, Record
+from lmms_rpts.schema import (
+    Described,
+    FieldError,
+    Flag,
+    Model,
+    Number,
+    Share,
+    Text,
+    Whole,
+    shown,
+    wrong,
+)
+
+MODALITIES: tuple[Modality, ...] = get_args(Modality)
+RIGHT_REASON = 0.5
+"""RPTS from which on the reasoning counts as sound."""
+
+_VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
+_HIGHEST = 100_000  # scoring again takes time and memory in proportion to it
+
+
+def cluster_of(task: str, own_id: str) -> tuple[str, str]:
+    """What a document shares with its translation: both have the same images and answer."""
+    return (_VARIANT.sub("", task), own_id)
+
+
+def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:
+    """Whether the reasoning counts as sound; what rounding alone keeps below the mark is not."""
+    return round(rpts, 9) >= threshold
+
+
+def _number_of_clue(value: object) -> int | None:
+    """The number of a clue, which may be as large as a model wrote it."""
+    if value is None or (type(value) is int and 0 <= value < 100**MAX_DIGITS):
+        return value
+    raise FieldError(f"should be a whole number or null, not {shown(value)}")
+
+
+def _clue(value: object) -> Clue:
+    if isinstance(value, Clue):
+        return value
+    if isinstance(value, list | tuple) and len(value) == 2 and value[0] in KINDS:
+        return Clue(value[0], _number_of_clue(value[1]))
+    raise wrong("a pair of kind and number", value)
+
+
+def _own_id(value: object) -> object:
+    if isinstance(value, list | dict):
+        raise wrong("a text or a number", value)
+    if isinstance(value, str):
+        return storable(value)
+    if value is None or type(value) is bool or (type(value) is int and abs(value) < 2**63):
+        return value
+    # A document may have an id of any type; it must not cost what was paid for.
+    if type(value) is float and math.isfinite(value):
+        return value
+    return shown(value) if isinstance(value, int | float) else storable(str(value))
+
+
+def _focus_height(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= _HIGHEST:
+        raise wrong(f"a whole number of at most {_HIGHEST}", value)
+    return value
+
+
+ClueField = Annotated[
+    Clue,
+    PlainValidator(_clue),
+    PlainSerializer(lambda clue: [clue.kind, clue.index]),
+    Described("[kind, number]"),
+]
+ClueNumber = Annotated[
+    int | None, PlainValidator(_number_of_clue), Described("whole number or null")
+]
+OwnId = Annotated[Any, PlainValidator(_own_id), Described("text or number")]
+FocusHeight = Annotated[int, PlainValidator(_focus_height), Described("whole number")]
+
+
+class Answer(Model):
+    """The final answer."""
+
+    value: Text | None = Field(
+        description="agree, disagree or undetermined; of another question what was found; null if "
+        "the judge that should say failed"
+    )
+    by: AnswerBy = Field(description="who said so")
+    correct: Flag | None = Field(description="whether it is right; null if nobody can say")
+    error: Text | None = Field(description="why there is no answer, or no `correct`")
+
+
+class FirstError(Model):
+    """The first step below 0.5 that the root rests on."""
+
+    step: Whole = Field(description="its number")
+    height: Whole = Field(description="its height in the tree")
+    modality: Modality = Field(description="what it concludes from")
+    score: Share = Field(description="its score")
+    path: tuple[Whole, ...] = Field(description="the steps from it to the root, itself first")
+    invalid: tuple[ClueField, ...] = Field(description="its references to clues that do not exist")
+
+
+class JudgedStep(Model):
+    """A step and its score."""
+
+    premises: tuple[ClueField, ...] = Field(description="the clues that it cites")
+    conclusion: Text = Field(description="what it concludes")
+    height: Whole = Field(description="1 + the greatest height of its premises; a leaf has 0")
+    counts: Flag = Field(description="whether the root rests on it: others do not enter the score")
+    modality: Modality = Field(description="what it concludes from")
+    score: Share | None = Field(description="its score; null if the judge failed")
+    note: Text | None = Field(description="why it needed no judge")
+    questions: tuple[Question, ...] = Field(description="what the judge was asked, in order")
+
+
+class Fault(Model):
+    """A premise that names nothing."""
+
+    step: Whole = Field(description="the number of the step that cites it")
+    kind: ClueKind = Field(description="its kind")
+    index: ClueNumber = Field(description="its number, where the text gave one")
+    reason: Text = Field(description="why it names nothing")
+
+    def reference(self) -> InvalidReference:
+        """The reference in the reasoning tree."""
+        return InvalidReference(self.step, Clue(self.kind, self.index), self.reason)
+
+
+class Transform(Model):
+    """How the response was parsed into steps."""
+
+    read_by: ReadBy = Field(description="rules or a judge; `nothing` where there was no text")
+    style: Text = Field(description="how the model wrote its steps, as the rules see it")
+    source: ReasoningSource = Field(description="which part of the response was parsed")
+    chain: tuple[Text, ...] = Field(description="the steps as parsed, before repair")
+    problems: tuple[Text, ...] = Field(description="what could not be parsed")
+    reply: Text | None = Field(description="the judge's reply, where it was asked for the steps")
+    error: Text | None = Field(description="why there are no steps, where the judge failed")
+
+
+class RptsInstance(Asked):
+    """The document without its images."""
+
+    own_id: OwnId = Field(alias="id", description="its own id")
+    language: Language = Field(description="its language")
+    ability: tuple[Text, ...] = Field(description="the abilities that it tests")
+    relation: Text | None = Field(
+        description="guided, adversarial or independent; null where the data do not say (the "
+        "release of RPTS-Eval does not)"
+    )
+    statement: Text = Field(description="the statement to agree or disagree with")
+    context: Text = Field(description="the context")
+    textual_clue: tuple[Text, ...] = Field(description="the textual clues")
+    visual_clue: tuple[Text, ...] = Field(description="the file names of the images")
+    reasoning: tuple[Text, ...] = Field(description="the gold reasoning, one step per line")
+    answer: Text = Field(description="the gold answer")
+
+    @property
+    def id(self) -> str:
+        """Its own id as text; its number in the data where it has none."""
+        if self.own_id is None:
+            return str(self.doc_id)
+        return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
+
+    @property
+    def cluster(self) -> tuple[str, str]:
+        """What it shares with its translation."""
+        return cluster_of(self.task, self.id)
+
+
+class Scoring(Model):
+    """All that the score depends on beside the response."""
+
+    judge: Text = Field(description="the judge")
+    comparable: Flag = Field(description="false for the lexical judge")
+    decay: Share = Field(description="decay of the weights")
+    focus_height: FocusHeight = Field(description="height at which the weight is 1")
+    prompt_version: Text = Field(description="version of the judge's prompts")
+    # Records of before there were several samples do not say: there was one, at 0.
+    judge_samples: Whole = Field(default=1, description="replies per question")
+    temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
+
+
+class RptsRecord(Record):
+    """The record of a response that RPTS scored."""
+
+    SCHEMA: ClassVar[str] = "lmms_rpts.rpts"
+    SCORE: ClassVar[str] = "rpts"
+    BENCHMARK: ClassVar[str] = "RPTS"
+    FILTER: ClassVar[str] = "rpts_aggregate"
+    AGAIN: ClassVar[str] = "score the responses again (lmms-rpts score)"
+    READERS: ClassVar[str] = "lmms-rpts summarize, report, compare, sweep and export read them"
+
+    rpts: Share | None = Field(description="the Reasoning Process Tree Score; null if unscored")
+    answer: Answer = Field(description="the final answer")
+    first_error: FirstError | None = Field(
+        description="the first step below 0.5 that the root rests on; null if there is none"
+    )
+    chain: tuple[Text, ...] = Field(
+        description='the repaired steps as text; step k concludes "Conclusion k"'
+    )
+    steps: tuple[JudgedStep, ...] = Field(description="each step with its score")
+    invalid_references: tuple[Fault, ...] = Field(
+        description="premises that name nothing; they count as leaves without evidence"
+    )
+    transform: Transform = Field(description="how the response was parsed into steps")
+    instance: RptsInstance = Field(description="the document without its images")
+    settings: Scoring = Field(description="all that the score depends on beside the response")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> RptsRecord:
+        count = len(self.steps)
+        if len(self.chain) != count:
+            raise FieldError(
+                f"the chain has {len(self.chain)} steps, but {count} stand under steps"
+            )
+        if self.rpts is not None and any(step.score is None for step in self.steps):
+            raise FieldError("the record has an RPTS, but a step without a score")
+        for at, fault in enumerate(self.invalid_references):
+            if fault.step >= count:
+                raise FieldError(f"invalid_references[{at}] names a step that there is not")
+        error = self.first_error
+        if error is not None and not all(at < count for at in (error.step, *error.path)):
+            raise FieldError("first_error names a step that there is not")
+        return self
+
+    def tree(self) -> ReasoningTree:
+        """The tree of its steps."""
+        steps = tuple(Step(step.premises, step.conclusion) for step in self.steps)
+        chain = ReasoningChain(steps, self.instance.language)
+        return build_tree(chain, len(self.instance.visual_clue), len(self.instance.textual_clue))
+
+    @cached_property
+    def metrics(self) -> Mapping[str, float | None]:
+        """The values that enter lmms-eval's means, by the names of its metrics.
+
+        A record without a score has no ``rpts*`` values, a wrong answer no
+        ``right_for_wrong_reason``, and a chain without a step of some modality no mean of them.
+        """
+        rpts, correct = self.rpts, self.answer.correct
+        known = rpts is not None and correct is not None
+        sound = rpts is not None and is_sound(rpts)
+        return {
+            "rpts": rpts,
+            "accuracy": None if correct is None else float(correct),
+            "accuracy_rpts": float(bool(correct) and sound) if known else None,
+            "rpts_visual": self._mean_of_steps("visual"),
+            "rpts_textual": self._mean_of_steps("textual"),
+            "right_for_wrong_reason": float(not sound) if known and correct else None,
+            "parse_rate": None if self.transform.error else float(bool(self.chain)),
+            "judge_coverage": float(rpts is not None),
+        }
+
+    def _mean_of_steps(self, modality: Modality) -> float | None:
+        scores = [step.score for step in self.steps if step.modality == modality]
+        there = [score for score in scores if score is not None]
+        return sum(there) / len(there) if there and self.rpts is not None else None

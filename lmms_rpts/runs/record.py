@@ -1,0 +1,148 @@
+"""Base models of records: what filters write as JSON, and all readers of samples read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field, ValidationError, model_validator
+
+from lmms_rpts.escaping import storable
+from lmms_rpts.schema import (
+    FieldError,
+    ForeignError,
+    Model,
+    Share,
+    Text,
+    Whole,
+    first_fault,
+    shown,
+)
+
+R = TypeVar("R", bound="Record")
+
+
+class Asked(Model):
+    """What was asked: a document of a task. ``task`` and ``doc_id`` are those of the samples.
+
+    Subclasses add the fields of the document, without its images.
+    """
+
+    task: Text = Field(default="", exclude=True)
+    doc_id: Whole = Field(default=0, exclude=True)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Its task and its number there: what tells it from all others of a run."""
+        return (self.task, self.doc_id)
+
+
+class JudgeGrade(Model):
+    """A grade by a judge."""
+
+    score: Share | None = Field(description="1 or 0; null if the judge failed")
+    reply: Text | None = Field(description="its reply, whole")
+    error: Text | None = Field(description="why it failed")
+
+
+class Record(Model):
+    """One scored response of a model.
+
+    Subclasses have ``instance``, an `Asked`, and ``settings``, a model of all that the score
+    depends on beside the response, with ``judge``: who scored, in a word or two. What lmms-eval
+    keeps beside the record is there where it was read from samples: ``repeat``, the number among
+    the responses to the document, ``text``, what the model wrote, and ``tokens``, how many.
+
+    Attributes:
+        SCHEMA, VERSION: the JSON fields ``schema`` and ``schema_version``.
+        SCORE: the field with the score; null, whatever stands there, if the outcome is unscored.
+        BENCHMARK: its name in messages.
+        FILTER: the filter of lmms-eval that writes it.
+        AGAIN: how to get such records anew, in messages.
+        READERS: the commands that read them, in a sentence, for messages.
+    """
+
+    SCHEMA: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    SCORE: ClassVar[str] = "score"
+    BENCHMARK: ClassVar[str]
+    FILTER: ClassVar[str]
+    AGAIN: ClassVar[str] = "run the task again"
+    READERS: ClassVar[str]
+
+    outcome: Literal["scored", "unscored"] = Field(description="whether there is a score")
+    reason: Text | None = Field(description="why there is none")
+    if TYPE_CHECKING:  # the subclasses declare them in their place among the fields
+        instance: Any
+        settings: Any
+    repeat: Whole = Field(default=0, exclude=True)
+    text: Text | None = Field(default=None, exclude=True)
+    tokens: Whole | None = Field(default=None, exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unscored_has_no_score(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("outcome") == "unscored":
+            return {**value, cls.SCORE: None}
+        return value
+
+    @model_validator(mode="after")
+    def _scored_has_a_score(self) -> Record:
+        if self.outcome == "scored" and getattr(self, self.SCORE) is None:
+            raise FieldError(f"{self.SCORE} should be a number from 0 to 1, not None")
+        return self
+
+    @property
+    def scoring(self) -> Any:
+        """Those of its settings that the score depends on."""
+        return self.settings
+
+    @classmethod
+    def alike(cls, one: AbstractSet[Any], other: AbstractSet[Any]) -> bool:
+        """Whether parts with these settings can be of one run."""
+        return one == other
+
+    @classmethod
+    def parse(cls: type[R], value: object, *, task: str = "", doc_id: int = 0, **beside: Any) -> R:
+        """Read one record.
+
+        Args:
+            value: the JSON object.
+            task, doc_id: of the document.
+            beside: ``repeat``, ``text`` and ``tokens``, where they are known.
+
+        Raises:
+            FieldError: naming what is wrong.
+        """
+        if not isinstance(value, dict):
+            raise FieldError(f"the record should be an object, not {shown(value)}")
+        if value.get("schema") != cls.SCHEMA:
+            raise FieldError(f"it was not scored by {cls.FILTER} (no schema {cls.SCHEMA})")
+        cls._check_version(value)
+        # What stands beside a record is never read from it.
+        here: dict[str, Any] = value | {"repeat": 0, "text": None, "tokens": None} | beside
+        if isinstance(value.get("instance"), dict):
+            here["instance"] = value["instance"] | {"task": task, "doc_id": doc_id}
+        try:
+            return cls.model_validate(here)
+        except ValidationError as error:
+            raise FieldError(first_fault(error)) from None
+
+    @classmethod
+    def _check_version(cls, value: dict[str, Any]) -> None:
+        if "schema_version" not in value:
+            raise FieldError("schema_version is missing")
+        found = value["schema_version"]
+        if type(found) is not int or found != cls.VERSION:
+            raise ForeignError(
+                f"it was written with schema version {shown(found)}, and this lmms-rpts reads "
+                f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
+            )
+
+    def to_json(self) -> str:
+        """The record as a JSON object in one line, without what stands beside it in samples."""
+        fields = {"schema": self.SCHEMA, "schema_version": self.VERSION}
+        fields |= self.model_dump(by_alias=True)
+        # Also surrogates in values that no model checked: a judge's opinion.
+        return storable(json.dumps(fields, ensure_ascii=False))

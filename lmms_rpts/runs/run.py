@@ -1,0 +1,80 @@
+"""Runs: the scored responses of one model in one evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic
+
+from lmms_rpts.runs.record import R, Record
+
+Records = Callable[[], Iterable[type[Record]]]
+"""Gives the record types of all benchmarks, for messages on files of another one."""
+
+
+@dataclass(frozen=True)
+class RunOf(Generic[R]):
+    """The scored responses of one model in one evaluation.
+
+    Attributes:
+        label: what it is called in tables and reports; no other run that was read with it has
+            the same.
+        model: the model, where the results say; the same for all rounds of one model.
+        responses: by task, document and repeat, in this order.
+        results: lmms-eval's own results file; empty where there was none. That of the first part,
+            where a run was put together.
+        files: the samples files that were read.
+        source: what tells models of the same name apart: where it was loaded from, else the
+            folder; empty where the user named the run.
+    """
+
+    label: str
+    model: str
+    responses: tuple[R, ...]
+    results: Mapping[str, Any]
+    files: tuple[Path, ...]
+    source: str = ""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Its tasks, by name."""
+        return tuple(sorted({each.instance.task for each in self.responses}))
+
+    @property
+    def scorings(self) -> tuple[Any, ...]:
+        """The settings that its scores depend on: one, or several where files were mixed."""
+        return tuple(dict.fromkeys(each.scoring for each in self.responses))
+
+    def documents(self) -> dict[tuple[str, int], list[R]]:
+        """Its responses by task and document."""
+        found: dict[tuple[str, int], list[R]] = {}
+        for response in self.responses:
+            found.setdefault(response.instance.key, []).append(response)
+        return found
+
+
+AnyRun = RunOf[Any]
+
+
+def other_reader(schema: object, record: type[Record], known: Records) -> str | None:
+    """Who reads records of another schema of ours; None for any other, and for its own."""
+    for other in known():
+        if other.SCHEMA == schema != record.SCHEMA:
+            return f"of {other.BENCHMARK}, not of {record.BENCHMARK}: {other.READERS}"
+    return None
+
+
+def other_reader_of(files: list[Path], record: type[Record], known: Records) -> str | None:
+    """Who reads files of which one holds records of another schema of ours; None if none does."""
+    for other in known():
+        said = other_reader(other.SCHEMA, record, known)
+        if said and any(holds_schema(file, other.SCHEMA) for file in files):
+            return said
+    return None
+
+
+def holds_schema(file: Path, schema: str) -> bool:
+    """Whether any line may hold a record of this schema, if only a broken one."""
+    with file.open("rb") as lines:
+        return any(schema.encode() in line for line in lines)

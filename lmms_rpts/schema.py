@@ -1,0 +1,119 @@
+"""Types of JSON fields, and the base of the models that check them (pydantic)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
+
+from lmms_rpts.escaping import storable
+
+_SHOWN = 60
+_LARGEST = 2**63
+_WANTED = {"tuple_type": "a list", "string_unicode": "a text without lone surrogates"}
+
+
+class FieldError(ValueError):
+    """A value that is missing or of the wrong kind; the message names it."""
+
+
+class ForeignError(FieldError):
+    """An object of another kind altogether; the message says what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a type is called in the documentation of records."""
+
+    name: str
+
+
+class Model(BaseModel):
+    """A frozen JSON object; fields that it does not know are passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: short, whatever it is."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of 5000 digits; lists a thousand deep
+        return f"this {type(value).__name__}"
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def wrong(wanted: str, value: object) -> FieldError:
+    """The error of a value that is not what is ``wanted``, without its place."""
+    return FieldError(f"should be {wanted}, not {shown(value)}")
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first fault that pydantic found: ``steps[2].score should be a number ...``."""
+    fault = error.errors(include_url=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
+    place = place.removeprefix(".")
+    kind, value = fault["type"], fault["input"]
+    if kind == "missing":
+        return f"{place} is missing"
+    if kind == "value_error":
+        return f"{place} {fault['ctx']['error']}".strip()
+    if kind == "literal_error":
+        choices = fault["ctx"]["expected"].replace(" or ", ", ").replace("'", "")
+        return f"{place} {wrong(f'one of {choices}', value)}"
+    return f"{place or 'the record'} {wrong(_WANTED.get(kind, 'an object'), value)}"
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise wrong("a text", value)
+    return storable(value)
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise wrong("true or false", value)
+    return value
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or not 0 <= value < _LARGEST:
+        raise wrong("a whole number", value)
+    return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong("a number", value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise wrong("a finite number", value)
+    return number + 0.0  # no negative zero
+
+
+def _share(value: object) -> float:
+    number = _number(value)
+    if not 0.0 <= number <= 1.0:
+        raise wrong("a number from 0 to 1", value)
+    return number
+
+
+Text = Annotated[str, PlainValidator(_text), Described("text")]
+"""A text; lone surrogates are replaced, which no file can hold."""
+
+Flag = Annotated[bool, PlainValidator(_flag), Described("true or false")]
+"""True or false."""
+
+Whole = Annotated[int, PlainValidator(_whole), Described("whole number")]
+"""A whole number from 0 on, of 64 bits at most: as many as a table can hold."""
+
+Number = Annotated[float, PlainValidator(_number), Described("number")]
+"""A finite number."""
+
+Share = Annotated[float, PlainValidator(_share), Described("number from 0 to 1")]
+"""A number from 0 to 1."""

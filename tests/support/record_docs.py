@@ -1,0 +1,79 @@
+"""Tables of records in docs/record.md, from the models: ``python -m tests.support.record_docs``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from pkgutil import resolve_name
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from lmms_rpts.runs.record import Record
+from lmms_rpts.schema import Described
+
+PAGE = Path(__file__).parents[2] / "docs" / "record.md"
+_TABLE = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
+
+
+def written() -> str:
+    """The page with its tables as the models have them."""
+    return _TABLE.sub(
+        lambda found: f"{found[1]}\n{table(resolve_name(found[2]))}\n{found[3]}",
+        PAGE.read_text(encoding="utf-8"),
+    )
+
+
+def table(record: type[Record]) -> str:
+    """All fields of a record as a Markdown table; those of its parts have dotted names."""
+    rows = [
+        ("schema", "text", f"`{record.SCHEMA}`"),
+        ("schema_version", "whole number", f"{record.VERSION}; readers refuse any other"),
+        *_rows(record, ""),
+    ]
+    lines = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in rows]
+    return "\n".join(["| field | type | meaning |", "|---|---|---|", *lines, ""])
+
+
+def _rows(model: type[Any], place: str) -> Iterator[tuple[str, str, str]]:
+    for name, hint in get_type_hints(model, include_extras=True).items():
+        field = _field(model, name, hint)
+        if field is None or field.exclude:
+            continue
+        assert field.description, f"{model.__name__}.{name} has no description"
+        path = f"{place}{field.alias or name}"
+        kind, inner = _kind(hint)
+        yield path, kind, field.description
+        if inner is not None:
+            yield from _rows(inner, f"{path}[]." if kind.startswith("list") else f"{path}.")
+
+
+def _field(model: type[Any], name: str, hint: Any) -> FieldInfo | None:
+    if issubclass(model, BaseModel):
+        return model.model_fields.get(name)
+    return next((each for each in get_args(hint) if isinstance(each, FieldInfo)), None)
+
+
+def _kind(hint: Any) -> tuple[str, type[Any] | None]:
+    """What a type is called, and the model or dataclass that it holds."""
+    if get_origin(hint) is Annotated:
+        base, *metadata = get_args(hint)
+        named = [each.name for each in metadata if isinstance(each, Described)]
+        return (named[0], None) if named else _kind(base)
+    if get_origin(hint) in (Union, UnionType):
+        (base,) = [each for each in get_args(hint) if each is not type(None)]
+        kind, inner = _kind(base)
+        return f"{kind} or null", inner
+    if get_origin(hint) is tuple:
+        kind, inner = _kind(get_args(hint)[0])
+        return ("list of objects" if inner else f"list: {kind}"), inner
+    if get_origin(hint) is Literal:
+        return ", ".join(f"`{each}`" for each in get_args(hint)), None
+    return "object", hint
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(), encoding="utf-8")
