@@ -259,7 +259,7 @@ def test_other_commands_name_this_one(run: Path) -> None:
         result = CliRunner().invoke(app, [name, str(run)])
         assert result.exit_code == 1
         assert result.stderr.strip() == (
-            f"the samples in {run} are of CMMaTH, not of {benchmark}: lmms-rpts cmmath summarises "
+            f"the samples in {run} are of CMMaTH, not of {benchmark}: lmms-rpts grades summarises "
             "them"
         )
 
@@ -272,7 +272,7 @@ def test_what_is_no_run_is_told(command: Command, tmp_path: Path) -> None:
     result = command(tmp_path)
     assert result.exit_code == 1
     assert "not scored by cmmath_grade" in result.stderr
-    assert "Name a run of a CMMaTH task" in result.stderr
+    assert "Name a run of CMMaTH" in result.stderr
 
 
 def test_the_real_command(run: Path) -> None:

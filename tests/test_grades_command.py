@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ def test_it_gives_what_the_benchmarks_own_command_gives(tmp_path: Path, name: st
     path = tmp_path / "grades.json"
     done = grades(f"it={SAVED / name}", "--by", by, "-o", path)
     assert done.exit_code == 0, done.output
-    assert path.read_text("utf-8") == (SAVED / name / f"{name}.json").read_text("utf-8")
+    assert json.loads(path.read_text("utf-8")) == json.loads(
+        (SAVED / name / f"{name}.json").read_text("utf-8")
+    )
     own = CliRunner().invoke(app, [name, f"it={SAVED / name}", "--by", by], env={"COLUMNS": "200"})
     assert done.stdout == own.stdout
 

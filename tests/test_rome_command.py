@@ -54,7 +54,7 @@ def test_one_run(command: Command, run: Path) -> None:
     # (1 + 0 + 1 + 0.5) / 4
     assert row(result.output, "all")[2:4] == ["5", "0.625"]
     assert "1 round. Of 5 responses, published and strict rules disagree on 1" in result.output
-    assert "Note: model-a: 1 of 5 responses were not graded" in result.output
+    assert "Note: model-a: 1 of 5 responses have no score" in result.output
 
 
 def test_models_and_rounds_side_by_side(command: Command, run: Path, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
 def test_commands_for_rpts_name_this_one(run: Path, arguments: list[str]) -> None:
     result = CliRunner().invoke(app, [str(run) if each == "RUN" else each for each in arguments])
     assert result.exit_code == 1
-    assert f"the samples in {run} are of ROME, not of RPTS: lmms-rpts rome summarises them\n" in (
+    assert f"the samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them\n" in (
         result.stderr
     )
     assert "Traceback" not in result.output
@@ -186,5 +186,5 @@ def test_the_real_command(run: Path) -> None:
         [program, "summarize", run], capture_output=True, text=True, timeout=600, check=False
     )
     assert told.stderr.strip() == (
-        f"the samples in {run} are of ROME, not of RPTS: lmms-rpts rome summarises them"
+        f"the samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them"
     )

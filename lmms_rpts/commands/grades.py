@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
@@ -20,8 +19,9 @@ from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, w
 from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.benchmark import Benchmark
-    from lmms_rpts.tasks.sheets import GradePage, Sheet
+    from lmms_rpts.tasks.grade_types import Grading
+    from lmms_rpts.tasks.graded import GradeSummary
+    from lmms_rpts.tasks.sheets import Sheet
 
 SUFFIXES = (".csv", ".json", ".md")
 """The files that a summary can be written to."""
@@ -165,46 +165,50 @@ def _summarize(
     """
     from lmms_rpts.runs.reading import read_runs_of
     from lmms_rpts.tasks.benchmark import get_benchmark, record_types
+    from lmms_rpts.tasks.graded import summarize_grades
+    from lmms_rpts.tasks.sheets import listing_sheet, summary_sheets
 
     files = check_suffixes(output, SUFFIXES)
     with told(), Console(stderr=True).status("Reading the runs ..."):
         benchmark = get_benchmark(name)
         found = read_runs_of(resolve_name(str(benchmark.record)), runs, record_types)
         spare(found, files)
-        page: GradePage = resolve_name(str(benchmark.grades))(found, by or ())
-    _refuse_lacking(benchmark, page, lists, depth)
-    sheets = [*page.sheets, *(page.trees(depth) if page.trees and depth else ())]
+        grading: Grading = resolve_name(str(benchmark.grades))
+        summary = summarize_grades(grading, found, by or ())
+    lacking = [option for option, most in lists.items() if most and option not in grading.lists]
+    lacking += ["tree"] if depth and grading.tree_sheets is None else []
+    if lacking:
+        fail(f"{benchmark.title} has nothing to show for --{lacking[0]}: leave it out")
+    sheets = summary_sheets(summary)
+    if depth and grading.tree_sheets:
+        sheets += grading.tree_sheets(summary.trees, depth)
     for path in files:
         # Before anything is shown: a pipe may be closed (| head).
-        write_text(path, _file_text(page, sheets, path.suffix.lower()))
+        write_text(path, _file_text(summary, sheets, path.suffix.lower()))
     console = Console()
     for sheet in sheets:
         _draw(sheet, console)
-    _show_notes(page, console)
+    _show_notes(summary, console)
     for option, most in lists.items():
-        listed = page.lists[option](most) if most else None
+        listed = listing_sheet(summary, option, most) if most else None
         if listed is not None:
             _draw(listed, console)
 
 
-def _refuse_lacking(
-    benchmark: Benchmark, page: GradePage, lists: Mapping[str, int], depth: int
-) -> None:
-    lacking = [option for option, most in lists.items() if most and option not in page.lists]
-    lacking += ["tree"] if depth and page.trees is None else []
-    if lacking:
-        fail(f"{benchmark.title} has nothing to show for --{lacking[0]}: leave it out")
-
-
-def _file_text(page: GradePage, sheets: Sequence[Sheet], suffix: str) -> str:
+def _file_text(summary: GradeSummary, sheets: Sequence[Sheet], suffix: str) -> str:
     """What a file of this suffix holds."""
     if suffix == ".csv":
-        return str(page.summary.frame().to_csv(index=False))
+        return str(summary.frame().to_csv(index=False))
     if suffix == ".json":
-        numbers = asdict(page.summary)
+        numbers = summary.to_dict()
         return json.dumps(numbers, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     lines = [line for sheet in sheets for line in _sheet_markdown(sheet)]
-    return "\n".join([*lines, *_notes_markdown(page)])
+    return "\n".join([*lines, *_notes_markdown(summary)])
+
+
+def _sentences(summary: GradeSummary) -> list[str]:
+    say = summary.grading.sentence
+    return [say(each) for each in summary.models] if say else []
 
 
 def _draw(sheet: Sheet, console: Console) -> None:
@@ -239,21 +243,21 @@ def _sheet_markdown(sheet: Sheet) -> Iterator[str]:
     yield ""
 
 
-def _notes_markdown(page: GradePage) -> Iterator[str]:
+def _notes_markdown(summary: GradeSummary) -> Iterator[str]:
     """What stands below the sheets, as lines of Markdown."""
-    yield escape_markdown(page.explained)
+    yield escape_markdown(summary.grading.explained)
     yield ""
-    for line in (*page.counts, *page.warnings):
+    for line in (*_sentences(summary), *summary.warnings):
         yield f"- {escape_markdown(line)}"
     yield ""
 
 
-def _show_notes(page: GradePage, console: Console) -> None:
+def _show_notes(summary: GradeSummary, console: Console) -> None:
     """Show what stands below the sheets."""
-    console.print(page.explained, soft_wrap=True, markup=False, highlight=False)
-    for line in page.counts:
+    console.print(summary.grading.explained, soft_wrap=True, markup=False, highlight=False)
+    for line in _sentences(summary):
         console.print(Text(printable(line)), soft_wrap=True)
-    for warning in page.warnings:
+    for warning in summary.warnings:
         console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
 
 

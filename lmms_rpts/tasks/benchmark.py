@@ -52,8 +52,7 @@ class Benchmark:
         filters: lmms-eval filters, by the names that YAML files give.
         verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
-        grades: makes a `GradePage` of runs that hold such records, for ``lmms-rpts grades``, broken
-            down by the names that were asked for; raises RunError.
+        grades: a `Grading`: how ``lmms-rpts grades`` summarises runs that hold such records.
         request_kinds: what it asks judges, beside what RPTS does.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
             score`` takes responses to them.

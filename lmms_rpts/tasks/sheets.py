@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from lmms_rpts.escaping import columns, printable
+from lmms_rpts.escaping import columns, printable, shorten
 from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
+from lmms_rpts.tasks.graded import GradeSummary
 
 NONE = "–"
 """What stands for a number that isn't there."""
@@ -32,28 +33,82 @@ class Sheet:
     sections: Sequence[Sequence[Sequence[str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class GradePage:
-    """What ``lmms-rpts grades`` shows of runs of a benchmark.
+def summary_sheets(summary: GradeSummary) -> list[Sheet]:
+    """The tables of a summary: the breakdown that is always shown, what belongs to it, the others.
 
-    Attributes:
-        summary: a dataclass with all numbers, and a method ``frame`` that gives them as a table.
-        sheets: the tables.
-        explained: what the columns mean.
-        counts: a sentence on each model.
-        warnings: why some numbers can't be compared, or leave something out.
-        lists: single answers to look at, by the option that asks for them: functions of how many,
-            which give None where there is nothing to list.
-        trees: tables of a tree, down to a level; None where there is none.
+    Columns that say nothing of any model are left out.
     """
+    grading = summary.grading
+    shown = _Columns(summary)
+    first, *others = summary.tables or [Breakdown("", ())]
+    if not grading.first:
+        first, others = Breakdown("", ()), list(summary.tables)
+    further = grading.sheets(summary.models) if grading.sheets else ()
+    return [shown.sheet(first, summary.overall), *further, *map(shown.sheet, others)]
 
-    summary: Any
-    sheets: Sequence[Sheet]
-    explained: str
-    counts: Sequence[str] = ()
-    warnings: Sequence[str] = ()
-    lists: Mapping[str, Callable[[int], Sheet | None]] = field(default_factory=dict)
-    trees: Callable[[int], Iterable[Sheet]] | None = None
+
+def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None:
+    """The first entries of a list; None where there are none."""
+    listing, found = summary.grading.lists[option], summary.lists[option]
+    if not found:
+        return None
+    rows = [dict(listing.cells(entry)) for entry in found[:most]]
+    texts = listing.texts
+    if "task" in rows[0] and len({entry["task"] for entry in found}) == 1:
+        texts -= 1
+        rows = [{head: text for head, text in row.items() if head != "task"} for row in rows]
+    title = f"{len(rows)} of {len(found)} {listing.what}"
+    cells = [[shorten(text, 60) for text in row.values()] for row in rows]
+    return Sheet(title, list(rows[0]), texts, [cells])
+
+
+class _Columns:
+    """What the tables of a summary show."""
+
+    def __init__(self, summary: GradeSummary) -> None:
+        self._grading = summary.grading
+        self._tasks = len({each.task for each in summary.models}) > 1
+        self._models = len({each.model for each in summary.models}) > 1
+        columns = (
+            Column("n", lambda each: str(each.questions)),
+            *self._grading.columns,
+            Column(
+                "tokens",
+                lambda each: token_text(each.tokens),
+                lambda each: each.tokens.value is not None,
+            ),
+            Column("unscored", lambda each: str(each.unscored), lambda each: bool(each.unscored)),
+        )
+        self._numbers = [each for each in columns if any(map(each.speaks, summary.models))]
+
+    def sheet(self, table: Breakdown, overall: Group | None = None) -> Sheet:
+        """A breakdown as texts; below it the row of all questions."""
+        tasks = self._tasks and table.by != "task"
+        names = [table.by or self._grading.questions, *["task"] * tasks, *["model"] * self._models]
+        groups = [*table.groups, *([overall] if overall else [])]
+        sections = []
+        for group in groups:
+            value = NOT_GIVEN if group.value is None else shorten(group.value, 40)
+            rows = [self._row(each, tasks) for each in group.models]
+            rows[0][0] = f"all {self._grading.questions}" if group is overall else value
+            sections.append(rows)
+        by = f" by {table.by}" if table.by else ""
+        heads = [*names, *(each.head for each in self._numbers)]
+        return Sheet(f"{self._grading.title}{by}", heads, len(names), sections)
+
+    def _row(self, figures: Figures, tasks: bool) -> list[str]:
+        names = [figures.task] * tasks + [figures.model] * self._models
+        numbers = (each.text(figures) for each in self._numbers)
+        return ["", *(shorten(name, 40) for name in names), *numbers]
+
+
+def metric_column(metric: str, head: str = "") -> Column:
+    """A column of a metric with its interval or deviation, where any model has a value of it."""
+    return Column(
+        head or metric,
+        lambda each: figure_text(each.metrics[metric]),
+        lambda each: bool(each.metrics[metric].n),
+    )
 
 
 def figure_text(figure: Figure) -> str:

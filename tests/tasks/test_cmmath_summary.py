@@ -20,13 +20,9 @@ from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
 from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, RuleGrade, read_cmmath_runs
-from lmms_rpts.tasks.cmmath.summary import (
-    BREAKDOWNS,
-    METRICS,
-    CmmathFigures,
-    CmmathSummary,
-    summarize_cmmath,
-)
+from lmms_rpts.tasks.cmmath.summary import GRADING, METRICS, summarize_cmmath
+from lmms_rpts.tasks.grade_types import Figures
+from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.record import read_rome_runs
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.cmmath_runs import JUDGE, write_cmmath_run
@@ -39,16 +35,14 @@ WILSON_HALF = 1.959964 / (2 * (2 + 1.959964**2) ** 0.5)
 """Half the width of Wilson's interval of 1 of 2, by hand: z / 2 sqrt(2 + z^2), z = 1.959964."""
 
 
-def rows(
-    summary: CmmathSummary, value: str | None = "cmmath", by: str = "task"
-) -> list[CmmathFigures]:
+def rows(summary: GradeSummary, value: str | None = "cmmath", by: str = "task") -> list[Figures]:
     """The models on the problems of one value."""
     (table,) = [each for each in summary.tables if each.by == by]
     (found,) = [each for each in table.groups if each.value == value]
     return list(found.models)
 
 
-def values(figures: CmmathFigures, *names: str) -> list[float | None]:
+def values(figures: Figures, *names: str) -> list[float | None]:
     return [figures.metrics[name].value for name in names]
 
 
@@ -66,7 +60,8 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
     )
     assert (found.score, found.grader, found.reason) == (1.0, "judge", None)
     assert found.grades.rule == RuleGrade(outcome="incorrect", rule="set", answer="12")
-    assert (found.ruled, found.judged, found.disputed, found.undecided) == (0.0, 1.0, True, False)
+    assert (found.ruled, found.judged, found.disputed) == (0.0, 1.0, True)
+    assert found.undecided is False
     assert found.mistake is not None
     assert (found.mistake.kind, found.mistake.error) == ("reasoning", None)
     assert (found.text, found.answer, found.answer_type) == ("答案：12", "答案：12", "number")
@@ -224,7 +219,12 @@ def test_accuracy_and_its_bounds_by_hand(tmp_path: Path) -> None:
     summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
     (found,) = rows(summary)
     assert (found.task, found.model, found.rounds) == ("cmmath", "model-a", 1)
-    assert (found.problems, found.responses, found.unscored, found.undecided) == (4, 4, 2, 1)
+    assert (found.questions, found.responses, found.unscored, found.counts["undecided"]) == (
+        4,
+        4,
+        2,
+        1,
+    )
     accuracy = found.metrics["accuracy"]
     assert (accuracy.value, accuracy.n) == (0.5, 2)
     assert (accuracy.low, accuracy.high) == pytest.approx(
@@ -234,8 +234,8 @@ def test_accuracy_and_its_bounds_by_hand(tmp_path: Path) -> None:
     assert values(found, "accuracy_if_wrong", "accuracy_if_right") == [0.25, 0.75]
     # The rules saw three responses; two of four have a score.
     assert values(found, "undecided_rate", "grader_coverage") == [1 / 3, 0.5]
-    assert (found.tokens.value, found.compared, found.agreed) == (10.0, 0, 0)
-    assert set(found.mistakes.values()) == {0}
+    assert (found.tokens.value, found.counts["compared"], found.counts["agreed"]) == (10.0, 0, 0)
+    assert dict(found.counts["mistakes"]) == dict.fromkeys(MISTAKES, 0)  # type: ignore[call-overload]
     (warning,) = summary.warnings
     assert warning.startswith(
         "model-a: 2 of 4 responses to cmmath have no score, and are left out of accuracy (most "
@@ -255,8 +255,8 @@ def test_the_judge_decides_what_rules_do_not(tmp_path: Path) -> None:
     (found,) = rows(summary)
     assert values(found, "accuracy", "accuracy_if_wrong", "accuracy_if_right") == [2 / 3, 0.5, 0.75]
     assert values(found, "undecided_rate", "grader_coverage") == [0.75, 0.75]
-    assert (found.undecided, found.unscored, found.compared) == (3, 1, 0)
-    assert [(each.id, each.judged, each.score) for each in summary.undecided] == [
+    assert (found.counts["undecided"], found.unscored, found.counts["compared"]) == (3, 1, 0)
+    assert [(each["id"], each["judged"], each["score"]) for each in summary.lists["undecided"]] == [
         ("2", 1.0, 1.0),
         ("3", 0.0, 0.0),
         ("4", None, None),
@@ -274,10 +274,11 @@ def test_agreement_of_rules_and_judge(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path, {"cmmath": records})
     summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
     (found,) = rows(summary)
-    assert (found.compared, found.agreed) == (3, 2)
+    assert (found.counts["compared"], found.counts["agreed"]) == (3, 2)
     assert found.metrics["accuracy"].value == 0.5
-    (at,) = summary.disagreements
-    assert (at.id, at.outcome, at.judged, at.score, at.rule) == ("2", "correct", 0, 0, "number")
+    (at,) = summary.lists["disagreements"]
+    assert (at["id"], at["outcome"], at["rule"]) == ("2", "correct", "number")
+    assert (at["judged"], at["score"]) == (0, 0)
 
 
 def test_kinds_of_mistakes(tmp_path: Path) -> None:
@@ -287,12 +288,17 @@ def test_kinds_of_mistakes(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path, {"cmmath": records})
     summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
     (found,) = rows(summary)
-    assert found.mistakes == {"perception": 0, "reasoning": 2, "calculation": 0, "reject": 1}
-    assert tuple(found.mistakes) == MISTAKES
+    assert found.counts["mistakes"] == {
+        "perception": 0,
+        "reasoning": 2,
+        "calculation": 0,
+        "reject": 1,
+    }
+    assert list(found.counts["mistakes"]) == list(MISTAKES)  # type: ignore[arg-type]
     (warning,) = summary.warnings
     assert warning == (
-        "model-a: of 1 of 6 responses to cmmath the judge did not tell the kind of mistake (most "
-        "often: no reply)"
+        "model-a: of 1 of 6 responses to cmmath the judge did not say what kind of mistake it is "
+        "(most often: no reply)"
     )
 
 
@@ -335,7 +341,7 @@ def test_breakdowns(tmp_path: Path) -> None:
         table.by: [(each.value, each.models[0].metrics["accuracy"].value) for each in table.groups]
         for table in summary.tables
     }
-    assert list(found) == list(BREAKDOWNS)
+    assert list(found) == list(GRADING.breakdowns)
     assert found == {
         "task": [("cmmath", 1 / 3)],
         "category": [("Bar Chart", 0.0), ("Table", 1.0), (None, 0.0)],
@@ -369,14 +375,14 @@ def test_ssr_by_hand(tmp_path: Path) -> None:
     ssr = [f"ssr_{threshold}" for threshold in THRESHOLDS]
     (found,) = rows(summary)
     # 圆 3/4, 全等 1/2, 代数 0/1, 集合 1/1; 统计 has no score.
-    assert (found.points, found.metrics["ssr_0.1"].n) == (4, 4)
+    assert (found.counts["points"], found.metrics["ssr_0.1"].n) == (4, 4)
     assert values(found, *ssr) == [3 / 4, 3 / 4, 3 / 4, 2 / 4]
     # Of an area only its own points count: not 圆 of the problem that is of 代数 too.
     (algebra,) = rows(summary, "代数", "area")
-    assert (algebra.problems, algebra.points) == (2, 2)
+    assert (algebra.questions, algebra.counts["points"]) == (2, 2)
     assert values(algebra, *ssr) == [0.5] * 4
     (statistics,) = rows(summary, "统计", "area")
-    assert (statistics.points, *values(statistics, *ssr)) == (0, None, None, None, None)
+    assert (statistics.counts["points"], *values(statistics, *ssr)) == (0, None, None, None, None)
 
 
 def test_the_tree_by_hand(tmp_path: Path) -> None:
@@ -409,7 +415,7 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path / "b", {"cmmath": [record()] * 4}, model_args="pretrained=lab/b")
     summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
     a, b = rows(summary)
-    assert (a.model, a.rounds, a.problems, a.responses, a.tokens.value) == (
+    assert (a.model, a.rounds, a.questions, a.responses, a.tokens.value) == (
         *("model-a", 4, 4, 16),
         250.0,
     )
@@ -419,7 +425,7 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
     assert figure.sd == pytest.approx((0.125 / 3) ** 0.5)
     # The one point is above 0.6 in the third round only.
     figure = a.metrics["ssr_0.6"]
-    assert (figure.value, figure.sd, figure.n, a.points) == (0.25, 0.5, 4, 1)
+    assert (figure.value, figure.sd, figure.n, a.counts["points"]) == (0.25, 0.5, 4, 1)
     assert (b.model, b.rounds, *values(b, "accuracy", "ssr_0.6")) == ("b", 1, 1.0, 1.0)
     tree, _ = summary.trees
     # 4, 3, 1 and 0 right answers of four.
@@ -445,7 +451,7 @@ def test_several_responses_to_a_problem_count_as_one(tmp_path: Path) -> None:
     ]
     write_cmmath_run(tmp_path, {"cmmath": records})
     (found,) = rows(summarize_cmmath(read_cmmath_runs([tmp_path])))
-    assert (found.problems, found.responses, found.points) == (3, 5, 1)
+    assert (found.questions, found.responses, found.counts["points"]) == (3, 5, 1)
     # (1/2 + 1 + 0) / 3; with the undecided one wrong (1/2 + 1/2 + 0) / 3.
     assert values(found, "accuracy", "accuracy_if_wrong", "accuracy_if_right") == [0.5, 1 / 3, 0.5]
     assert values(found, "ssr_0.3", "ssr_0.6") == [1.0, 0.0]

@@ -13,16 +13,12 @@ from hypothesis import strategies as st
 
 from lmms_rpts.runs.samples import RunError, read_samples_of
 from lmms_rpts.schema import FieldError
+from lmms_rpts.tasks.grade_types import Figures
+from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.record import RomeRecord, read_rome_runs
 from lmms_rpts.tasks.rome.results import process_results
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
-from lmms_rpts.tasks.rome.summary import (
-    BREAKDOWNS,
-    METRICS,
-    RomeFigures,
-    RomeSummary,
-    summarize_rome,
-)
+from lmms_rpts.tasks.rome.summary import GRADING, METRICS, summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_runs, read_samples
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
@@ -32,7 +28,7 @@ RULE = {"grader": "recommended", "judge": None}
 LLM = {"grader": "recommended", "judge": "openai:oracle"}
 
 
-def group(summary: RomeSummary, value: str | None, by: str = "subtask") -> dict[str, RomeFigures]:
+def group(summary: GradeSummary, value: str | None, by: str = "subtask") -> dict[str, Figures]:
     """The models on the questions of one value, by name."""
     (table,) = [each for each in summary.tables if each.by == by]
     (found,) = [each for each in table.groups if each.value == value]
@@ -183,7 +179,7 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
         tmp_path, {"academic": [record(1), record(1), record(0)], "geo": [record(0)]}, tokens=10
     )
     summary = summarize_rome(read_rome_runs([tmp_path]))
-    (overall,) = summary.overall.models
+    (overall,) = summary.models
     accuracy = overall.metrics["accuracy"]
     assert (accuracy.value, accuracy.n, overall.questions, overall.rounds) == (0.5, 4, 4, 1)
     # Wilson's interval of 2 of 4, by hand: z = 1.95996, centre 0.5, half-width z / 2 sqrt(4 + z^2).
@@ -197,7 +193,7 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
 
 def test_partial_credit_has_students_interval(tmp_path: Path) -> None:
     write_rome_run(tmp_path, {"geo": [*[record(0.5)] * 6, record(1.0), record(0.0)]})
-    (overall,) = summarize_rome(read_rome_runs([tmp_path])).overall.models
+    (overall,) = summarize_rome(read_rome_runs([tmp_path])).models
     accuracy = overall.metrics["accuracy"]
     # Two deviations of 0.5: s^2 = 0.5 / 7; t of 7 degrees of freedom is 2.364624.
     half = 2.364624 * (0.5 / 7 / 8) ** 0.5
@@ -209,8 +205,8 @@ def test_what_failed_is_left_out_and_counted(tmp_path: Path) -> None:
     failed = record(1.0, failed="the judge refused", consistency_error="no reply")
     write_rome_run(tmp_path, {"geo": [failed, record(0.0, 1.0, 0.0, consistent=True)]})
     summary = summarize_rome(read_rome_runs([tmp_path]))
-    (overall,) = summary.overall.models
-    assert (overall.unscored, overall.questions, overall.judged) == (1, 2, 1)
+    (overall,) = summary.models
+    assert (overall.unscored, overall.questions, overall.counts["judged"]) == (1, 2, 1)
     assert (overall.metrics["accuracy"].value, overall.metrics["accuracy"].n) == (0.0, 1)
     assert (overall.metrics["accuracy_strict"].value, overall.metrics["accuracy_strict"].n) == (
         1,
@@ -218,9 +214,10 @@ def test_what_failed_is_left_out_and_counted(tmp_path: Path) -> None:
     )
     assert overall.metrics["thinking_answer_consistency"].value == 1.0
     assert summary.warnings == (
-        "model-a: 1 of 2 responses were not graded, and are left out of accuracy (the judge "
-        "refused)",
-        "model-a: of 1 of 2 responses the judge did not say whether they are consistent (no reply)",
+        "model-a: 1 of 2 responses have no score, and are left out of accuracy (most often: the "
+        "judge refused)",
+        "model-a: of 1 of 2 responses the judge did not say whether they are consistent (most "
+        "often: no reply)",
     )
 
 
@@ -229,8 +226,8 @@ def test_a_missing_response_has_no_grade_at_all(tmp_path: Path) -> None:
     missing["grades"] = {"rule": None, "strict": None, "llm": None}
     write_rome_run(tmp_path, {"geo": [missing, record(1.0)]})
     summary = summarize_rome(read_rome_runs([tmp_path]))
-    assert summary.disagreements == ()
-    assert summary.overall.models[0].metrics["accuracy_strict"].n == 1
+    assert summary.lists["disagreements"] == ()
+    assert summary.models[0].metrics["accuracy_strict"].n == 1
 
 
 def test_rounds_by_hand(tmp_path: Path) -> None:
@@ -239,7 +236,7 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
         write_rome_run(tmp_path / str(number), {"memes": records}, tokens=100 * (number + 1))
     write_rome_run(tmp_path / "b", {"memes": [record()] * 4}, model_args="pretrained=lab/b")
     summary = summarize_rome(read_rome_runs([tmp_path]))
-    a, b = summary.overall.models
+    a, b = summary.models
     assert (a.model, a.rounds, a.questions, a.responses) == ("model-a", 4, 4, 16)
     # 0.25, 0.5, 0.75, 0.5: deviations -0.25, 0, 0.25, 0.
     figure = a.metrics["accuracy"]
@@ -267,7 +264,7 @@ def test_models_with_other_questions_are_told(tmp_path: Path) -> None:
 def test_several_responses_to_a_question_count_as_one(tmp_path: Path) -> None:
     records = [[record(1.0), record(0.0)], [record(1.0), record(1.0)]]
     write_rome_run(tmp_path, {"memes": records})
-    (overall,) = summarize_rome(read_rome_runs([tmp_path])).overall.models
+    (overall,) = summarize_rome(read_rome_runs([tmp_path])).models
     assert (overall.metrics["accuracy"].value, overall.metrics["accuracy"].n) == (0.75, 2)
     assert (overall.questions, overall.responses) == (2, 4)
 
@@ -291,7 +288,7 @@ def test_breakdowns(tmp_path: Path) -> None:
         table.by: {each.value: each.models[0].metrics["accuracy"].value for each in table.groups}
         for table in summary.tables
     }
-    assert list(found) == list(BREAKDOWNS)
+    assert list(found) == list(GRADING.breakdowns)
     assert found["image_type"] == {"Artificial": 0.0, "Expert": 1.0, None: 0.0}
     assert list(found["image_type"]) == ["Artificial", "Expert", None]
     assert found["image_subtype"] == {"Science": 1.0, None: 0.0}
@@ -313,9 +310,16 @@ def test_disagreements_of_graders(tmp_path: Path) -> None:
     records = [record(1.0), record(1.0, 0.0), record(1.0, 1.0, 0.0), record(0.0, 1.0, 0.0)]
     write_rome_run(tmp_path, {"geo": records})
     summary = summarize_rome(read_rome_runs([tmp_path]))
-    (overall,) = summary.overall.models
-    assert (overall.rule_strict, overall.rule_llm, overall.judged) == (2, 1, 2)
-    assert [(each.id[-1], each.rule, each.strict, each.llm) for each in summary.disagreements] == [
+    (overall,) = summary.models
+    assert (
+        overall.counts["rule_strict"],
+        overall.counts["rule_llm"],
+        overall.counts["judged"],
+    ) == (2, 1, 2)
+    assert [
+        (each["id"][-1], each["rule"], each["strict"], each["llm"])
+        for each in summary.lists["disagreements"]
+    ] == [
         ("1", 1.0, 0.0, None),
         ("2", 1.0, 1.0, 0.0),
         ("3", 0.0, 1.0, 0.0),

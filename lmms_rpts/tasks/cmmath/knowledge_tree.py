@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
 from lmms_rpts.tasks.cmmath.knowledge import (
     THRESHOLDS,
@@ -17,7 +18,9 @@ from lmms_rpts.tasks.cmmath.knowledge import (
     share_above,
 )
 from lmms_rpts.tasks.cmmath.record import CmmathRecord, CmmathRun
-from lmms_rpts.tasks.grades import numeric_frame
+from lmms_rpts.tasks.grade_types import Subject
+from lmms_rpts.tasks.groups import numeric_frame
+from lmms_rpts.tasks.sheets import NONE, Sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,15 +58,15 @@ def mastered(
     return figures, points
 
 
-def tree_of(task: str, model: str, rounds: Sequence[CmmathRun]) -> CmmathTree:
-    """The knowledge tree of a model, over its rounds."""
+def tree_of(subject: Subject, rounds: Sequence[CmmathRun]) -> CmmathTree:
+    """The knowledge tree of a model on a task, over its rounds."""
     problems: dict[tuple[str, int], tuple[tuple[Point, ...], list[float]]] = {}
     for run in rounds:
         for key, (points, score) in _problems(run.responses).items():
             found = problems.setdefault(key, (points, []))[1]
             found += there([score])
     items = [(points, fmean(found) if found else None) for points, found in problems.values()]
-    return CmmathTree(task, model, knowledge_tree(items))
+    return CmmathTree(*subject, knowledge_tree(items))
 
 
 def tree_frame(trees: Sequence[CmmathTree]) -> pd.DataFrame:
@@ -85,6 +88,38 @@ def tree_frame(trees: Sequence[CmmathTree]) -> pd.DataFrame:
         for node in _nodes(tree.nodes)
     ]
     return numeric_frame(rows, ("task", "model", "path"))
+
+
+def tree_sheets(trees: Sequence[CmmathTree], depth: int) -> Iterator[Sheet]:
+    """Tables of the trees down to a level, one for each task with a column for each model."""
+    for task in dict.fromkeys(tree.task for tree in trees):
+        of_task = [tree for tree in trees if tree.task == task]
+        areas = [{node.name: node for node in tree.nodes} for tree in of_task]
+        yield Sheet(
+            f"Accuracy by knowledge points: {shorten(task, 40)}",
+            ["knowledge", *(shorten(tree.model, 24) for tree in of_task)],
+            1,
+            [list(_branches(areas, depth))],
+        )
+
+
+def _branches(
+    forests: Sequence[Mapping[str, Node]], depth: int, level: int = 0
+) -> Iterator[list[str]]:
+    """The rows of some nodes, one for each model, and of what lies below them."""
+    if level == depth:
+        return
+    for name in dict.fromkeys(name for forest in forests for name in forest):
+        nodes = [forest.get(name) for forest in forests]
+        yield [f"{'· ' * level}{shorten(name, 40)}", *map(_branch, nodes)]
+        below = [{each.name: each for each in node.children} if node else {} for node in nodes]
+        yield from _branches(below, depth, level + 1)
+
+
+def _branch(node: Node | None) -> str:
+    if node is None or node.accuracy is None:
+        return NONE
+    return f"{node.accuracy:.3f} ({node.scored})"
 
 
 def _nodes(nodes: Sequence[Node]) -> Iterator[Node]:

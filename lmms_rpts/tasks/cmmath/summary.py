@@ -3,270 +3,202 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
 
-from lmms_rpts.runs.rounds import (
-    Figure,
-    differing_coverage,
-    differing_models,
-    differing_settings,
-    mean_tokens,
-    rounds_of,
-    same_rounds,
-)
-from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.cmmath.knowledge_tree import CmmathTree, mastered, tree_of
-from lmms_rpts.tasks.cmmath.listed_answers import CmmathAnswer, answers_of
+from lmms_rpts.escaping import shorten
+from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
-from lmms_rpts.tasks.grades import (
-    Breakdown,
-    Group,
-    check_breakdowns,
-    figure_columns,
-    figure_over,
-    grouped,
-    numeric_frame,
-)
+from lmms_rpts.tasks.cmmath.results import METRICS as _OF_DOCUMENTS
+from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
+from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.results import Metrics
+from lmms_rpts.tasks.sheets import NONE, Sheet, end_of, figure_text, metric_column
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-BREAKDOWNS: Mapping[str, Callable[[CmmathRecord], Collection[str | None]]] = {
-    "task": lambda each: (each.instance.task,),
-    "category": lambda each: (each.instance.category,),
-    "grade_group": lambda each: (_number(each.instance.grade_group),),
-    "grade_id": lambda each: (_number(each.instance.grade_id),),
-    "answer_type": lambda each: (each.answer_type,),
-    "form": lambda each: (each.instance.form,),
-    "area": lambda each: tuple(dict.fromkeys(p[0] for p in each.instance.points)) or (None,),
+METRICS: Metrics = {
+    **_OF_DOCUMENTS,
+    "accuracy_if_wrong": lambda record: 0.0 if record.score is None else record.score,
+    "accuracy_if_right": lambda record: 1.0 if record.score is None else record.score,
 }
-"""What responses can be told apart by; a problem may belong to several areas of knowledge."""
-
-METRICS: Mapping[str, Callable[[CmmathRecord], float | None]] = {
-    "accuracy": lambda each: each.score,
-    "undecided_rate": lambda each: each.undecided,
-    "grader_coverage": lambda each: float(each.score is not None),
-    "accuracy_if_wrong": lambda each: 0.0 if each.score is None else each.score,
-    "accuracy_if_right": lambda each: 1.0 if each.score is None else each.score,
-}
-"""The value of a response in each metric; None where it has none."""
-
-_TASKS = ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps")
-_SETTINGS = ("grader", "model", "prompt_version", "rules_version")
-_Rounds = Sequence[Sequence[CmmathRecord]]
-_Subject = tuple[str, str]  # a task and a model
-_Subjects = Mapping[_Subject, Sequence[CmmathRun]]
+"""The value of a record in each metric; None where it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class CmmathFigures:
-    """One model on some problems of one task.
+def summarize_cmmath(runs: Sequence[CmmathRun], by: Sequence[str] = ()) -> GradeSummary:
+    """Put runs of CMMaTH side by side, task by task: see ``summarize_grades``.
 
-    Attributes:
-        rounds: how many runs of it cover any of them.
-        problems: how many there are.
-        responses: its responses to them, over all rounds.
-        unscored: how many of these have no accuracy: rules left them undecided and no judge was
-            asked, or it failed.
-        undecided: how many the rules left undecided, whatever a judge said.
-        compared: responses that rules and judge both graded.
-        agreed: those that they graded alike.
-        mistakes: how many mistakes are of each kind, of those that the judge told of.
-        points: knowledge points with a score.
-        metrics: by the names of ``METRICS``, and ``ssr_T``: the share of knowledge points with an
-            accuracy above T; no interval.
-        tokens: tokens that it wrote a response, where it reported them; no interval.
-    """
-
-    task: str
-    model: str
-    rounds: int
-    problems: int
-    responses: int
-    unscored: int
-    undecided: int
-    compared: int
-    agreed: int
-    mistakes: Mapping[str, int]
-    points: int
-    metrics: Mapping[str, Figure]
-    tokens: Figure
-
-
-CmmathGroup = Group[CmmathFigures]
-CmmathTable = Breakdown[CmmathFigures]
-
-
-@dataclass(frozen=True, slots=True)
-class CmmathSummary:
-    """Models side by side, task by task: tasks ask the same problems, and have no mean.
-
-    Attributes:
-        tables: by task, over all problems, and by whatever else was asked for.
-        trees: one a task and model.
-        undecided: what the rules left undecided, in the order of the runs and their problems.
-        disagreements: what rules and judge grade differently.
-        warnings: why some numbers can't be compared, or leave something out.
-    """
-
-    tables: tuple[CmmathTable, ...]
-    trees: tuple[CmmathTree, ...]
-    undecided: tuple[CmmathAnswer, ...]
-    disagreements: tuple[CmmathAnswer, ...]
-    warnings: tuple[str, ...]
-
-    def frame(self) -> pd.DataFrame:
-        """A row a group, task and model: ``by``, ``group`` (empty: the data don't say), ``task``,
-        ``model``, ``rounds``, ``problems``, ``responses``, ``unscored``, ``undecided``,
-        ``compared``, ``agreed``, ``points``, ``mistakes_K`` for each kind K, ``tokens``,
-        ``tokens_sd``, and for each metric M ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n`` (see
-        ``Figure``).
-        """
-        groups = [(table.by, group) for table in self.tables for group in table.groups]
-        rows = [_row(by, group, each) for by, group in groups for each in group.models]
-        return numeric_frame(rows, ("by", "group", "task", "model"))
-
-
-def summarize_cmmath(runs: Sequence[CmmathRun], by: Sequence[str] = ()) -> CmmathSummary:
-    """Put runs of CMMaTH side by side; runs of one model on the same problems are its rounds.
-
-    Accuracy is the mean over the problems that have a score; over several responses to a problem
-    (``--repeats``) their mean comes first. Its bounds are those with all other responses wrong,
-    or right. One round has a 95% interval over problems: Wilson's, or Student's t where several
-    responses to a problem differ. Several rounds have their mean and sample standard deviation
-    (n - 1).
+    Accuracy is the mean over the problems that have a score. Its bounds are those with all other
+    responses wrong, or right.
 
     Args:
-        by: names of ``BREAKDOWNS``; by task the problems are broken down in any case.
+        by: names of ``GRADING.breakdowns``; by task the problems are broken down in any case.
 
     Raises:
         RunError: if there is no run, or no such breakdown.
     """
-    if not runs:
-        raise RunError("there is no run to summarise")
-    check_breakdowns(by, BREAKDOWNS)
-    tasks = {task: rounds_of(parts) for task, parts in _by_task(runs).items()}
-    subjects = {(task, model): of for task, models in tasks.items() for model, of in models.items()}
-    return CmmathSummary(
-        tables=tuple(_table(subjects, name) for name in dict.fromkeys(("task", *by))),
-        trees=tuple(tree_of(*subject, rounds) for subject, rounds in subjects.items()),
-        undecided=tuple(answers_of(runs, lambda each: bool(each.undecided))),
-        disagreements=tuple(answers_of(runs, lambda each: each.disputed)),
-        warnings=(*differing_settings(runs, _SETTINGS), *_incomparable(tasks), *_left_out(runs)),
+    return summarize_grades(GRADING, runs, by)
+
+
+def _by(name: str) -> Callable[[CmmathRecord], Iterable[str | None]]:
+    value_of = attrgetter(name)
+
+    def values(record: CmmathRecord) -> Iterable[str | None]:
+        value = value_of(record)
+        return (None if value is None else str(value),)
+
+    return values
+
+
+def _areas(record: CmmathRecord) -> Iterable[str | None]:
+    """A problem may belong to several areas of knowledge."""
+    return tuple(dict.fromkeys(point[0] for point in record.instance.points)) or (None,)
+
+
+def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
+    """SSR with the number of points, of an area where it is broken down so; and the mistakes."""
+    shares, points = mastered(rounds, value if by == "area" else None)
+    kinds = Counter(each.mistake.kind for records in rounds for each in records if each.mistake)
+    return shares, {"mistakes": {kind: kinds[kind] for kind in MISTAKES}, "points": points}
+
+
+def _range(figures: Figures) -> str:
+    ends = (figures.metrics[f"accuracy_if_{each}"].value for each in ("wrong", "right"))
+    return "–".join(f"{each:.3f}" for each in ends if each is not None)
+
+
+def _share(metric: str) -> Callable[[Figures], str]:
+    def text(figures: Figures) -> str:
+        value = figures.metrics[metric].value
+        return NONE if value is None else f"{value:.3f}"
+
+    return text
+
+
+def _sentence(figures: Figures) -> str:
+    counts, judged = figures.counts, ""
+    compared, agreed = counts["compared"], counts["agreed"]
+    if isinstance(compared, int) and isinstance(agreed, int) and compared:
+        judged = (
+            f"; rules and judge agree on {agreed} of the {compared} that both graded "
+            f"({agreed / compared:.3f})"
+        )
+    return (
+        f"{figures.model}, {figures.task}: {figures.rounds} round{'s' * (figures.rounds > 1)}. Of "
+        f"{figures.responses} responses, the rules left {counts['undecided']} undecided{judged}."
     )
 
 
-def _by_task(runs: Sequence[CmmathRun]) -> dict[str, list[CmmathRun]]:
-    """The parts of the runs that belong to each task."""
-    parts: dict[str, list[CmmathRun]] = {}
-    for run in runs:
-        found: dict[str, list[CmmathRecord]] = {}
-        for each in run.responses:
-            found.setdefault(each.instance.task, []).append(each)
-        for task, responses in found.items():
-            parts.setdefault(task, []).append(replace(run, responses=tuple(responses)))
-    return {task: parts[task] for task in sorted(parts, key=_place)}
+def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
+    def names(figures: Figures) -> list[str]:
+        return [shorten(figures.task, 40), shorten(figures.model, 40)]
+
+    shares = [name for name in models[0].metrics if name.startswith("ssr_")]
+    rows = [
+        [*names(each), str(each.counts["points"])]
+        + [figure_text(each.metrics[name]) for name in shares]
+        for each in models
+        if each.counts["points"]
+    ]
+    if rows:
+        heads = ["task", "model", "points", *(name.replace("ssr_", "> ") for name in shares)]
+        yield Sheet("Knowledge points mastered (SSR)", heads, 2, [rows])
+    rows = []
+    for each in models:
+        mistakes: Any = each.counts["mistakes"]
+        every = sum(mistakes.values())
+        if every:
+            kinds = [f"{count / every:.3f} ({count})" for count in mistakes.values()]
+            rows.append([*names(each), str(every), *kinds])
+    if rows:
+        yield Sheet("Kinds of mistakes", ["task", "model", "n", *MISTAKES], 2, [rows])
 
 
-def _place(task: str) -> tuple[int, str]:
-    """Our tasks stand in their usual order, others after them."""
-    return (_TASKS.index(task) if task in _TASKS else len(_TASKS), task)
-
-
-def _table(subjects: _Subjects, by: str) -> CmmathTable:
-    groups = grouped(subjects, BREAKDOWNS[by])
-
-    def order(value: str | None) -> tuple[object, ...]:
-        if value is None:
-            return (True, (0, ""))
-        if by == "task":
-            return (False, _place(value))
-        return (False, (len(value) if by.startswith("grade") else 0, value))
-
-    return Breakdown(
-        by,
-        tuple(
-            Group(
-                value,
-                tuple(
-                    _figures(*subject, groups[value][subject], value if by == "area" else None)
-                    for subject in subjects
-                    if subject in groups[value]
-                ),
-            )
-            for value in sorted(groups, key=order)
-        ),
-    )
-
-
-def _figures(task: str, model: str, rounds: _Rounds, area: str | None) -> CmmathFigures:
-    responses = [each for responses in rounds for each in responses]
-    compared = [each for each in responses if None not in (each.ruled, each.judged)]
-    mistakes = Counter(each.mistake.kind for each in responses if each.mistake)
-    metrics = {name: figure_over(rounds, value_of) for name, value_of in METRICS.items()}
-    shares, points = mastered(rounds, area)
-    return CmmathFigures(
-        task=task,
-        model=model,
-        rounds=len(rounds),
-        problems=len({each.instance.key for each in responses}),
-        responses=len(responses),
-        unscored=sum(each.score is None for each in responses),
-        undecided=sum(bool(each.undecided) for each in responses),
-        compared=len(compared),
-        agreed=sum(not each.disputed for each in compared),
-        mistakes={kind: mistakes[kind] for kind in MISTAKES},
-        points=points,
-        metrics=metrics | shares,
-        tokens=mean_tokens([[each.tokens for each in responses] for responses in rounds]),
-    )
-
-
-def _incomparable(tasks: Mapping[str, Mapping[str, Sequence[CmmathRun]]]) -> Iterator[str]:
-    told = [line for models in tasks.values() for line in same_rounds(models, lambda r: r.score)]
-    yield from dict.fromkeys(told)
-    problems = {
-        task: {r.instance.id for of in models.values() for run in of for r in run.responses}
-        for task, models in tasks.items()
+def _answer(run: str, record: CmmathRecord) -> dict[str, Any]:
+    rule = record.grades.rule
+    return {
+        "run": run,
+        "task": record.instance.task,
+        "id": record.instance.id,
+        "repeat": record.repeat,
+        "answer_type": record.answer_type,
+        "reference": record.instance.reference,
+        "answer": record.answer,
+        "found": rule.answer if rule else "",
+        "rule": rule.rule if rule else "",
+        "outcome": record.outcome_by_rules,
+        "judged": record.judged,
+        "score": record.score,
     }
-    for task, models in tasks.items():
-        yield from differing_models(models, f"problems of {task}")
-    yield from differing_coverage("tasks", problems, "problems")
 
 
-def _left_out(runs: Sequence[CmmathRun]) -> Iterator[str]:
-    for task, parts in _by_task(runs).items():
-        for run in parts:
-            every = len(run.responses)
-            reasons = [each.reason for each in run.responses if each.score is None]
-            if reasons:
-                yield (
-                    f"{run.label}: {len(reasons)} of {every} responses to {task} have no score, "
-                    f"and are left out of accuracy (most often: {_most(reasons)})"
-                )
-            asked = [each.mistake for each in run.responses if each.mistake]
-            failed = [each.error for each in asked if each.error]
-            if failed:
-                yield (
-                    f"{run.label}: of {len(failed)} of {every} responses to {task} the judge did "
-                    f"not tell the kind of mistake (most often: {_most(failed)})"
-                )
+def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "run": entry["run"],
+        "task": entry["task"],
+        "problem": entry["id"],
+        "type": entry["answer_type"],
+        "reference": entry["reference"],
+        "answer": end_of(entry["answer"]),
+        "why": entry["rule"],
+        "rules": {"correct": "1", "incorrect": "0"}.get(entry["outcome"], NONE),
+        "judge": NONE if entry["judged"] is None else f"{entry['judged']:g}",
+    }
 
 
-def _most(reasons: Sequence[str | None]) -> str:
-    return Counter(reasons).most_common(1)[0][0] or "no reason was given"
-
-
-def _number(value: int | None) -> str | None:
-    return None if value is None else str(value)
-
-
-def _row(by: str, group: CmmathGroup, figures: CmmathFigures) -> dict[str, Any]:
-    row: dict[str, Any] = {"by": by, "group": group.value or ""}
-    names = ("task", "model", "rounds", "problems", "responses", "unscored", "undecided")
-    row |= {name: getattr(figures, name) for name in (*names, "compared", "agreed", "points")}
-    row |= {f"mistakes_{kind}": count for kind, count in figures.mistakes.items()}
-    row |= {"tokens": figures.tokens.value, "tokens_sd": figures.tokens.sd}
-    return row | figure_columns(figures.metrics)
+GRADING = Grading(
+    title="CMMaTH",
+    metrics=METRICS,
+    breakdowns={
+        "task": _by("instance.task"),
+        "category": _by("instance.category"),
+        "grade_group": _by("instance.grade_group"),
+        "grade_id": _by("instance.grade_id"),
+        "answer_type": _by("answer_type"),
+        "form": _by("instance.form"),
+        "area": _areas,
+    },
+    first="task",
+    by_task=True,
+    questions="problems",
+    places=("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"),
+    settings=("grader", "model", "prompt_version", "rules_version"),
+    counts={
+        "undecided": lambda record: bool(record.undecided),
+        "compared": lambda record: None not in (record.ruled, record.judged),
+        "agreed": lambda record: None not in (record.ruled, record.judged) and not record.disputed,
+    },
+    more=_more,
+    asked={"what kind of mistake it is": lambda each: each.mistake and each.mistake.error},
+    columns=(
+        metric_column("accuracy"),
+        Column("range", _range, lambda each: bool(each.unscored)),
+        Column("undecided", _share("undecided_rate")),
+        Column("coverage", _share("grader_coverage")),
+    ),
+    explained="n: problems. accuracy: of the responses with a score. range: accuracy if all others "
+    "were wrong, and if they were right. undecided: share that the rules left undecided. coverage: "
+    "share with a score. SSR: share of knowledge points with an accuracy above the threshold. "
+    "tokens: a response. ( ): how many problems have a score, or how many mistakes there are. "
+    "[ ]: 95% interval over problems, of one round (Wilson's; Student's t where several responses "
+    "to a problem differ). ±: sample standard deviation over rounds.",
+    sentence=_sentence,
+    sheets=_sheets,
+    lists={
+        option: Listing(what=what, wanted=wanted, entry=_answer, cells=_cells, texts=7)
+        for option, what, wanted in (
+            (
+                "undecided",
+                "answers that the rules left undecided",
+                lambda record: bool(record.undecided),
+            ),
+            (
+                "disagreements",
+                "answers on which rules and judge disagree",
+                lambda record: record.disputed,
+            ),
+        )
+    },
+    tree=tree_of,
+    tree_sheets=tree_sheets,
+)

@@ -21,6 +21,6 @@ BENCHMARK = Benchmark(
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
     record=f"{_HERE}.record:RomeRecord",
-    grades=f"{_HERE}.sheets:grade_page",
+    grades=f"{_HERE}.summary:GRADING",
     request_kinds=REQUEST_KINDS,
 )

@@ -1,16 +1,14 @@
-"""Figures, groups and tables that summaries of graded answers share."""
+"""Grouping of responses, and figures over their documents."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
 
 if TYPE_CHECKING:
@@ -18,34 +16,6 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
-F = TypeVar("F")
-
-
-@dataclass(frozen=True, slots=True)
-class Group(Generic[F]):
-    """The models on the questions of one value; None: of those where the data don't say."""
-
-    value: str | None
-    models: tuple[F, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Breakdown(Generic[F]):
-    """The questions by one of the names that they can be broken down by."""
-
-    by: str
-    groups: tuple[Group[F], ...]
-
-
-def check_breakdowns(asked: Sequence[str], known: Collection[str]) -> None:
-    """Refuse a breakdown that there isn't.
-
-    Raises:
-        RunError: naming it, and those that there are.
-    """
-    for name in asked:
-        if name not in known:
-            raise RunError(f"there is no breakdown by {name!r}; there are: {', '.join(known)}")
 
 
 def grouped(

@@ -1,0 +1,142 @@
+"""Description of how a benchmark's grades are summarised, and the figures of a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.tasks.results import Metrics
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.sheets import Sheet
+
+Rounds = Sequence[Sequence[Any]]
+"""The responses of each round."""
+
+Counts = Mapping[str, int | Mapping[str, int]]
+
+
+class Subject(NamedTuple):
+    """A model, on a task where each task is summarised on its own."""
+
+    task: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One model on some questions.
+
+    Attributes:
+        task: the task, where each is summarised on its own; else empty.
+        rounds: how many runs of it cover any of them.
+        questions: how many there are.
+        responses: its responses to them, over all rounds.
+        unscored: how many of these have no value of the first metric.
+        counts: what else is counted, by name.
+        metrics: by name.
+        tokens: tokens that it wrote per response, where it reported them; no interval.
+    """
+
+    task: str
+    model: str
+    rounds: int
+    questions: int
+    responses: int
+    unscored: int
+    counts: Counts
+    metrics: Mapping[str, Figure]
+    tokens: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The models on the questions of one value; None: of those where the data don't say."""
+
+    value: str | None
+    models: tuple[Figures, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The questions by one of the names that they can be broken down by."""
+
+    by: str
+    groups: tuple[Group, ...]
+
+
+class Column(NamedTuple):
+    """A column of numbers: its head, the text of a model, and whether that says anything.
+
+    It is shown where it says anything of any model.
+    """
+
+    head: str
+    text: Callable[[Figures], str]
+    speaks: Callable[[Figures], bool] = lambda figures: True
+
+
+class Listing(NamedTuple):
+    """Single answers to look at.
+
+    Attributes:
+        what: what they are, in the plural.
+        wanted: which records.
+        entry: what is said of one, from the label of its run: values by name, for JSON.
+        cells: the texts of an entry by the heads of their columns.
+        texts: how many of these are texts; the others are numbers.
+    """
+
+    what: str
+    wanted: Callable[[Any], bool]
+    entry: Callable[[str, Any], dict[str, Any]]
+    cells: Callable[[Mapping[str, Any]], Mapping[str, str]]
+    texts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grading:
+    """How the graded answers of a benchmark are summarised and shown.
+
+    Attributes:
+        title: of the benchmark.
+        metrics: by name; the first says which responses are scored.
+        breakdowns: the values that a record belongs to, by name; None: the data don't say.
+        first: the breakdown that is always shown; empty: none.
+        by_task: each task is summarised on its own: they ask the same questions in other ways.
+        questions: what they are called.
+        places: order of values; others come after them.
+        settings: names of settings that must be the same in all runs.
+        counts: how many records are so, by name.
+        more: further metrics and counts of some responses, for a name and value of a breakdown.
+        asked: of what a judge was asked beside the grade, by what it did not say: why it failed.
+        columns: what tables show of a model between the number of questions and its tokens.
+        explained: what the columns mean.
+        sentence: what is said of each model below the tables.
+        sheets: further tables of the models, after the first.
+        lists: single answers to look at, by option.
+        tree: a tree of a subject's runs.
+        tree_sheets: tables of trees, down to a level.
+    """
+
+    title: str
+    metrics: Metrics
+    breakdowns: Mapping[str, Callable[[Any], Iterable[str | None]]] = field(default_factory=dict)
+    first: str = ""
+    by_task: bool = False
+    questions: str = "questions"
+    places: Sequence[str] = ()
+    settings: Sequence[str] = ()
+    counts: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    more: Callable[[Rounds, str, str | None], tuple[Mapping[str, Figure], Counts]] | None = None
+    asked: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
+    columns: Sequence[Column] = ()
+    explained: str = ""
+    sentence: Callable[[Figures], str] | None = None
+    sheets: Callable[[Sequence[Figures]], Iterable[Sheet]] | None = None
+    lists: Mapping[str, Listing] = field(default_factory=dict)
+    tree: Callable[[Subject, Sequence[AnyRun]], Any] | None = None
+    tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None

@@ -1,0 +1,270 @@
+"""Summary of graded answers for all benchmarks: models side by side, with breakdowns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from lmms_rpts.runs.rounds import (
+    differing_coverage,
+    differing_models,
+    differing_settings,
+    mean_tokens,
+    rounds_of,
+    same_rounds,
+)
+from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.grade_types import Breakdown, Figures, Grading, Group, Rounds, Subject
+from lmms_rpts.tasks.groups import figure_columns, figure_over, grouped, numeric_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class GradeSummary:
+    """Models side by side.
+
+    Attributes:
+        grading: how they are summarised.
+        overall: over all questions; None where each task is summarised on its own.
+        tables: by the breakdown that is always shown, and by whatever else was asked for.
+        lists: single answers, by option, in the order of the runs and their questions.
+        trees: one for each subject, where the benchmark has any.
+        warnings: why some numbers can't be compared, or leave something out.
+    """
+
+    grading: Grading
+    overall: Group | None
+    tables: tuple[Breakdown, ...]
+    lists: Mapping[str, tuple[Mapping[str, Any], ...]]
+    trees: tuple[Any, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def models(self) -> tuple[Figures, ...]:
+        """Each subject over all its questions."""
+        if self.overall is not None:
+            return self.overall.models
+        return tuple(chain.from_iterable(group.models for group in self.tables[0].groups))
+
+    def frame(self) -> pd.DataFrame:
+        """One row per group and model.
+
+        Columns: ``by``, ``group`` (both empty: all questions; ``group`` alone: the data don't
+        say), ``task`` where each is on its own, ``model``, ``rounds``, the number of questions,
+        ``responses``, ``unscored``, each count, ``tokens``, ``tokens_sd``, and for each metric M
+        ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n`` (see ``Figure``).
+        """
+        groups = [("", self.overall)] if self.overall else []
+        groups += [(table.by, group) for table in self.tables for group in table.groups]
+        rows = [
+            {"by": by, "group": group.value or ""} | self._row(each)
+            for by, group in groups
+            for each in group.models
+        ]
+        return numeric_frame(rows, ("by", "group", "task", "model"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        whole: dict[str, Any] = {"overall": self._group(self.overall)} if self.overall else {}
+        whole["tables"] = [
+            {"by": table.by, "groups": [self._group(each) for each in table.groups]}
+            for table in self.tables
+        ]
+        if self.grading.tree:
+            whole["trees"] = [asdict(tree) for tree in self.trees]
+        return whole | dict(self.lists) | {"warnings": self.warnings}
+
+    def _group(self, group: Group) -> dict[str, Any]:
+        models = [
+            self._named(each)
+            | dict(each.counts)
+            | {"tokens": asdict(each.tokens)}
+            | {"metrics": {name: asdict(figure) for name, figure in each.metrics.items()}}
+            for each in group.models
+        ]
+        return {"value": group.value, "models": models}
+
+    def _row(self, figures: Figures) -> dict[str, Any]:
+        row = self._named(figures)
+        for name, count in figures.counts.items():
+            if isinstance(count, int):
+                row[name] = count
+            else:
+                row |= {f"{name}_{each}": number for each, number in count.items()}
+        row |= {"tokens": figures.tokens.value, "tokens_sd": figures.tokens.sd}
+        return row | figure_columns(figures.metrics)
+
+    def _named(self, figures: Figures) -> dict[str, Any]:
+        row = {"task": figures.task} if self.grading.by_task else {}
+        return row | {
+            "model": figures.model,
+            "rounds": figures.rounds,
+            self.grading.questions: figures.questions,
+            "responses": figures.responses,
+            "unscored": figures.unscored,
+        }
+
+
+def summarize_grades(
+    grading: Grading, runs: Sequence[AnyRun], by: Sequence[str] = ()
+) -> GradeSummary:
+    """Put runs side by side; runs of one model on the same questions are its rounds.
+
+    A metric is the mean over the questions that have a value; over several responses to a question
+    (``--repeats``) their mean comes first. One round has a 95% interval over questions: Wilson's
+    where all its values are 0 or 1, else Student's t. Several rounds have their mean and sample
+    standard deviation (n - 1).
+
+    Args:
+        by: names of breakdowns.
+
+    Raises:
+        RunError: if there is no run, or no such breakdown.
+    """
+    if not runs:
+        raise RunError("there is no run to summarise")
+    for name in by:
+        if name not in grading.breakdowns:
+            known = ", ".join(grading.breakdowns)
+            raise RunError(f"there is no breakdown by {name!r}; there are: {known}")
+    tasks = {task: rounds_of(parts) for task, parts in _parts(grading, runs).items()}
+    subjects = {
+        Subject(task, model): rounds
+        for task, models in tasks.items()
+        for model, rounds in models.items()
+    }
+    first = [grading.first] if grading.first else []
+    overall = None
+    if not grading.by_task:
+        (overall,) = _groups(grading, subjects, "", lambda record: (None,))
+    return GradeSummary(
+        grading=grading,
+        overall=overall,
+        tables=tuple(
+            Breakdown(name, tuple(_groups(grading, subjects, name, grading.breakdowns[name])))
+            for name in dict.fromkeys((*first, *by))
+        ),
+        lists={
+            option: tuple(
+                listing.entry(run.label, record)
+                for run in runs
+                for record in filter(listing.wanted, run.responses)
+            )
+            for option, listing in grading.lists.items()
+        },
+        trees=tuple(grading.tree(*each) for each in subjects.items()) if grading.tree else (),
+        warnings=tuple(_warnings(grading, runs, tasks)),
+    )
+
+
+def _parts(grading: Grading, runs: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
+    """The runs, by task where each is on its own."""
+    if not grading.by_task:
+        return {"": list(runs)}
+    parts: dict[str, list[AnyRun]] = {}
+    for run in runs:
+        found: dict[str, list[Any]] = {}
+        for record in run.responses:
+            found.setdefault(record.instance.task, []).append(record)
+        for task, responses in found.items():
+            parts.setdefault(task, []).append(replace(run, responses=tuple(responses)))
+    return {task: parts[task] for task in sorted(parts, key=lambda task: _place(grading, task))}
+
+
+def _place(grading: Grading, value: str | None) -> tuple[object, ...]:
+    """Values stand in the order of their benchmark, others behind them: numbers by size."""
+    places = list(grading.places)
+    known = places.index(value) if value in places else len(places)
+    text = value or ""
+    return (value is None, known, len(text) if text.isdigit() else 0, text)
+
+
+def _groups(
+    grading: Grading,
+    subjects: Mapping[Subject, Sequence[AnyRun]],
+    by: str,
+    values_of: Callable[[Any], Iterable[str | None]],
+) -> Iterator[Group]:
+    found = grouped(subjects, values_of)
+    for value in sorted(found, key=lambda value: _place(grading, value)):
+        there = [subject for subject in subjects if subject in found[value]]
+        yield Group(
+            value,
+            tuple(_figures(grading, each, found[value][each], by, value) for each in there),
+        )
+
+
+def _figures(
+    grading: Grading, subject: Subject, rounds: Rounds, by: str, value: str | None
+) -> Figures:
+    responses = [record for records in rounds for record in records]
+    scored = next(iter(grading.metrics.values()))
+    metrics = {name: figure_over(rounds, of) for name, of in grading.metrics.items()}
+    counts: dict[str, Any] = {
+        name: sum(map(wanted, responses)) for name, wanted in grading.counts.items()
+    }
+    if grading.more:
+        further, counted = grading.more(rounds, by, value)
+        metrics, counts = {**metrics, **further}, {**counts, **counted}
+    return Figures(
+        task=subject.task,
+        model=subject.model,
+        rounds=len(rounds),
+        questions=len({record.instance.key for record in responses}),
+        responses=len(responses),
+        unscored=sum(scored(record) is None for record in responses),
+        counts=counts,
+        metrics=metrics,
+        tokens=mean_tokens([[record.tokens for record in records] for records in rounds]),
+    )
+
+
+def _warnings(
+    grading: Grading, runs: Sequence[AnyRun], tasks: Mapping[str, Mapping[str, Sequence[AnyRun]]]
+) -> Iterator[str]:
+    scored = next(iter(grading.metrics.values()))
+    yield from differing_settings(runs, grading.settings)
+    yield from dict.fromkeys(
+        line for models in tasks.values() for line in same_rounds(models, scored)
+    )
+    for task, models in tasks.items():
+        yield from differing_models(models, grading.questions + f" of {task}" * bool(task))
+    if grading.by_task:
+        covered = {
+            task: {
+                each.instance.id for runs in of.values() for run in runs for each in run.responses
+            }
+            for task, of in tasks.items()
+        }
+        yield from differing_coverage("tasks", covered, grading.questions)
+    for task, parts in _parts(grading, runs).items():
+        for run in parts:
+            yield from _left_out(grading, run, f" to {task}" * bool(task))
+
+
+def _left_out(grading: Grading, run: AnyRun, where: str) -> Iterator[str]:
+    name, scored = next(iter(grading.metrics.items()))
+    every = len(run.responses)
+    reasons = [record.reason for record in run.responses if scored(record) is None]
+    if reasons:
+        yield (
+            f"{run.label}: {len(reasons)} of {every} responses{where} have no score, and are left "
+            f"out of {name} (most often: {_most(reasons)})"
+        )
+    for what, error_of in grading.asked.items():
+        failed = [error for error in map(error_of, run.responses) if error]
+        if failed:
+            yield (
+                f"{run.label}: of {len(failed)} of {every} responses{where} the judge did not say "
+                f"{what} (most often: {_most(failed)})"
+            )
+
+
+def _most(reasons: Sequence[str | None]) -> str:
+    return Counter(reasons).most_common(1)[0][0] or "no reason was given"
