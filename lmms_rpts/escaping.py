@@ -37,7 +37,7 @@ def printable(label: str) -> str:
 
 def shorten(label: str, width: int = 40) -> str:
     """The beginning of a label that takes up ``width`` columns at most."""
-    label = printable(label)
+    label = printable(label)[: width + 1]  # each takes up a column at least
     if columns(label) <= width:
         return label
     while columns(label) >= width:
