@@ -1,4 +1,4 @@
-"""Escaping of foreign text for terminals, SVG, Markdown and LaTeX."""
+"""Escaping of foreign text for terminals, plots, Markdown and LaTeX."""
 
 from __future__ import annotations
 

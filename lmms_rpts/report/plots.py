@@ -71,7 +71,7 @@ def draw_heatmaps(sweeps: Mapping[str, pd.DataFrame], threshold: float, kind: st
     figure = _figure((width, sum(rows) + 0.8), "RPTS under other settings", note)
     parts = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=rows)[:, 0]
     for part, (label, frame) in zip(parts, sweeps.items(), strict=True):
-        part.suptitle(shorten(label, 80), x=0, ha="left")
+        part.suptitle(shorten(label, 80), x=0, ha="left", size=13)
         for axes, name in zip(part.subplots(1, len(PANELS)), PANELS, strict=True):
             low, high = _range(whole[name].dropna())
             cells = _draw_cells(axes, frame, name, Normalize(low, high))

@@ -88,10 +88,18 @@ def test_runs_share_the_range_of_colours(
     assert sorted(drawn) == sorted([*ends] * 3 * len(runs))
 
 
+def test_numbers_on_dark_cells_are_white_and_a_dash_stands_for_none() -> None:
+    inks = {
+        each.text: "fill: #ffffff" in each.get("style", "")
+        for each in labels_of_svg(heatmap({"a": [0.0, 1.0, math.nan]}))
+    }
+    assert (inks["0.000"], inks["1.000"], inks["–"]) == (False, True, False)
+
+
 def test_a_large_grid_is_no_picture_of_gigabytes() -> None:
     rows = [
-        {"decay": at / 99, "focus_height": 1, **dict.fromkeys(QUANTITIES, 0.5), "own": at == 99}
-        for at in range(100)
+        {"decay": at / 199, "focus_height": 1, **dict.fromkeys(QUANTITIES, 0.5), "own": at == 199}
+        for at in range(200)
     ]
     png = draw_heatmaps({"a": pd.DataFrame(rows)}, 0.5, "png")
     assert png[:4] == b"\x89PNG"
