@@ -53,8 +53,7 @@ def summarize(
             "--output",
             "-o",
             help="Write to a file: .md, .csv, .tex (booktabs), or .svg, .png or .pdf for a scatter "
-            "plot of score against tokens used (these need "
-            'pip install "lmms-rpts[plots]"). May be given again.',
+            "plot of score against tokens used (drawn by matplotlib). May be given again.",
         ),
     ] = None,
 ) -> None:

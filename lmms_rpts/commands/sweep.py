@@ -61,8 +61,8 @@ def sweep(
         typer.Option(
             "--output",
             "-o",
-            help="Write to a file: .csv, .json, .md, or .svg, .png or .pdf for heat maps (these "
-            'need pip install "lmms-rpts[plots]"). May be given again.',
+            help="Write to a file: .csv, .json, .md, or .svg, .png or .pdf for heat maps (drawn by "
+            "matplotlib). May be given again.",
         ),
     ] = None,
 ) -> None:
