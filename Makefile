@@ -45,7 +45,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: pyproject.toml $(VENV)/bin/python
 	@echo "Installing lmms-eval and what it needs (about 7 GB, some minutes) ..."
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.installed

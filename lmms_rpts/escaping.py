@@ -1,4 +1,4 @@
-"""Escaping of foreign text for terminals, SVG, Markdown and LaTeX."""
+"""Escaping of foreign text for terminals, plots, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def printable(label: str) -> str:
 
 def shorten(label: str, width: int = 40) -> str:
     """The beginning of a label that takes up ``width`` columns at most."""
-    label = printable(label)
+    label = printable(label)[: width + 1]  # each takes up a column at least
     if columns(label) <= width:
         return label
     while columns(label) >= width:

@@ -123,7 +123,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_the_command_starts_without_what_is_slow() -> None:
     """Its help, and the names of ``lmms_rpts.analysis``, import no science and no framework."""
-    slow = {"numpy", "pandas", "scipy", "sklearn", "pyarrow"}
+    slow = {"numpy", "pandas", "scipy", "sklearn", "pyarrow", "matplotlib"}
     slow |= {"torch", "transformers", "openai", "datasets", "lmms_eval"}
     code = (
         "import sys, lmms_rpts.cli, lmms_rpts.analysis, lmms_rpts.report; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -21,6 +22,8 @@ Runs = Annotated[
         show_default=False,
     ),
 ]
+PLOTS = (".svg", ".png", ".pdf")
+"""Suffixes of files that matplotlib draws."""
 
 
 @contextmanager
@@ -51,10 +54,12 @@ def fail(reason: object) -> NoReturn:
 
 
 def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Sequence[Path]:
-    """The files to write; ends with a message where a suffix says nothing to us."""
+    """The files to write; ends with a message where one can't be, before anything is computed."""
     for path in paths or []:
         if path.suffix.lower() not in allowed:
             fail(f"can't write {path}: give a file that ends in one of {', '.join(allowed)}")
+        if path.suffix.lower() in PLOTS and find_spec("matplotlib") is None:
+            fail(f'to draw {path}, install matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
 
 
@@ -70,10 +75,15 @@ def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> N
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file whole, and say so; its folder is made."""
+    write_bytes(path, text.encode("utf-8", errors="replace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file whole, and say so; its folder is made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace")
+        path.write_bytes(content)
     except OSError as error:
         fail(f"can't write to {path}: {error.strerror}")
     typer.echo(f"Written: {path}", err=True)

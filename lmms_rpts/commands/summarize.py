@@ -11,7 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
+from lmms_rpts.commands.common import (
+    PLOTS,
+    Runs,
+    check_suffixes,
+    fail,
+    spare,
+    told,
+    write_bytes,
+    write_text,
+)
 from lmms_rpts.escaping import (
     escape_latex,
     escape_markdown,
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary
     from lmms_rpts.runs.rounds import Figure
 
-_SUFFIXES = (".csv", ".md", ".tex", ".svg")
+_SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
 _SPREAD = (
     "±: sample standard deviation over rounds. [ ]: 95% interval over documents, of one round. "
     "Lower right_for_wrong_reason is better."
@@ -36,15 +45,15 @@ def summarize(
     runs: Runs,
     task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
     metric: Annotated[
-        str, typer.Option("--metric", help="What the scatter plot (.svg) shows upwards.")
+        str, typer.Option("--metric", help="What the scatter plot shows upwards.")
     ] = "rpts",
     output: Annotated[
         list[Path] | None,
         typer.Option(
             "--output",
             "-o",
-            help="Write to a file: .md, .csv, .tex (booktabs), or .svg for a scatter plot of score "
-            "against tokens used. May be given again.",
+            help="Write to a file: .md, .csv, .tex (booktabs), or .svg, .png or .pdf for a scatter "
+            "plot of score against tokens used (drawn by matplotlib). May be given again.",
         ),
     ] = None,
 ) -> None:
@@ -65,8 +74,11 @@ def summarize(
         summary = put_side_by_side(found, task)
     _show(summary)
     # What can't be drawn shall not cost the tables.
-    for path in sorted(files, key=lambda path: path.suffix.lower() == ".svg"):
-        write_text(path, _written(path, summary, metric))
+    for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
+        if path.suffix.lower() in PLOTS:
+            write_bytes(path, _scatter(summary.overall, metric, path.suffix.lower()[1:]))
+        else:
+            write_text(path, _written(path, summary))
 
 
 def _check_metric(metric: str) -> None:
@@ -76,29 +88,27 @@ def _check_metric(metric: str) -> None:
         fail(f"there is no metric {metric!r}; there are {', '.join(METRICS)}")
 
 
-def _written(path: Path, summary: Summary, metric: str) -> str:
+def _written(path: Path, summary: Summary) -> str:
     kind = path.suffix.lower()
     if kind == ".csv":
         text: str = summary.frame().to_csv(index=False)
         return text
     if kind == ".md":
         return "\n".join(_markdown(summary))
-    if kind == ".tex":
-        return "\n".join(_latex(summary))
-    return _scatter(summary.overall, metric)
+    return "\n".join(_latex(summary))
 
 
-def _scatter(table: TaskSummary, metric: str) -> str:
-    from lmms_rpts.report.scatter import draw_scatter, points_of
+def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
+    from lmms_rpts.report.plots import draw_scatter, points_of
 
     if all(model.tokens.value is None for model in table.models):
         fail(
             "can't draw score against tokens: lmms-eval wrote no token counts for these runs "
             "(token_counts in the samples; not every model class of lmms-eval reports them)"
         )
-    if not points_of(table, metric)[0]:
+    if not points_of(table, metric):
         fail(f"can't draw {metric} against tokens: no model with token counts has a value of it")
-    return draw_scatter(table, metric)
+    return draw_scatter(table, metric, kind)
 
 
 def _show(summary: Summary) -> None:

@@ -13,7 +13,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
+from lmms_rpts.commands.common import (
+    PLOTS,
+    Runs,
+    check_suffixes,
+    fail,
+    spare,
+    told,
+    write_bytes,
+)
 from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ _HEADS = {
     "share_filtered": "share filtered",
     "accuracy_rpts": "accuracy_rpts",
 }
-_SUFFIXES = (".csv", ".json", ".md", ".svg")
+_SUFFIXES = (".csv", ".json", ".md", *PLOTS)
 _Number = TypeVar("_Number", int, float)
 Sweeps = Mapping[str, "pd.DataFrame"]
 
@@ -53,7 +61,8 @@ def sweep(
         typer.Option(
             "--output",
             "-o",
-            help="Write to a file: .csv, .json, .md, or .svg for heat maps. May be given again.",
+            help="Write to a file: .csv, .json, .md, or .svg, .png or .pdf for heat maps (drawn by "
+            "matplotlib). May be given again.",
         ),
     ] = None,
 ) -> None:
@@ -79,10 +88,10 @@ def sweep(
         found = read_runs(runs)
         spare(found, files)
         sweeps = {run.label: _sweep(run, task, decays, heights, threshold) for run in found}
-        texts = {path: _written(path, sweeps, threshold) for path in files}
+        contents = {path: _written(path, sweeps, threshold) for path in files}
     _show(sweeps, threshold)
-    for path, text in texts.items():
-        write_text(path, text)
+    for path, content in contents.items():
+        write_bytes(path, content)
 
 
 def _numbers(text: str, kind: Callable[[str], _Number], option: str, what: str) -> list[_Number]:
@@ -148,22 +157,23 @@ def _cells(row: Any) -> list[str]:
     return [f"{mark}{row.decay:g}", str(row.focus_height), *shown]
 
 
-def _written(path: Path, sweeps: Sweeps, threshold: float) -> str:
+def _written(path: Path, sweeps: Sweeps, threshold: float) -> bytes:
+    kind = path.suffix.lower()
+    if kind in PLOTS:
+        from lmms_rpts.report.plots import draw_heatmaps
+
+        return draw_heatmaps(sweeps, threshold, kind[1:])
+    texts = {".csv": _csv, ".json": _json, ".md": _markdown}
+    return texts[kind](sweeps, threshold).encode("utf-8", errors="replace")
+
+
+def _csv(sweeps: Sweeps, threshold: float) -> str:
     import pandas as pd
 
-    from lmms_rpts.report.heatmap import draw_heatmaps
-
-    kind = path.suffix.lower()
-    if kind == ".csv":
-        frames = [frame.assign(threshold=threshold) for frame in sweeps.values()]
-        whole = pd.concat(frames, keys=list(sweeps), names=["run", None]).droplevel(1)
-        text: str = whole.to_csv()
-        return text
-    if kind == ".json":
-        return _json(sweeps, threshold)
-    if kind == ".md":
-        return _markdown(sweeps, threshold)
-    return draw_heatmaps(sweeps, threshold)
+    frames = [frame.assign(threshold=threshold) for frame in sweeps.values()]
+    whole = pd.concat(frames, keys=list(sweeps), names=["run", None]).droplevel(1)
+    text: str = whole.to_csv()
+    return text
 
 
 def _json(sweeps: Sweeps, threshold: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary, summarize
-from lmms_rpts.report.scatter import points_of
+from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
@@ -164,12 +164,12 @@ def test_best(name: str, values: tuple[float | None, ...], best: set[str]) -> No
 
 def test_points_and_their_bars(tmp_path: Path) -> None:
     found = summary_of(tmp_path, a=[scores(0.25), scores(0.75)], b=[scores(0.0, 1.0)])
-    (a, b), tokenless, scoreless = points_of(found.overall, "rpts")
+    a, b = points_of(found.overall, "rpts")
     sd = math.sqrt(0.125)  # distances of 0.25 to the mean, twice, over n - 1 = 1
-    assert (a.label, a.tokens, a.score) == ("a", 150.0, 0.5)
-    assert (a.low, a.high) == pytest.approx((0.5 - sd, 0.5 + sd))
+    assert a[:3] == ("a", 150.0, 0.5)
+    assert a.ends == pytest.approx((0.5 - sd, 0.5 + sd))
     interval = estimate_mean([0.0, 1.0])
-    assert (b.tokens, b.score, b.low, b.high) == (100.0, 0.5, interval.low, interval.high)
-    assert (tokenless, scoreless) == ([], [])
-    assert points_of(table("rpts", 0.5), "rpts") == ([], ["m0"], [])
-    assert points_of(table("rpts", None, tokens=Figure(9.0)), "rpts") == ([], [], ["m0"])
+    assert b == ("b", 100.0, 0.5, (interval.low, interval.high))
+    assert points_of(table("rpts", 0.5), "rpts") == []
+    assert points_of(table("rpts", None, tokens=Figure(9.0)), "rpts") == []
+    assert points_of(table("rpts", 0.5, tokens=Figure(9.0)), "rpts") == [("m0", 9.0, 0.5, ())]

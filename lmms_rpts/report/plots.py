@@ -1,0 +1,218 @@
+"""Plots with matplotlib: heat maps of a sweep, and a scatter plot of score against tokens."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import product
+from textwrap import fill
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib import font_manager, style
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator
+from matplotlib.transforms import Bbox
+
+from lmms_rpts.analysis.summary import LOWER_IS_BETTER, TaskSummary
+from lmms_rpts.escaping import shorten
+
+# A "$" in a model's name begins no formula; without a salt the ids in an SVG are random.
+_STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}
+# Names in Chinese are drawn with the first installed font whose name holds one of these.
+_CHINESE = ("CJK SC", "CJK", "Source Han Sans", "WenQuanYi", "YaHei", "PingFang", "Droid Sans Fall")
+PANELS = ("rpts", "filtered_accuracy", "share_filtered")
+# One hue, ever darker: the order is seen without telling colours apart (ColorBrewer's Blues).
+_BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#08306b")
+BLUES = LinearSegmentedColormap.from_list("blues", _BLUES)
+# From this part of the scale on, white stands out more than black: by 4.5 or more (WCAG 2.2).
+WHITE_FROM = 0.59
+_NAMES = {"rpts": "RPTS", "accuracy_rpts": "accuracy with sound reasoning"}
+_NOTE = "bars: the 95% interval over documents, or for several rounds their standard deviation"
+# Where a label may stand from its point, to the right and upwards, in points: the nearest first.
+_PLACES = sorted(
+    product((9, -9, 35, -35, 70, -70, 105, -105, 140, -140, 175, -175), range(-140, 141, 7)),
+    key=lambda place: abs(place[0]) + 2 * abs(place[1]),
+)
+_LINE = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 6}
+
+
+@contextmanager
+def _plotting() -> Iterator[None]:
+    """Our style whatever the user's matplotlibrc says, and no warnings about missing glyphs."""
+    installed = sorted({font.name for font in font_manager.fontManager.ttflist})
+    chinese = [name for part in _CHINESE for name in installed if part in name][:1]
+    fonts = {"font.family": ["DejaVu Sans", *chinese, "sans-serif"]}
+    with style.context(["default", {**_STYLE, **fonts}]), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+@_plotting()
+def draw_heatmaps(sweeps: Mapping[str, pd.DataFrame], threshold: float, kind: str = "svg") -> bytes:
+    """The frames of ``lmms_rpts.analysis.sweeping.sweep``, by their run, as svg, png or pdf.
+
+    One row of panels for each run: decay upwards, focus height to the right. Runs share the
+    colours' range of a quantity. A response passes from the threshold on.
+    """
+    whole = pd.concat(sweeps.values())
+    rows = [1.7 + 0.42 * frame["decay"].nunique() for frame in sweeps.values()]
+    width = len(PANELS) * (0.8 + 0.66 * max(3, whole["focus_height"].nunique()))
+    note = f"Framed: the run's own setting. Passing: an RPTS of at least {threshold:g}."
+    figure = _figure((width, sum(rows) + 0.8), "RPTS under other settings", note)
+    parts = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=rows)[:, 0]
+    for part, (label, frame) in zip(parts, sweeps.items(), strict=True):
+        part.suptitle(shorten(label, 80), x=0, ha="left", size=13)
+        for axes, name in zip(part.subplots(1, len(PANELS)), PANELS, strict=True):
+            low, high = _range(whole[name].dropna())
+            cells = _draw_cells(axes, frame, name, Normalize(low, high))
+            part.colorbar(cells, ax=axes, location="bottom", ticks=[low, high], format="%.2f")
+    return _render(figure, kind)
+
+
+def _range(values: Iterable[float]) -> tuple[float, float]:
+    """From where to where the colours go: wide enough that noise is no contrast."""
+    low = math.floor(min(values, default=0.0) * 20) / 20
+    high = min(1.0, max(low + 0.2, math.ceil(max(values, default=1.0) * 20) / 20))
+    return min(low, high - 0.2), high
+
+
+def _draw_cells(axes: Axes, frame: pd.DataFrame, name: str, scale: Normalize) -> QuadMesh:
+    table = frame.pivot(index="decay", columns="focus_height", values=name)
+    cells = axes.pcolormesh(table, cmap=BLUES, norm=scale, edgecolors="white", linewidth=3)
+    axes.set_xticks(np.arange(len(table.columns)) + 0.5, list(map(str, table.columns)))
+    axes.set_yticks(np.arange(len(table)) + 0.5, [f"{decay:.4g}" for decay in table.index])
+    title = _NAMES.get(name, name.replace("_", " "))
+    axes.set(title=title, xlabel="focus height", ylabel="decay", frame_on=False)
+    axes.tick_params(length=0)
+    for (y, x), value in np.ndenumerate(table.to_numpy(float)):
+        said = "–" if math.isnan(value) else f"{value:.3f}"
+        ink = "white" if scale(value) > WHITE_FROM else "black"
+        axes.text(x + 0.5, y + 0.5, said, color=ink, ha="center", va="center_baseline")
+    for row in frame[frame["own"]].itertuples():
+        at = table.columns.get_loc(row.focus_height), table.index.get_loc(row.decay)
+        axes.add_patch(Rectangle(at, 1, 1, fill=False, linewidth=2, clip_on=False, gid="own"))
+    return cells
+
+
+class Point(NamedTuple):
+    """A model: tokens a response, its score, and the ends of the error bar if it has one."""
+
+    label: str
+    tokens: float
+    score: float
+    ends: tuple[float, ...]
+
+
+def points_of(table: TaskSummary, metric: str) -> list[Point]:
+    """The models that have both tokens and a score.
+
+    An error bar is a standard deviation to both sides for several rounds, else the interval.
+    """
+    points = []
+    for model in table.models:
+        figure, tokens = model.metrics[metric], model.tokens.value
+        if figure.value is None or tokens is None:
+            continue
+        ends = figure.low, figure.high
+        if figure.sd is not None:
+            ends = figure.value - figure.sd, figure.value + figure.sd
+        bar = tuple(end for end in ends if end is not None)
+        points.append(Point(shorten(model.model), tokens, figure.value, bar))
+    return points
+
+
+@_plotting()
+def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") -> bytes:
+    """The models with tokens and score as svg, png or pdf; there must be one at least.
+
+    Tokens to the right (log scale over more than tenfold), the score upwards.
+    """
+    points = points_of(table, metric)
+    name = _NAMES.get(metric, metric.replace("_", " "))
+    figure = _figure((8, 5), f"{name} against tokens used", _note(table, metric))
+    axes = figure.subplots()
+    better = "lower" if metric in LOWER_IS_BETTER else "higher"
+    axes.set_title(f"{shorten(table.task or 'all tasks', 60)}; {better} is better", loc="left")
+    axes.grid(axis="y", alpha=0.4)
+    axes.margins(0.12)
+    for _, tokens, score, ends in points:
+        axes.plot([tokens] * len(ends), ends, "_-", color="C0", markersize=9, gid="bar")
+        axes.plot(tokens, score, "o", color="C0", markersize=8, gid="point")
+    low, high = (limit(each.tokens for each in points) for limit in (min, max))
+    if low > 0 and high / low > 10:
+        axes.set(xscale="log", xlabel="tokens a response (mean, log scale)", ylabel=name)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.minorticks_off()
+    else:
+        # Tokens: less than one is none.
+        axes.set(xlim=(0, max(high * 1.3, 1)), xlabel="tokens a response (mean)", ylabel=name)
+    axes.xaxis.set_major_formatter("{x:,.10g}")
+    # The labels are placed in the layout as it is now.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    _place_labels(axes, points)
+    return _render(figure, kind)
+
+
+def _note(table: TaskSummary, metric: str) -> str:
+    tokenless = [each.model for each in table.models if each.tokens.value is None]
+    scoreless = [each.model for each in table.models if each.metrics[metric].value is None]
+    notes = [_NOTE]
+    for why, models in (("tokens not reported", tokenless), ("no score", scoreless)):
+        if models:
+            notes.append(f"{why}: {', '.join(map(shorten, models))}")
+    # Not wrapped by matplotlib, which takes "$" for a formula there. Chinese is twice as wide.
+    widths = (90 if note.isascii() else 55 for note in notes)
+    return "\n".join(map(partial(fill, break_on_hyphens=False), notes, widths))
+
+
+def _place_labels(axes: Axes, points: Sequence[Point]) -> None:
+    """Each label at the nearest place where it covers nothing, with a line if that is far off."""
+    frame = axes.get_window_extent()
+    taken = [line.get_window_extent() for line in axes.lines]
+    for name, tokens, score, _ in points:
+        at = tokens, score
+        label = axes.annotate(name, at, textcoords="offset points", va="center")
+        wide, high = label.get_window_extent().padded(2).size
+        x, y = axes.transData.transform(at)
+        boxes = [
+            Bbox.from_bounds(x + right - wide * (right < 0), y + up - high / 2, wide, high)
+            for right, up in _PLACES
+        ]
+        within = [frame.contains(*box.min) and frame.contains(*box.max) for box in boxes]
+        covers = [box.count_overlaps(taken) for box in boxes]
+        best = min(range(len(boxes)), key=lambda place: covers[place] - 2 * within[place])
+        taken.append(boxes[best])
+        right, up = _PLACES[best]
+        label.set(position=(right, up), ha="left" if right > 0 else "right")
+        if max(abs(right), abs(up)) > 20:
+            axes.annotate("", at, (right, up), textcoords="offset points", arrowprops=_LINE)
+
+
+def _figure(size: tuple[float, float], title: str, note: str) -> Figure:
+    # At 72 dots an inch a pixel of the layout is a point.
+    figure = Figure(figsize=size, dpi=72, layout="constrained")
+    figure.suptitle(title, x=0, ha="left", size=15)
+    figure.supxlabel(note, x=0, ha="left", size=9)
+    return figure
+
+
+def _render(figure: Figure, kind: str) -> bytes:
+    """The same figure gives the same bytes."""
+    date = "Date" if kind == "svg" else "CreationDate"
+    metadata = {"Title": figure.get_suptitle(), date: None}
+    # Hundreds of settings make a picture of many inches: some 8,000 pixels a side at most.
+    dpi = min(160, 8000 / max(figure.get_size_inches()))
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata)
+    return file.getvalue()
