@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from lmms_rpts.files import draft_of
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.images import require_inside
@@ -55,7 +56,8 @@ def store(content: bytes, benchmark: str, name: str) -> Path:
         path = place / content_digest(content) / f"{name}.jsonl"
         try:
             if not path.is_file() or path.read_bytes() != content:
-                _write(path, content)
+                with draft_of(path) as draft:  # other processes may be reading or writing it
+                    draft.write_bytes(content)
             return path
         except OSError as error:
             refusals.append(f"{path.parent}: {error.strerror or error}")
@@ -99,16 +101,3 @@ def _places(folder: str) -> Iterator[Path]:
         return
     if stat.S_ISDIR(found.st_mode) and found.st_uid == user:
         yield own / folder
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: other processes may be reading or writing it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -10,11 +10,18 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal, TypeGuard, get_args
 
 from lmms_rpts.filters.documents import short
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
+from lmms_rpts.tasks.source_fields import (
+    id_text,
+    image_names,
+    is_encodable,
+    is_text,
+    outside_faults,
+)
 
 AnswerType = Literal["choice", "free_form"]
 Form = Literal["choice", "parts", "blank", "open"]
@@ -104,7 +111,7 @@ def read_file(path: Path) -> Problems:
     seen: set[str] = set()
     left_out = 0
     for at, entry in enumerate(entries, start=1):
-        identity = _identity(entry.get("problem_id")) if isinstance(entry, dict) else None
+        identity = id_text(entry.get("problem_id")) if isinstance(entry, dict) else None
         if identity is not None and identity in seen:
             faults.append(Fault(f"problem {identity!r} stands more than once"))
             continue
@@ -176,7 +183,7 @@ def _has_answer(entry: Mapping[str, Any]) -> bool:
 def _problem(identity: str, entry: Mapping[str, Any]) -> Problem:
     question = entry["question"].strip()
     reference = (_text(entry["answer"]) or "").strip()
-    images = _images(entry)
+    images = image_names(entry.get("image"))
     return Problem(
         id=identity,
         language="zh",
@@ -217,23 +224,10 @@ def _image_faults(entry: Mapping[str, Any]) -> Iterator[str]:
     if "image" not in entry:
         yield "the field 'image' is missing"
         return
-    names = _images(entry)
+    names = image_names(entry.get("image"))
     if names is None:
         yield f"'image' should be a name or a list of names, not {short(entry['image'])}"
-    for name in names or ():
-        if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
-            yield f"the image {name!r} should be a name inside the folder of images"
-
-
-def _images(entry: Mapping[str, Any]) -> list[str] | None:
-    value = entry.get("image")
-    names = [value] if isinstance(value, str) else value
-    return names if isinstance(names, list) and names and all(map(_is_text, names)) else None
-
-
-def _identity(value: object) -> str | None:
-    text = str(value) if _is_whole(value) else value
-    return text if isinstance(text, str) and _is_text(text) else None
+    yield from outside_faults(names, "a name inside the folder of images")
 
 
 def _text(value: object) -> str | None:
@@ -258,30 +252,17 @@ def _is_number(value: object) -> bool:
 
 def _is_answer(value: object) -> bool:
     text = _text(value)
-    return value is None or (text is not None and _is_encodable(text))
+    return value is None or (text is not None and is_encodable(text))
 
 
 def _is_label(value: object) -> bool:
     """A text that may be empty, or null."""
-    return value is None or (isinstance(value, str) and _is_encodable(value))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and _is_encodable(value)
-
-
-def _is_encodable(text: str) -> bool:
-    """Whether a text has no half characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return value is None or (isinstance(value, str) and is_encodable(value))
 
 
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "problem_id": (lambda value: _identity(value) is not None, "a text or a whole number"),
-    "question": (_is_text, "a text"),
+    "problem_id": (lambda value: id_text(value) is not None, "a text or a whole number"),
+    "question": (is_text, "a text"),
     "answer": (_is_answer, "a text"),
     "answer_type": (lambda value: value in get_args(AnswerType), "choice or free_form"),
     "analysis": (_is_label, "a text"),

@@ -14,6 +14,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lmms_rpts.filters.documents import short
+from lmms_rpts.tasks.source_fields import (
+    id_text,
+    image_names,
+    is_encodable,
+    is_text,
+    outside_faults,
+)
 
 SUBTASKS = (
     "academic",
@@ -179,7 +186,7 @@ def _line(line: str, number: int) -> Any:
 def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list[Fault]:
     if not isinstance(entry, dict):
         return [Fault(f"{place}: it should be an object, not {short(entry)}")]
-    identity = _text(entry.get("question_id"))
+    identity = id_text(entry.get("question_id"))
     name = f"question {identity!r}" if identity else place
     task = _subtask(entry)
     faults = [Fault(f"{name}: {said}", task) for said in _field_faults(entry)]
@@ -190,13 +197,15 @@ def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list
     if faults or task is None or identity is None:
         return faults
     text = entry["question"]
-    images = tuple(_place(path, folder, beside) for path in _image_paths(entry) or ())
+    images = tuple(
+        _place(path, folder, beside) for path in image_names(entry.get("img_path")) or ()
+    )
     return Question(
         id=identity,
         task=task,
         language=language_of(text),
         question=text,
-        img_path=images,
+        img_path=tuple(_place(path, folder, beside) for path in images),
         evaluator=entry["evaluator"],
         evaluator_kwargs=json.dumps(entry["evaluator_kwargs"]),
         reference=_label(entry.get("reference")) or "",
@@ -206,10 +215,10 @@ def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list
 
 def _field_faults(entry: Mapping[str, Any]) -> Iterator[str]:
     wanted: dict[str, tuple[Callable[[Any], bool], str]] = {
-        "question_id": (lambda value: _text(value) is not None, "a text or a whole number"),
-        "question": (_is_text, "a text"),
-        "img_path": (lambda value: _image_paths(entry) is not None, "a path or a list of paths"),
-        "evaluator": (_is_text, "the name of an evaluator"),
+        "question_id": (lambda value: id_text(value) is not None, "a text or a whole number"),
+        "question": (is_text, "a text"),
+        "img_path": (lambda value: image_names(value) is not None, "a path or a list of paths"),
+        "evaluator": (is_text, "the name of an evaluator"),
         "evaluator_kwargs": (lambda value: isinstance(value, dict), "an object"),
     }
     for field, (valid, described) in wanted.items():
@@ -217,29 +226,22 @@ def _field_faults(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"the field {field!r} is missing"
         elif not valid(entry[field]):
             yield f"{field!r} should be {described}, not {short(entry[field])}"
-    for path in _image_paths(entry) or ():
-        if ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute():
-            yield f"the image {path!r} should be a path inside the data folder"
+    paths = image_names(entry.get("img_path"))
+    yield from outside_faults(paths, "a path inside the data folder")
     for field in ("reference", *_LABELS):
-        if not _is_encodable(_label(entry.get(field)) or ""):
+        if not is_encodable(_label(entry.get(field)) or ""):
             yield f"{field!r} holds half a character: {short(entry[field])}"
     yield from _marker_faults(entry)
 
 
 def _marker_faults(entry: Mapping[str, Any]) -> Iterator[str]:
     """A question must not name an image that it hasn't got."""
-    paths, text = _image_paths(entry), entry.get("question")
+    paths, text = image_names(entry.get("img_path")), entry.get("question")
     if paths is None or not isinstance(text, str):
         return
     for marker in MARKER.finditer(text):
         if not 1 <= int(marker[1]) <= len(paths):
             yield f"it names {marker[0]!r}, but has {len(paths)} image(s), numbered from 1"
-
-
-def _image_paths(entry: Mapping[str, Any]) -> list[str] | None:
-    value = entry.get("img_path")
-    paths = [value] if isinstance(value, str) else value
-    return paths if isinstance(paths, list) and paths and all(map(_is_text, paths)) else None
 
 
 def _place(path: str, folder: Path, beside: Path) -> str:
@@ -252,8 +254,8 @@ def _place(path: str, folder: Path, beside: Path) -> str:
 
 
 def _subtask(entry: Mapping[str, Any]) -> str | None:
-    paths = _image_paths(entry)
-    identity = _text(entry.get("question_id")) or ""
+    paths = image_names(entry.get("img_path"))
+    identity = id_text(entry.get("question_id")) or ""
     candidates = [
         entry.get("task"),
         *(PurePosixPath(paths[0]).parts[:-1] if paths else ()),
@@ -276,23 +278,5 @@ def language_of(question: str) -> str:
     return "zh" if len(_HAN.findall(asked)) > 1.5 * len(_WORD.findall(asked)) else "en"
 
 
-def _text(value: object) -> str | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) and _is_text(value) else None
-
-
 def _label(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and _is_encodable(value)
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
