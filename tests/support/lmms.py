@@ -20,7 +20,7 @@ from tests.support.fork_client import AVAILABLE, ForkServer, served_part
 
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
-_OF_BENCHMARKS = ("RPTS_", "ROME_", "CMMATH_", "REFORM_")
+_OF_BENCHMARKS = ("RPTS_", "ROME_", "CMMATH_", "REFORM_", "COLOURS_")
 # Variables that nothing reads at import: only in these may a run differ from the server.
 _READ_LATE = ("LMMS_RPTS_", *_OF_BENCHMARKS, "OPENAI_", "COLUMNS", "PYTEST_", "WANDB_")
 
@@ -68,10 +68,11 @@ def run_lmms_eval(
     env: Mapping[str, str] | None = None,
     processes: int = 1,
     cold: bool = False,
+    server: ForkServer | None = None,
 ) -> Run:
     """``lmms-eval ARGUMENTS`` with samples logged to ``folder``, on one or several processes.
 
-    Several processes are started by torchrun; ``cold`` as in ``run``.
+    Several processes are started by torchrun; ``cold`` and ``server`` as in ``run``.
     """
     launcher: Sequence[str] = [sys.executable, "-m", "lmms_eval"]
     if processes > 1:
@@ -80,7 +81,7 @@ def run_lmms_eval(
             *("--master_port", str(_free_port()), "-m", "lmms_eval"),
         ]
     command = [*launcher, *arguments, "--log_samples", "--output_path", str(folder)]
-    done = run(command, env=env, cold=cold)
+    done = run(command, env=env, cold=cold, server=server)
     return Run(done.stdout, done.returncode, folder)
 
 
@@ -90,6 +91,7 @@ def run(
     cwd: Path | None = None,
     *,
     cold: bool = False,
+    server: ForkServer | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in an environment without settings of ours or keys of anybody.
 
@@ -100,6 +102,7 @@ def run(
         cwd: the working folder.
         cold: start them afresh as well: for what is about the start, the installation or the
             imports.
+        server: one with an environment of its own, in place of that of all tests.
 
     Raises:
         ValueError: a variable in ``env`` may be read at import, so that a forked run would differ.
@@ -108,8 +111,10 @@ def run(
     environment = clean_environment() | dict(env or {})
     try:
         if not cold and AVAILABLE and served_part(command) is not None:
-            _check_read_late(env or {})
-            return the_server().run(command, environment, cwd, _TIME_LIMIT)
+            asked = server or the_server()
+            own = asked.environment if server else {}
+            _check_read_late(name for name, value in (env or {}).items() if own.get(name) != value)
+            return asked.run(command, environment, cwd, _TIME_LIMIT)
         return subprocess.run(
             command,
             env=environment,
