@@ -11,9 +11,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from lmms_rpts.reasoning import build_tree, parse_chain
 from lmms_rpts.tasks.rpts_eval.source_format import check_folder
+from tests.support.demo_images.draw import BUNDLED, draw_all
 from tests.support.lmms import run
 
 ROOT = Path(__file__).parents[1]
@@ -113,3 +115,8 @@ def test_the_source_archive_holds_docs_tests_and_benchmarks(tmp_path: Path) -> N
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert wanted | {"Makefile", "CHANGELOG.md", "README.md", "LICENSE"} <= inside
+
+
+def test_each_bundled_image_is_drawn_by_our_code(tmp_path: Path) -> None:
+    drawn = {path.name: Image.open(path).size for path in draw_all(tmp_path)}
+    assert drawn == {path.name: Image.open(path).size for path in BUNDLED.iterdir()}

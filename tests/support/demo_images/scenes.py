@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmms_rpts.demo.canvas import (
+from tests.support.demo_images.canvas import (
     BLUE,
     BROWN,
     GREEN,

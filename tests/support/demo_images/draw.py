@@ -1,4 +1,4 @@
-"""Draws the images of the demo: ``python -m lmms_rpts.demo.draw [FOLDER]``."""
+"""Draws the images of the demo: ``python -m tests.support.demo_images.draw [FOLDER]``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lmms_rpts.demo import charts, scenes
-from lmms_rpts.demo.canvas import Canvas
+from tests.support.demo_images import charts, scenes
+from tests.support.demo_images.canvas import Canvas
+
+BUNDLED = Path(__file__).parents[3] / "lmms_rpts" / "demo" / "images"
 
 IMAGES: tuple[Callable[[], Canvas], ...] = (
     charts.bakery_bars,
@@ -44,9 +46,9 @@ def draw_all(folder: Path) -> list[Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Draw into the folder that is named, by default ``images`` beside this file."""
+    """Draw into the folder that is named, by default that of the bundled images."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    folder = Path(given[0]) if given else Path(__file__).parent / "images"
+    folder = Path(given[0]) if given else BUNDLED
     for path in draw_all(folder):
         print(path)
 

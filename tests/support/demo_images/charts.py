@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from lmms_rpts.demo.canvas import (
+from tests.support.demo_images.canvas import (
     BLUE,
     GREEN,
     GREY,

@@ -1,0 +1,1 @@
+"""Drawing of the images that the demo bundles."""
