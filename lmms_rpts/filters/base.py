@@ -49,11 +49,12 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     gives: type = str
     DATA = "RPTS-Eval"
     FIELDS: Mapping[str, FieldCheck] = REASONING_FIELDS
+    OPTIONAL: Mapping[str, FieldCheck] = OPTIONAL_FIELDS
     ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """Why the filter can't work on a document, in sentences without their full stops."""
-        faults = list(field_faults(doc, self.FIELDS, OPTIONAL_FIELDS))
+        faults = list(field_faults(doc, self.FIELDS, self.OPTIONAL))
         if not faults and "reasoning" in self.FIELDS:
             faults += gold_faults(doc)
         yield from faults

@@ -30,6 +30,10 @@ ANYTHING: FieldCheck = (lambda value: True, "any value")
 TEXT: FieldCheck = (is_text, "a text")
 SOME_TEXT: FieldCheck = (lambda value: is_text(value) and bool(str(value).strip()), "a text")
 OPTIONAL_TEXT: FieldCheck = (lambda value: value is None or is_text(value), "a text or null")
+OPTIONAL_WHOLE: FieldCheck = (
+    lambda value: value is None or (type(value) is int and 0 <= value < 2**63),
+    "a whole number or null",
+)
 TEXTS: FieldCheck = (is_texts, "a list of texts")
 OPTIONAL_TEXTS: FieldCheck = (lambda value: value is None or is_texts(value), "a list of texts")
 NAMES: FieldCheck = (is_texts, "a list of file names")

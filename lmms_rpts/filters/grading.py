@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +19,6 @@ from lmms_rpts.judging.progress import standard_error
 from lmms_rpts.runs.record import JudgeGrade, Record
 
 T = TypeVar("T")
-Given = TypeVar("Given")
 
 NO_REFERENCE = "the question has no reference answer that a judge could compare with"
 
@@ -34,8 +33,10 @@ Answers = tuple[JudgeGrade | None, Any]
 class GradingFilter(JudgingFilter):
     """A filter that turns each response into one JSON string, its record.
 
-    Subclasses have ``records`` and ``report``. ``unjudged``: what an answer that nobody was asked
-    about says.
+    Subclasses say how a response is read and recorded, and what a judge is asked about it.
+
+    Attributes:
+        unjudged: what an answer that nobody was asked about says.
     """
 
     unjudged = NOT_JUDGED
@@ -47,38 +48,48 @@ class GradingFilter(JudgingFilter):
         records = self.map_responses(resps, docs, self._write_all)
         return [record[0] if len(record) == 1 else record for record in records]
 
-    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> Sequence[Record]:
-        """The record of each response."""
+    def read(self, response: str | None, doc: Doc) -> Any:
+        """The parts of a response, graded by rules."""
+        raise NotImplementedError
+
+    def unread(self, reason: str) -> Any:
+        """The parts of a response that could not be read."""
+        raise NotImplementedError
+
+    def asks(self, doc: Doc) -> bool:
+        """Whether a judge may be asked about a response to a document."""
+        return False
+
+    def ask(self, given: Any, doc: Doc) -> Dialogue[Answers]:
+        """The conversation with the judge about the parts of a response."""
+        yield from ()
+        return None, None
+
+    def record(self, given: Any, grade: JudgeGrade | None, more: Any, doc: Doc) -> Record:
+        """The record of a response: its parts, the judge's grade, and what else it was asked."""
         raise NotImplementedError
 
     def report(self, records: Sequence[Any]) -> None:
         """Say what the table of results does not."""
-        raise NotImplementedError
 
-    def grade_each(
-        self,
-        pairs: Iterable[tuple[str | None, Doc]],
-        read: Callable[[str | None, Doc], Given],
-        unread: Callable[[str], Given],
-        ask: Callable[[Given, Doc], Dialogue[Answers]],
-        asks: bool,
-    ) -> list[tuple[Given, Answers]]:
-        """What was given, and what the judge told of it; a fault of ours is one response's.
-
-        Args:
-            pairs: responses with their documents.
-            read: the parts of a response.
-            unread: the parts of one that could not be read, by the reason.
-            ask: the conversation with the judge about one.
-            asks: whether there is anything to ask.
-        """
+    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[Record]:
+        """The record of each response; a fault of ours is one response's."""
         with Isolation("grading a response") as isolation:
-            all_given, dialogues = [], []
-            for response, doc in pairs:
-                given = isolation.run(partial(read, response, doc), unread)
-                all_given.append(given)
-                dialogues.append(isolation.begin(partial(ask, given, doc), _not_told))
-            return list(zip(all_given, self.hear(dialogues, asks), strict=True))
+            parts, dialogues = [], []
+            for response, doc in in_sight(pairs, "Grading by rules", self.settings.rank == 0):
+                given = isolation.run(partial(self.read, response, doc), self.unread)
+                parts.append(given)
+                dialogues.append(isolation.begin(partial(self.ask, given, doc), _not_told))
+            answers = self.hear(dialogues, any(self.asks(doc) for _, doc in pairs))
+            return [
+                isolation.run(
+                    partial(self.record, given, *answer, doc), partial(self._unrecorded, doc)
+                )
+                for given, answer, (_, doc) in zip(parts, answers, pairs, strict=True)
+            ]
+
+    def _unrecorded(self, doc: Doc, reason: str) -> Record:
+        return self.record(self.unread(reason), None, None, doc)
 
     def hear(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
         """The results of conversations with the judge, or with nobody where it ``asks`` none."""

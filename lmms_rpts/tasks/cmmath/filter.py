@@ -13,6 +13,7 @@ from lmms_rpts.filters.documents import (
     LANGUAGE,
     NAMES,
     OPTIONAL_TEXT,
+    OPTIONAL_WHOLE,
     SOME_TEXT,
     TEXT,
     FieldCheck,
@@ -21,7 +22,6 @@ from lmms_rpts.filters.grading import (
     Answers,
     GradingFilter,
     grade_of,
-    in_sight,
     known_grade,
     report_failed,
     report_ungraded,
@@ -100,6 +100,11 @@ class CmmathGradeFilter(GradingFilter):
         "knowledge_point": OPTIONAL_TEXT,
         "img_path": NAMES,
     }
+    OPTIONAL: Mapping[str, FieldCheck] = {
+        "category": OPTIONAL_TEXT,
+        "grade_id": OPTIONAL_WHOLE,
+        "grade_group": OPTIONAL_WHOLE,
+    }
     ORDER = "use cmmath_grade alone"
 
     def __init__(self, judge: str | None = None) -> None:
@@ -110,15 +115,17 @@ class CmmathGradeFilter(GradingFilter):
         """The judge that may be asked; ``none`` where there is nothing to ask."""
         return judge_of(self.cmmath, self.settings, default) or NO_JUDGE
 
-    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[CmmathRecord]:
-        """The record of each response."""
-        shown = in_sight(pairs, "Grading answers by rules", self.settings.rank == 0)
-        asks = asks_judge(self.cmmath)
-        graded = self.grade_each(shown, read_response, nothing_given, self._ask, asks)
-        return [
-            self._record(given, judged, mistake, doc)
-            for (given, (judged, mistake)), (_, doc) in zip(graded, pairs, strict=True)
-        ]
+    def read(self, response: str | None, doc: Doc) -> Given:
+        """The parts of a response, its answer graded by rules."""
+        return read_response(response, doc)
+
+    def unread(self, reason: str) -> Given:
+        """A response that there is nothing to grade of."""
+        return nothing_given(reason)
+
+    def asks(self, doc: Doc) -> bool:
+        """Whether a judge grades, or says what kind a mistake is."""
+        return asks_judge(self.cmmath)
 
     def report(self, records: Sequence[CmmathRecord]) -> None:
         """Say how many answers have no score, or no kind of mistake, and why."""
@@ -135,7 +142,7 @@ class CmmathGradeFilter(GradingFilter):
         mistakes = [record.mistake for record in records]
         report_failed(mistakes, "mistakes could not be told of what kind they are")
 
-    def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
+    def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """What the judge says of the answer, and then of its mistake; None: not asked."""
         judged = mistake = None
         if self._is_judged(given):
@@ -168,26 +175,27 @@ class CmmathGradeFilter(GradingFilter):
             answer=given.answer,
         )
 
-    def _record(
-        self, given: Given, judged: JudgeGrade | None, mistake: MistakeEntry | None, doc: Doc
+    def record(
+        self, given: Given, grade: JudgeGrade | None, more: MistakeEntry | None, doc: Doc
     ) -> CmmathRecord:
-        score = _score(given, judged)
-        grader: Literal["rule", "judge"] = "rule" if judged is None else "judge"
+        """The record of a response; ``more``: the kind of its mistake."""
+        score = _score(given, grade)
+        grader: Literal["rule", "judge"] = "rule" if grade is None else "judge"
         return CmmathRecord(
             outcome="unscored" if score is None else "scored",
-            reason=_reason(given, judged) if score is None else None,
+            reason=_reason(given, grade) if score is None else None,
             score=score,
             grader=None if score is None else grader,
-            grades=CmmathGrades(rule=_rules(given), judge=judged),
+            grades=CmmathGrades(rule=_rules(given), judge=grade),
             answer_type=given.answer_type,
             answer=given.answer,
             source=given.source,
-            mistake=mistake,
+            mistake=more,
             instance=_instance(doc),
             settings=CmmathGrading(
                 grader=self.cmmath.grader,
                 mistakes=self.cmmath.errors,
-                judge=self.judge if asks_judge(self.cmmath) else None,
+                judge=self.judge if self.asks(doc) else None,
                 prompt_version=self.prompts.version,
                 rules_version=RULES_VERSION,
             ),

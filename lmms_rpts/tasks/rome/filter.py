@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lmms_rpts.filters.documents import ANYTHING, LANGUAGE, NAMES, TEXT, FieldCheck
+from lmms_rpts.filters.documents import ANYTHING, LANGUAGE, NAMES, OPTIONAL_TEXT, TEXT, FieldCheck
 from lmms_rpts.filters.grading import (
     Answers,
     GradingFilter,
@@ -99,6 +99,9 @@ class RomeAnswerFilter(GradingFilter):
         "evaluator_kwargs": TEXT,
         "reference": TEXT,
     }
+    OPTIONAL: Mapping[str, FieldCheck] = dict.fromkeys(
+        ("question_type", "image_type", "image_subtype", "reasoning_type"), OPTIONAL_TEXT
+    )
     ORDER = "use rome_answer alone"
 
     def __init__(self, judge: str | None = None) -> None:
@@ -131,14 +134,17 @@ class RomeAnswerFilter(GradingFilter):
             self.unjudged = f"not judged: {str(error).splitlines()[0]}"
             return NO_JUDGE
 
-    def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[RomeRecord]:
-        """The record of each response."""
-        asks = any(asks_judge(self.rome, doc["task"]) for _, doc in pairs)
-        graded = self.grade_each(pairs, read_response, nothing_given, self._ask, asks)
-        return [
-            self._record(given, grade, consistency, doc)
-            for (given, (grade, consistency)), (_, doc) in zip(graded, pairs, strict=True)
-        ]
+    def read(self, response: str | None, doc: Doc) -> Given:
+        """The parts of a response, its answer graded by rules."""
+        return read_response(response, doc)
+
+    def unread(self, reason: str) -> Given:
+        """A response that there is nothing to grade of."""
+        return nothing_given(reason)
+
+    def asks(self, doc: Doc) -> bool:
+        """Whether a judge grades this subtask, or compares thinking and answer."""
+        return asks_judge(self.rome, doc["task"])
 
     def report(self, records: Sequence[RomeRecord]) -> None:
         """Say how many answers could not be graded, or compared with their thinking, and why."""
@@ -147,7 +153,7 @@ class RomeAnswerFilter(GradingFilter):
         compared = [record.consistency for record in records]
         report_failed(compared, "answers could not be compared with their thinking")
 
-    def _ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
+    def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """What the judge says of the answer, and of the thinking beside it; None: not asked."""
         grade = consistency = None
         if grader_of(self.rome, doc["task"]) == "llm":
@@ -184,9 +190,10 @@ class RomeAnswerFilter(GradingFilter):
             answer=given.answer,
         )
 
-    def _record(
-        self, given: Given, grade: JudgeGrade | None, consistency: Consistency | None, doc: Doc
+    def record(
+        self, given: Given, grade: JudgeGrade | None, more: Consistency | None, doc: Doc
     ) -> RomeRecord:
+        """The record of a response; ``more``: whether it is consistent."""
         score = given.rules.rule if grade is None else grade.score
         fault = given.rules.fault if grade is None else grade.error
         return RomeRecord(
@@ -197,11 +204,11 @@ class RomeAnswerFilter(GradingFilter):
             grades=RomeGrades(rule=given.rules.rule, strict=given.rules.strict, llm=grade),
             answer=given.answer,
             source=given.source,
-            consistency=consistency,
+            consistency=more,
             instance=_instance(doc),
             settings=RomeGrading(
                 grader=self.rome.grader,
-                judge=self.judge if asks_judge(self.rome, doc["task"]) else None,
+                judge=self.judge if self.asks(doc) else None,
                 prompt_version=self.prompts.version,
             ),
         )
