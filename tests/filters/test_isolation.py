@@ -111,6 +111,41 @@ def test_rome_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[s
     assert "".join(logged).count("Traceback") == 1
 
 
+def test_a_fault_in_writing_a_record_is_one_responses_too(
+    monkeypatch: pytest.MonkeyPatch, logged: list[str]
+) -> None:
+    write = RomeAnswerFilter.record
+
+    def record(self: Any, given: Any, *others: Any) -> Any:
+        if "poison" in given.answer:
+            raise KeyError("poison")
+        return write(self, given, *others)
+
+    monkeypatch.setattr(RomeAnswerFilter, "record", record)
+    docs = [make_question() for _ in range(3)]
+    found = RomeAnswerFilter().apply([["B"], ["B poison"], ["B"]], docs)
+    records = [json.loads(str(each)) for each in found]
+    assert [each["score"] for each in records] == [1.0, None, 1.0]
+    assert records[1]["reason"].startswith("internal error while grading a response: KeyError")
+    assert records[1]["instance"] == records[0]["instance"]
+
+
+@pytest.mark.parametrize(
+    ("grading", "doc", "field", "value"),
+    [
+        (RomeAnswerFilter, make_question(), "image_type", 7),
+        (CmmathGradeFilter, make_problem(), "category", ["Table"]),
+        (CmmathGradeFilter, make_problem(), "grade_id", "nine"),
+    ],
+)
+def test_what_a_record_can_not_hold_is_a_fault_of_its_document(
+    grading: Any, doc: dict[str, Any], field: str, value: object
+) -> None:
+    assert list(grading().document_faults(doc)) == []
+    (fault,) = grading().document_faults(doc | {field: value})
+    assert fault.startswith(f"{field!r} should be ")
+
+
 def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:
     monkeypatch.setattr(cmmath_grading, "grade", poisoned(cmmath_grading.grade))
     doc = make_problem()
