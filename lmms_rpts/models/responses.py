@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.escaping import storable
+
 CUT_SHORT = (
     "breaks off: the file was cut short while it was written or copied. Copy it again, or delete "
     "this last line to go on without it"
@@ -197,7 +199,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     counts = entry.get("token_counts")
     counts = counts if isinstance(counts, list) else [counts]
     return [
-        SavedResponse(_clean(text), _tokens(counts[at]) if at < len(counts) else None)
+        SavedResponse(storable(text), _tokens(counts[at]) if at < len(counts) else None)
         for at, text in enumerate(texts)
     ]
 
@@ -217,8 +219,3 @@ def _tokens(counts: object) -> Mapping[str, int] | None:
     return {
         name: value for name, value in known.items() if type(value) is int and value >= 0
     } or None
-
-
-def _clean(text: str) -> str:
-    """Lone surrogates can be written as JSON escapes, but no file can hold them."""
-    return text.encode("utf-8", "replace").decode("utf-8")
