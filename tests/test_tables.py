@@ -102,8 +102,9 @@ def seven() -> int:
 
 @table("number", 1, 2)
 @pytest.mark.usefixtures("capsys")
+@table("letter", "a", "b")
 def test_rows_share_fixtures_but_for_these(
-    seven: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    seven: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, letter: str
 ) -> None:
     assert seven == 7
     assert not list(tmp_path.iterdir())

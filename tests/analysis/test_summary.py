@@ -17,6 +17,7 @@ from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.analysis.test_sweeping import judged
 from tests.support.runs import SCORING, make_record, write_run
+from tests.support.tables import table
 
 
 def summary_of(folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]) -> Summary:
@@ -114,19 +115,14 @@ def test_models_with_other_documents_are_told(tmp_path: Path) -> None:
     assert "2 by a, 1 by b; 1 are common" in told
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"judge": "lexical"}, "judge: openai:oracle in a; lexical in b"),
-        (
-            {"scoring": SCORING.__class__(0.5, 1, "1", 1, 0.0)},
-            "decay: 0.9 in a; 0.5 in b",
-        ),
-        (
-            {"scoring": SCORING.__class__(0.9, 2, "2", 1, 0.0)},
-            "prompt version: 1 in a; 2 in b. focus height: 1 in a; 2 in b",
-        ),
-    ],
+@table(
+    "change, told",
+    ({"judge": "lexical"}, "judge: openai:oracle in a; lexical in b"),
+    ({"scoring": SCORING.__class__(0.5, 1, "1", 1, 0.0)}, "decay: 0.9 in a; 0.5 in b"),
+    (
+        {"scoring": SCORING.__class__(0.9, 2, "2", 1, 0.0)},
+        "prompt version: 1 in a; 2 in b. focus height: 1 in a; 2 in b",
+    ),
 )
 def test_other_judges_and_settings_are_told(tmp_path: Path, change: Any, told: str) -> None:
     other = make_record([0.5], steps=("Image0 -> A.",), **change)
@@ -136,7 +132,7 @@ def test_other_judges_and_settings_are_told(tmp_path: Path, change: Any, told: s
     assert told in warning
 
 
-def table(name: str, *values: float | None, **more: Any) -> TaskSummary:
+def task_of(name: str, *values: float | None, **more: Any) -> TaskSummary:
     blank = dict.fromkeys(METRICS, Figure(None))
     models = [
         ModelSummary(
@@ -147,19 +143,17 @@ def table(name: str, *values: float | None, **more: Any) -> TaskSummary:
     return TaskSummary(None, tuple(models))
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "best"),
-    [
-        ("rpts", (0.5, 0.75, None), {"m1"}),
-        ("right_for_wrong_reason", (0.5, 0.75, None), {"m0"}),
-        ("rpts", (0.75, 0.75002, 0.5), {"m0", "m1"}),  # both are shown as 0.750
-        ("rpts", (0.75, 0.75002), set()),
-        ("rpts", (0.75,), set()),
-        ("rpts", (None, None), set()),
-    ],
+@table(
+    "name, values, best",
+    ("rpts", (0.5, 0.75, None), {"m1"}),
+    ("right_for_wrong_reason", (0.5, 0.75, None), {"m0"}),
+    ("rpts", (0.75, 0.75002, 0.5), {"m0", "m1"}),  # both are shown as 0.750
+    ("rpts", (0.75, 0.75002), set()),
+    ("rpts", (0.75,), set()),
+    ("rpts", (None, None), set()),
 )
 def test_best(name: str, values: tuple[float | None, ...], best: set[str]) -> None:
-    assert table(name, *values).best(name) == best
+    assert task_of(name, *values).best(name) == best
 
 
 def test_points_and_their_bars(tmp_path: Path) -> None:
@@ -171,5 +165,5 @@ def test_points_and_their_bars(tmp_path: Path) -> None:
     interval = estimate_mean([0.0, 1.0])
     assert (b.tokens, b.score, b.low, b.high) == (100.0, 0.5, interval.low, interval.high)
     assert (tokenless, scoreless) == ([], [])
-    assert points_of(table("rpts", 0.5), "rpts") == ([], ["m0"], [])
-    assert points_of(table("rpts", None, tokens=Figure(9.0)), "rpts") == ([], [], ["m0"])
+    assert points_of(task_of("rpts", 0.5), "rpts") == ([], ["m0"], [])
+    assert points_of(task_of("rpts", None, tokens=Figure(9.0)), "rpts") == ([], [], ["m0"])

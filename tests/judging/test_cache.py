@@ -57,6 +57,7 @@ from tests.judging.questions import (
     values,
 )
 from tests.support.judge_server import Answer, Body, ServerReply, by_prompt, constant
+from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -170,19 +171,16 @@ def test_answers_are_there_while_others_are_under_way(tmp_path: Path) -> None:
     assert len(stored(tmp_path)) == 21
 
 
-@pytest.mark.parametrize(
+@table(
     "failure",
-    [
-        RefusedError("no"),
-        TransientError("busy"),
-        FatalJudgeError("wrong key"),
-        ValueError("odd"),
-        "no score in this",
-        "Score: 7",
-        "",
-        Reply("Score: 0.5", complete=False),
-    ],
-    ids=str,
+    RefusedError("no"),
+    TransientError("busy"),
+    FatalJudgeError("wrong key"),
+    ValueError("odd"),
+    "no score in this",
+    "Score: 7",
+    "",
+    Reply("Score: 0.5", complete=False),
 )
 def test_failures_are_not_kept(tmp_path: Path, failure: Said, short_pauses: None) -> None:
     with opened(ScriptedJudge(in_order(failure)), tmp_path) as asked:
@@ -342,16 +340,14 @@ def test_another_server_is_asked_again(tmp_path: Path, serve: Serve) -> None:
     assert [server.calls for server in servers] == [1, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("OPENAI_API_KEY", KEY),
-        ("LMMS_RPTS_TIMEOUT", "7"),
-        ("LMMS_RPTS_CONCURRENCY", "3"),
-        ("LMMS_RPTS_PRICE", "1/2"),
-        ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000000"),
-        ("WORLD_SIZE", "2"),
-    ],
+@table(
+    "name, value",
+    ("OPENAI_API_KEY", KEY),
+    ("LMMS_RPTS_TIMEOUT", "7"),
+    ("LMMS_RPTS_CONCURRENCY", "3"),
+    ("LMMS_RPTS_PRICE", "1/2"),
+    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000000"),
+    ("WORLD_SIZE", "2"),
 )
 def test_what_changes_no_answer_is_not_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, name: str, value: str
@@ -1138,16 +1134,14 @@ def test_answers_can_be_read(tmp_path: Path) -> None:
     assert len({answer.key for answer in answers}) == 3
 
 
-@pytest.mark.parametrize(
-    ("judge", "age", "left"),
-    [
-        (None, None, []),
-        ("b", None, ["a old", "a new"]),
-        ("nobody", None, ["a old", "b old", "a new", "b new"]),
-        (None, 50, ["a new", "b new"]),
-        ("a", 50, ["b old", "a new", "b new"]),
-        ("' OR 1", None, ["a old", "b old", "a new", "b new"]),
-    ],
+@table(
+    "judge, age, left",
+    (None, None, []),
+    ("b", None, ["a old", "a new"]),
+    ("nobody", None, ["a old", "b old", "a new", "b new"]),
+    (None, 50, ["a new", "b new"]),
+    ("a", 50, ["b old", "a new", "b new"]),
+    ("' OR 1", None, ["a old", "b old", "a new", "b new"]),
 )
 def test_answers_can_be_removed(
     tmp_path: Path, judge: str | None, age: float | None, left: list[str]
@@ -1187,8 +1181,8 @@ def test_answers_can_be_removed_from_under_a_run(tmp_path: Path, warnings: list[
     assert not warnings
 
 
-@pytest.mark.parametrize("look", [lambda folder: list(read_answers(folder)), remove_answers])
-@pytest.mark.parametrize("spoil", [None, truncated, text, other_tables, a_directory, newer])
+@table("look", lambda folder: list(read_answers(folder)), remove_answers)
+@table("spoil", None, truncated, text, other_tables, a_directory, newer)
 def test_a_file_that_can_not_be_read_is_named(
     tmp_path: Path, spoil: Callable[[Path], None] | None, look: Callable[[Path], object]
 ) -> None:
@@ -1348,7 +1342,7 @@ def test_what_arrived_before_the_end_is_kept(tmp_path: Path) -> None:
     assert sorted(stored(tmp_path)) == sorted(given)
 
 
-@pytest.mark.parametrize("ends", ["while it is used", "when it is closed"])
+@table("ends", "while it is used", "when it is closed")
 def test_a_lock_that_ends_costs_no_answer(tmp_path: Path, ends: str) -> None:
     """Another connection held a write transaction once: nothing was kept from then on."""
     cache = AnswerCache(tmp_path)

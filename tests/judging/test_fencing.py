@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging.fencing import _CLOSING, _OPENING, LONGEST_FENCED, fence, neutralise
 from tests.support.growth import assert_linear
+from tests.support.tables import table
 
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u2066\U000e0041\ufe0f\u3164\u115f\u034f"
 KEPT = [
@@ -73,17 +74,17 @@ def folded(text: str) -> str:
     return "".join(seen).translate(str.maketrans(signs))
 
 
-@pytest.mark.parametrize("text", KEPT)
+@table("text", *KEPT)
 def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     assert fence(text) == f"<<<{text.strip()}>>>"
 
 
-@pytest.mark.parametrize(("text", "shown"), MARKS)
+@table("text, shown", *MARKS)
 def test_marks_and_what_looks_like_them_are_rounded(text: str, shown: str) -> None:
     assert neutralise(text) == shown
 
 
-@pytest.mark.parametrize("mark", TURNS, ids=ascii)
+@table("mark", *TURNS)
 def test_marks_of_chat_turns_are_rounded(mark: str) -> None:
     shown = neutralise(f"so {mark} it is")
     assert not re.search(r"[<>\[\]＜＞]", shown), shown

@@ -36,6 +36,7 @@ from lmms_rpts.judging.cache import AnswerCache
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
 from tests.support.judge_server import Body, ServerReply
+from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
 # Claims of who is killed must end with the process: time ends none.
@@ -303,7 +304,7 @@ def claimed(folder: Path) -> int:
         return found
 
 
-@pytest.mark.parametrize("failure", [RefusedError("no"), "no score in this", ValueError("odd")])
+@table("failure", RefusedError("no"), "no score in this", ValueError("odd"))
 def test_a_call_that_fails_ends_its_claim(
     tmp_path: Path, no_expiry: None, failure: str | Exception
 ) -> None:

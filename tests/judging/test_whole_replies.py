@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from lmms_rpts.judging import JudgeRequest, Reply, parse_score
 from lmms_rpts.judging.parsers.replies import read_reply
+from tests.support.tables import table
 
 ENGLISH: list[tuple[str, float | None]] = [
     # in the form that is asked for
@@ -94,7 +93,7 @@ CHINESE: list[tuple[str, float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "score"), [*ENGLISH, *CHINESE])
+@table("reply, score", *ENGLISH, *CHINESE)
 def test_a_whole_reply(reply: str, score: float | None) -> None:
     assert parse_score(reply) == score
     request = JudgeRequest("inference", [{"role": "user", "content": "q"}])
@@ -103,14 +102,12 @@ def test_a_whole_reply(reply: str, score: float | None) -> None:
     assert (error is None) == (score is not None)
 
 
-@pytest.mark.parametrize("score", [0, 1, 0.0, 0.05, 0.333333, 1.0, 1e-3])
+@table("score", 0, 1, 0.0, 0.05, 0.333333, 1.0, 1e-3)
 def test_any_score_of_our_schema_is_read(score: float) -> None:
     assert parse_score(json.dumps({"reason": "1 of 2; 50%", "score": score})) == score
 
 
-@pytest.mark.parametrize(
-    "score", ["1" + "0" * 400, "1e400", "NaN", "Infinity", "-1e-9", "1.0000001"]
-)
+@table("score", "1" + "0" * 400, "1e400", "NaN", "Infinity", "-1e-9", "1.0000001")
 def test_no_other_number_of_our_schema_is(score: str) -> None:
     assert parse_score(f'{{"reason": "", "score": {score}}}') is None
 

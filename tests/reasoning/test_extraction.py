@@ -12,6 +12,7 @@ from lmms_rpts.reasoning.extraction import holds_reasoning
 from lmms_rpts.reasoning.mentions import find_mentions
 from tests.reasoning.short import chain, clues
 from tests.reasoning.strategies import texts
+from tests.support.tables import table
 
 
 def premises(text: str) -> list[tuple]:
@@ -39,9 +40,7 @@ TEXT_ZH = ("货车高4.2米。", "限高4.0米。", "货车不能通过。")
 LORRY = ("i0", "t1", "c0 c1")
 
 
-@pytest.mark.parametrize(
-    ("text", "conclusions"), [(OUR_FORMAT_EN, TEXT_EN), (OUR_FORMAT_ZH, TEXT_ZH)]
-)
+@table("text, conclusions", (OUR_FORMAT_EN, TEXT_EN), (OUR_FORMAT_ZH, TEXT_ZH))
 def test_our_format(text: str, conclusions: tuple[str, ...]) -> None:
     read = extract_chain(text)
     assert read.style == "steps"
@@ -113,7 +112,7 @@ LISTS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "expected"), LISTS)
+@table("said, expected", *LISTS)
 def test_lists_of_premises(said: str, expected: str) -> None:
     (step,) = extract_chain(f"Conclusion 0: {said}").chain.steps
     assert step.premises == clues(expected)
@@ -132,14 +131,12 @@ def test_a_count_behind_the_list_is_no_clue() -> None:
     assert premises("结论0：根据图片0和3个苹果的重量，x") == [clues("i0")]
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("Image 0 shows the next step.", "i0"),
-        ("Image 0 leads to the conclusion that it rains.", "i0"),
-        ("The first image shows a cat.", "i0"),
-        ("图片0文本1表明他在家。", "i0 t1"),
-    ],
+@table(
+    "said, expected",
+    ("Image 0 shows the next step.", "i0"),
+    ("Image 0 leads to the conclusion that it rains.", "i0"),
+    ("The first image shows a cat.", "i0"),
+    ("图片0文本1表明他在家。", "i0 t1"),
 )
 def test_what_prose_cites(said: str, expected: str) -> None:
     assert premises(f"1. {said}") == [clues(expected)]
@@ -174,7 +171,7 @@ def test_an_arrow_may_run_over_lines() -> None:
     assert only == Step(clues("i0"), "the sign says stop")
 
 
-@pytest.mark.parametrize("mark", ["*", "**", "__"])
+@table("mark", "*", "**", "__")
 def test_emphasis_over_several_lines(mark: str) -> None:
     text = f"{mark}Conclusion 0: from Image 0, there are 2 *3 cups\nand a pot.{mark}"
     (only,) = extract_chain(text).chain.steps
@@ -221,7 +218,7 @@ NUMBERED_ZH = """\
 最终答案：不同意"""
 
 
-@pytest.mark.parametrize("text", [NUMBERED_EN, NUMBERED_ZH])
+@table("text", NUMBERED_EN, NUMBERED_ZH)
 def test_numbered_steps(text: str) -> None:
     read = extract_chain(text)
     assert read.style == "numbered"
@@ -251,14 +248,14 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@table("number", *NUMBERS)
 def test_ways_of_numbering(number: str) -> None:
     said = ("Image 0 shows A.", "Text 0 says B.", "From Step 1 and Step 2, C follows.")
     text = "\n".join(number.format(k) + line for k, line in enumerate(said, start=1))
     assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
 
 
-@pytest.mark.parametrize("cited", ["步骤1和步骤2", "第一步和第二步"])
+@table("cited", "步骤1和步骤2", "第一步和第二步")
 def test_chinese_ordinals_number_steps_from_one(cited: str) -> None:
     text = f"第一步：图片0有猫。\n第二步：文本0说猫不能进。\n第三步：由{cited}可知，猫不能进。"
     assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
@@ -303,10 +300,8 @@ ANSWER_LINES = [
 ]
 
 
-@pytest.mark.parametrize("answer", ANSWER_LINES)
-@pytest.mark.parametrize(
-    "step", ["Conclusion 0: from Image 0, a.", "1. Image 0 shows a.", "Image 0 shows a."]
-)
+@table("answer", *ANSWER_LINES)
+@table("step", "Conclusion 0: from Image 0, a.", "1. Image 0 shows a.", "Image 0 shows a.")
 def test_final_answers_are_no_steps(step: str, answer: str) -> None:
     (only,) = extract_chain(f"{step}\n{answer}").chain.steps
     assert only.premises == clues("i0")
@@ -318,7 +313,7 @@ def test_a_numbered_final_answer_is_no_step() -> None:
     assert premises(text) == [clues("i0"), clues("t0")]
 
 
-@pytest.mark.parametrize("answer", ["So the final answer is: disagree", r"\boxed{disagree}"])
+@table("answer", "So the final answer is: disagree", r"\boxed{disagree}")
 def test_an_answer_in_other_words_is_no_part_of_the_last_step(answer: str) -> None:
     (only,) = extract_chain(f"Conclusion 0: from Image 0, a.\n{answer}").chain.steps
     assert only == Step(clues("i0"), "a.")
@@ -356,18 +351,16 @@ def test_chinese_steps_cite_each_other_by_ordinal() -> None:
     assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
-    [
-        "",
-        "\n\n",
-        "agree",
-        "Final answer: disagree",
-        "The sun shines.",
-        "今天天气很好。",
-        "->",
-        "1.",
-    ],
+    "",
+    "\n\n",
+    "agree",
+    "Final answer: disagree",
+    "The sun shines.",
+    "今天天气很好。",
+    "->",
+    "1.",
 )
 def test_no_chain(text: str) -> None:
     read = extract_chain(text)
@@ -390,7 +383,7 @@ def test_dangling_references_are_kept_and_reported() -> None:
     assert any("9" in problem for problem in read.chain.problems)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@table("language", *LANGUAGES)
 def test_the_language_is_the_one_given(language) -> None:
     assert extract_chain("Image 0 -> a", language).chain.language == language
 
@@ -404,7 +397,7 @@ def test_extraction_is_total(text: str, language) -> None:
         assert all(step.premises for step in read.chain.steps)
 
 
-@pytest.mark.parametrize("word", ["Some", "Sofia", "Henceforward", "故事里"])
+@table("word", "Some", "Sofia", "Henceforward", "故事里")
 def test_words_that_only_begin_like_therefore(word: str) -> None:
     text = f"1. Image 0 shows a cat.\n2. {word} things happen."
     assert premises(text) == [clues("i0"), ()]
@@ -418,50 +411,46 @@ GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Tex
 ARGUMENT = "The letter says so, the hat is red, and so he must have been late that day."
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
-    [
-        "Conclusion 0: from Image 0, ok.\n\nSome argument in prose.\n\n"
-        "Conclusion 1: from Conclusion 0, ok.",
-        "Conclusion 0: from Image 0, ok.\n1. Image 0 and Text 1 show more.\n"
-        "Conclusion 1: from Conclusion 0, ok.",
-        "Conclusion 0: from Image 0, it follows:\n\nthat much more is said",
-        f"{GOOD}\nConclusion: from Conclusion 1, more, so I agree.",
-        f"{GOOD}\n\nVerdict: the statement is false because Image 0 shows more.",
-        "Conclusion 0: from Conclusion 0, Text 1 does not apply.",
-        "Conclusion 0: from Text 1, 2 and 3, a.",
-        "Since Image 0 shows nine and Text 0 says eight, it is closed.",
-        "Image 0, 1 -> Conclusion 0: x",
-        "Image 0 -> Conclusion 0: nine. Text 0 -> Conclusion 1: he left",
-        "Conclusion 0: from Image 0 and the letter, he left.",
-        "结论0：根据图片0和信件，他离开",
-        "Conclusion 0: from Text 0, he left.\nTherefore he is guilty.",
-        "Conclusion 0: from Image 0, he left. Therefore, he is guilty.",
-        f"{ARGUMENT}\n{GOOD}",
-        f"{ARGUMENT}\n{GOOD}\nFinal answer: agree",
-        f"{ARGUMENT}\nConclusion 0: from Image 0, the sign\nsays stop.",
-        "Conclusion 0: from Image 0, he left.\nThe house is empty.",
-        f"Image 0 matters most.\n{GOOD}",
-        "Conclusion 0: from Image 0, he says:",
-        "结论0：根据图片0，他说：",
-    ],
+    "Conclusion 0: from Image 0, ok.\n\nSome argument in prose.\n\n"
+    "Conclusion 1: from Conclusion 0, ok.",
+    "Conclusion 0: from Image 0, ok.\n1. Image 0 and Text 1 show more.\n"
+    "Conclusion 1: from Conclusion 0, ok.",
+    "Conclusion 0: from Image 0, it follows:\n\nthat much more is said",
+    f"{GOOD}\nConclusion: from Conclusion 1, more, so I agree.",
+    f"{GOOD}\n\nVerdict: the statement is false because Image 0 shows more.",
+    "Conclusion 0: from Conclusion 0, Text 1 does not apply.",
+    "Conclusion 0: from Text 1, 2 and 3, a.",
+    "Since Image 0 shows nine and Text 0 says eight, it is closed.",
+    "Image 0, 1 -> Conclusion 0: x",
+    "Image 0 -> Conclusion 0: nine. Text 0 -> Conclusion 1: he left",
+    "Conclusion 0: from Image 0 and the letter, he left.",
+    "结论0：根据图片0和信件，他离开",
+    "Conclusion 0: from Text 0, he left.\nTherefore he is guilty.",
+    "Conclusion 0: from Image 0, he left. Therefore, he is guilty.",
+    f"{ARGUMENT}\n{GOOD}",
+    f"{ARGUMENT}\n{GOOD}\nFinal answer: agree",
+    f"{ARGUMENT}\nConclusion 0: from Image 0, the sign\nsays stop.",
+    "Conclusion 0: from Image 0, he left.\nThe house is empty.",
+    f"Image 0 matters most.\n{GOOD}",
+    "Conclusion 0: from Image 0, he says:",
+    "结论0：根据图片0，他说：",
 )
 def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
     """The judge then rewrites the whole text: rules alone would hide a part of it."""
     assert not extract_chain(text).clean
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
-    [
-        GOOD,
-        f"{GOOD}\nFinal answer: agree",
-        f"Here are my steps:\n\n{GOOD}\n\n---\n**Final answer: disagree**",
-        f"{GOOD}\nTherefore, the statement is false.\nFinal answer: disagree",
-        f"Here is my reasoning: {GOOD}",
-        f"I look at all the clues one after the other, and these are my steps: \n{GOOD}",
-        f"{'我逐一查看所有线索' * 8}，步骤如下：\n{GOOD}",
-    ],
+    GOOD,
+    f"{GOOD}\nFinal answer: agree",
+    f"Here are my steps:\n\n{GOOD}\n\n---\n**Final answer: disagree**",
+    f"{GOOD}\nTherefore, the statement is false.\nFinal answer: disagree",
+    f"Here is my reasoning: {GOOD}",
+    f"I look at all the clues one after the other, and these are my steps: \n{GOOD}",
+    f"{'我逐一查看所有线索' * 8}，步骤如下：\n{GOOD}",
 )
 def test_nothing_left_out_is_clean(text: str) -> None:
     read = extract_chain(text)
@@ -486,38 +475,34 @@ def test_a_text_of_five_thousand_lines_is_read_whole() -> None:
     assert not extract_chain(f"\n{blank}{GOOD}").clean
 
 
-@pytest.mark.parametrize(
-    ("said", "conclusion"),
-    [
-        ("the profit is 5*0.5-1 = 1.5 and 2**3 = 8", "the profit is 5*0.5-1 = 1.5 and 2**3 = 8"),
-        ("3 * 4 = 12 in my_file_name #12", "3 * 4 = 12 in my_file_name #12"),
-        ("**twelve** and *thirteen*", "twelve and thirteen"),
-        ("the image shows a clock", "the image shows a clock"),
-        ("the text on the sign reads no", "the text on the sign reads no"),
-        ("1/2 of the pie is blue", "1/2 of the pie is blue"),
-        ("25°C is shown", "25°C is shown"),
-        ("10 > 8", "10 > 8"),
-        ("the sign says\nX *3 = 9", "the sign says X *3 = 9"),
-    ],
+@table(
+    "said, conclusion",
+    ("the profit is 5*0.5-1 = 1.5 and 2**3 = 8", "the profit is 5*0.5-1 = 1.5 and 2**3 = 8"),
+    ("3 * 4 = 12 in my_file_name #12", "3 * 4 = 12 in my_file_name #12"),
+    ("**twelve** and *thirteen*", "twelve and thirteen"),
+    ("the image shows a clock", "the image shows a clock"),
+    ("the text on the sign reads no", "the text on the sign reads no"),
+    ("1/2 of the pie is blue", "1/2 of the pie is blue"),
+    ("25°C is shown", "25°C is shown"),
+    ("10 > 8", "10 > 8"),
+    ("the sign says\nX *3 = 9", "the sign says X *3 = 9"),
 )
 def test_what_a_step_says_stays_as_it_is(said: str, conclusion: str) -> None:
     (only,) = extract_chain(f"Conclusion 0: from Image 0, {said}").chain.steps
     assert only == Step(clues("i0"), conclusion)
 
 
-@pytest.mark.parametrize(
-    ("line", "clean"),
-    [
-        ("Image 0 -> x.", True),
-        ("1. Image 0 -> x.", True),  # 1 numbers the line
-        ("Conclusion 3: Image 0 -> x.", True),
-        ("2) Conclusion 3: Image 0 -> x.", True),
-        ("Image 0 + Context -> x.", True),
-        ("Image 0 12 -> x.", False),  # what is 12?
-        ("Image -> x.", False),  # which one?
-        ("Image 0 + Texts -> x.", False),
-        ("Conclusion 3:\nImage 0 -> x.", False),
-    ],
+@table(
+    "line, clean",
+    ("Image 0 -> x.", True),
+    ("1. Image 0 -> x.", True),  # 1 numbers the line
+    ("Conclusion 3: Image 0 -> x.", True),
+    ("2) Conclusion 3: Image 0 -> x.", True),
+    ("Image 0 + Context -> x.", True),
+    ("Image 0 12 -> x.", False),  # what is 12?
+    ("Image -> x.", False),  # which one?
+    ("Image 0 + Texts -> x.", False),
+    ("Conclusion 3:\nImage 0 -> x.", False),
 )
 def test_an_arrow_line_that_leaves_no_doubt(line: str, clean: bool) -> None:
     read = extract_chain(line)

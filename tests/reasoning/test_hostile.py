@@ -21,6 +21,7 @@ from lmms_rpts.reasoning import (
     select_reasoning,
 )
 from tests.support.growth import FACTOR, assert_linear
+from tests.support.tables import table
 
 LENGTH = 64_000
 UNITS = [
@@ -328,7 +329,7 @@ def test_unnumbered_conclusions_all_the_way() -> None:
     assert_linear(evaluate, lambda count: count, size=50, power=2)
 
 
-@pytest.mark.parametrize("digits", [1, 20, 1000, 4400, 100_000])
+@table("digits", 1, 20, 1000, 4400, 100_000)
 def test_endless_numbers(digits: int) -> None:
     number = "9" * digits
     text = f"Conclusion 0: from Image {number} and Conclusion {number}, a.\nFinal answer: agree"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lmms_rpts.reasoning import ReasoningChain, build_tree, repair_chain
 from tests.reasoning.short import chain
 from tests.reasoning.strategies import any_chains, sound_chains
+from tests.support.tables import table
 
 CLUES = ("one", "two", "three")
 
@@ -89,7 +90,7 @@ def test_rules(before: list[str], after: list[str]) -> None:
     assert repair_chain(chain(*before), CLUES, restates, n_images=2) == chain(*after)
 
 
-@pytest.mark.parametrize("premise", ["c1", "c2", "c9"])
+@table("premise", "c1", "c2", "c9")
 def test_references_that_dangled_before_still_do(premise: str) -> None:
     messy = chain("> gone", f"i0 {premise} > A", "> gone")
     repaired = repair_chain(messy, CLUES, restates, n_images=1)

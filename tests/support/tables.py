@@ -31,9 +31,8 @@ def table(names: str, *rows: Any) -> Callable[[Test], Test]:
     named = [dict(zip(columns, _values(row, columns), strict=True)) for row in rows]
 
     def decorate(test: Test) -> Test:
-        function = getattr(test, "function", test)
         below: list[Row] = getattr(test, "rows", [{}])
-        return _test(function, [{**row, **other} for other in below for row in named])
+        return _test(test, [{**row, **other} for other in below for row in named])
 
     return decorate
 
@@ -46,7 +45,9 @@ def _values(row: Any, columns: list[str]) -> Any:
     return row
 
 
-def _test(function: Test, rows: list[Row]) -> Test:
+def _test(decorated: Test, rows: list[Row]) -> Test:
+    function: Test = getattr(decorated, "function", decorated)  # below the tables
+
     def test(**fixtures: Any) -> None:
         __tracebackhide__ = True
         errors = [_error(function, row, fixtures, number) for number, row in enumerate(rows)]
@@ -66,7 +67,7 @@ def _test(function: Test, rows: list[Row]) -> Test:
     # pytest asks these for the fixtures, the marks of decorators below, and the place in the file
     test.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
     test.__wrapped__ = function  # type: ignore[attr-defined]
-    test.pytestmark = list(getattr(function, "pytestmark", []))  # type: ignore[attr-defined]
+    test.pytestmark = list(getattr(decorated, "pytestmark", []))  # type: ignore[attr-defined]
     test.function, test.rows = function, rows  # type: ignore[attr-defined]
     return test
 

@@ -22,46 +22,45 @@ from lmms_rpts.tasks.cmmath.knowledge import (
 )
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
+from tests.support.tables import table
 
 # Reading
 
 
-@pytest.mark.parametrize(
-    ("text", "points"),
-    [
-        (None, ()),
-        ("", ()),
-        (" \n", ()),
-        ("集合", [("集合",)]),
-        ("A(B(C,D))", [("A", "B", "C"), ("A", "B", "D")]),
-        ("A(B(C),D),E(F)", [("A", "B", "C"), ("A", "D"), ("E", "F")]),
-        ("A(B,B),A(B)", [("A", "B")]),
-        ("A,A(B)", [("A",), ("A", "B")]),
-        (" A ( B , C )\n", [("A", "B"), ("A", "C")]),
-        (
-            "统计与概率(统计(折线图、总体密度曲线,古典概型的计算（不涉及，计数）))",
-            [
-                ("统计与概率", "统计", "折线图、总体密度曲线"),
-                ("统计与概率", "统计", "古典概型的计算（不涉及，计数）"),
-            ],
-        ),
-        ("A(1-5 以内)", [("A", "1-5 以内")]),
-        # Empty names.
-        ("A()", [("A",)]),
-        ("A(,B,)", [("A", "B")]),
-        ("(B)", [("B",)]),
-        ("A((B))", [("A", "B")]),
-        ("A(())", [("A",)]),
-        ("()", ()),
-        (" , ,", ()),
-        # No trees: one point each.
-        ("A(B", [("A(B",)]),
-        ("A)B(", [("A)B(",)]),
-        ("A(B))", [("A(B))",)]),
-        ("A(B)C", [("A(B)C",)]),
-        ("A(B)(C)", [("A(B)(C)",)]),
-        (" (", [("(",)]),
-    ],
+@table(
+    "text, points",
+    (None, ()),
+    ("", ()),
+    (" \n", ()),
+    ("集合", [("集合",)]),
+    ("A(B(C,D))", [("A", "B", "C"), ("A", "B", "D")]),
+    ("A(B(C),D),E(F)", [("A", "B", "C"), ("A", "D"), ("E", "F")]),
+    ("A(B,B),A(B)", [("A", "B")]),
+    ("A,A(B)", [("A",), ("A", "B")]),
+    (" A ( B , C )\n", [("A", "B"), ("A", "C")]),
+    (
+        "统计与概率(统计(折线图、总体密度曲线,古典概型的计算（不涉及，计数）))",
+        [
+            ("统计与概率", "统计", "折线图、总体密度曲线"),
+            ("统计与概率", "统计", "古典概型的计算（不涉及，计数）"),
+        ],
+    ),
+    ("A(1-5 以内)", [("A", "1-5 以内")]),
+    # Empty names.
+    ("A()", [("A",)]),
+    ("A(,B,)", [("A", "B")]),
+    ("(B)", [("B",)]),
+    ("A((B))", [("A", "B")]),
+    ("A(())", [("A",)]),
+    ("()", ()),
+    (" , ,", ()),
+    # No trees: one point each.
+    ("A(B", [("A(B",)]),
+    ("A)B(", [("A)B(",)]),
+    ("A(B))", [("A(B))",)]),
+    ("A(B)C", [("A(B)C",)]),
+    ("A(B)(C)", [("A(B)(C)",)]),
+    (" (", [("(",)]),
 )
 def test_points(text: str | None, points: list[Point]) -> None:
     assert knowledge_points(text) == tuple(points)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lmms_rpts.tasks.rome.final_answer import final_answer
 from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.growth import assert_linear, assert_linear_in_text
+from tests.support.tables import table
 
 LONG = "Let me look at the picture. Option A shows a cat and option B a dog.\n\n"
 
@@ -619,7 +620,7 @@ def cases() -> list[tuple[str, dict[str, Any], str, float]]:
     ]
 
 
-@pytest.mark.parametrize(("evaluator", "kwargs", "answer", "grade"), cases())
+@table("evaluator, kwargs, answer, grade", *cases())
 def test_the_grade_worked_by_hand(
     evaluator: str, kwargs: dict[str, Any], answer: str, grade: float
 ) -> None:
@@ -638,22 +639,20 @@ def test_a_label_without_letters_is_a_phrase() -> None:
     assert grade_strictly("choices_matching", {"label": "2"}, "Final Answer: 12") == 0
 
 
-@pytest.mark.parametrize(
-    ("response", "answer"),
-    [
-        ("Final Answer: A", "A"),
-        ("Answer: A\nAnswer:", "A"),
-        ("Is the answer: A?\nThe answer is B", "B"),
-        ("The **answer** is: **B**", "B"),
-        ("\\boxed{\\frac{1}{2}} is it", "\\frac{1}{2}"),
-        ("Answer: 1\nso \\boxed{2}", "2"),
-        ("\\boxed{2}\nAnswer: 1", "1"),
-        ("\\boxed{never closed", "never closed"),
-        ("One.\nTwo.\nIt is **this**.", "this"),
-        ("One.\nTwo.\n" + "long " * 100, ""),
-        ("</think>Answer: B", "B"),
-        ("", ""),
-    ],
+@table(
+    "response, answer",
+    ("Final Answer: A", "A"),
+    ("Answer: A\nAnswer:", "A"),
+    ("Is the answer: A?\nThe answer is B", "B"),
+    ("The **answer** is: **B**", "B"),
+    ("\\boxed{\\frac{1}{2}} is it", "\\frac{1}{2}"),
+    ("Answer: 1\nso \\boxed{2}", "2"),
+    ("\\boxed{2}\nAnswer: 1", "1"),
+    ("\\boxed{never closed", "never closed"),
+    ("One.\nTwo.\nIt is **this**.", "this"),
+    ("One.\nTwo.\n" + "long " * 100, ""),
+    ("</think>Answer: B", "B"),
+    ("", ""),
 )
 def test_where_the_final_answer_stands(response: str, answer: str) -> None:
     assert final_answer(response).text == answer
@@ -745,8 +744,8 @@ def test_repetition_takes_linear_time(atom: str, end: str) -> None:
     assert_linear(grade, lambda times: times, size=90)
 
 
-@pytest.mark.parametrize("score", [-0.1, 1.5, True, "1", float("nan"), 10**400])
-@pytest.mark.parametrize("name", ["fine_grained_score", "coarse_grained_score"])
+@table("score", -0.1, 1.5, True, "1", float("nan"), 10**400)
+@table("name", "fine_grained_score", "coarse_grained_score")
 def test_a_score_of_a_place_is_a_share(name: str, score: object) -> None:
     kwargs = {"location_fine_grained": FINE, name: score}
     with pytest.raises(ValueError, match=f"{name}.*from 0 to 1"):
@@ -754,9 +753,10 @@ def test_a_score_of_a_place_is_a_share(name: str, score: object) -> None:
     assert grade_strictly("location_matching", kwargs | {name: 1}, "Times Square") == 1
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "kwargs", "told"),
-    [("nothing", {}, "key_items_matching"), ("choices_matching", {}, "label")],
+@table(
+    "evaluator, kwargs, told",
+    ("nothing", {}, "key_items_matching"),
+    ("choices_matching", {}, "label"),
 )
 def test_bad_arguments_are_named(evaluator: str, kwargs: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
