@@ -26,6 +26,7 @@ from lmms_rpts.report.heatmap import cell_colours, draw_heatmaps, luminance
 from lmms_rpts.report.scatter import draw_scatter
 from tests.analysis.test_sweeping import judged
 from tests.support.runs import make_record, write_run
+from tests.support.tables import table
 
 HOSTILE = "a_b&c$%#{}~^\\ | <script>[red]*x*\x1b[31m\ud800"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -115,7 +116,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "told"), REFUSED)
+@table("options, told", *REFUSED)
 def test_sweep_refuses(command: Command, runs: Path, options: list[str], told: str) -> None:
     said = command("sweep", runs / "b", *options)
     assert said.exit_code == 1
@@ -328,12 +329,10 @@ def test_any_scatter_plot_is_sound(models: list[tuple[str, float, float]]) -> No
         assert 80 <= float(point.get("cy", "nan")) <= 400
 
 
-@pytest.mark.parametrize(
-    ("tokens", "log"), [((100.0, 900.0), False), ((100.0, 1100.0), True), ((0.0, 1100.0), False)]
-)
+@table("tokens, log", ((100.0, 900.0), False), ((100.0, 1100.0), True), ((0.0, 1100.0), False))
 def test_the_axis_is_logarithmic_over_more_than_tenfold(tokens: Any, log: bool) -> None:
-    table = TaskSummary("t", tuple(model(f"m{each}", each, 0.5, 0.4, 0.6) for each in tokens))
-    assert ("tokens a response (mean, log scale)" in words_of_svg(draw_scatter(table))) == log
+    found = TaskSummary("t", tuple(model(f"m{each}", each, 0.5, 0.4, 0.6) for each in tokens))
+    assert ("tokens a response (mean, log scale)" in words_of_svg(draw_scatter(found))) == log
 
 
 def test_labels_of_near_points_stand_apart() -> None:

@@ -554,13 +554,11 @@ def runs_without(folder: Path, warnings: list[str]) -> ScriptedJudge:
     return judge
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [other_tables, a_directory, newer, a_file_for_a_folder, a_file_above],
-)
+@table("spoil", other_tables, a_directory, newer, a_file_for_a_folder, a_file_above)
 def test_a_run_goes_on_without_its_file(
     tmp_path: Path, warnings: list[str], spoil: Callable[[Path], None]
 ) -> None:
+    warnings.clear()
     folder = tmp_path / "above" / "answers"
     folder.mkdir(parents=True)
     spoil(folder)
@@ -674,9 +672,10 @@ def test_answers_beside_a_damaged_file_are_copied(tmp_path: Path, warnings: list
     assert len(damaged(tmp_path)) == len(warnings) == 1
 
 
-@pytest.mark.parametrize("first", ["find", "store", "claim"])
+@table("first", "find", "store", "claim")
 def test_damage_is_found_at_any_time(tmp_path: Path, warnings: list[str], first: str) -> None:
     """Also while the file is open."""
+    warnings.clear()
     path = filled(tmp_path)
     answers = cache.AnswerCache(tmp_path)
     work: dict[str, Callable[[], object]] = {
@@ -823,8 +822,9 @@ def test_a_newer_file_is_left_alone(tmp_path: Path, warnings: list[str]) -> None
     assert "another version" in warnings[0]
 
 
-@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-journal"])
+@table("beside", "", "-wal", "-shm", "-journal")
 def test_an_empty_file_is_a_new_one(tmp_path: Path, warnings: list[str], beside: str) -> None:
+    warnings.clear()
     (tmp_path / f"{cache.FILE}{beside}").touch()
     for calls in (10, 0):
         judge = ScriptedJudge(last_digit)
@@ -1070,10 +1070,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_are_kept_and_found(
-    tmp_path: Path, warnings: list[str], hostile: str
-) -> None:
+@table("name", *HOSTILE)
+def test_hostile_texts_are_kept_and_found(tmp_path: Path, warnings: list[str], name: str) -> None:
+    hostile = HOSTILE[name]
     requests = [
         question(hostile),
         question("a claim", evidence=(hostile,), claim=hostile),
@@ -1094,8 +1093,9 @@ def test_hostile_texts_are_kept_and_found(
     }
 
 
-@pytest.mark.parametrize("name", ["a\x00b", "'; --", "caf\udce9"], ids=ascii)
+@table("name", "a\x00b", "'; --", "caf\udce9")
 def test_hostile_names_of_judges_end_no_run(tmp_path: Path, warnings: list[str], name: str) -> None:
+    warnings.clear()
     for _ in range(2):
         members = [Member(name, ScriptedJudge(last_digit))]
         with JudgeEngine(members, progress=False, cache_dir=tmp_path) as asked:
@@ -1103,10 +1103,11 @@ def test_hostile_names_of_judges_end_no_run(tmp_path: Path, warnings: list[str],
     assert len(warnings) <= 2
 
 
-@pytest.mark.parametrize("tokens", [2**63 - 1, 2**63, 10**40])
+@table("tokens", 2**63 - 1, 2**63, 10**40)
 def test_servers_may_count_as_they_like(
     tmp_path: Path, warnings: list[str], serve: Serve, tokens: int
 ) -> None:
+    warnings.clear()
     serve(lambda body: ServerReply("Score: 0.5", usage=(tokens, 5)))
     with open_engine("openai:m", progress=False, cache_dir=tmp_path) as asked:
         assert values(asked.run(questions(3))) == [0.5] * 3
@@ -1244,19 +1245,7 @@ def repeating_in_vain(body: Body) -> ServerReply:
     return ServerReply(f"You came with {KEY}, that's all.")
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        by_prompt(),
-        quoting,
-        refusing,
-        declining,
-        failing,
-        repeating,
-        repeating_in_vain,
-    ],
-    ids=lambda answer: answer.__name__,
-)
+@table("answer", by_prompt(), quoting, refusing, declining, failing, repeating, repeating_in_vain)
 def test_no_key_is_kept_or_said(
     tmp_path: Path,
     warnings: list[str],
@@ -1266,6 +1255,7 @@ def test_no_key_is_kept_or_said(
     capfd: pytest.CaptureFixture[str],
     answer: Answer,
 ) -> None:
+    warnings.clear()
     server = serve(answer)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with open_engine("openai:m", progress=True, cache_dir=tmp_path) as asked:

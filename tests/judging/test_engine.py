@@ -98,16 +98,13 @@ def test_duplicates_are_asked_once_and_marked() -> None:
     assert sorted(judge.texts) == [f"question {number}" for number in range(4)]
 
 
-@pytest.mark.parametrize(
+@table(
     "other",
-    [
-        question("same", kind="inference"),
-        question("same", claim="another"),
-        question("same", evidence=("another",)),
-        question("same "),
-        JudgeRequest("image", [{"role": "system", "content": "same"}]),
-    ],
-    ids=["kind", "claim", "evidence", "text", "role"],
+    question("same", kind="inference"),
+    question("same", claim="another"),
+    question("same", evidence=("another",)),
+    question("same "),
+    JudgeRequest("image", [{"role": "system", "content": "same"}]),
 )
 def test_what_differs_is_asked_separately(other: JudgeRequest) -> None:
     judge = ScriptedJudge(in_order("Score: 0.1", "Score: 0.2"))

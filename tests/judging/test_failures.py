@@ -8,7 +8,6 @@ import math
 import re
 from urllib.parse import quote
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -69,11 +68,10 @@ QUOTED = {
 }
 
 
-@pytest.mark.parametrize("quoted", QUOTED.values(), ids=QUOTED)
-@pytest.mark.parametrize(
-    "around", ["{}", "Incorrect API key provided: {}. See", "a{}b", "\n{}\x00"]
-)
-def test_no_piece_of_the_key_is_told(quoted: str, around: str) -> None:
+@table("name", *QUOTED)
+@table("around", "{}", "Incorrect API key provided: {}. See", "a{}b", "\n{}\x00")
+def test_no_piece_of_the_key_is_told(name: str, around: str) -> None:
+    quoted = QUOTED[name]
     said = shown(around.format(quoted), KEY)
     assert "[key]" in said
     assert not any(piece in told(said) for piece in pieces(SECRET))

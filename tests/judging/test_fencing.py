@@ -6,7 +6,6 @@ import re
 import sys
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -153,6 +152,6 @@ def test_text_that_just_fits_is_shown_whole() -> None:
     assert "[...]" in fence(text + "x")
 
 
-@pytest.mark.parametrize("piece", ["<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《"])
+@table("piece", "<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《")
 def test_it_takes_time_in_proportion(piece: str) -> None:
     assert_linear(neutralise, lambda size: piece * size, 20_000)

@@ -114,11 +114,11 @@ def _traced() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_traced")
-@pytest.mark.parametrize("giant", GIANTS.values(), ids=GIANTS)
+@table("name", *GIANTS)
 def test_a_giant_reply_takes_little_memory_and_is_paid_for_once(
-    giant: bytes | Script, short_pauses: None
+    name: str, short_pauses: None
 ) -> None:
-    with RawServer(giant) as server:
+    with RawServer(GIANTS[name]) as server:
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()
         (verdict,) = asked(server)
@@ -331,12 +331,12 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_what_breaks_on_the_way_is_retried(broken: bytes, short_pauses: None) -> None:
-    with RawServer(broken, GOOD) as server:
+@table("name", *BROKEN)
+def test_what_breaks_on_the_way_is_retried(name: str, short_pauses: None) -> None:
+    with RawServer(BROKEN[name], GOOD) as server:
         (verdict,) = asked(server)
         assert (verdict.value, verdict.attempts, server.calls) == (0.7, 2, 2), verdict
-    with RawServer(broken) as server:
+    with RawServer(BROKEN[name]) as server:
         (verdict,) = asked(server)
         assert verdict.attempts == client.CALLS
 

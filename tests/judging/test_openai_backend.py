@@ -389,11 +389,11 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("reply", ODD.values(), ids=ODD.keys())
+@table("name", *ODD)
 def test_what_is_no_completion_is_an_error_verdict(
-    serve: Serve, short_pauses: None, reply: ServerReply
+    serve: Serve, short_pauses: None, name: str
 ) -> None:
-    verdicts = asked(serve(constant_reply(reply)))
+    verdicts = asked(serve(constant_reply(ODD[name])))
     assert values(verdicts) == [None]
 
 

@@ -474,7 +474,7 @@ def test_a_server_that_answers_no_more_for_five_minutes_ends_the_run(
     assert judge.asked[-1][1] == pytest.approx(90 + int(told[1]), abs=1)
 
 
-@pytest.mark.parametrize(("failure", "given_up"), [(LOST, True), (TransientError("odd"), False)])
+@table("failure, given_up", (LOST, True), (TransientError("odd"), False))
 def test_a_server_that_was_never_reached_is_given_up_after_twenty_requests(
     failure: TransientError, given_up: bool
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,8 +69,8 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("line", [line for line, _ in VARIANTS], ids=[name for _, name in VARIANTS])
-def test_ways_of_writing_a_step(line: str) -> None:
+@table("line, name", *VARIANTS)
+def test_ways_of_writing_a_step(line: str, name: str) -> None:
     zh = "结论" in line
     cited = (
         ["图片0", "文本1", "结论0和结论1"] if zh else ["Image 0", "Text 1", "Conclusions 0 and 1"]

@@ -212,13 +212,13 @@ def filled(unit: str, length: int) -> str:
     return unit * (length // len(unit))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@table("unit", *UNITS)
 def test_long_text_is_read_in_linear_time(unit: str) -> None:
     assert_linear(read_all, lambda length: filled(unit, length), LENGTH // FACTOR)
 
 
-@pytest.mark.parametrize("unit", AFTER)
-@pytest.mark.parametrize("beginning", BEGINNINGS)
+@table("unit", *AFTER)
+@table("beginning", *BEGINNINGS)
 def test_long_text_after_a_beginning_is_read_in_linear_time(beginning: str, unit: str) -> None:
     def text(length: int) -> str:
         return beginning + filled(unit, length) + "\nFinal answer: agree"
@@ -226,7 +226,7 @@ def test_long_text_after_a_beginning_is_read_in_linear_time(beginning: str, unit
     assert_linear(read_all, text, LENGTH // FACTOR)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@table("unit", *UNITS)
 def test_long_lines_are_parsed_in_linear_time(unit: str) -> None:
     def line(length: int) -> str:
         return filled(unit, length) + " -> " + filled(unit, length)

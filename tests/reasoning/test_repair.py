@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,10 +82,8 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [rule[1:] for rule in RULES], ids=[r[0] for r in RULES]
-)
-def test_rules(before: list[str], after: list[str]) -> None:
+@table("rule, before, after", *RULES)
+def test_rules(rule: str, before: list[str], after: list[str]) -> None:
     assert repair_chain(chain(*before), CLUES, restates, n_images=2) == chain(*after)
 
 

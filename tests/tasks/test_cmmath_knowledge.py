@@ -6,7 +6,6 @@ import json
 import re
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,19 +65,16 @@ def test_points(text: str | None, points: list[Point]) -> None:
     assert knowledge_points(text) == tuple(points)
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("A(" * 10_000 + ")" * 10_000, 1),
-        ("(" * 10_000, 1),
-        ("(" * 10_000 + ")" * 10_000, 1),
-        (")" * 10_000, 1),
-        ("," * 100_000, 0),
-        ("A(" + "B,C," * 100_000 + ")", 2),
-        ("".join(f"A{at}," for at in range(100_000)), 100_000),
-        ("A(" * 49 + "".join(f"{at}," for at in range(20_000)) + ")" * 49, 20_000),
-    ],
-    ids=range(8),
+@table(
+    "text, count",
+    ("A(" * 10_000 + ")" * 10_000, 1),
+    ("(" * 10_000, 1),
+    ("(" * 10_000 + ")" * 10_000, 1),
+    (")" * 10_000, 1),
+    ("," * 100_000, 0),
+    ("A(" + "B,C," * 100_000 + ")", 2),
+    ("".join(f"A{at}," for at in range(100_000)), 100_000),
+    ("A(" * 49 + "".join(f"{at}," for at in range(20_000)) + ")" * 49, 20_000),
 )
 def test_no_text_is_too_much(text: str, count: int) -> None:
     points = knowledge_points(text)
@@ -186,9 +182,7 @@ def test_ssr_by_hand() -> None:
     assert [ssr(ITEMS, each) for each in THRESHOLDS] == [5 / 6, 4 / 6, 4 / 6, 2 / 6]
 
 
-@pytest.mark.parametrize(
-    "items", [[], [((), 1.0)], [((("A",),), None)]], ids=["nothing", "no point", "no score"]
-)
+@table("items", [], [((), 1.0)], [((("A",),), None)])
 def test_no_ssr_without_a_point_that_was_scored(items: list) -> None:
     assert [ssr(items, each) for each in THRESHOLDS] == [None] * 4
     assert mastery(items) == {}

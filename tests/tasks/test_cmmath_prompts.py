@@ -129,8 +129,8 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.parametrize("frame", ["{}", "$${}$$", "$#|{}|\n#$", "x{}$$y"])
+@table("piece", *HOSTILE)
+@table("frame", "{}", "$${}$$", "$#|{}|\n#$", "x{}$$y")
 def test_any_text_is_read_in_linear_time(frame: str, piece: str) -> None:
     def read(text: str) -> None:
         readable(text)

@@ -718,10 +718,10 @@ LONG_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("text", LONG_TEXTS.values(), ids=LONG_TEXTS)
-def test_long_texts_take_linear_time(text: str) -> None:
+@table("name", *LONG_TEXTS)
+def test_long_texts_take_linear_time(name: str) -> None:
     for evaluator, kwargs, _ in ALL_KWARGS:
-        assert_linear_in_text(partial(grade_strictly, evaluator, kwargs), text)
+        assert_linear_in_text(partial(grade_strictly, evaluator, kwargs), LONG_TEXTS[name])
 
 
 ATOMS = (
@@ -730,8 +730,8 @@ ATOMS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("end", ["", "xy", "!"])
-@pytest.mark.parametrize("atom", ATOMS)
+@table("end", "", "xy", "!")
+@table("atom", *ATOMS)
 def test_repetition_takes_linear_time(atom: str, end: str) -> None:
     def grade(times: int) -> None:
         for evaluator, kwargs, _ in ALL_KWARGS:
