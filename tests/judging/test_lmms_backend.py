@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -184,29 +185,6 @@ def test_dummy_has_nothing_to_say_of_tokens(judge: Open) -> None:
     assert ask(judge("dummy")) == Reply("dummy")
 
 
-@table("api_type", *ALL)
-@table(
-    "counted, usage",
-    (None, None),
-    ({}, None),
-    ({"prompt_tokens": None, "completion_tokens": None}, None),
-    ({"prompt_tokens": 10, "completion_tokens": 5}, Usage(10, 5)),
-    (
-        {
-            "prompt_tokens": 10,
-            "completion_tokens": 5,
-            "completion_tokens_details": {"reasoning_tokens": 3},
-        },
-        Usage(10, 5, 3),
-    ),
-)
-def test_tokens(
-    serve: Serve, judge: Open, api_type: str, counted: object, usage: Usage | None
-) -> None:
-    server = serve(completion({"role": "assistant", "content": GOOD}, usage=counted))
-    assert ask(judge(api_type, server.url)) == Reply(GOOD, usage)
-
-
 # ---- one call for each ask, none of which blocks the others
 
 
@@ -330,52 +308,11 @@ def test_a_stuck_call_does_not_keep_the_process_alive() -> None:
 
 
 @table("api_type", *ALL)
-@table(
-    "status, kind",
-    (400, RefusedError),
-    (401, FatalJudgeError),
-    (402, FatalJudgeError),
-    (404, FatalJudgeError),
-    (413, RefusedError),
-    (422, RefusedError),
-    (408, TransientError),
-    (529, TransientError),
-)
-def test_statuses(
-    serve: Serve, judge: Open, api_type: str, status: int, kind: type[Exception]
-) -> None:
-    server = serve(ServerReply("so it is", status=status))
-    error = raised(judge(api_type, server.url))
-    assert type(error) is kind
-    assert str(status) in str(error)
-    assert "so it is" in str(error)
-    assert server.calls == 1
-
-
-@table("api_type", *ALL)
 def test_rate_limits_say_how_long_to_wait(serve: Serve, judge: Open, api_type: str) -> None:
     limit = ServerReply("slow down", status=429, headers={"Retry-After": "7"})
     error = raised(judge(api_type, serve(limit).url))
     assert isinstance(error, TransientError)
     assert (error.retry_after, error.throttled, error.unreachable) == (7.0, True, False)
-
-
-@table("api_type", *ALL)
-@table("code", "insufficient_quota", "model_not_found", "invalid_api_key")
-def test_codes_that_end_everything(serve: Serve, judge: Open, api_type: str, code: str) -> None:
-    body = {"error": {"message": "You are done.", "type": "x", "code": code}}
-    error = raised(judge(api_type, serve(ServerReply(status=429, body=body)).url))
-    assert isinstance(error, FatalJudgeError)
-    assert "You are done." in str(error)
-
-
-@table("api_type", *ALL)
-@table("body", "<html>Bad gateway</html>", "", {"detail": "Bad gateway"})
-def test_refusals_in_other_words(serve: Serve, judge: Open, api_type: str, body: object) -> None:
-    error = raised(judge(api_type, serve(ServerReply(status=502, body=body)).url))
-    assert isinstance(error, TransientError)
-    assert "502" in str(error)
-    assert not body or "Bad gateway" in str(error)
 
 
 @table("api_type", *ALL)
@@ -386,41 +323,91 @@ def test_no_server_is_unreachable(judge: Open, api_type: str) -> None:
     assert "127.0.0.1" in str(error)
 
 
-@table("api_type", *ALL)
-def test_a_lost_connection_passes(serve: Serve, judge: Open, api_type: str) -> None:
-    server = serve(ServerReply(drop=True))
-    error = raised(judge(api_type, server.url))
-    assert isinstance(error, TransientError)
-    assert not error.unreachable, "it was there"
-    assert "connection" in str(error)
-    assert server.calls == 1
-
-
 ODD = ["<html>Welcome</html>", '{"choices": [', '"hello"', "[]", "null", "", {"hello": "there"}]
 ODD += [{"choices": []}, {"choices": [{"index": 0, "finish_reason": "stop"}]}]
 ODD += [{"choices": [{"index": 0, "message": None}]}, {"choices": None}, {"choices": "none"}]
 
 
+REFUSAL = {"role": "assistant", "refusal": f"Not with {KEY}"}
+DONE = {"message": "You are done.", "type": "x"}
+FAILURES: list[tuple[ServerReply, type[Exception], list[str]]] = [
+    *(
+        (ServerReply("so it is", status=status), kind, [str(status), "so it is"])
+        for kind, statuses in {
+            RefusedError: (400, 413, 422),
+            FatalJudgeError: (401, 402, 404),
+            TransientError: (408, 529),
+        }.items()
+        for status in statuses
+    ),
+    # Codes that end everything.
+    *(
+        (
+            ServerReply(status=429, body={"error": DONE | {"code": code}}),
+            FatalJudgeError,
+            ["You are done."],
+        )
+        for code in ("insufficient_quota", "model_not_found", "invalid_api_key")
+    ),
+    # Refusals in other words.
+    (ServerReply(status=502, body="<html>Bad gateway</html>"), TransientError, ["502", "Bad gate"]),
+    (ServerReply(status=502, body={"detail": "Bad gateway"}), TransientError, ["502", "Bad gate"]),
+    (ServerReply(status=502, body=""), TransientError, ["502"]),
+    (ServerReply(drop=True), TransientError, ["connection"]),
+    (ServerReply("Score: 0.5", finish_reason="content_filter"), RefusedError, ["content filter"]),
+    *(
+        (completion(REFUSAL | {"content": content}), RefusedError, [r"Not with \[key\]"])
+        for content in ("", "Score: 0.5", None)
+    ),
+    # What is no completion.
+    *((ServerReply(body=body), TransientError, ["judge's (server|reply)"]) for body in ODD),
+]
+
+
 @table("api_type", *ALL)
-@table("body", *ODD)
-def test_what_is_no_completion_passes(
-    serve: Serve, judge: Open, api_type: str, body: object
+@table("reply, kind, words", *FAILURES)
+def test_failures_are_one_call_and_told(
+    serve: Serve,
+    judge: Open,
+    api_type: str,
+    reply: ServerReply,
+    kind: type[Exception],
+    words: list[str],
 ) -> None:
-    server = serve(ServerReply(body=body))
+    server = serve(reply)
     error = raised(judge(api_type, server.url))
-    assert isinstance(error, TransientError)
-    assert not error.unreachable
-    assert "judge's server" in str(error) or "judge's reply" in str(error)
+    assert type(error) is kind
+    assert not getattr(error, "unreachable", False), "it was there"
+    assert [word for word in words if not re.search(word, str(error))] == []
     assert server.calls == 1
 
 
 # ---- replies that are none
 
 
+PARTS = [{"type": "text", "text": "Score: "}, {"type": "text", "text": "0.5"}]
+COUNTED = {"prompt_tokens": 10, "completion_tokens": 5}
+THOUGHT = COUNTED | {"completion_tokens_details": {"reasoning_tokens": 3}}
+SAID = {"role": "assistant", "content": GOOD}
+
+
 @table("api_type", *ALL)
-def test_no_content_is_an_empty_reply(serve: Serve, judge: Open, api_type: str) -> None:
-    server = serve(completion({"role": "assistant", "content": None}))
-    assert ask(judge(api_type, server.url)) == Reply("", Usage(10, 5))
+@table(
+    "answer, reply",
+    (completion(SAID, usage=None), Reply(GOOD)),
+    (completion(SAID, usage={}), Reply(GOOD)),
+    (completion(SAID, usage=dict.fromkeys(COUNTED)), Reply(GOOD)),
+    (completion(SAID, usage=COUNTED), Reply(GOOD, Usage(10, 5))),
+    (completion(SAID, usage=THOUGHT), Reply(GOOD, Usage(10, 5, 3))),
+    (completion(SAID | {"content": None}), Reply("", Usage(10, 5))),
+    (completion(SAID | {"content": PARTS}), Reply("Score: 0.5", Usage(10, 5))),
+    (ServerReply("Both do", finish_reason="length"), Reply("Both do", Usage(10, 5), False)),
+    (ServerReply(f"a {KEY} b\nScore: 1"), Reply("a [key] b\nScore: 1", Usage(10, 5))),
+)
+def test_replies_are_read(
+    serve: Serve, judge: Open, api_type: str, answer: ServerReply, reply: Reply
+) -> None:
+    assert ask(judge(api_type, serve(answer).url)) == reply
 
 
 @table("api_type", *ALL)
@@ -429,37 +416,6 @@ def test_no_content_is_asked_again(serve: Serve, judge: Open, api_type: str) -> 
     with engine_for(judge(api_type, serve(in_turn(nothing, GOOD)).url)) as engine:
         (verdict,) = engine.run([question("q")])
     assert (verdict.value, verdict.attempts, verdict.usage) == (0.7, 2, Usage(20, 10))
-
-
-@table("api_type", *ALL)
-def test_content_in_parts(serve: Serve, judge: Open, api_type: str) -> None:
-    parts = [{"type": "text", "text": "Score: "}, {"type": "text", "text": "0.5"}]
-    server = serve(completion({"role": "assistant", "content": parts}))
-    assert ask(judge(api_type, server.url)) == Reply("Score: 0.5", Usage(10, 5))
-
-
-@table("api_type", *ALL)
-@table("content", "", "Score: 0.5", None)
-def test_a_refusal(serve: Serve, judge: Open, api_type: str, content: str | None) -> None:
-    message = {"role": "assistant", "content": content, "refusal": f"Not with {KEY}"}
-    server = serve(completion(message))
-    error = raised(judge(api_type, server.url))
-    assert isinstance(error, RefusedError)
-    assert "Not with [key]" in str(error)
-
-
-@table("api_type", *ALL)
-def test_a_content_filter(serve: Serve, judge: Open, api_type: str) -> None:
-    server = serve(ServerReply("Score: 0.5", finish_reason="content_filter"))
-    error = raised(judge(api_type, server.url))
-    assert isinstance(error, RefusedError)
-    assert "content filter" in str(error)
-
-
-@table("api_type", *ALL)
-def test_half_a_reply(serve: Serve, judge: Open, api_type: str) -> None:
-    server = serve(ServerReply("Both speak of do", finish_reason="length"))
-    assert ask(judge(api_type, server.url)) == Reply("Both speak of do", Usage(10, 5), False)
 
 
 @table("api_type", *ALL)
@@ -617,12 +573,6 @@ def test_errors_are_one_line_without_pieces_of_the_key(
     assert "so red [key]*** [key] yyy" in error
     assert error.isprintable()
     assert len(error) < 700
-
-
-@table("api_type", *ALL)
-def test_a_judge_that_says_the_key(serve: Serve, judge: Open, api_type: str) -> None:
-    opened = judge(api_type, serve(ServerReply(f"a {KEY} b\nScore: 0.5")).url)
-    assert ask(opened).text == "a [key] b\nScore: 0.5"
 
 
 @table("api_type", *OPENAI, *AZURE)
