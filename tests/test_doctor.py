@@ -235,12 +235,7 @@ def test_a_judge_that_can_not_be_used(doctor: Doctor, judge: str, fault: str, re
     ("RANK", "first", "RANK='first'", "give a whole number"),
 )
 def test_a_wrong_setting(
-    doctor: Doctor,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    value: str,
-    fault: str,
-    remedy: str,
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, name: str, value: str, fault: str, remedy: str
 ) -> None:
     monkeypatch.setenv(name, value)
     result = doctor("--judge", "lexical", "--json")

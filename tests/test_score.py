@@ -30,12 +30,7 @@ from lmms_rpts.analysis.rescoring import (
     write_responses,
 )
 from lmms_rpts.cli import app
-from lmms_rpts.commands.evaluation import (
-    EvaluationError,
-    find_written,
-    replay_command,
-    run_shown,
-)
+from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command, run_shown
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.tasks.data_errors import DataError

@@ -273,10 +273,7 @@ BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
         pytest.param("openai:m", None, replace(BASE, evidence=("c",)), id="evidence"),
         pytest.param("openai:m", None, replace(BASE, claim="c"), id="claim"),
         pytest.param(
-            "openai:m",
-            None,
-            replace(BASE, messages=[{"role": "user", "content": "q "}]),
-            id="text",
+            "openai:m", None, replace(BASE, messages=[{"role": "user", "content": "q "}]), id="text"
         ),
         pytest.param(
             "openai:m",

@@ -200,11 +200,7 @@ def test_attempts_and_usage_add_up(short_pauses: None) -> None:
     b = says(Reply("Score: 0.4", Usage(100, 50, 40)))
     c = says("Score: 0.6")
     budget = Budget()
-    members = [
-        Member("a", a, Price(1.0, 10.0)),
-        Member("b", b, Price(2.0, 20.0)),
-        Member("c", c),
-    ]
+    members = [Member("a", a, Price(1.0, 10.0)), Member("b", b, Price(2.0, 20.0)), Member("c", c)]
     with JudgeEngine(members, progress=False, budget=budget) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.value == pytest.approx(0.4)

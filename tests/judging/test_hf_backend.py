@@ -38,15 +38,7 @@ from lmms_rpts.tasks.benchmark import benchmarks
 from tests.judging.questions import question, questions, values
 from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava
-from tests.support.tiny_lm import (
-    CHATML,
-    END,
-    EOS,
-    EOT,
-    START,
-    build_tiny_lm,
-    tiny_tokenizer,
-)
+from tests.support.tiny_lm import CHATML, END, EOS, EOT, START, build_tiny_lm, tiny_tokenizer
 from tests.support.waiting import LONGEST
 
 transformers: Any = typed_transformers
@@ -573,8 +565,7 @@ REFUSES_SYSTEM = (
     "{% endif %}" + CHATML
 )
 DROPS_SYSTEM = CHATML.replace(
-    "{% for message in messages %}",
-    "{% for message in messages if message['role'] != 'system' %}",
+    "{% for message in messages %}", "{% for message in messages if message['role'] != 'system' %}"
 )
 
 

@@ -819,10 +819,7 @@ class ClientError(Exception):
     def __init__(self, code: str, status: int, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"An error occurred ({code})")
         meta = {"HTTPStatusCode": status, "HTTPHeaders": dict(headers or {})}
-        self.response = {
-            "Error": {"Code": code, "Message": "So it is."},
-            "ResponseMetadata": meta,
-        }
+        self.response = {"Error": {"Code": code, "Message": "So it is."}, "ResponseMetadata": meta}
 
 
 class Converse:

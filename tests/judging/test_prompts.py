@@ -269,10 +269,7 @@ def test_one_template_is_overridden_and_the_others_are_ours(folder: Folder) -> N
     mine = Prompts(folder({"en/image.jinja": MINE}))
     assert mine.render("image", "en", **FIELDS["image"]) == [
         {"role": "system", "content": "Be strict."},
-        {
-            "role": "user",
-            "content": "<<<two dogs>>>\n<<<a red car>>>\n<<<there are two dogs>>>",
-        },
+        {"role": "user", "content": "<<<two dogs>>>\n<<<a red car>>>\n<<<there are two dogs>>>"},
     ]
     for name, language in EVERY:
         if (name, language) != ("image", "en"):

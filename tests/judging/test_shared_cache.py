@@ -222,11 +222,7 @@ def gone() -> int:
     ],
 )
 def test_a_claim_holds_while_its_owner_may_live(
-    tmp_path: Path,
-    place: str | None,
-    process: Callable[[], object],
-    expires: float,
-    free: bool,
+    tmp_path: Path, place: str | None, process: Callable[[], object], expires: float, free: bool
 ) -> None:
     owner = f"{place or owners._place()} {process()} abcd"
     with caches(tmp_path, 1) as (ours,):

@@ -336,9 +336,7 @@ def test_four_refusals_make_no_pause_longer_while_others_are_answered(
     assert judge.times("one") == [0, 0.5, 1, 1.5, 2, 2.5, 3.5, 5.5, 9.5]
 
 
-def test_pauses_of_a_request_that_fails_by_itself_double_all_the_same(
-    longest_pauses: None,
-) -> None:
+def test_pauses_of_a_request_that_fails_by_itself_double_all_the_same(longest_pauses: None) -> None:
     judge = fails_first(9, LOST)
     assert one_among_others(judge).error == "lost (after 5 calls)"
     assert judge.times("one") == [0, 0.5, 1.5, 3.5, 7.5]

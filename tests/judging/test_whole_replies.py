@@ -12,18 +12,12 @@ ENGLISH: list[tuple[str, float | None]] = [
     # in the form that is asked for
     ("Both name a red car, and nothing contradicts the facts.\nScore: 1", 1.0),
     ("The fact speaks of 40 loaves, the description of 90.\n\nScore: 0", 0.0),
-    (
-        "It follows only if the shop opens on Sundays, too.\nScore: 0.5",
-        0.5,
-    ),
+    ("It follows only if the shop opens on Sundays, too.\nScore: 0.5", 0.5),
     ("The step leaps: 2 of 3 premises are never used.\nscore: 0.35", 0.35),
     ("Reason: premise 1 gives 12, premise 2 adds 5, and 12 + 5 = 17.\nScore: 1.0", 1.0),
     ("**Reason:** no premise mentions rain.\n\n**Score:** 0.1", 0.1),
     ("- agrees with fact 1\n- agrees with fact 2\n\n### Score: 0.9", 0.9),
-    (
-        "1. The clock shows 9.\n2. The shop opens at 10.\nSo it is closed.\nScore: 1",
-        1.0,
-    ),
+    ("1. The clock shows 9.\n2. The shop opens at 10.\nSo it is closed.\nScore: 1", 1.0),
     # as JSON of our schema
     ('{"reason": "The colours differ.", "score": 0.2}', 0.2),
     ('{"reason": "It follows.", "score": 1}', 1.0),

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmms_rpts.reasoning import (
-    FixedScore,
-    ImageQuery,
-    InferenceQuery,
-    combine_answers,
-    plan_steps,
-)
+from lmms_rpts.reasoning import FixedScore, ImageQuery, InferenceQuery, combine_answers, plan_steps
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, gold_facts
 from tests.reasoning.short import chain
 from tests.support.tables import table

@@ -63,11 +63,7 @@ RULES = [
     # cascades
     ("no premises, again and again", ["> A", "c0 > B", "c1 > C", "i0 > D"], ["i0 > D"]),
     ("restated, again and again", ["t1 > two", "c0 > two", "c1 i0 > A"], ["t1 i0 > A"]),
-    (
-        "what is left of a step may restate",
-        ["> A", "t1 c0 > two", "c1 i0 > B"],
-        ["t1 i0 > B"],
-    ),
+    ("what is left of a step may restate", ["> A", "t1 c0 > two", "c1 i0 > B"], ["t1 i0 > B"]),
     (
         "what is left of a step may be an image alone",
         ["i0 > A", "> B", "i0 c1 > C", "c2 > D"],

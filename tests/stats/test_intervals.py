@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmms_rpts.stats.intervals import (
-    Estimate,
-    estimate_mean,
-    interval,
-    resampled,
-    resampled_means,
-)
+from lmms_rpts.stats.intervals import Estimate, estimate_mean, interval, resampled, resampled_means
 from tests.support.tables import table
 
 

@@ -50,11 +50,7 @@ def pipeline(**config: Any) -> Any:
     ("<think>9", 0.0, False, "undecided"),
 )
 def test_text_is_graded_as_in_the_tasks(
-    asked: list[tuple[str, str, str]],
-    prediction: str,
-    score: float,
-    confident: bool,
-    outcome: str,
+    asked: list[tuple[str, str, str]], prediction: str, score: float, confident: bool, outcome: str
 ) -> None:
     found = pipeline()("面积是 $$\\underline{}$$", prediction, "$$9$$")
     assert (found.score, found.is_correct) == (score, score == 1.0)

@@ -8,12 +8,7 @@ from PIL import Image
 
 from lmms_rpts.tasks.rome.kwargs import EVALUATORS
 from lmms_rpts.tasks.rome.matchers import match
-from lmms_rpts.tasks.rome.prompts import (
-    SUFFIXES,
-    doc_to_messages,
-    doc_to_text,
-    doc_to_visual,
-)
+from lmms_rpts.tasks.rome.prompts import SUFFIXES, doc_to_messages, doc_to_text, doc_to_visual
 from tests.support.tables import table
 
 KEYS = "key_items_matching"
