@@ -283,39 +283,27 @@ def test_an_address_without_a_protocol_is_named() -> None:
 
 
 @table(
-    "concurrency, processes, each",
-    ("32", "1", 32),
-    ("32", "8", 4),
-    ("10", "4", 2),
-    ("4", "8", 1),
-    ("1", "2", 1),
-    (None, "4", 8),
-    (None, "64", 1),
-    ("64", None, 64),
+    "field, name, whole, processes, each",
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "32", "1", 32),
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "32", "8", 4),
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "10", "4", 2),
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "4", "8", 1),
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "1", "2", 1),
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "", "4", 8),
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "", "64", 1),
+    ("concurrency", "LMMS_RPTS_CONCURRENCY", "64", "", 64),
+    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "1000", "", 1000),
+    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "1000", "8", 125),
+    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "10", "4", 2),
+    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "3", "8", 1),
+    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "1", "", 1.0),
+    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "1", "4", 0.25),
+    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "0.5", "2", 0.25),
+    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "0", "4", 0.0),
 )
-def test_concurrency_is_shared(concurrency: str | None, processes: str | None, each: int) -> None:
-    variables = {"LMMS_RPTS_CONCURRENCY": concurrency or "", "WORLD_SIZE": processes or ""}
-    assert load_settings(variables).concurrency == each
-
-
-@table(
-    "tokens, processes, each", ("1000", "", 1000), ("1000", "8", 125), ("10", "4", 2), ("3", "8", 1)
-)
-def test_judge_tokens_are_shared(tokens: str, processes: str, each: int) -> None:
-    variables = {"LMMS_RPTS_MAX_JUDGE_TOKENS": tokens, "WORLD_SIZE": processes}
-    assert load_settings(variables).max_judge_tokens == each
-
-
-@table(
-    "cost, processes, each", ("1", "", 1.0), ("1", "4", 0.25), ("0.5", "2", 0.25), ("0", "4", 0.0)
-)
-def test_judge_cost_is_shared(cost: str, processes: str, each: float) -> None:
-    variables = {
-        "LMMS_RPTS_MAX_JUDGE_COST": cost,
-        "LMMS_RPTS_PRICE": "1/2",
-        "WORLD_SIZE": processes,
-    }
-    assert load_settings(variables).max_judge_cost == each
+def test_processes_share(field: str, name: str, whole: str, processes: str, each: float) -> None:
+    variables = {name: whole, "WORLD_SIZE": processes, "LMMS_RPTS_PRICE": "1/2"}
+    assert getattr(load_settings(variables), field) == each
 
 
 @table("cost", "0", "2.5")

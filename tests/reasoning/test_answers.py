@@ -157,6 +157,9 @@ NO_STANCE = [
     ("Final answer: 42", NONE),
     ("Final answer: 42. I disagree.", NONE),
     ("Final answer: agree would be wrong. I disagree.", NONE),  # the mark decides, or nothing
+    # Only the last sentences count without a mark, and no thinking aloud.
+    ("I agree with her. " + "The train left at nine. " * 20, NONE),
+    ("At first the statement is correct. But Image 1 might", NONE),
 ]
 
 # Answers that the rules turn round or lose today, and the readings that would be right. A row
@@ -256,13 +259,7 @@ def test_what_the_steps_say_is_not_the_answer(steps: str, line: str, expected: s
     assert find_answer(steps + line) == expected
 
 
-def test_only_the_last_sentences_count_without_a_marker() -> None:
-    told = "I agree with her. " + "The train left at nine. " * 20
-    assert find_answer(told) is None
-
-
-@table(
-    "line",
+ANSWERS = (
     "Final answer: agree",
     "**Final answer: disagree**",
     "- Final answer: I do not agree.",
@@ -283,12 +280,7 @@ def test_only_the_last_sentences_count_without_a_marker() -> None:
     "1. Final answer: (2) agree",
     "2) I agree.",
 )
-def test_answer_lines(line: str) -> None:
-    assert is_answer_line(line)
-
-
-@table(
-    "line",
+REASONS = (
     "",
     "Image 0 -> Conclusion 0: A",
     "Conclusion 0: from Image 0, there are two cups.",
@@ -298,8 +290,11 @@ def test_answer_lines(line: str) -> None:
     "1. Image 0 shows a cat.",
     "It is 2) false",
 )
-def test_lines_that_reason_are_no_answer_lines(line: str) -> None:
-    assert not is_answer_line(line)
+
+
+@table("line, answers", *((line, line in ANSWERS) for line in ANSWERS + REASONS))
+def test_answer_lines(line: str, answers: bool) -> None:
+    assert is_answer_line(line) is answers
 
 
 @given(texts)
@@ -363,8 +358,3 @@ FLIPS = [
 @table("text, meant", *FLIPS)
 def test_an_answer_is_read_right_or_not_at_all(text: str, meant: str | None) -> None:
     assert find_answer(text) in (meant, None)
-
-
-def test_thinking_aloud_is_no_answer() -> None:
-    text = "At first the statement is correct. But Image 1 might"
-    assert find_answer(text) is None
