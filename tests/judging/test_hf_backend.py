@@ -140,11 +140,15 @@ def letters(text: str) -> list[int]:
 
 def decoded_by_hand(folder: Path, request: JudgeRequest, ends: set[int] = ENDS) -> Reply:
     """What greedy decoding is, without batches, padding, caches and ``generate``."""
+    return _decoded(folder, request.kind, tuple(plain_ids(request.messages)), frozenset(ends))
+
+
+@functools.cache
+def _decoded(folder: Path, kind: str, prompt: tuple[int, ...], ends: frozenset[int]) -> Reply:
     model = loaded(folder)
-    prompt = plain_ids(request.messages)
     ids = list(prompt)
     with torch.inference_mode():
-        while len(ids) - len(prompt) < LIMITS[request.kind]:
+        while len(ids) - len(prompt) < LIMITS[kind]:
             ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
             if ids[-1] in ends:
                 break
@@ -153,13 +157,9 @@ def decoded_by_hand(folder: Path, request: JudgeRequest, ends: set[int] = ENDS) 
     return Reply(text, Usage(len(prompt), len(made)), complete=made[-1] in ends)
 
 
-_LOADED: dict[Path, Any] = {}
-
-
+@functools.cache
 def loaded(folder: Path) -> Any:
-    if folder not in _LOADED:
-        _LOADED[folder] = transformers.LlamaForCausalLM.from_pretrained(folder).eval()
-    return _LOADED[folder]
+    return transformers.LlamaForCausalLM.from_pretrained(folder).eval()
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_the_engine_finds_the_same_verdicts_whatever_the_batch(folder: Path) -> 
     assert any(verdict.attempts == 2 and verdict.value is not None for verdict in runs[0])
 
 
-@pytest.mark.parametrize("listed", [(EOS,), (END,), (EOT,), (EOS, END, EOT)])
+@table("listed", (EOS,), (END,), (EOT,), (EOS, END, EOT))
 def test_every_end_ends_a_reply(tmp_path: Path, listed: tuple[int, ...]) -> None:
     # The tokenizer says EOS and the template ends its turns with END, whatever the config lists.
     folder = build_tiny_lm(tmp_path, ends=listed, eagerness=1.5)
