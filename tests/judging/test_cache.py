@@ -420,6 +420,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
 RACE = """
 import multiprocessing, sys
 from pathlib import Path
+from loguru import logger
 from lmms_rpts.judging import JudgeRequest
 from lmms_rpts.judging.cache import AnswerCache
 
@@ -427,14 +428,25 @@ request = JudgeRequest("image", [{"role": "user", "content": "q"}])
 fork = multiprocessing.get_context("fork")
 start = fork.Barrier(6)
 
+def open_new(folder, racer):
+    for time in range(3):
+        answers = AnswerCache(folder)
+        assert answers.find(f"{racer} {time}") is None
+        answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
+        answers.close()
+
+def open_damaged(folder, racer):
+    logger.remove()
+    answers = AnswerCache(folder)
+    for time in range(5):
+        answers.find(f"{racer} {time}")
+        answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
+    answers.close()
+
 def begin(racer):
-    for number in range(60):
+    for number in range(int(sys.argv[2])):
         start.wait()
-        for time in range(3):
-            answers = AnswerCache(Path(sys.argv[1], str(number)))
-            assert answers.find(f"{racer} {time}") is None
-            answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
-            answers.close()
+        globals()[sys.argv[3]](Path(sys.argv[1], str(number)), racer)
 
 racers = [fork.Process(target=begin, args=[racer]) for racer in range(6)]
 for racer in racers:
@@ -445,12 +457,16 @@ sys.exit(max(racer.exitcode for racer in racers))
 """
 
 
+def race(folder: Path, count: int, work: str) -> None:
+    """Six processes do ``work`` at once in each of ``count`` folders, one after another."""
+    command = [sys.executable, "-c", RACE, str(folder), str(count), work]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_many_may_make_the_file_at_once(tmp_path: Path) -> None:
     """SQLite doesn't wait where two processes switch a new file to WAL at a time."""
-    ended = subprocess.run(
-        [sys.executable, "-c", RACE, str(tmp_path)], capture_output=True, text=True, timeout=LONGEST
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
+    race(tmp_path, 60, "open_new")
     assert [len(stored(tmp_path / str(number))) for number in range(60)] == [18] * 60
 
 
@@ -759,36 +775,6 @@ def read_keys(path: Path) -> list[str]:
         return [key for (key,) in connection.execute("SELECT key FROM answers ORDER BY key")]
 
 
-DAMAGED_RACE = """
-import multiprocessing, sys
-from pathlib import Path
-from loguru import logger
-from lmms_rpts.judging import JudgeRequest
-from lmms_rpts.judging.cache import AnswerCache
-
-logger.remove()
-request = JudgeRequest("image", [{"role": "user", "content": "q"}])
-fork = multiprocessing.get_context("fork")
-start = fork.Barrier(6)
-
-def begin(racer):
-    for number in range(10):
-        start.wait()
-        answers = AnswerCache(Path(sys.argv[1], str(number)))
-        for time in range(5):
-            answers.find(f"{racer} {time}")
-            answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
-        answers.close()
-
-racers = [fork.Process(target=begin, args=[racer]) for racer in range(6)]
-for racer in racers:
-    racer.start()
-for racer in racers:
-    racer.join()
-sys.exit(max(racer.exitcode for racer in racers))
-"""
-
-
 @pytest.mark.parametrize("spoil", [text, zeroed_at_first, truncated])
 def test_many_may_find_the_damage_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     """One of them replaces the file; no new file is set aside, and no answer is lost."""
@@ -799,13 +785,7 @@ def test_many_may_find_the_damage_at_once(tmp_path: Path, spoil: Callable[[Path]
     for number in range(10):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / cache.FILE).write_bytes(content)
-    ended = subprocess.run(
-        [sys.executable, "-c", DAMAGED_RACE, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
+    race(tmp_path, 10, "open_damaged")
     for number in range(10):
         assert len(damaged(tmp_path / str(number))) == 1
         assert stored(tmp_path / str(number)).count("Score: 0.5") == 30

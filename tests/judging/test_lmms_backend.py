@@ -33,7 +33,6 @@ KEY = "sk-very-secret-0123456789"
 GOOD = "Score: 0.7"
 OPENAI = ["openai", "async_openai"]
 AZURE = ["azure", "async_azure"]
-SYNC = ["openai", "azure", "local"]
 ALL = [*OPENAI, *AZURE, "local"]
 
 Open = Callable[..., LmmsJudge]
