@@ -15,20 +15,10 @@ from tests.support.tables import table
 
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u2066\U000e0041\ufe0f\u3164\u115f\u034f"
 KEPT = [
-    "plain",
-    "",
-    "a < b > c << d >> e",
-    "1 < |x| and |y| > 2",
-    "|x|>1 or |x|<1",
-    "0<|x|<|y|>1",
-    "an array[i] of a[|i|] and ]~",
-    "cout << x << y; v = f<g<int>>(3)",
-    "if a<b and c>d",
-    "图片里有两只狗，《红楼梦》和“书”",
-    "line\n\tline\r\n",
-    "[1, 2] [a] x[INSTANCE] [S]",
-    "the < set > and <b>bold</b>",
-    "→ ⇒ ➜ 👍 é e\u0301",
+    *("plain", "", "a < b > c << d >> e", "1 < |x| and |y| > 2", "|x|>1 or |x|<1", "0<|x|<|y|>1"),
+    *("an array[i] of a[|i|] and ]~", "cout << x << y; v = f<g<int>>(3)", "if a<b and c>d"),
+    *("图片里有两只狗，《红楼梦》和“书”", "line\n\tline\r\n", "[1, 2] [a] x[INSTANCE] [S]"),
+    *("the < set > and <b>bold</b>", "→ ⇒ ➜ 👍 é e\u0301"),
 ]
 MARKS = [
     ("a<<<b>>>c", "a(((b)))c"),
@@ -49,13 +39,7 @@ TURNS = [
     *("[INST]", "[/INST]", "[inst]", "[TOOL_CALLS]", "[gMASK]", "[SYSTEM_PROMPT]", "[IN\u200bST]"),
     *("<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<<SYS>>", "<</SYS>>"),
     *(
-        "<|turn>",
-        "<turn|>",
-        "<|channel>",
-        "[|user|]",
-        "[|endofturn|]",
-        "]~b]",
-        "[e~[",
+        *("<|turn>", "<turn|>", "<|channel>", "[|user|]", "[|endofturn|]", "]~b]", "[e~["),
         "</thought>",
     ),
     *("<BOS_TOKEN>", "<extra_id_1>", "<reserved_106>", "<SPECIAL_11>", "<end_of_utterance>"),

@@ -388,6 +388,7 @@ PARTS = [{"type": "text", "text": "Score: "}, {"type": "text", "text": "0.5"}]
 COUNTED = {"prompt_tokens": 10, "completion_tokens": 5}
 THOUGHT = COUNTED | {"completion_tokens_details": {"reasoning_tokens": 3}}
 SAID = {"role": "assistant", "content": GOOD}
+HALF = "Both speak of do"
 
 
 @table("api_type", *ALL)
@@ -400,8 +401,8 @@ SAID = {"role": "assistant", "content": GOOD}
     (completion(SAID, usage=THOUGHT), Reply(GOOD, Usage(10, 5, 3))),
     (completion(SAID | {"content": None}), Reply("", Usage(10, 5))),
     (completion(SAID | {"content": PARTS}), Reply("Score: 0.5", Usage(10, 5))),
-    (ServerReply("Both do", finish_reason="length"), Reply("Both do", Usage(10, 5), False)),
-    (ServerReply(f"a {KEY} b\nScore: 1"), Reply("a [key] b\nScore: 1", Usage(10, 5))),
+    (ServerReply(HALF, finish_reason="length"), Reply(HALF, Usage(10, 5), False)),
+    (ServerReply(f"a {KEY} b\nScore: 0.5"), Reply("a [key] b\nScore: 0.5", Usage(10, 5))),
 )
 def test_replies_are_read(
     serve: Serve, judge: Open, api_type: str, answer: ServerReply, reply: Reply

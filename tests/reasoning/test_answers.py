@@ -260,25 +260,13 @@ def test_what_the_steps_say_is_not_the_answer(steps: str, line: str, expected: s
 
 
 ANSWERS = (
-    "Final answer: agree",
-    "**Final answer: disagree**",
-    "- Final answer: I do not agree.",
-    "- 3. Final answer: agree",
-    "3. `Final answer: agree`",
-    "Final answer: > agree",
-    "Conclusion: **I agree.**",
-    "结论：不同意",
-    "最终答案：不同意",
-    "**最终答案：同意**",
-    "Agree.",
-    "Disagree",
+    *("Final answer: agree", "**Final answer: disagree**", "- Final answer: I do not agree."),
+    *("- 3. Final answer: agree", "3. `Final answer: agree`", "Final answer: > agree"),
+    *("Conclusion: **I agree.**", "结论：不同意", "最终答案：不同意", "**最终答案：同意**"),
+    *("Agree.", "Disagree"),
     "Therefore, I disagree with the statement.",
-    "因此，我同意该陈述。",
-    "所以不支持该陈述",
-    "Final answer:",
-    "Final answer: (2) agree",
-    "1. Final answer: (2) agree",
-    "2) I agree.",
+    *("因此，我同意该陈述。", "所以不支持该陈述", "Final answer:", "Final answer: (2) agree"),
+    *("1. Final answer: (2) agree", "2) I agree."),
 )
 REASONS = (
     "",

@@ -193,11 +193,8 @@ STEP = "Conclusion 0: from Image 0, "
         for said in (
             "the temperature rises 3 -> 5 degrees.",
             "the profit is 5*0.5-1 = 1.5 and 2**3 = 8",
-            "3 * 4 = 12 in my_file_name #12",
-            "the image shows a clock",
-            "the text on the sign reads no",
-            "1/2 of the pie is blue",
-            "25°C is shown",
+            *("3 * 4 = 12 in my_file_name #12", "the image shows a clock"),
+            *("the text on the sign reads no", "1/2 of the pie is blue", "25°C is shown"),
             "10 > 8",
         )
     ),
@@ -266,16 +263,8 @@ def test_numbered_steps(text: str) -> None:
 
 
 NUMBERS = [
-    "{}. ",
-    "{}) ",
-    "({}) ",
-    "{}、",
-    "Step {}: ",
-    "**Step {}:** ",
-    "### Step {}\n",
-    "步骤{}：",
-    "第{}步，",
-    "- Step {}: ",
+    *("{}. ", "{}) ", "({}) ", "{}、", "Step {}: ", "**Step {}:** ", "### Step {}\n", "步骤{}："),
+    *("第{}步，", "- Step {}: "),
 ]
 
 
@@ -330,13 +319,7 @@ def test_final_answers_are_no_steps(step: str, answer: str) -> None:
 
 @table(
     "text",
-    "",
-    "\n\n",
-    "agree",
-    "Final answer: disagree",
-    "The sun shines.",
-    "今天天气很好。",
-    "->",
+    *("", "\n\n", "agree", "Final answer: disagree", "The sun shines.", "今天天气很好。", "->"),
     "1.",
 )
 def test_no_chain(text: str) -> None:

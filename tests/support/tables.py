@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import traceback
 from collections.abc import Callable
@@ -59,14 +60,9 @@ def _test(decorated: Test, rows: list[Row]) -> Test:
 
     signature = inspect.signature(function)
     fixtures = [each for each in signature.parameters.values() if each.name not in rows[0]]
-    test.__name__, test.__doc__, test.__module__ = (
-        function.__name__,
-        function.__doc__,
-        function.__module__,
-    )
-    # pytest asks these for the fixtures, the marks of decorators below, and the place in the file
+    functools.update_wrapper(test, function, updated=())
+    # pytest reads the fixtures, and the marks of decorators below.
     test.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
-    test.__wrapped__ = function  # type: ignore[attr-defined]
     test.pytestmark = list(getattr(decorated, "pytestmark", []))  # type: ignore[attr-defined]
     test.function, test.rows = function, rows  # type: ignore[attr-defined]
     return test

@@ -105,26 +105,13 @@ def test_image_tags_are_removed_and_nothing_else() -> None:
 
 HOSTILE = [
     *(
-        "$$",
-        "$",
-        "$#|",
-        "$#| a|\n",
-        "#$",
-        "$#|#$",
-        "\\underline{",
-        "\\underline{}",
+        *("$$", "$", "$#|", "$#| a|\n", "#$", "$#|#$", "\\underline{", "\\underline{}"),
         "$$\\underline{}",
     ),
     *("<img ", "<", "<br", "<br>", " ", "\n", " \n", "|", " | ", "{", "}", "{}", "\\", "{}^"),
     *(
-        "\\underline{",
-        "<{}",
-        "{{1}^{{}^\\circ",
-        "{c}{{{m}}^{",
-        "\\left",
-        "\\underline{}{",
-        "~",
-        "\\quad",
+        *("\\underline{", "<{}", "{{1}^{{}^\\circ", "{c}{{{m}}^{", "\\left", "\\underline{}{"),
+        *("~", "\\quad"),
     ),
 ]
 
