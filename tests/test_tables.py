@@ -46,18 +46,35 @@ def test_what_a_row_raises_is_its_failure(raised: Exception) -> None:
 
 
 def test_what_pytest_raises_is_a_failure_too() -> None:
-    @table("how", "fail", "skip", "nothing raised")
+    @table("how", "fail", "nothing raised")
     def rows(how: str) -> None:
         if how == "fail":
             pytest.fail("so it is")
-        if how == "skip":
-            pytest.skip("so it is")
         with pytest.raises(ValueError, match="never"):
             pass
 
     told = failures(rows)
-    assert told.startswith("3 of 3")
+    assert told.startswith("2 of 2")
     assert "DID NOT RAISE" in told
+
+
+def test_a_row_that_skips_hides_no_failure() -> None:
+    seen = []
+
+    @table("failing", False, True, False)
+    def rows(failing: bool) -> None:
+        seen.append(failing)
+        if not failing:
+            pytest.skip("the data are absent")
+        assert not many
+
+    for many in (True, False):
+        if many:
+            assert failures(rows).startswith("1 of 3 rows failed:\n- failing=True\n")
+        else:
+            with pytest.raises(pytest.skip.Exception, match="the data are absent"):
+                rows()
+    assert len(seen) == 6
 
 
 def test_a_table_that_checks_nothing_is_refused() -> None:
@@ -111,6 +128,21 @@ def test_rows_share_fixtures_but_for_these(
     (tmp_path / "file").touch()
     assert not hasattr(table, "patched")
     monkeypatch.setattr(table, "patched", number, raising=False)
+
+
+DEALT_OUT: list[int] = []
+
+
+@table("number", *range(7), parts=3)
+def test_rows_may_be_dealt_out(seven: int, number: int) -> None:
+    DEALT_OUT.append(number)
+
+
+def test_each_part_has_rows_of_its_own() -> None:
+    DEALT_OUT.clear()
+    for part in range(3):
+        test_rows_may_be_dealt_out(seven=7, part=part)
+    assert DEALT_OUT == [0, 3, 6, 1, 4, 2, 5]
 
 
 def test_a_table_is_one_test_with_its_name_and_marks() -> None:

@@ -25,64 +25,20 @@ from tests.support.tables import table
 
 LENGTH = 64_000
 UNITS = [
-    *(
-        *("->", "-", "=", ">", "→", "Image 0 ", "Image 0, ", "Images 0 and ", "Image ", "image"),
-        "图片",
-    ),
-    *(
-        *("图", "第", "第一步", "图片0和", "Text 0-", "Text 0-64 ", "文本0、", "0, ", "0", "9"),
-        *("１", "(", ")"),
-    ),
-    *(
-        *(" ", "\t", "\u3000", "\n", "\r\n", " \n", "a", "字", ".", "。", ". ", "! ", ",", "；"),
-        *(":", "："),
-    ),
-    *(
-        *("not ", "not a ", "不", "不能", "没有", "并不", "don't ", "never disagree "),
-        *("agree or ", "or agree"),
-    ),
-    *(
-        *("agree", "agree ", "disagree ", "同意", "支持", "是否", "whether a ", "if you "),
-        *("I a ", "unable to "),
-    ),
-    *(
-        *("the statement ", "statement is ", "陈述", "do not think ", "cannot be ", "therefore "),
-        *("因此", "so "),
-    ),
-    *(
-        *("<think>", "</think>", "<think></think>", "<", "[THINK]", "<think", "1. ", "1.\n"),
-        *("1. a\n", "1) "),
-    ),
-    *(
-        "Step 1",
-        "Step 1:\n",
-        "(1)",
-        "Final answer: ",
-        "Final answer: agree ",
-        "Final answer:\n",
-        "答案",
-    ),
-    *(
-        "最终答案：",
-        "answer",
-        "answer is ",
-        "conclusion is ",
-        "Conclusion 0: ",
-        "Conclusion 0:\n",
-        "结论",
-    ),
-    *(
-        *("结论0：根据", "from ", "from the ", "and ", "和", "+", "Image 0 -> "),
-        *("Image 0 -> a\n", "Image 0. "),
-    ),
-    *(
-        *("_", "*", "* ", "**", "#", "`", "- ", "-\n", "> ", "•\n", "\\boxed{", "\\text{"),
-        *("<answer>", "}"),
-    ),
-    *(
-        *("\x00", "\ud800", "İ", "²", '"', "'", "“", "|", "/", "\\", "we can ", "it ", "得"),
-        *("可以", "first "),
-    ),
+    *("->", "-", "=", ">", "→", "Image 0 ", "Image 0, ", "Images 0 and ", "Image ", "image"),
+    *("图片", "图", "第", "第一步", "图片0和", "Text 0-", "Text 0-64 ", "文本0、", "0, ", "0", "9"),
+    *("１", "(", ")", " ", "\t", "\u3000", "\n", "\r\n", " \n", "a", "字", ".", "。", ". ", "! "),
+    *(",", "；", ":", "：", "not ", "not a ", "不", "不能", "没有", "并不", "don't "),
+    *("never disagree ", "agree or ", "or agree", "agree", "agree ", "disagree ", "同意", "支持"),
+    *("是否", "whether a ", "if you ", "I a ", "unable to ", "the statement ", "statement is "),
+    *("陈述", "do not think ", "cannot be ", "therefore ", "因此", "so ", "<think>", "</think>"),
+    *("<think></think>", "<", "[THINK]", "<think", "1. ", "1.\n", "1. a\n", "1) ", "Step 1"),
+    *("Step 1:\n", "(1)", "Final answer: ", "Final answer: agree ", "Final answer:\n", "答案"),
+    *("最终答案：", "answer", "answer is ", "conclusion is ", "Conclusion 0: ", "Conclusion 0:\n"),
+    *("结论", "结论0：根据", "from ", "from the ", "and ", "和", "+", "Image 0 -> "),
+    *("Image 0 -> a\n", "Image 0. ", "_", "*", "* ", "**", "#", "`", "- ", "-\n", "> ", "•\n"),
+    *("\\boxed{", "\\text{", "<answer>", "}", "\x00", "\ud800", "İ", "²", '"', "'", "“", "|", "/"),
+    *("\\", "we can ", "it ", "得", "可以", "first "),
 ]
 
 
@@ -105,12 +61,12 @@ def filled(unit: str, length: int) -> str:
     return unit * (length // len(unit))
 
 
-@table("unit", *UNITS)
+@table("unit", *UNITS, parts=8)
 def test_long_text_is_read_in_linear_time(unit: str) -> None:
     assert_linear(read_all, lambda length: filled(unit, length), LENGTH // FACTOR)
 
 
-@table("unit", *AFTER)
+@table("unit", *AFTER, parts=4)
 @table("beginning", *BEGINNINGS)
 def test_long_text_after_a_beginning_is_read_in_linear_time(beginning: str, unit: str) -> None:
     def text(length: int) -> str:
@@ -119,7 +75,7 @@ def test_long_text_after_a_beginning_is_read_in_linear_time(beginning: str, unit
     assert_linear(read_all, text, LENGTH // FACTOR)
 
 
-@table("unit", *UNITS)
+@table("unit", *UNITS, parts=6)
 def test_long_lines_are_parsed_in_linear_time(unit: str) -> None:
     def line(length: int) -> str:
         return filled(unit, length) + " -> " + filled(unit, length)

@@ -13,18 +13,21 @@ import pytest
 
 Test = Callable[..., None]
 Row = dict[str, Any]
-FAILURES = (Exception, pytest.fail.Exception, pytest.skip.Exception)
-"""What fails a row. pytest's own are no ``Exception``; a row that is skipped is not checked."""
+SKIPPED = pytest.skip.Exception
+FAILURES = (Exception, pytest.fail.Exception, SKIPPED)
+"""What ends a row. pytest's own are no ``Exception``."""
 LONGEST = 200
 """Characters of a value that a report shows."""
 
 
-def table(names: str, *rows: Any) -> Callable[[Test], Test]:
+def table(names: str, *rows: Any, parts: int = 1) -> Callable[[Test], Test]:
     """Makes one test of a function that is called with each row.
 
     ``names`` are the parameters that a row fills, as in ``"answer, grade"``; with one name a row is
     its value. The other parameters are fixtures, shared by the rows, but for ``monkeypatch`` and
-    ``tmp_path``: each row has its own. Stacked tables are multiplied.
+    ``tmp_path``: each row has its own. Stacked tables are multiplied. A row that skips, skips the
+    test, unless another row fails. Rows that take long are dealt out to ``parts`` tests, which
+    workers share; it is said by the uppermost table.
     """
     if not rows:
         raise ValueError(f"a table of {names} without rows")
@@ -33,7 +36,7 @@ def table(names: str, *rows: Any) -> Callable[[Test], Test]:
 
     def decorate(test: Test) -> Test:
         below: list[Row] = getattr(test, "rows", [{}])
-        return _test(test, [{**row, **other} for other in below for row in named])
+        return _test(test, [{**row, **other} for other in below for row in named], parts)
 
     return decorate
 
@@ -46,25 +49,33 @@ def _values(row: Any, columns: list[str]) -> Any:
     return row
 
 
-def _test(decorated: Test, rows: list[Row]) -> Test:
+def _test(decorated: Test, table: list[Row], parts: int) -> Test:
     function: Test = getattr(decorated, "function", decorated)  # below the tables
 
     def test(**fixtures: Any) -> None:
         __tracebackhide__ = True
+        rows = table[fixtures.pop("part", 0) :: parts]
         errors = [_error(function, row, fixtures, number) for number, row in enumerate(rows)]
-        failed = [(row, error) for row, error in zip(rows, errors, strict=True) if error]
+        ended = [(row, error) for row, error in zip(rows, errors, strict=True) if error]
+        failed = [each for each in ended if not isinstance(each[1], SKIPPED)]
         if failed:
             told = "\n".join(_told(function, *each) for each in failed)
             said = f"{len(failed)} of {len(rows)} rows failed:\n{told}"
             raise AssertionError(said) from failed[0][1]
+        for _, skipped in ended:
+            raise skipped
 
     signature = inspect.signature(function)
-    fixtures = [each for each in signature.parameters.values() if each.name not in rows[0]]
+    needed = [each for each in signature.parameters.values() if each.name not in table[0]]
+    marks = list(getattr(decorated, "pytestmark", []))
+    if parts > 1:
+        needed.append(inspect.Parameter("part", inspect.Parameter.KEYWORD_ONLY))
+        marks.append(pytest.mark.parametrize("part", range(parts)).mark)
     functools.update_wrapper(test, function, updated=())
     # pytest reads the fixtures, and the marks of decorators below.
-    test.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
-    test.pytestmark = list(getattr(decorated, "pytestmark", []))  # type: ignore[attr-defined]
-    test.function, test.rows = function, rows  # type: ignore[attr-defined]
+    test.__signature__ = signature.replace(parameters=needed)  # type: ignore[attr-defined]
+    test.pytestmark = marks  # type: ignore[attr-defined]
+    test.function, test.rows = function, table  # type: ignore[attr-defined]
     return test
 
 

@@ -117,7 +117,7 @@ HOSTILE = [
 
 
 @table("piece", *HOSTILE)
-@table("frame", "{}", "$${}$$", "$#|{}|\n#$", "x{}$$y")
+@table("frame", "{}", "$${}$$", "$#|{}|\n#$", "x{}$$y", parts=4)
 def test_any_text_is_read_in_linear_time(frame: str, piece: str) -> None:
     def read(text: str) -> None:
         readable(text)

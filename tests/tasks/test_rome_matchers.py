@@ -214,7 +214,7 @@ def test_arguments_that_pass_the_check_never_fail(data: st.DataObject) -> None:
             grade_strictly(evaluator, changed, answer)
 
 
-@table("name", *LONG_TEXTS)
+@table("name", *LONG_TEXTS, parts=3)
 def test_long_texts_take_linear_time(name: str) -> None:
     for evaluator, kwargs, _ in ALL_KWARGS:
         assert_linear_in_text(partial(match, evaluator, kwargs), LONG_TEXTS[name])

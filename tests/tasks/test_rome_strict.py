@@ -715,7 +715,7 @@ LONG_TEXTS = {
 }
 
 
-@table("name", *LONG_TEXTS)
+@table("name", *LONG_TEXTS, parts=4)
 def test_long_texts_take_linear_time(name: str) -> None:
     for evaluator, kwargs, _ in ALL_KWARGS:
         assert_linear_in_text(partial(grade_strictly, evaluator, kwargs), LONG_TEXTS[name])
@@ -727,7 +727,7 @@ ATOMS = (
 )  # fmt: skip
 
 
-@table("end", "", "xy", "!")
+@table("end", "", "xy", "!", parts=4)
 @table("atom", *ATOMS)
 def test_repetition_takes_linear_time(atom: str, end: str) -> None:
     def grade(times: int) -> None:
