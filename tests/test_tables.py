@@ -133,8 +133,9 @@ def test_rows_share_fixtures_but_for_these(
 DEALT_OUT: list[int] = []
 
 
+@table("letter", "a")
 @table("number", *range(7), parts=3)
-def test_rows_may_be_dealt_out(seven: int, number: int) -> None:
+def test_rows_may_be_dealt_out(seven: int, number: int, letter: str) -> None:
     DEALT_OUT.append(number)
 
 

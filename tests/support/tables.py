@@ -27,7 +27,7 @@ def table(names: str, *rows: Any, parts: int = 1) -> Callable[[Test], Test]:
     its value. The other parameters are fixtures, shared by the rows, but for ``monkeypatch`` and
     ``tmp_path``: each row has its own. Stacked tables are multiplied. A row that skips, skips the
     test, unless another row fails. Rows that take long are dealt out to ``parts`` tests, which
-    workers share; it is said by the uppermost table.
+    workers share.
     """
     if not rows:
         raise ValueError(f"a table of {names} without rows")
@@ -36,7 +36,8 @@ def table(names: str, *rows: Any, parts: int = 1) -> Callable[[Test], Test]:
 
     def decorate(test: Test) -> Test:
         below: list[Row] = getattr(test, "rows", [{}])
-        return _test(test, [{**row, **other} for other in below for row in named], parts)
+        crossed = [{**row, **other} for other in below for row in named]
+        return _test(test, crossed, max(parts, getattr(test, "parts", 1)))
 
     return decorate
 
@@ -51,6 +52,7 @@ def _values(row: Any, columns: list[str]) -> Any:
 
 def _test(decorated: Test, table: list[Row], parts: int) -> Test:
     function: Test = getattr(decorated, "function", decorated)  # below the tables
+    marks = [each for each in getattr(decorated, "pytestmark", []) if each.args[:1] != ("part",)]
 
     def test(**fixtures: Any) -> None:
         __tracebackhide__ = True
@@ -67,7 +69,6 @@ def _test(decorated: Test, table: list[Row], parts: int) -> Test:
 
     signature = inspect.signature(function)
     needed = [each for each in signature.parameters.values() if each.name not in table[0]]
-    marks = list(getattr(decorated, "pytestmark", []))
     if parts > 1:
         needed.append(inspect.Parameter("part", inspect.Parameter.KEYWORD_ONLY))
         marks.append(pytest.mark.parametrize("part", range(parts)).mark)
@@ -75,7 +76,7 @@ def _test(decorated: Test, table: list[Row], parts: int) -> Test:
     # pytest reads the fixtures, and the marks of decorators below.
     test.__signature__ = signature.replace(parameters=needed)  # type: ignore[attr-defined]
     test.pytestmark = marks  # type: ignore[attr-defined]
-    test.function, test.rows = function, table  # type: ignore[attr-defined]
+    test.function, test.rows, test.parts = function, table, parts  # type: ignore[attr-defined]
     return test
 
 
