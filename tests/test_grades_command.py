@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from tests.support.saved_runs import SAVED
+from tests.support.tables import table
 
 
 def grades(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["grades", *map(str, arguments)], env={"COLUMNS": "200"})
 
 
-@pytest.mark.parametrize(("name", "by"), [("rome", "language"), ("cmmath", "form")])
+@table("name, by", ("rome", "language"), ("cmmath", "form"))
 def test_it_gives_what_the_benchmarks_own_command_gives(tmp_path: Path, name: str, by: str) -> None:
     path = tmp_path / "grades.json"
     done = grades(f"it={SAVED / name}", "--by", by, "-o", path)
@@ -39,19 +39,17 @@ def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
     assert grades(SAVED / "rome", "--benchmark", "rome").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([SAVED / "careful"], "Name runs of ROME, CMMaTH"),
-        ([SAVED / "nowhere"], "does not exist"),
-        ([SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
-        ([SAVED / "rome", "--benchmark", "rpts"], "rpts has no graded answers"),
-        ([SAVED / "rome", "--benchmark", "cmmath"], "of ROME, not of CMMaTH"),
-        ([SAVED / "rome", "--undecided", "3"], "ROME has nothing to show for --undecided"),
-        ([SAVED / "rome", "--tree"], "ROME has nothing to show for --tree"),
-        ([SAVED / "rome", "--by", "colour"], "there is no breakdown by 'colour'; there are: sub"),
-        ([SAVED / "rome", "-o", "x.tex"], "one of .csv, .json, .md"),
-    ],
+@table(
+    "arguments, said",
+    ([SAVED / "careful"], "Name runs of ROME, CMMaTH"),
+    ([SAVED / "nowhere"], "does not exist"),
+    ([SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
+    ([SAVED / "rome", "--benchmark", "rpts"], "rpts has no graded answers"),
+    ([SAVED / "rome", "--benchmark", "cmmath"], "of ROME, not of CMMaTH"),
+    ([SAVED / "rome", "--undecided", "3"], "ROME has nothing to show for --undecided"),
+    ([SAVED / "rome", "--tree"], "ROME has nothing to show for --tree"),
+    ([SAVED / "rome", "--by", "colour"], "there is no breakdown by 'colour'; there are: sub"),
+    ([SAVED / "rome", "-o", "x.tex"], "one of .csv, .json, .md"),
 )
 def test_what_can_not_be_shown_is_told(arguments: list[object], said: str) -> None:
     done = grades(*arguments)

@@ -13,6 +13,7 @@ from lmms_rpts import plugin
 from lmms_rpts.plugin import AlignedDocuments
 from tests.support.instances import write_folder
 from tests.support.lmms import run, run_lmms_eval
+from tests.support.tables import table
 
 DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo"
 CAREFUL = DEMO / "responses" / "careful.jsonl"
@@ -250,14 +251,12 @@ def test_ensembles_without_our_filters_get_what_they_always_got() -> None:
     assert instance.filtered_resps == {"f": ["x"]}
 
 
-@pytest.mark.parametrize(
-    ("tasks", "ours"),
-    [
-        ({"rpts_demo": 1}, True),
-        ({"rome_geo": 1}, True),
-        ({"rome": {"rome_geo": 1}}, True),
-        ({"mme": 1, "chrome_rpts": 1}, False),
-    ],
+@table(
+    "tasks, ours",
+    ({"rpts_demo": 1}, True),
+    ({"rome_geo": 1}, True),
+    ({"rome": {"rome_geo": 1}}, True),
+    ({"mme": 1, "chrome_rpts": 1}, False),
 )
 def test_responses_of_killed_runs_are_found_for_our_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: dict[str, Any], ours: bool

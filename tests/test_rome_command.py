@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from lmms_rpts.cli import app
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
+from tests.support.tables import table
 
 Command = Callable[..., Result]
 HOSTILE = "[red]No[/] [/] | `x` <b> \x1b[31m\u202e 所以 $x$ :smile:"
@@ -157,16 +158,14 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
     assert "give a file that ends in one of .csv, .json, .md" in result.stderr
 
 
-@pytest.mark.parametrize(
+@table(
     "arguments",
-    [
-        ["summarize", "RUN"],
-        ["report", "RUN", "-o", "out.html"],
-        ["compare", "RUN", "RUN"],
-        ["sweep", "RUN"],
-        ["export", "RUN", "-o", "out.csv"],
-        ["agreement", "RUN", "RUN"],
-    ],
+    ["summarize", "RUN"],
+    ["report", "RUN", "-o", "out.html"],
+    ["compare", "RUN", "RUN"],
+    ["sweep", "RUN"],
+    ["export", "RUN", "-o", "out.csv"],
+    ["agreement", "RUN", "RUN"],
 )
 def test_commands_for_rpts_name_this_one(run: Path, arguments: list[str]) -> None:
     result = CliRunner().invoke(app, [str(run) if each == "RUN" else each for each in arguments])

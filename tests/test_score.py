@@ -30,12 +30,7 @@ from lmms_rpts.analysis.rescoring import (
     write_responses,
 )
 from lmms_rpts.cli import app
-from lmms_rpts.commands.evaluation import (
-    EvaluationError,
-    find_written,
-    replay_command,
-    run_shown,
-)
+from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command, run_shown
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.tasks.data_errors import DataError
@@ -46,6 +41,7 @@ from tests.support.instances import write_folder
 from tests.support.judge_server import Body, JudgeServer
 from tests.support.lmms import Run, clean_environment, run, run_lmms_eval
 from tests.support.runs import make_record, write_run
+from tests.support.tables import table
 from tests.support.waiting import LONGEST, restore_sigint, wait_until
 
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
@@ -66,49 +62,40 @@ def said(task: str, doc_id: int, response: Any = "x", **more: Any) -> dict[str, 
 # --- which documents, in how many calls ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("counts", "start", "stop", "repeats"),
-    [
-        ({0: 1}, 0, 1, 1),
-        ({2: 3, 1: 3}, 1, 3, 3),
-        (dict.fromkeys(range(4), 1), 0, 4, 1),
-    ],
+@table(
+    "counts, start, stop, repeats",
+    ({0: 1}, 0, 1, 1),
+    ({2: 3, 1: 3}, 1, 3, 3),
+    (dict.fromkeys(range(4), 1), 0, 4, 1),
 )
 def test_a_range_is_found(counts: dict[int, int], start: int, stop: int, repeats: int) -> None:
     assert find_extent("t", counts, 4) == Extent("t", start, stop, 4, repeats)
 
 
-@pytest.mark.parametrize(
-    ("counts", "named"),
-    [
-        ({0: 1, 2: 1}, r"t: there is no response to document 1 \(.* from 0 to 2\."),
-        ({0: 1, 9: 1}, "document 1, 2, 3, 4, 5 and 3 more"),
-        ({0: 2, 1: 2, 2: 1}, r"most documents have 2 .* 2 \(1\)"),
-        ({0: 1, 1: 1, 2: 4}, r"most documents have 1 .* 2 \(4\)"),
-    ],
+@table(
+    "counts, named",
+    ({0: 1, 2: 1}, r"t: there is no response to document 1 \(.* from 0 to 2\."),
+    ({0: 1, 9: 1}, "document 1, 2, 3, 4, 5 and 3 more"),
+    ({0: 2, 1: 2, 2: 1}, r"most documents have 2 .* 2 \(1\)"),
+    ({0: 1, 1: 1, 2: 4}, r"most documents have 1 .* 2 \(4\)"),
 )
 def test_what_lmms_eval_could_not_score_is_named(counts: dict[int, int], named: str) -> None:
     with pytest.raises(ResponsesError, match=named):
         find_extent("t", counts, 10)
 
 
-@pytest.mark.parametrize(
-    ("extents", "parts"),
-    [
-        ([("a", 0, 4, 4, 1)], [("a", 0, None, 1)]),
-        ([("a", 1, 4, 4, 2)], [("a", 1, None, 2)]),
-        ([("a", 1, 3, 4, 1)], [("a", 1, 2, 1)]),
-        ([("a", 0, 4, 4, 1), ("b", 0, 9, 9, 1)], [("a,b", 0, None, 1)]),
-        # --limit 5 took all of a, and not all of b.
-        ([("a", 0, 4, 4, 1), ("b", 0, 5, 9, 1)], [("a,b", 0, 5, 1)]),
-        ([("a", 0, 3, 4, 1), ("b", 0, 5, 9, 1)], [("a", 0, 3, 1), ("b", 0, 5, 1)]),
-        ([("a", 0, 4, 4, 1), ("b", 1, 9, 9, 1)], [("a", 0, None, 1), ("b", 1, None, 1)]),
-        ([("a", 0, 4, 4, 1), ("b", 0, 4, 4, 2)], [("a", 0, None, 1), ("b", 0, None, 2)]),
-        (
-            [("rpts_eval_en", 0, 2, 4, 1), ("rpts_eval_zh", 0, 2, 4, 1)],
-            [("rpts_eval", 0, 2, 1)],
-        ),
-    ],
+@table(
+    "extents, parts",
+    ([("a", 0, 4, 4, 1)], [("a", 0, None, 1)]),
+    ([("a", 1, 4, 4, 2)], [("a", 1, None, 2)]),
+    ([("a", 1, 3, 4, 1)], [("a", 1, 2, 1)]),
+    ([("a", 0, 4, 4, 1), ("b", 0, 9, 9, 1)], [("a,b", 0, None, 1)]),
+    # --limit 5 took all of a, and not all of b.
+    ([("a", 0, 4, 4, 1), ("b", 0, 5, 9, 1)], [("a,b", 0, 5, 1)]),
+    ([("a", 0, 3, 4, 1), ("b", 0, 5, 9, 1)], [("a", 0, 3, 1), ("b", 0, 5, 1)]),
+    ([("a", 0, 4, 4, 1), ("b", 1, 9, 9, 1)], [("a", 0, None, 1), ("b", 1, None, 1)]),
+    ([("a", 0, 4, 4, 1), ("b", 0, 4, 4, 2)], [("a", 0, None, 1), ("b", 0, None, 2)]),
+    ([("rpts_eval_en", 0, 2, 4, 1), ("rpts_eval_zh", 0, 2, 4, 1)], [("rpts_eval", 0, 2, 1)]),
 )
 def test_tasks_go_together_where_they_can(extents: list[Any], parts: list[Any]) -> None:
     found = plan_parts([Extent(*each) for each in extents])
@@ -149,16 +136,14 @@ def test_documents_are_known_by_either_name(tmp_path: Path) -> None:
     assert {at: each[0].text for at, each in found.items()} == {1: "x", 2: "y"}
 
 
-@pytest.mark.parametrize(
-    ("entries", "named"),
-    [
-        ([said("t", 4), said("t", 0)], "t has 4 documents.*: doc_id 4\\."),
-        ([said("t", -1)], "doc_id -1"),
-        ([{"task": "t", "doc_id": None, "response": "x"}], "doc_id None"),
-        ([{"task": "t", "id": "e", "response": "x"}], "id e"),
-        ([said("t", at) for at in range(4, 20)], "doc_id 8 and 11 more"),
-        ([said("t", 1), {"task": "t", "id": "b", "response": "y"}], r"doc_id 1 \(id b\)"),
-    ],
+@table(
+    "entries, named",
+    ([said("t", 4), said("t", 0)], "t has 4 documents.*: doc_id 4\\."),
+    ([said("t", -1)], "doc_id -1"),
+    ([{"task": "t", "doc_id": None, "response": "x"}], "doc_id None"),
+    ([{"task": "t", "id": "e", "response": "x"}], "id e"),
+    ([said("t", at) for at in range(4, 20)], "doc_id 8 and 11 more"),
+    ([said("t", 1), {"task": "t", "id": "b", "response": "y"}], r"doc_id 1 \(id b\)"),
 )
 def test_nobodys_responses_are_named(tmp_path: Path, entries: list[Any], named: str) -> None:
     saved = read_responses(write(tmp_path / "r.jsonl", *entries))
@@ -211,16 +196,14 @@ def test_files_of_other_tasks_are_not_even_read(data: Path, tmp_path: Path) -> N
     assert found.passed_over == ("mme",)
 
 
-@pytest.mark.parametrize(
-    ("entries", "task", "named"),
-    [
-        (responses_to("rpts_eval_en"), "rpts_eval", "no response to rpts_eval_zh.*rpts_eval_en"),
-        (responses_to("rpts_eval_en"), "rpts_eval_en_free", "but to: rpts_eval_en. To score"),
-        (responses_to("mme"), None, "no response to a task that can be .* but to: mme"),
-        ([], None, "holds no response"),
-        (responses_to("rpts_eval_en", doc_ids=[0, 2]), None, "no response to document 1"),
-        (responses_to("rpts_eval_en", doc_ids=[0, 3]), None, "doc_id 3"),
-    ],
+@table(
+    "entries, task, named",
+    (responses_to("rpts_eval_en"), "rpts_eval", "no response to rpts_eval_zh.*rpts_eval_en"),
+    (responses_to("rpts_eval_en"), "rpts_eval_en_free", "but to: rpts_eval_en. To score"),
+    (responses_to("mme"), None, "no response to a task that can be .* but to: mme"),
+    ([], None, "holds no response"),
+    (responses_to("rpts_eval_en", doc_ids=[0, 2]), None, "no response to document 1"),
+    (responses_to("rpts_eval_en", doc_ids=[0, 3]), None, "doc_id 3"),
 )
 def test_responses_that_can_not_be_scored(
     data: Path, tmp_path: Path, entries: list[Any], task: str | None, named: str
@@ -358,18 +341,16 @@ def invoke(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["score", *map(str, arguments)])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
-        (("{en}",), "no judge was chosen: give --judge"),
-        (("{careful}", "--task", "rpts_evil"), "unknown task 'rpts_evil'"),
-        (("{careful}", "--task", "rpts_eval_en"), "but to: rpts_demo"),
-        (("/nowhere",), "/nowhere does not exist"),
-        (("{careful}", "--output", "{careful}/below"), "can't write to"),
-        (("{careful}", "--output", "{careful}"), "holds the responses themselves"),
-        ((), "SAMPLES"),
-    ],
+@table(
+    "arguments, named",
+    (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
+    (("{en}",), "no judge was chosen: give --judge"),
+    (("{careful}", "--task", "rpts_evil"), "unknown task 'rpts_evil'"),
+    (("{careful}", "--task", "rpts_eval_en"), "but to: rpts_demo"),
+    (("/nowhere",), "/nowhere does not exist"),
+    (("{careful}", "--output", "{careful}/below"), "can't write to"),
+    (("{careful}", "--output", "{careful}"), "holds the responses themselves"),
+    ((), "SAMPLES"),
 )
 def test_a_mistake_is_told_before_anything_runs(
     data: Path,

@@ -22,6 +22,7 @@ from lmms_rpts.escaping import escape_latex, escape_markdown, shorten
 from tests.analysis.test_sweeping import judged
 from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.runs import make_record, write_run
+from tests.support.tables import table
 
 HOSTILE = "a_b&c$%#{}~^\\ | <script>[red]*x*\x1b[31m\ud800"
 PLOTS = ("svg", "png", "pdf")
@@ -128,7 +129,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "told"), REFUSED)
+@table("options, told", *REFUSED)
 def test_sweep_refuses(command: Command, runs: Path, options: list[str], told: str) -> None:
     said = command("sweep", runs / "b", *options)
     assert said.exit_code == 1

@@ -38,6 +38,7 @@ from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
+from tests.support.tables import table
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -277,26 +278,24 @@ def test_nothing_but_failures_is_an_error(run: Run) -> None:
 WANTED = {(0, 0): 0.8, (5, 1): 0.25}
 
 
-@pytest.mark.parametrize(
+@table(
     "content",
-    [
-        "doc_id,step,score\n0,0,0.8\n5,1,.25\n",
-        "task,doc_id,repeat,step,score\nrpts_eval_en,0,0,0,0.8\n,5,,1,0.25\n",
-        "id,step,score\nd0,0,0.8\nd5,1,0.25\n",
-        "doc_id,id,step,score\n0,d0,0,0.8\n,d5,1,0.25\n",
-        " Doc_ID , STEP,Score \n0 , 0 , 0.8\n5,1,2.5e-1\n",
-        "doc_id,step,score,human\n0,0,0.1,0.8\n5,1,0.2,0.25\n0,1,0.9,\n",
-        "doc_id;step;score\n0;0;0,8\n5;1;0,25\n",
-        'doc_id,step,score\n0,0,"0,8"\n5,1,"0,25"\n',
-        "doc_id\tstep\tscore\n0\t0\t0.8\n5\t1\t0.25\n",
-        "doc_id,step,score\n0.0,0.0,0.8\n5.0,1.0,0.25\n",
-        "\ufeffdoc_id;step;score\r\n0;0;0,8\r\n\r\n;;\r\n5;1;0,25\r\n;;;;\r\n",
-        "\n\ndoc_id,step,score\r0,0,0.8\r5,1,0.25",
-        'conclusion,doc_id,step,score\n"a ""quoted"",\nlong; with\r\nlines",0,0,0.8\nx,5,1,0.25',
-        "doc_id,step,score,remark\n0,0,0.8\n5,1,0.25,\n",
-        '"doc_id";"step";"score"\n"0";"0";"0,8"\n"5";"1";"0,25"\n',
-        f"doc_id,evidence,step,score\n0,{'x' * 200_000},0,0.8\n5,,1,0.25\n",
-    ],
+    "doc_id,step,score\n0,0,0.8\n5,1,.25\n",
+    "task,doc_id,repeat,step,score\nrpts_eval_en,0,0,0,0.8\n,5,,1,0.25\n",
+    "id,step,score\nd0,0,0.8\nd5,1,0.25\n",
+    "doc_id,id,step,score\n0,d0,0,0.8\n,d5,1,0.25\n",
+    " Doc_ID , STEP,Score \n0 , 0 , 0.8\n5,1,2.5e-1\n",
+    "doc_id,step,score,human\n0,0,0.1,0.8\n5,1,0.2,0.25\n0,1,0.9,\n",
+    "doc_id;step;score\n0;0;0,8\n5;1;0,25\n",
+    'doc_id,step,score\n0,0,"0,8"\n5,1,"0,25"\n',
+    "doc_id\tstep\tscore\n0\t0\t0.8\n5\t1\t0.25\n",
+    "doc_id,step,score\n0.0,0.0,0.8\n5.0,1.0,0.25\n",
+    "\ufeffdoc_id;step;score\r\n0;0;0,8\r\n\r\n;;\r\n5;1;0,25\r\n;;;;\r\n",
+    "\n\ndoc_id,step,score\r0,0,0.8\r5,1,0.25",
+    'conclusion,doc_id,step,score\n"a ""quoted"",\nlong; with\r\nlines",0,0,0.8\nx,5,1,0.25',
+    "doc_id,step,score,remark\n0,0,0.8\n5,1,0.25,\n",
+    '"doc_id";"step";"score"\n"0";"0";"0,8"\n"5";"1";"0,25"\n',
+    f"doc_id,evidence,step,score\n0,{'x' * 200_000},0,0.8\n5,,1,0.25\n",
 )
 def test_tables_as_people_and_spreadsheets_write_them(run: Run, content: str) -> None:
     found = ratings_of(run, content)
@@ -304,53 +303,47 @@ def test_tables_as_people_and_spreadsheets_write_them(run: Run, content: str) ->
     assert found.raters == ("",)
 
 
-@pytest.mark.parametrize(
-    ("content", "line", "message"),
-    [
-        ("", None, "is empty"),
-        ("\n \n", None, "is empty"),
-        ("doc_id,step,score\n", None, "no step is rated: there is only a header"),
-        ("doc_id,step,score\n0,0,\n0,1, \n", None, "'score' is blank in all 2 rows"),
-        ("doc_id,stepp,score\n0,0,1\n", 1, "no column step; .*doc_id, stepp.* mean 'stepp'"),
-        ("\ndoc,step,score\n0,0,1\n", 2, "no column doc_id or id; .* mean 'doc'"),
-        ("doc_id,step,scores\n0,0,1\n", 1, "no column human or score; .* mean 'scores'"),
-        ("x\n0\n", 1, "no column doc_id or id; there are: 'x'"),
-        ("doc_id,step,score,score\n0,0,1,0\n", 1, "2 columns 'score'"),
-        ("doc_id,step,score\n0,0,1.01\n", 2, "from 0 to 1, not '1.01'"),
-        ("doc_id,step,score\n0,0,-0.1\n", 2, "from 0 to 1, not '-0.1'"),
-        ("doc_id,step,score\n0,0,1\n0,1,good\n", 3, "a number from 0 to 1, not 'good'"),
-        ("doc_id,step,score\n0,0,nan\n", 2, "not 'nan'"),
-        ("doc_id,step,score\n0,0,1e999\n", 2, "not '1e999'"),
-        ("doc_id,step,score\n0,0,0_1\n", 2, "not '0_1'"),
-        ("doc_id,step,score\n0,0,٠\n", 2, "a number from 0 to 1"),
-        ("doc_id,step,human,score\n0,0,x,1\n", 2, "the human should be a number"),
-        ('doc_id,step,score\n0,0,"0,8,5"\n', 2, "not '0,8,5'"),
-        ("doc_id,step,score\n0,0,0,8\n", 2, "has 4 cells, the header 3.*quotes"),
-        ("doc_id,step,score\n0,2,1\n", 2, "no step 2: its steps are 0 to 1"),
-        ("doc_id,step,score\n0,-1,1\n", 2, "step should be a whole number, not '-1'"),
-        ("doc_id,step,score\n0,0.5,1\n", 2, "step should be a whole number, not '0.5'"),
-        ("doc_id,step,score\n0,,1\n", 2, "step should be a whole number, not ''"),
-        ("doc_id,step,score\n1,0,1\n", 2, "no document with doc_id 1 of rpts_eval_en"),
-        (f"doc_id,step,score\n{'9' * 5000},0,1\n", 2, "doc_id should be a whole number"),
-        ("doc_id,step,score\nd0,0,1\n", 2, "not 'd0' .names of documents .* column \"id\""),
-        ("id,step,score\nd9,0,1\n", 2, "no document with id 'd9'"),
-        ("doc_id,step,score,repeat\n0,0,1,1\n", 2, "has no repeat 1; it has: 0"),
-        (
-            "task,doc_id,step,score\nrpts_eval_em,0,0,1\n",
-            2,
-            "no task 'rpts_eval_em'.* rpts_eval_en",
-        ),
-        ("doc_id,step,score\n0,0,1\n5,0,1\n0,0,1\n", 4, "in line 2 already; name raters"),
-        ("doc_id,step,rater,score\n0,0,al,1\n0,0,al,0\n", 3, "scored by 'al' in line 2 already$"),
-        ("run,doc_id,step,score\na,0,0,1\nb,0,0,1\n", 3, "several runs"),
-        ('doc_id,note,step,score\n0,"a\nb",0,1\n0,c,9,1\n', 4, "no step 9"),
-        ('doc_id,step,score\n0,0,1\n0,1,"0.5\n5,0,1\n', 3, "no proper CSV .* quote missing"),
-        ('doc_id,step,score\n0,0,"1"x\n', 2, "no proper CSV"),
-        ("doc_id,step,note,score\n0,0,é,1\n".encode("latin-1"), 2, "not UTF-8"),
-        ("doc_id,step,score\n0,0,1\n".encode("utf-16"), 1, "not UTF-8"),
-        ("doc_id,step,score\n0,0,\0\n", 2, "score should be|no proper CSV"),
-        ("doc_id,step,score\n0,0,[red]1[/red]\n", 2, r"not '\[red\]1\[/red\]'"),
-    ],
+@table(
+    "content, line, message",
+    ("", None, "is empty"),
+    ("\n \n", None, "is empty"),
+    ("doc_id,step,score\n", None, "no step is rated: there is only a header"),
+    ("doc_id,step,score\n0,0,\n0,1, \n", None, "'score' is blank in all 2 rows"),
+    ("doc_id,stepp,score\n0,0,1\n", 1, "no column step; .*doc_id, stepp.* mean 'stepp'"),
+    ("\ndoc,step,score\n0,0,1\n", 2, "no column doc_id or id; .* mean 'doc'"),
+    ("doc_id,step,scores\n0,0,1\n", 1, "no column human or score; .* mean 'scores'"),
+    ("x\n0\n", 1, "no column doc_id or id; there are: 'x'"),
+    ("doc_id,step,score,score\n0,0,1,0\n", 1, "2 columns 'score'"),
+    ("doc_id,step,score\n0,0,1.01\n", 2, "from 0 to 1, not '1.01'"),
+    ("doc_id,step,score\n0,0,-0.1\n", 2, "from 0 to 1, not '-0.1'"),
+    ("doc_id,step,score\n0,0,1\n0,1,good\n", 3, "a number from 0 to 1, not 'good'"),
+    ("doc_id,step,score\n0,0,nan\n", 2, "not 'nan'"),
+    ("doc_id,step,score\n0,0,1e999\n", 2, "not '1e999'"),
+    ("doc_id,step,score\n0,0,0_1\n", 2, "not '0_1'"),
+    ("doc_id,step,score\n0,0,٠\n", 2, "a number from 0 to 1"),
+    ("doc_id,step,human,score\n0,0,x,1\n", 2, "the human should be a number"),
+    ('doc_id,step,score\n0,0,"0,8,5"\n', 2, "not '0,8,5'"),
+    ("doc_id,step,score\n0,0,0,8\n", 2, "has 4 cells, the header 3.*quotes"),
+    ("doc_id,step,score\n0,2,1\n", 2, "no step 2: its steps are 0 to 1"),
+    ("doc_id,step,score\n0,-1,1\n", 2, "step should be a whole number, not '-1'"),
+    ("doc_id,step,score\n0,0.5,1\n", 2, "step should be a whole number, not '0.5'"),
+    ("doc_id,step,score\n0,,1\n", 2, "step should be a whole number, not ''"),
+    ("doc_id,step,score\n1,0,1\n", 2, "no document with doc_id 1 of rpts_eval_en"),
+    (f"doc_id,step,score\n{'9' * 5000},0,1\n", 2, "doc_id should be a whole number"),
+    ("doc_id,step,score\nd0,0,1\n", 2, "not 'd0' .names of documents .* column \"id\""),
+    ("id,step,score\nd9,0,1\n", 2, "no document with id 'd9'"),
+    ("doc_id,step,score,repeat\n0,0,1,1\n", 2, "has no repeat 1; it has: 0"),
+    ("task,doc_id,step,score\nrpts_eval_em,0,0,1\n", 2, "no task 'rpts_eval_em'.* rpts_eval_en"),
+    ("doc_id,step,score\n0,0,1\n5,0,1\n0,0,1\n", 4, "in line 2 already; name raters"),
+    ("doc_id,step,rater,score\n0,0,al,1\n0,0,al,0\n", 3, "scored by 'al' in line 2 already$"),
+    ("run,doc_id,step,score\na,0,0,1\nb,0,0,1\n", 3, "several runs"),
+    ('doc_id,note,step,score\n0,"a\nb",0,1\n0,c,9,1\n', 4, "no step 9"),
+    ('doc_id,step,score\n0,0,1\n0,1,"0.5\n5,0,1\n', 3, "no proper CSV .* quote missing"),
+    ('doc_id,step,score\n0,0,"1"x\n', 2, "no proper CSV"),
+    ("doc_id,step,note,score\n0,0,é,1\n".encode("latin-1"), 2, "not UTF-8"),
+    ("doc_id,step,score\n0,0,1\n".encode("utf-16"), 1, "not UTF-8"),
+    ("doc_id,step,score\n0,0,\0\n", 2, "score should be|no proper CSV"),
+    ("doc_id,step,score\n0,0,[red]1[/red]\n", 2, r"not '\[red\]1\[/red\]'"),
 )
 def test_what_is_wrong_is_told_with_its_line(
     run: Run, content: str | bytes, line: int | None, message: str

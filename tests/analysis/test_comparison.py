@@ -14,16 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmms_rpts.analysis.comparison import (
-    Comparison,
-    MetricDifference,
-    compare_runs,
-)
+from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_runs
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
+from tests.support.tables import table
 
 NAN = math.nan
 
@@ -55,19 +52,17 @@ def four(tmp_path: Path) -> tuple[Run, Run]:
     return make_run(tmp_path, a), make_run(tmp_path, b, "b")
 
 
-@pytest.mark.parametrize(
-    ("name", "a", "b", "difference", "n_both", "n_either"),
-    [
-        ("rpts", 1.5 / 4, 1.5 / 3, 0.125, 3, 4),
-        ("accuracy", 3 / 4, 3 / 4, 0, 4, 4),
-        ("accuracy_rpts", 1 / 4, 1 / 3, 1 / 12, 3, 4),
-        # A: right are 0, 1 and 3, unsound of them 0 and 3; B: right and judged are 0 and 2.
-        ("right_for_wrong_reason", 2 / 3, 1 / 2, -1 / 6, 1, 4),
-        ("rpts_visual", 1.5 / 4, 1.5 / 3, 0.125, 3, 4),
-        ("rpts_textual", None, None, None, 0, 0),
-        ("parse_rate", 1, 1, 0, 4, 4),
-        ("judge_coverage", 1, 3 / 4, -1 / 4, 4, 4),
-    ],
+@table(
+    "name, a, b, difference, n_both, n_either",
+    ("rpts", 1.5 / 4, 1.5 / 3, 0.125, 3, 4),
+    ("accuracy", 3 / 4, 3 / 4, 0, 4, 4),
+    ("accuracy_rpts", 1 / 4, 1 / 3, 1 / 12, 3, 4),
+    # A: right are 0, 1 and 3, unsound of them 0 and 3; B: right and judged are 0 and 2.
+    ("right_for_wrong_reason", 2 / 3, 1 / 2, -1 / 6, 1, 4),
+    ("rpts_visual", 1.5 / 4, 1.5 / 3, 0.125, 3, 4),
+    ("rpts_textual", None, None, None, 0, 0),
+    ("parse_rate", 1, 1, 0, 4, 4),
+    ("judge_coverage", 1, 3 / 4, -1 / 4, 4, 4),
 )
 def test_differences_by_hand(
     four: tuple[Run, Run],
@@ -208,8 +203,8 @@ def by_scipy(first: Sequence[float], second: Sequence[float]) -> float:
     return float(found.pvalue)
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("scale", [3, 10, 10**6])
+@table("seed", *range(20))
+@table("scale", 3, 10, 10**6)
 def test_p_values_are_those_of_scipy(seed: int, scale: int) -> None:
     generator = np.random.default_rng(seed)
     first, second = generator.integers(0, scale, (2, 2 + seed // 2)) / scale
@@ -259,16 +254,14 @@ def test_values_move_with_their_nan(pairs: list[tuple[float, float]]) -> None:
     assert swap_test(second, first) == found
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "p"),
-    [
-        # B - A: 1/2; with the second pair swapped -1/3, with the third 1/3, with both -1/2.
-        ([1, 0, NAN], [1, 1, 1], 2 / 4),
-        # 3/4, as with the third swapped; -3/4 with the first two or with all; 0 with the second,
-        # or the first and third; the other two swaps leave one side empty.
-        ([0, NAN, NAN], [NAN, 1, 0.5], 4 / 6),
-        ([NAN, NAN], [NAN, 1], None),
-    ],
+@table(
+    "first, second, p",
+    # B - A: 1/2; with the second pair swapped -1/3, with the third 1/3, with both -1/2.
+    ([1, 0, NAN], [1, 1, 1], 2 / 4),
+    # 3/4, as with the third swapped; -3/4 with the first two or with all; 0 with the second,
+    # or the first and third; the other two swaps leave one side empty.
+    ([0, NAN, NAN], [NAN, 1, 0.5], 4 / 6),
+    ([NAN, NAN], [NAN, 1], None),
 )
 def test_ratios_by_hand(first: list[float], second: list[float], p: float | None) -> None:
     expected = None if p is None else pytest.approx(p)
@@ -304,22 +297,20 @@ def test_random_swaps_where_there_are_too_many() -> None:
     assert swap_test(first, second) == pytest.approx(gappy, abs=0.02)
 
 
-@pytest.mark.parametrize(("permutations", "p"), [(99, 1 / 100), (10_000, 1 / 10_001)])
+@table("permutations, p", (99, 1 / 100), (10_000, 1 / 10_001))
 def test_a_random_p_is_never_zero(permutations: int, p: float) -> None:
     assert swap_test(np.zeros(60), np.ones(60), permutations) == p
     both = np.full(60, NAN)
     assert swap_test(both, np.ones(60), permutations) is None
 
 
-@pytest.mark.parametrize(
-    ("p_values", "adjusted"),
-    [
-        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
-        ([0.01, None, 0.6, 0.7], [0.03, None, 1.0, 1.0]),
-        ([0.02], [0.02]),
-        ([None], [None]),
-        ([], []),
-    ],
+@table(
+    "p_values, adjusted",
+    ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+    ([0.01, None, 0.6, 0.7], [0.03, None, 1.0, 1.0]),
+    ([0.02], [0.02]),
+    ([None], [None]),
+    ([], []),
 )
 def test_holm_by_hand(p_values: list[float | None], adjusted: list[float | None]) -> None:
     found = holm(p_values)
@@ -343,7 +334,7 @@ def test_runs_without_a_document_in_common_are_refused(tmp_path: Path) -> None:
         compare_runs(a, b)
 
 
-@pytest.mark.parametrize("change", [{"id": 3}, {"statement": "Another \x1b[31mquestion."}])
+@table("change", {"id": 3}, {"statement": "Another \x1b[31mquestion."})
 def test_other_documents_under_the_same_number_are_refused(
     tmp_path: Path, change: dict[str, Any]
 ) -> None:

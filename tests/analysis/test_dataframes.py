@@ -20,6 +20,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
+from tests.support.tables import table
 
 NO_STEPS = {"steps": (), "answer": None}
 
@@ -32,16 +33,13 @@ def only(folder: Path, *records: object) -> Run:
     return read_run(write_run(folder, dict(enumerate(records))))
 
 
-@pytest.mark.parametrize(
+@table(
     "records",
-    [
-        [make_record([0.9, 0.2])],
-        [make_record([None, None])],
-        [make_record([], **NO_STEPS)],
-        [make_record([1.0, None]), make_record([0.0, 0.0], doc=make_doc(relation="guided"))],
-        [make_record([0.5, 0.5], judge="none")],
-    ],
-    ids=["scored", "unscored", "no steps", "mixed", "not judged"],
+    [make_record([0.9, 0.2])],
+    [make_record([None, None])],
+    [make_record([], **NO_STEPS)],
+    [make_record([1.0, None]), make_record([0.0, 0.0], doc=make_doc(relation="guided"))],
+    [make_record([0.5, 0.5], judge="none")],
 )
 def test_types_depend_on_nothing_that_stands_in_a_frame(tmp_path: Path, records: list) -> None:
     run = only(tmp_path, *records)

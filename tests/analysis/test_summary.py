@@ -17,6 +17,7 @@ from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.analysis.test_sweeping import judged
 from tests.support.runs import make_record, scoring_with, write_run
+from tests.support.tables import table
 
 
 def summary_of(folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]) -> Summary:
@@ -114,19 +115,14 @@ def test_models_with_other_documents_are_told(tmp_path: Path) -> None:
     assert "2 by a, 1 by b; 1 are common" in told
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"judge": "lexical"}, "judge: openai:oracle in a; lexical in b"),
-        (
-            {"scoring": scoring_with(decay=0.5, focus_height=1, prompt_version="1")},
-            "decay: 0.9 in a; 0.5 in b",
-        ),
-        (
-            {"scoring": scoring_with(decay=0.9, focus_height=2, prompt_version="2")},
-            "focus height: 1 in a; 2 in b. prompt version: 1 in a; 2 in b",
-        ),
-    ],
+@table(
+    "change, told",
+    ({"judge": "lexical"}, "judge: openai:oracle in a; lexical in b"),
+    ({"scoring": scoring_with(decay=0.5)}, "decay: 0.9 in a; 0.5 in b"),
+    (
+        {"scoring": scoring_with(focus_height=2, prompt_version="2")},
+        "focus height: 1 in a; 2 in b. prompt version: 1 in a; 2 in b",
+    ),
 )
 def test_other_judges_and_settings_are_told(tmp_path: Path, change: Any, told: str) -> None:
     other = make_record([0.5], steps=("Image0 -> A.",), **change)
@@ -136,7 +132,7 @@ def test_other_judges_and_settings_are_told(tmp_path: Path, change: Any, told: s
     assert told in warning
 
 
-def table(name: str, *values: float | None, **more: Any) -> TaskSummary:
+def task_of(name: str, *values: float | None, **more: Any) -> TaskSummary:
     blank = dict.fromkeys(METRICS, Figure(None))
     models = [
         ModelSummary(
@@ -147,19 +143,17 @@ def table(name: str, *values: float | None, **more: Any) -> TaskSummary:
     return TaskSummary(None, tuple(models))
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "best"),
-    [
-        ("rpts", (0.5, 0.75, None), {"m1"}),
-        ("right_for_wrong_reason", (0.5, 0.75, None), {"m0"}),
-        ("rpts", (0.75, 0.75002, 0.5), {"m0", "m1"}),  # both are shown as 0.750
-        ("rpts", (0.75, 0.75002), set()),
-        ("rpts", (0.75,), set()),
-        ("rpts", (None, None), set()),
-    ],
+@table(
+    "name, values, best",
+    ("rpts", (0.5, 0.75, None), {"m1"}),
+    ("right_for_wrong_reason", (0.5, 0.75, None), {"m0"}),
+    ("rpts", (0.75, 0.75002, 0.5), {"m0", "m1"}),  # both are shown as 0.750
+    ("rpts", (0.75, 0.75002), set()),
+    ("rpts", (0.75,), set()),
+    ("rpts", (None, None), set()),
 )
 def test_best(name: str, values: tuple[float | None, ...], best: set[str]) -> None:
-    assert table(name, *values).best(name) == best
+    assert task_of(name, *values).best(name) == best
 
 
 def test_points_and_their_bars(tmp_path: Path) -> None:
@@ -170,6 +164,6 @@ def test_points_and_their_bars(tmp_path: Path) -> None:
     assert a.ends == pytest.approx((0.5 - sd, 0.5 + sd))
     interval = estimate_mean([0.0, 1.0])
     assert b == ("b", 100.0, 0.5, (interval.low, interval.high))
-    assert points_of(table("rpts", 0.5), "rpts") == []
-    assert points_of(table("rpts", None, tokens=Figure(9.0)), "rpts") == []
-    assert points_of(table("rpts", 0.5, tokens=Figure(9.0)), "rpts") == [("m0", 9.0, 0.5, ())]
+    assert points_of(task_of("rpts", 0.5), "rpts") == []
+    assert points_of(task_of("rpts", None, tokens=Figure(9.0)), "rpts") == []
+    assert points_of(task_of("rpts", 0.5, tokens=Figure(9.0)), "rpts") == [("m0", 9.0, 0.5, ())]

@@ -27,6 +27,7 @@ from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.reasoning.strategies import sound_chains
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, scoring_with, write_run
+from tests.support.tables import table
 
 # docs/record.md's example: heights 1, 1, 2.
 EXAMPLE = ("Image0 -> A.", "Text0 -> B.", "Conclusion0 + Conclusion1 -> C.")
@@ -44,17 +45,15 @@ def row(frame: pd.DataFrame, decay: float, height: int) -> Any:
     return found
 
 
-@pytest.mark.parametrize(
-    ("steps", "scores", "decay", "height", "rpts"),
-    [
-        (EXAMPLE, (1.0, 0.5, 0.0), 0.9, 1, 1.5 / 2.9),  # weights 1, 1, 0.9
-        (EXAMPLE, (1.0, 0.5, 0.0), 0.5, 2, 0.75 / 2),  # weights 0.5, 0.5, 1
-        (EXAMPLE, (1.0, 0.5, 0.0), 1.0, 4, 1.5 / 3),  # all weigh the same
-        (EXAMPLE, (1.0, 0.5, 0.0), 0.0, 1, 1.5 / 2),  # only height 1
-        (EXAMPLE, (1.0, 0.5, 0.0), 0.5, 0, (0.5 + 0.25) / 1.25),  # weights 0.5, 0.5, 0.25
-        (LINE, (1.0, 0.5, 0.25), 0.5, 2, (0.5 + 0.5 + 0.125) / 2),  # weights 0.5, 1, 0.5
-        (LINE, (1.0, 0.5, 0.25), 0.5, 3, (0.25 + 0.25 + 0.25) / 1.75),  # weights 0.25, 0.5, 1
-    ],
+@table(
+    "steps, scores, decay, height, rpts",
+    (EXAMPLE, (1.0, 0.5, 0.0), 0.9, 1, 1.5 / 2.9),  # weights 1, 1, 0.9
+    (EXAMPLE, (1.0, 0.5, 0.0), 0.5, 2, 0.75 / 2),  # weights 0.5, 0.5, 1
+    (EXAMPLE, (1.0, 0.5, 0.0), 1.0, 4, 1.5 / 3),  # all weigh the same
+    (EXAMPLE, (1.0, 0.5, 0.0), 0.0, 1, 1.5 / 2),  # only height 1
+    (EXAMPLE, (1.0, 0.5, 0.0), 0.5, 0, (0.5 + 0.25) / 1.25),  # weights 0.5, 0.5, 0.25
+    (LINE, (1.0, 0.5, 0.25), 0.5, 2, (0.5 + 0.5 + 0.125) / 2),  # weights 0.5, 1, 0.5
+    (LINE, (1.0, 0.5, 0.25), 0.5, 3, (0.25 + 0.25 + 0.25) / 1.75),  # weights 0.25, 0.5, 1
 )
 def test_rpts_by_hand(
     tmp_path: Path,
@@ -113,7 +112,7 @@ def test_the_threshold_moves_what_passes(tmp_path: Path) -> None:
     assert none.accuracy_rpts == 0.0
 
 
-@pytest.mark.parametrize(("decay", "height"), [(0.9, 1), (0.7, 3), (0.35, 6)])
+@table("decay, height", (0.9, 1), (0.7, 3), (0.35, 6))
 def test_at_its_own_settings_a_sweep_is_the_run_to_the_bit(
     tmp_path: Path, decay: float, height: int
 ) -> None:
@@ -217,7 +216,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "told"), REFUSED)
+@table("settings, told", *REFUSED)
 def test_settings_that_make_no_sense(tmp_path: Path, settings: Any, told: str) -> None:
     run = run_of(tmp_path, {0: judged(1.0)})
     with pytest.raises(ValueError, match=told):

@@ -18,6 +18,7 @@ from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of
 from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
 from tests.judging.questions import ScriptedJudge, in_order, question, values
+from tests.support.tables import table
 from tests.support.waiting import LONGEST
 
 # 64 letters are 16 tokens, a message is 4: with the 80 that are expected to come, 100 for a call.
@@ -56,17 +57,15 @@ def test_tokens_and_cost_add_up() -> None:
     assert budget.exhausted is None
 
 
-@pytest.mark.parametrize(
-    ("usage", "price", "cost"),
-    [
-        (Usage(1_000_000, 0), Price(0.15, 0.60), 0.15),
-        (Usage(0, 1_000_000), Price(0.15, 0.60), 0.60),
-        (Usage(2_000, 500), Price(3.0, 15.0), 0.0135),  # 0.006 + 0.0075
-        (Usage(2_000, 500, 400), Price(3.0, 15.0), 0.0135),  # thinking is a part of what is said
-        (Usage(), Price(3.0, 15.0), 0.0),
-        (Usage(2_000, 500), Price(0.0, 0.0), 0.0),
-        (Usage(2_000, 500), None, 0.0),
-    ],
+@table(
+    "usage, price, cost",
+    (Usage(1_000_000, 0), Price(0.15, 0.60), 0.15),
+    (Usage(0, 1_000_000), Price(0.15, 0.60), 0.60),
+    (Usage(2_000, 500), Price(3.0, 15.0), 0.0135),  # 0.006 + 0.0075
+    (Usage(2_000, 500, 400), Price(3.0, 15.0), 0.0135),  # thinking is a part of what is said
+    (Usage(), Price(3.0, 15.0), 0.0),
+    (Usage(2_000, 500), Price(0.0, 0.0), 0.0),
+    (Usage(2_000, 500), None, 0.0),
 )
 def test_cost(usage: Usage, price: Price | None, cost: float) -> None:
     assert cost_of(usage, price) == pytest.approx(cost)
@@ -76,16 +75,14 @@ def chat(*contents: str) -> JudgeRequest:
     return JudgeRequest("image", [{"role": "user", "content": content} for content in contents])
 
 
-@pytest.mark.parametrize(
-    ("request_", "said", "usage"),
-    [
-        # four letters a token, a CJK character one, 4 a message
-        (chat("x" * 64), "y" * 40, Usage(20, 10)),
-        (chat("x" * 64, "x" * 8), "", Usage(26, 0)),
-        (chat("图片里有两只狗"), "得分：0.5", Usage(11, 4)),  # 得分： and round(3 / 4)
-        (chat("图片 dogs"), "y", Usage(7, 0)),  # 2, round(5 / 4), 4; round(1 / 4)
-        (chat(), "yyyy", Usage(0, 1)),
-    ],
+@table(
+    "request_, said, usage",
+    # four letters a token, a CJK character one, 4 a message
+    (chat("x" * 64), "y" * 40, Usage(20, 10)),
+    (chat("x" * 64, "x" * 8), "", Usage(26, 0)),
+    (chat("图片里有两只狗"), "得分：0.5", Usage(11, 4)),  # 得分： and round(3 / 4)
+    (chat("图片 dogs"), "y", Usage(7, 0)),  # 2, round(5 / 4), 4; round(1 / 4)
+    (chat(), "yyyy", Usage(0, 1)),
 )
 def test_a_guess_where_no_server_counts(request_: JudgeRequest, said: str, usage: Usage) -> None:
     assert guess_usage(request_, Reply(said)) == usage
@@ -133,20 +130,14 @@ def calls_begun(budget: Budget, price: Price | None = None) -> int:
     raise AssertionError("no end")
 
 
-@pytest.mark.parametrize(
-    ("max_tokens", "calls"), [(1, 0), (99, 0), (100, 1), (199, 1), (200, 2), (250, 2), (1000, 10)]
-)
+@table("max_tokens, calls", (1, 0), (99, 0), (100, 1), (199, 1), (200, 2), (250, 2), (1000, 10))
 def test_calls_under_way_count_as_what_is_expected_of_them(max_tokens: int, calls: int) -> None:
     assert EXPECTED_OUTPUT == 80
     assert begin(Budget()).guess == Usage(20, 80)
     assert calls_begun(Budget(max_tokens)) == calls
 
 
-@pytest.mark.parametrize(
-    ("max_cost", "calls"),
-    # 20 tokens at 1 and 80 at 2 are 0.00018
-    [(0.0, 0), (0.00017, 0), (0.000181, 1), (0.0005, 2), (0.001, 5)],
-)
+@table("max_cost, calls", (0.0, 0), (0.00017, 0), (0.000181, 1), (0.0005, 2), (0.001, 5))
 def test_cost_under_way_counts_as_what_is_expected(max_cost: float, calls: int) -> None:
     assert calls_begun(Budget(max_cost=max_cost), PRICE) == calls
 
@@ -159,17 +150,15 @@ def test_what_has_no_price_costs_nothing() -> None:
         begin(budget, PRICE)
 
 
-@pytest.mark.parametrize(
-    ("took", "calls"),
-    [
-        # 1000 in all; the first call takes it all, half of it, what is expected, less
-        (1000, 0),
-        (501, 0),
-        (500, 1),
-        (250, 3),
-        (100, 9),
-        (50, 19),
-    ],
+@table(
+    "took, calls",
+    # 1000 in all; the first call takes it all, half of it, what is expected, less
+    (1000, 0),
+    (501, 0),
+    (500, 1),
+    (250, 3),
+    (100, 9),
+    (50, 19),
 )
 def test_what_a_call_takes_is_learnt(took: int, calls: int) -> None:
     budget = Budget(max_tokens=1000)
@@ -230,14 +219,12 @@ def test_a_budget_is_used_up_for_good() -> None:
     assert budget.usage == Usage()
 
 
-@pytest.mark.parametrize(
-    ("budget", "words"),
-    [
-        (Budget(max_tokens=12_345), ["budget of 12,345 judge tokens", "(12,300 used, "]),
-        (Budget(max_cost=0.02), ["judge budget of 0.02", "(0.01845 spent, "]),
-        (Budget(max_tokens=12_345, max_cost=1.0), ["budget of 12,345 judge tokens"]),
-        (Budget(max_tokens=1_000_000, max_cost=0.02), ["judge budget of 0.02"]),
-    ],
+@table(
+    "budget, words",
+    (Budget(max_tokens=12_345), ["budget of 12,345 judge tokens", "(12,300 used, "]),
+    (Budget(max_cost=0.02), ["judge budget of 0.02", "(0.01845 spent, "]),
+    (Budget(max_tokens=12_345, max_cost=1.0), ["budget of 12,345 judge tokens"]),
+    (Budget(max_tokens=1_000_000, max_cost=0.02), ["judge budget of 0.02"]),
 )
 def test_the_budget_is_named(budget: Budget, words: list[str]) -> None:
     spend(budget, 12_300, PRICE)  # 6150 + 2 x 6150 = 18450 millionths
@@ -256,14 +243,12 @@ def test_what_is_expected_of_calls_under_way_is_told() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("budget", "new"),
-    [
-        (Budget(), False),  # nothing depends on what a call takes
-        (Budget(max_tokens=1000), True),
-        (Budget(max_cost=1.0), True),
-        (Budget(max_tokens=1000, max_cost=1.0), True),
-    ],
+@table(
+    "budget, new",
+    (Budget(), False),  # nothing depends on what a call takes
+    (Budget(max_tokens=1000), True),
+    (Budget(max_cost=1.0), True),
+    (Budget(max_tokens=1000, max_cost=1.0), True),
 )
 def test_a_kind_of_call_is_new_until_one_took_tokens(budget: Budget, new: bool) -> None:
     assert budget.is_new("j", ASKED.kind) is new
@@ -429,7 +414,7 @@ def test_a_budget_in_money_stops_the_asking() -> None:
     assert "judge budget of 0.0005" in str(asked.fatal)
 
 
-@pytest.mark.parametrize("concurrency", [1, 4, 32])
+@table("concurrency", 1, 4, 32)
 def test_many_calls_at_a_time_share_a_budget(concurrency: int) -> None:
     judge, budget = judge_of(Usage(50, 50), pause=0.01), Budget(max_tokens=1000)
     with opened(judge, budget, concurrency) as asked:
@@ -584,7 +569,7 @@ def test_engines_may_share_a_budget() -> None:
     assert engines[0].fatal == engines[1].fatal == budget.exhausted
 
 
-@pytest.mark.parametrize("pauses", [(0.0, 0.02), (0.02, 0.0)])
+@table("pauses", (0.0, 0.02), (0.02, 0.0))
 def test_judges_of_a_panel_share_a_budget(pauses: tuple[float, float]) -> None:
     judges = [judge_of(Usage(50, 50), pause=pause) for pause in pauses]
     members = [Member(name, judge) for name, judge in zip("ab", judges, strict=True)]

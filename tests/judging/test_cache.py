@@ -57,6 +57,7 @@ from tests.judging.questions import (
     values,
 )
 from tests.support.judge_server import Answer, Body, ServerReply, by_prompt, constant
+from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -170,19 +171,16 @@ def test_answers_are_there_while_others_are_under_way(tmp_path: Path) -> None:
     assert len(stored(tmp_path)) == 21
 
 
-@pytest.mark.parametrize(
+@table(
     "failure",
-    [
-        RefusedError("no"),
-        TransientError("busy"),
-        FatalJudgeError("wrong key"),
-        ValueError("odd"),
-        "no score in this",
-        "Score: 7",
-        "",
-        Reply("Score: 0.5", complete=False),
-    ],
-    ids=str,
+    RefusedError("no"),
+    TransientError("busy"),
+    FatalJudgeError("wrong key"),
+    ValueError("odd"),
+    "no score in this",
+    "Score: 7",
+    "",
+    Reply("Score: 0.5", complete=False),
 )
 def test_failures_are_not_kept(tmp_path: Path, failure: Said, short_pauses: None) -> None:
     with opened(ScriptedJudge(in_order(failure)), tmp_path) as asked:
@@ -275,10 +273,7 @@ BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
         pytest.param("openai:m", None, replace(BASE, evidence=("c",)), id="evidence"),
         pytest.param("openai:m", None, replace(BASE, claim="c"), id="claim"),
         pytest.param(
-            "openai:m",
-            None,
-            replace(BASE, messages=[{"role": "user", "content": "q "}]),
-            id="text",
+            "openai:m", None, replace(BASE, messages=[{"role": "user", "content": "q "}]), id="text"
         ),
         pytest.param(
             "openai:m",
@@ -342,16 +337,14 @@ def test_another_server_is_asked_again(tmp_path: Path, serve: Serve) -> None:
     assert [server.calls for server in servers] == [1, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("OPENAI_API_KEY", KEY),
-        ("LMMS_RPTS_TIMEOUT", "7"),
-        ("LMMS_RPTS_CONCURRENCY", "3"),
-        ("LMMS_RPTS_PRICE", "1/2"),
-        ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000000"),
-        ("WORLD_SIZE", "2"),
-    ],
+@table(
+    "name, value",
+    ("OPENAI_API_KEY", KEY),
+    ("LMMS_RPTS_TIMEOUT", "7"),
+    ("LMMS_RPTS_CONCURRENCY", "3"),
+    ("LMMS_RPTS_PRICE", "1/2"),
+    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000000"),
+    ("WORLD_SIZE", "2"),
 )
 def test_what_changes_no_answer_is_not_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, name: str, value: str
@@ -427,6 +420,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
 RACE = """
 import multiprocessing, sys
 from pathlib import Path
+from loguru import logger
 from lmms_rpts.judging import JudgeRequest
 from lmms_rpts.judging.cache import AnswerCache
 
@@ -434,14 +428,25 @@ request = JudgeRequest("image", [{"role": "user", "content": "q"}])
 fork = multiprocessing.get_context("fork")
 start = fork.Barrier(6)
 
+def open_new(folder, racer):
+    for time in range(3):
+        answers = AnswerCache(folder)
+        assert answers.find(f"{racer} {time}") is None
+        answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
+        answers.close()
+
+def open_damaged(folder, racer):
+    logger.remove()
+    answers = AnswerCache(folder)
+    for time in range(5):
+        answers.find(f"{racer} {time}")
+        answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
+    answers.close()
+
 def begin(racer):
-    for number in range(60):
+    for number in range(int(sys.argv[2])):
         start.wait()
-        for time in range(3):
-            answers = AnswerCache(Path(sys.argv[1], str(number)))
-            assert answers.find(f"{racer} {time}") is None
-            answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
-            answers.close()
+        globals()[sys.argv[3]](Path(sys.argv[1], str(number)), racer)
 
 racers = [fork.Process(target=begin, args=[racer]) for racer in range(6)]
 for racer in racers:
@@ -452,12 +457,16 @@ sys.exit(max(racer.exitcode for racer in racers))
 """
 
 
+def race(folder: Path, count: int, work: str) -> None:
+    """Six processes do ``work`` at once in each of ``count`` folders, one after another."""
+    command = [sys.executable, "-c", RACE, str(folder), str(count), work]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_many_may_make_the_file_at_once(tmp_path: Path) -> None:
     """SQLite doesn't wait where two processes switch a new file to WAL at a time."""
-    ended = subprocess.run(
-        [sys.executable, "-c", RACE, str(tmp_path)], capture_output=True, text=True, timeout=LONGEST
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
+    race(tmp_path, 60, "open_new")
     assert [len(stored(tmp_path / str(number))) for number in range(60)] == [18] * 60
 
 
@@ -558,13 +567,11 @@ def runs_without(folder: Path, warnings: list[str]) -> ScriptedJudge:
     return judge
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [other_tables, a_directory, newer, a_file_for_a_folder, a_file_above],
-)
+@table("spoil", other_tables, a_directory, newer, a_file_for_a_folder, a_file_above)
 def test_a_run_goes_on_without_its_file(
     tmp_path: Path, warnings: list[str], spoil: Callable[[Path], None]
 ) -> None:
+    warnings.clear()
     folder = tmp_path / "above" / "answers"
     folder.mkdir(parents=True)
     spoil(folder)
@@ -678,9 +685,10 @@ def test_answers_beside_a_damaged_file_are_copied(tmp_path: Path, warnings: list
     assert len(damaged(tmp_path)) == len(warnings) == 1
 
 
-@pytest.mark.parametrize("first", ["find", "store", "claim"])
+@table("first", "find", "store", "claim")
 def test_damage_is_found_at_any_time(tmp_path: Path, warnings: list[str], first: str) -> None:
     """Also while the file is open."""
+    warnings.clear()
     path = filled(tmp_path)
     answers = cache.AnswerCache(tmp_path)
     work: dict[str, Callable[[], object]] = {
@@ -767,36 +775,6 @@ def read_keys(path: Path) -> list[str]:
         return [key for (key,) in connection.execute("SELECT key FROM answers ORDER BY key")]
 
 
-DAMAGED_RACE = """
-import multiprocessing, sys
-from pathlib import Path
-from loguru import logger
-from lmms_rpts.judging import JudgeRequest
-from lmms_rpts.judging.cache import AnswerCache
-
-logger.remove()
-request = JudgeRequest("image", [{"role": "user", "content": "q"}])
-fork = multiprocessing.get_context("fork")
-start = fork.Barrier(6)
-
-def begin(racer):
-    for number in range(10):
-        start.wait()
-        answers = AnswerCache(Path(sys.argv[1], str(number)))
-        for time in range(5):
-            answers.find(f"{racer} {time}")
-            answers.store(f"{racer} {time}", "test", request, "Score: 0.5", None)
-        answers.close()
-
-racers = [fork.Process(target=begin, args=[racer]) for racer in range(6)]
-for racer in racers:
-    racer.start()
-for racer in racers:
-    racer.join()
-sys.exit(max(racer.exitcode for racer in racers))
-"""
-
-
 @pytest.mark.parametrize("spoil", [text, zeroed_at_first, truncated])
 def test_many_may_find_the_damage_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     """One of them replaces the file; no new file is set aside, and no answer is lost."""
@@ -807,13 +785,7 @@ def test_many_may_find_the_damage_at_once(tmp_path: Path, spoil: Callable[[Path]
     for number in range(10):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / cache.FILE).write_bytes(content)
-    ended = subprocess.run(
-        [sys.executable, "-c", DAMAGED_RACE, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
+    race(tmp_path, 10, "open_damaged")
     for number in range(10):
         assert len(damaged(tmp_path / str(number))) == 1
         assert stored(tmp_path / str(number)).count("Score: 0.5") == 30
@@ -827,8 +799,9 @@ def test_a_newer_file_is_left_alone(tmp_path: Path, warnings: list[str]) -> None
     assert "another version" in warnings[0]
 
 
-@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-journal"])
+@table("beside", "", "-wal", "-shm", "-journal")
 def test_an_empty_file_is_a_new_one(tmp_path: Path, warnings: list[str], beside: str) -> None:
+    warnings.clear()
     (tmp_path / f"{cache.FILE}{beside}").touch()
     for calls in (10, 0):
         judge = ScriptedJudge(last_digit)
@@ -1074,10 +1047,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_are_kept_and_found(
-    tmp_path: Path, warnings: list[str], hostile: str
-) -> None:
+@table("name", *HOSTILE)
+def test_hostile_texts_are_kept_and_found(tmp_path: Path, warnings: list[str], name: str) -> None:
+    hostile = HOSTILE[name]
     requests = [
         question(hostile),
         question("a claim", evidence=(hostile,), claim=hostile),
@@ -1098,8 +1070,9 @@ def test_hostile_texts_are_kept_and_found(
     }
 
 
-@pytest.mark.parametrize("name", ["a\x00b", "'; --", "caf\udce9"], ids=ascii)
+@table("name", "a\x00b", "'; --", "caf\udce9")
 def test_hostile_names_of_judges_end_no_run(tmp_path: Path, warnings: list[str], name: str) -> None:
+    warnings.clear()
     for _ in range(2):
         members = [Member(name, ScriptedJudge(last_digit))]
         with JudgeEngine(members, progress=False, cache_dir=tmp_path) as asked:
@@ -1107,10 +1080,11 @@ def test_hostile_names_of_judges_end_no_run(tmp_path: Path, warnings: list[str],
     assert len(warnings) <= 2
 
 
-@pytest.mark.parametrize("tokens", [2**63 - 1, 2**63, 10**40])
+@table("tokens", 2**63 - 1, 2**63, 10**40)
 def test_servers_may_count_as_they_like(
     tmp_path: Path, warnings: list[str], serve: Serve, tokens: int
 ) -> None:
+    warnings.clear()
     serve(lambda body: ServerReply("Score: 0.5", usage=(tokens, 5)))
     with open_engine("openai:m", progress=False, cache_dir=tmp_path) as asked:
         assert values(asked.run(questions(3))) == [0.5] * 3
@@ -1138,16 +1112,14 @@ def test_answers_can_be_read(tmp_path: Path) -> None:
     assert len({answer.key for answer in answers}) == 3
 
 
-@pytest.mark.parametrize(
-    ("judge", "age", "left"),
-    [
-        (None, None, []),
-        ("b", None, ["a old", "a new"]),
-        ("nobody", None, ["a old", "b old", "a new", "b new"]),
-        (None, 50, ["a new", "b new"]),
-        ("a", 50, ["b old", "a new", "b new"]),
-        ("' OR 1", None, ["a old", "b old", "a new", "b new"]),
-    ],
+@table(
+    "judge, age, left",
+    (None, None, []),
+    ("b", None, ["a old", "a new"]),
+    ("nobody", None, ["a old", "b old", "a new", "b new"]),
+    (None, 50, ["a new", "b new"]),
+    ("a", 50, ["b old", "a new", "b new"]),
+    ("' OR 1", None, ["a old", "b old", "a new", "b new"]),
 )
 def test_answers_can_be_removed(
     tmp_path: Path, judge: str | None, age: float | None, left: list[str]
@@ -1187,8 +1159,8 @@ def test_answers_can_be_removed_from_under_a_run(tmp_path: Path, warnings: list[
     assert not warnings
 
 
-@pytest.mark.parametrize("look", [lambda folder: list(read_answers(folder)), remove_answers])
-@pytest.mark.parametrize("spoil", [None, truncated, text, other_tables, a_directory, newer])
+@table("look", lambda folder: list(read_answers(folder)), remove_answers)
+@table("spoil", None, truncated, text, other_tables, a_directory, newer)
 def test_a_file_that_can_not_be_read_is_named(
     tmp_path: Path, spoil: Callable[[Path], None] | None, look: Callable[[Path], object]
 ) -> None:
@@ -1250,19 +1222,7 @@ def repeating_in_vain(body: Body) -> ServerReply:
     return ServerReply(f"You came with {KEY}, that's all.")
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        by_prompt(),
-        quoting,
-        refusing,
-        declining,
-        failing,
-        repeating,
-        repeating_in_vain,
-    ],
-    ids=lambda answer: answer.__name__,
-)
+@table("answer", by_prompt(), quoting, refusing, declining, failing, repeating, repeating_in_vain)
 def test_no_key_is_kept_or_said(
     tmp_path: Path,
     warnings: list[str],
@@ -1272,6 +1232,7 @@ def test_no_key_is_kept_or_said(
     capfd: pytest.CaptureFixture[str],
     answer: Answer,
 ) -> None:
+    warnings.clear()
     server = serve(answer)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with open_engine("openai:m", progress=True, cache_dir=tmp_path) as asked:
@@ -1348,7 +1309,7 @@ def test_what_arrived_before_the_end_is_kept(tmp_path: Path) -> None:
     assert sorted(stored(tmp_path)) == sorted(given)
 
 
-@pytest.mark.parametrize("ends", ["while it is used", "when it is closed"])
+@table("ends", "while it is used", "when it is closed")
 def test_a_lock_that_ends_costs_no_answer(tmp_path: Path, ends: str) -> None:
     """Another connection held a write transaction once: nothing was kept from then on."""
     cache = AnswerCache(tmp_path)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging.concurrency import BY_CHANCE, AdaptiveLimit, NotCalledError
 from lmms_rpts.judging.concurrency_level import Level, Place
+from tests.support.tables import table
 
 T = TypeVar("T")
 
@@ -101,7 +102,7 @@ def inside(came: list[Caller]) -> list[int]:
 # ---- bound and order
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
+@table("most", 1, 2, 5)
 def test_so_many_and_no_more_are_let_in(most: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(most)
@@ -115,20 +116,18 @@ def test_so_many_and_no_more_are_let_in(most: int) -> None:
     run(work())
 
 
-@pytest.mark.parametrize("most", [0, -3])
+@table("most", 0, -3)
 def test_an_impossible_limit_is_named(most: int) -> None:
     with pytest.raises(ValueError, match=f"at least 1, got {most}"):
         AdaptiveLimit(most)
 
 
-@pytest.mark.parametrize(
-    ("urgencies", "order"),
-    [
-        ([0, 0, 0, 0], [0, 1, 2, 3]),
-        ([0, 1, 2, 3], [0, 3, 2, 1]),  # the first came to an empty room
-        ([0, 2, 1, 2, 1], [0, 1, 3, 2, 4]),
-        ([5, -1, 0, 0, -1], [0, 2, 3, 1, 4]),
-    ],
+@table(
+    "urgencies, order",
+    ([0, 0, 0, 0], [0, 1, 2, 3]),
+    ([0, 1, 2, 3], [0, 3, 2, 1]),  # the first came to an empty room
+    ([0, 2, 1, 2, 1], [0, 1, 3, 2, 4]),
+    ([5, -1, 0, 0, -1], [0, 2, 3, 1, 4]),
 )
 def test_the_urgent_come_first_then_who_came_first(urgencies: list[int], order: list[int]) -> None:
     async def work() -> list[int]:
@@ -172,17 +171,15 @@ def play(level: Level, calls: int, refused: float = 0.0) -> None:
         level.end(place)
 
 
-@pytest.mark.parametrize(
-    ("most", "refused", "allowed"),
-    [
-        # each refusal takes one place at once, but never the last one
-        (10, 1, 9),
-        (10, 3, 7),
-        (10, 9, 1),
-        (10, 10, 1),
-        (1, 1, 1),
-        (32, 24, 8),
-    ],
+@table(
+    "most, refused, allowed",
+    # each refusal takes one place at once, but never the last one
+    (10, 1, 9),
+    (10, 3, 7),
+    (10, 9, 1),
+    (10, 10, 1),
+    (1, 1, 1),
+    (32, 24, 8),
 )
 def test_each_refusal_takes_a_place(most: int, refused: int, allowed: int) -> None:
     level = Level(most)
@@ -216,7 +213,7 @@ def test_a_burst_is_cut_to_what_was_answered_and_stays_there() -> None:
     assert level.allowed == 7  # 7 x 18/19, in whole numbers
 
 
-@pytest.mark.parametrize("share", [0.2, 0.3, 0.4])
+@table("share", 0.2, 0.3, 0.4)
 def test_refusals_that_go_on_with_fewer_calls_are_chance(share: float) -> None:
     level = Level(32)
     play(level, 32, share)
@@ -317,7 +314,7 @@ def test_a_round_of_answers_lets_one_more_in() -> None:
 # ---- where even one is too much
 
 
-@pytest.mark.parametrize(("wait", "entered"), [(5.0, 6.0), (300.0, 301.0)])
+@table("wait, entered", (5.0, 6.0), (300.0, 301.0))
 def test_nobody_calls_before_the_server_wants_it(wait: float, entered: float) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
@@ -450,7 +447,7 @@ def test_calls_that_end_after_the_release_bring_no_limit_back() -> None:
 # ---- cancellation
 
 
-@pytest.mark.parametrize("cancelled", [1, 2, 3])
+@table("cancelled", 1, 2, 3)
 def test_who_is_cancelled_while_waiting_takes_no_place(cancelled: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
@@ -467,7 +464,7 @@ def test_who_is_cancelled_while_waiting_takes_no_place(cancelled: int) -> None:
     run(work())
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@table("times", 1, 2)
 def test_who_is_cancelled_when_just_let_in_gives_the_place_back(times: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)

@@ -49,6 +49,7 @@ from tests.judging.questions import (
 )
 from tests.judging.test_concurrency import run
 from tests.support.judge_server import Body, ServerReply, by_prompt, constant
+from tests.support.tables import table
 from tests.support.waiting import LONGEST, restore_sigint, wait_until
 
 
@@ -97,16 +98,13 @@ def test_duplicates_are_asked_once_and_marked() -> None:
     assert sorted(judge.texts) == [f"question {number}" for number in range(4)]
 
 
-@pytest.mark.parametrize(
+@table(
     "other",
-    [
-        question("same", kind="inference"),
-        question("same", claim="another"),
-        question("same", evidence=("another",)),
-        question("same "),
-        JudgeRequest("image", [{"role": "system", "content": "same"}]),
-    ],
-    ids=["kind", "claim", "evidence", "text", "role"],
+    question("same", kind="inference"),
+    question("same", claim="another"),
+    question("same", evidence=("another",)),
+    question("same "),
+    JudgeRequest("image", [{"role": "system", "content": "same"}]),
 )
 def test_what_differs_is_asked_separately(other: JudgeRequest) -> None:
     judge = ScriptedJudge(in_order("Score: 0.1", "Score: 0.2"))
@@ -128,9 +126,7 @@ def test_keys_stay_what_they_were() -> None:
     assert asked.key == "7b13785c78eeeafa78db163e6894cf7e267366a28f333230d3e7a53244ae5a31"
 
 
-@pytest.mark.parametrize(
-    "failure", [RefusedError("no"), ValueError("odd"), "no score in this", TransientError("busy")]
-)
+@table("failure", RefusedError("no"), ValueError("odd"), "no score in this", TransientError("busy"))
 def test_failures_are_not_remembered(failure: Said, short_pauses: None) -> None:
     healthy = False
     judge = ScriptedJudge(lambda text, call: "Score: 0.7" if healthy else failure)
@@ -238,7 +234,7 @@ def test_unreadable_reply_is_asked_again_with_the_reminder() -> None:
     ]
 
 
-@pytest.mark.parametrize("said", ["well, well", "Score: 7", "Score: -1", "0.2 or 0.9", ""])
+@table("said", "well, well", "Score: 7", "Score: -1", "0.2 or 0.9", "")
 def test_unreadable_replies_end_as_an_error(said: str) -> None:
     judge = ScriptedJudge(in_order(Reply(said, Usage(10, 2))))
     with opened(judge) as asked:
@@ -362,9 +358,7 @@ def test_transient_failures_end_as_an_error(short_pauses: None) -> None:
     assert asked.fatal is None
 
 
-@pytest.mark.parametrize(
-    "failure", [RefusedError("against the rules"), KeyError("odd"), ZeroDivisionError()]
-)
+@table("failure", RefusedError("against the rules"), KeyError("odd"), ZeroDivisionError())
 def test_other_failures_are_not_retried(failure: Exception) -> None:
     judge = ScriptedJudge(lambda text, call: failure if text == "bad" else "Score: 0.3")
     with opened(judge) as asked:
@@ -376,9 +370,10 @@ def test_other_failures_are_not_retried(failure: Exception) -> None:
     assert named in str(verdicts[0].error)
 
 
-@pytest.mark.parametrize(
-    ("times", "verdict"),
-    [(8, Verdict("Score: 0.5", 0.5, attempts=9)), (9, Verdict(None, attempts=9, error="learnt"))],
+@table(
+    "times, verdict",
+    (8, Verdict("Score: 0.5", 0.5, attempts=9)),
+    (9, Verdict(None, attempts=9, error="learnt")),
 )
 def test_a_judge_may_learn_eight_times_how_to_call(times: int, verdict: Verdict) -> None:
     judge = ScriptedJudge(in_order(*[AdaptedError("learnt")] * times, "Score: 0.5"))
@@ -431,7 +426,7 @@ class Gathering(ScriptedJudge):
             self.inside -= 1
 
 
-@pytest.mark.parametrize("concurrency", [1, 3, 16])
+@table("concurrency", 1, 3, 16)
 def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
     judge = Gathering(concurrency)
     with opened(judge, concurrency) as asked:
@@ -452,7 +447,7 @@ def test_concurrency_is_bounded_over_threads() -> None:
     assert len(judge.asked) == 20
 
 
-@pytest.mark.parametrize("concurrency", [0, -1])
+@table("concurrency", 0, -1)
 def test_impossible_concurrency_is_named(concurrency: int) -> None:
     before = set(threading.enumerate())
     with pytest.raises(ValueError, match=f"at least 1.*{concurrency}"):
@@ -460,7 +455,7 @@ def test_impossible_concurrency_is_named(concurrency: int) -> None:
     assert set(threading.enumerate()) <= before
 
 
-@pytest.mark.parametrize("concurrency", [1, 5, 64])
+@table("concurrency", 1, 5, 64)
 def test_a_server_sees_the_bound(serve: Serve, concurrency: int) -> None:
     say = by_prompt()
 
@@ -611,14 +606,7 @@ def test_an_unreachable_server_is_given_up(
     assert address in asked.fatal
 
 
-@pytest.mark.parametrize(
-    ("count", "lost"),
-    [
-        (20, 4),
-        (90, 1),
-        (150, 1),
-    ],
-)
+@table("count, lost", (20, 4), (90, 1), (150, 1))
 def test_lost_connections_that_come_back_are_no_reason_to_give_up(
     short_pauses: None, count: int, lost: int
 ) -> None:
@@ -813,7 +801,7 @@ def test_a_judge_that_does_not_close_costs_no_answers(monkeypatch: pytest.Monkey
     assert judge.closed == 0, "it was waited for"
 
 
-@pytest.mark.parametrize("broken", ["closed", "absent"])
+@table("broken", "closed", "absent")
 def test_a_bar_that_nobody_sees_ends_no_run(
     monkeypatch: pytest.MonkeyPatch, broken: str, tmp_path: Path
 ) -> None:
@@ -839,7 +827,7 @@ class ClosedPipe(io.StringIO):
         return len(text)
 
 
-@pytest.mark.parametrize("writes", [0, 1, 3])
+@table("writes", 0, 1, 3)
 def test_a_bar_whose_reader_went_away_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
@@ -859,7 +847,7 @@ def test_a_bar_whose_reader_went_away_holds_up_no_other(
     assert free
 
 
-@pytest.mark.parametrize("ending", [SystemExit(3), KeyboardInterrupt()])
+@table("ending", SystemExit(3), KeyboardInterrupt())
 def test_a_judge_that_wants_to_end_the_process_hangs_nobody(ending: BaseException) -> None:
     class Quitting(ScriptedJudge):
         async def ask(self, request: JudgeRequest) -> Reply:

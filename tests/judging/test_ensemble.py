@@ -27,6 +27,7 @@ from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.settings import Price
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
+from tests.support.tables import table
 
 
 def says(*said: Said, pause: float = 0.0) -> ScriptedJudge:
@@ -47,20 +48,18 @@ def ensemble(judges: Sequence[ScriptedJudge], samples: int = 1, **options: Any) 
 # ---- mean and spread
 
 
-@pytest.mark.parametrize(
-    ("said", "mean", "spread"),
-    [
-        ([0.0, 1.0], 0.5, 0.5),
-        ([0.2, 0.4], 0.3, 0.1),
-        ([0.7, 0.7], 0.7, 0.0),
-        ([0.0, 0.0, 0.0], 0.0, 0.0),
-        # deviations 0.3, 0, 0.3: the root of 0.18 / 3
-        ([0.0, 0.3, 0.6], 0.3, 0.244949),
-        # deviations 0.3, 0.1, 0.4: the root of 0.26 / 3
-        ([0.2, 0.4, 0.9], 0.5, 0.294392),
-        # deviations 0.75, 0.25, 0.25, 0.25: the root of 0.75 / 4
-        ([0.0, 1.0, 1.0, 1.0], 0.75, 0.433013),
-    ],
+@table(
+    "said, mean, spread",
+    ([0.0, 1.0], 0.5, 0.5),
+    ([0.2, 0.4], 0.3, 0.1),
+    ([0.7, 0.7], 0.7, 0.0),
+    ([0.0, 0.0, 0.0], 0.0, 0.0),
+    # deviations 0.3, 0, 0.3: the root of 0.18 / 3
+    ([0.0, 0.3, 0.6], 0.3, 0.244949),
+    # deviations 0.3, 0.1, 0.4: the root of 0.26 / 3
+    ([0.2, 0.4, 0.9], 0.5, 0.294392),
+    # deviations 0.75, 0.25, 0.25, 0.25: the root of 0.75 / 4
+    ([0.0, 1.0, 1.0, 1.0], 0.75, 0.433013),
 )
 def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, spread: float) -> None:
     judges = [scores(each) for each in said]
@@ -201,11 +200,7 @@ def test_attempts_and_usage_add_up(short_pauses: None) -> None:
     b = says(Reply("Score: 0.4", Usage(100, 50, 40)))
     c = says("Score: 0.6")
     budget = Budget()
-    members = [
-        Member("a", a, Price(1.0, 10.0)),
-        Member("b", b, Price(2.0, 20.0)),
-        Member("c", c),
-    ]
+    members = [Member("a", a, Price(1.0, 10.0)), Member("b", b, Price(2.0, 20.0)), Member("c", c)]
     with JudgeEngine(members, progress=False, budget=budget) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.value == pytest.approx(0.4)
@@ -224,36 +219,29 @@ def test_usage_is_unknown_where_no_server_counts() -> None:
 # ---- missing opinions
 
 
-@pytest.mark.parametrize(
-    ("judges", "samples", "error"),
-    [
-        (
-            [scores(0.2), says(RefusedError("against the rules"))],
-            1,
-            "1 of 2 opinions are missing; b: against the rules",
-        ),
-        (
-            [says(RefusedError("not me")), says(RefusedError("nor me"))],
-            1,
-            "2 of 2 opinions are missing; a: not me",
-        ),
-        (
-            [scores(0.2), scores(0.4), says("no score in this")],
-            1,
-            "1 of 3 opinions are missing; "
-            "c: the judge's reply can't be read as a score from 0 to 1",
-        ),
-        (
-            [says("Score: 0.1", RefusedError("once is enough"))],
-            2,
-            "1 of 2 opinions are missing; a: once is enough",
-        ),
-        (
-            [scores(0.2), says(KeyError("odd"))],
-            2,
-            "2 of 4 opinions are missing; b: KeyError: 'odd'",
-        ),
-    ],
+@table(
+    "judges, samples, error",
+    (
+        [scores(0.2), says(RefusedError("against the rules"))],
+        1,
+        "1 of 2 opinions are missing; b: against the rules",
+    ),
+    (
+        [says(RefusedError("not me")), says(RefusedError("nor me"))],
+        1,
+        "2 of 2 opinions are missing; a: not me",
+    ),
+    (
+        [scores(0.2), scores(0.4), says("no score in this")],
+        1,
+        "1 of 3 opinions are missing; c: the judge's reply can't be read as a score from 0 to 1",
+    ),
+    (
+        [says("Score: 0.1", RefusedError("once is enough"))],
+        2,
+        "1 of 2 opinions are missing; a: once is enough",
+    ),
+    ([scores(0.2), says(KeyError("odd"))], 2, "2 of 4 opinions are missing; b: KeyError: 'odd'"),
 )
 def test_a_missing_opinion_is_an_error_that_names_the_judge(
     judges: list[ScriptedJudge], samples: int, error: str
@@ -288,16 +276,14 @@ def test_one_question_without_an_opinion_harms_no_other() -> None:
 # ---- texts
 
 
-@pytest.mark.parametrize("kind", ["transform", "answer"])
-@pytest.mark.parametrize(
-    ("writes", "writer"),
-    [
-        ([True], 0),
-        ([True, True], 0),
-        ([False, True, True], 1),
-        ([False, False, True], 2),
-        ([False, False], 0),  # none can: the first says so
-    ],
+@table("kind", "transform", "answer")
+@table(
+    "writes, writer",
+    ([True], 0),
+    ([True, True], 0),
+    ([False, True, True], 1),
+    ([False, False, True], 2),
+    ([False, False], 0),  # none can: the first says so
 )
 def test_texts_are_written_by_the_first_who_can(kind: str, writes: list[bool], writer: int) -> None:
     judges = [says(Reply(f" text {number} ", Usage(2, 1))) for number in range(len(writes))]
@@ -316,7 +302,7 @@ def test_texts_are_written_by_the_first_who_can(kind: str, writes: list[bool], w
     assert judges[writer].asked[0].sample == 0
 
 
-@pytest.mark.parametrize("kind", ["image", "inference"])
+@table("kind", "image", "inference")
 def test_scores_are_given_by_those_who_can_not_write_as_well(kind: str) -> None:
     members = [Member("a", scores(0.2), writes=False), Member("b", scores(0.4))]
     with JudgeEngine(members, progress=False) as asked:
@@ -423,7 +409,7 @@ def test_each_judge_is_asked_once_unless_more_samples_are_wanted() -> None:
     assert (verdict.value, verdict.opinions, len(judge.asked)) == (0.4, (), 1)
 
 
-@pytest.mark.parametrize(("kind", "count"), [("image", 1), ("image", 2), ("transform", 2)])
+@table("kind, count", ("image", 1), ("image", 2), ("transform", 2))
 def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int) -> None:
     """One judge, several, and the one of several that writes."""
     judges = [says("Score: 0.5", pause=0.01) for _ in range(count)]

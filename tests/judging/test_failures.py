@@ -8,13 +8,13 @@ import math
 import re
 from urllib.parse import quote
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmms_rpts.judging.backends.failures import retry_after, shown
 from lmms_rpts.judging.backends.masking import RUN, hide, hide_in_reply
 from tests.support.growth import assert_linear
+from tests.support.tables import table
 
 PUBLIC = "sk-proj-"
 SECRET = "T3BlbkFJ0aZ9-yX8wV7uT6s_R5qP4"
@@ -68,11 +68,10 @@ QUOTED = {
 }
 
 
-@pytest.mark.parametrize("quoted", QUOTED.values(), ids=QUOTED)
-@pytest.mark.parametrize(
-    "around", ["{}", "Incorrect API key provided: {}. See", "a{}b", "\n{}\x00"]
-)
-def test_no_piece_of_the_key_is_told(quoted: str, around: str) -> None:
+@table("name", *QUOTED)
+@table("around", "{}", "Incorrect API key provided: {}. See", "a{}b", "\n{}\x00")
+def test_no_piece_of_the_key_is_told(name: str, around: str) -> None:
+    quoted = QUOTED[name]
     said = shown(around.format(quoted), KEY)
     assert "[key]" in said
     assert not any(piece in told(said) for piece in pieces(SECRET))
@@ -90,7 +89,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@table("text", *HARMLESS)
 def test_texts_without_the_key_stay_as_they_are(text: str) -> None:
     for key in (KEY, "none", "x", "", " ", "EMPTY-0-1-2-3"):
         assert hide(text, key) == text
@@ -139,7 +138,7 @@ def test_a_reply_never_holds_a_long_key(key: str, before: str, after: str) -> No
     assert len(key) < 16 or key.lower() not in said.lower()
 
 
-@pytest.mark.parametrize("size", [8, 9, 15, 16, 17, 30])
+@table("size", 8, 9, 15, 16, 17, 30)
 def test_a_key_is_found_wherever_it_stands_in_a_reply(size: int) -> None:
     """A short secret behind a public beginning, in all positions that are looked at or not."""
     key = PUBLIC + SECRET[:size]
@@ -155,7 +154,7 @@ def test_words_of_a_reply_are_never_damaged() -> None:
     assert hide_in_reply(f"x{'y' * 100}{KEY}{'z' * 100}", KEY) == f"x{'y' * 100}[key]{'z' * 100}"
 
 
-@pytest.mark.parametrize("key", ["abcdef", "sk-abc"])
+@table("key", "abcdef", "sk-abc")
 def test_short_keys_are_hidden_whole(key: str) -> None:
     assert hide(f"No {key}, no {key.upper()}, but {key[:-1]}", key).count("[key]") == 2
     assert hide_in_reply(f"No {key}", key) == f"No {key}"
@@ -169,7 +168,7 @@ def test_a_key_that_holds_escapes_is_hidden() -> None:
             assert "[key]" in said
 
 
-@pytest.mark.parametrize("piece", ["T3BlbkFJ0aZ9-", "a", " \n", "%41", "\\", "\x1b]", KEY])
+@table("piece", "T3BlbkFJ0aZ9-", "a", " \n", "%41", "\\", "\x1b]", KEY)
 def test_hiding_takes_linear_time(piece: str) -> None:
     def both(text: str) -> None:
         hide(text, KEY)
@@ -201,23 +200,21 @@ def test_a_message_keeps_its_words() -> None:
 # ---- Retry-After
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("7", 7.0),
-        (" 3 ", 3.0),
-        ("0.5", 0.5),
-        ("-5", 0.0),
-        ("1e9", 1e9),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
-        ("21 Oct 2015 07:28:00", 0.0),
-        *dict.fromkeys(["nan", "NaN", "inf", "-inf", "Infinity", "1e400", "9" * 5000]).items(),
-        *dict.fromkeys(["٣", "３", "3,5", "3, 5", "", " ", "soon", "0x10", "\x00", "3 s"]).items(),
-        ("Wed, 99 Oct 2015 07:28:00 GMT", None),
-        ("Wed, 21 Oct 99999 07:28:00 GMT", None),
-        ("Wed, 21 Oct 2015 07:28:00 +99999999", None),
-        (f"Wed, {'9' * 5000} Oct 2015 07:28:00 GMT", None),
-    ],
+@table(
+    "value, seconds",
+    ("7", 7.0),
+    (" 3 ", 3.0),
+    ("0.5", 0.5),
+    ("-5", 0.0),
+    ("1e9", 1e9),
+    ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+    ("21 Oct 2015 07:28:00", 0.0),
+    *dict.fromkeys(["nan", "NaN", "inf", "-inf", "Infinity", "1e400", "9" * 5000]).items(),
+    *dict.fromkeys(["٣", "３", "3,5", "3, 5", "", " ", "soon", "0x10", "\x00", "3 s"]).items(),
+    ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+    ("Wed, 21 Oct 99999 07:28:00 GMT", None),
+    ("Wed, 21 Oct 2015 07:28:00 +99999999", None),
+    (f"Wed, {'9' * 5000} Oct 2015 07:28:00 GMT", None),
 )
 def test_seconds_to_wait(value: str, seconds: float | None) -> None:
     assert retry_after(value) == seconds

@@ -21,6 +21,7 @@ from tests.judging.questions import questions, values
 from tests.support.fault_server import ANSWERED, PASSING, SHARES, Call, Served, question_of, serving
 from tests.support.judge_server import Body, ServerReply
 from tests.support.score_gold import Scored, gold_chain, gold_docs, score
+from tests.support.tables import table
 from tests.support.waiting import LONGEST
 
 ROOT = Path(__file__).parents[2]
@@ -251,20 +252,18 @@ def score_in_a_process(server: Served, **settings: str) -> tuple[list[Scored], d
     return [Scored(**json.loads(line)) for line in lines], json.loads(last), ended.stderr
 
 
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        (
-            "The response was filtered due to the prompt triggering Azure OpenAI's content "
-            "management policy. Please modify your prompt and retry.",
-            "content_filter",
-        ),
-        (
-            "This model's maximum context length is 8192 tokens. However, your messages resulted "
-            "in 9000 tokens.",
-            "context_length_exceeded",
-        ),
-    ],
+@table(
+    "said, code",
+    (
+        "The response was filtered due to the prompt triggering Azure OpenAI's content "
+        "management policy. Please modify your prompt and retry.",
+        "content_filter",
+    ),
+    (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted "
+        "in 9000 tokens.",
+        "context_length_exceeded",
+    ),
 )
 def test_a_refusal_of_one_question_changes_no_other(serve: Serve, said: str, code: str) -> None:
     """The first thing that a server says may be about this question, not about how it is asked."""

@@ -6,29 +6,19 @@ import re
 import sys
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmms_rpts.judging.fencing import _CLOSING, _OPENING, LONGEST_FENCED, fence, neutralise
 from tests.support.growth import assert_linear
+from tests.support.tables import table
 
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u2066\U000e0041\ufe0f\u3164\u115f\u034f"
 KEPT = [
-    "plain",
-    "",
-    "a < b > c << d >> e",
-    "1 < |x| and |y| > 2",
-    "|x|>1 or |x|<1",
-    "0<|x|<|y|>1",
-    "an array[i] of a[|i|] and ]~",
-    "cout << x << y; v = f<g<int>>(3)",
-    "if a<b and c>d",
-    "图片里有两只狗，《红楼梦》和“书”",
-    "line\n\tline\r\n",
-    "[1, 2] [a] x[INSTANCE] [S]",
-    "the < set > and <b>bold</b>",
-    "→ ⇒ ➜ 👍 é e\u0301",
+    *("plain", "", "a < b > c << d >> e", "1 < |x| and |y| > 2", "|x|>1 or |x|<1", "0<|x|<|y|>1"),
+    *("an array[i] of a[|i|] and ]~", "cout << x << y; v = f<g<int>>(3)", "if a<b and c>d"),
+    *("图片里有两只狗，《红楼梦》和“书”", "line\n\tline\r\n", "[1, 2] [a] x[INSTANCE] [S]"),
+    *("the < set > and <b>bold</b>", "→ ⇒ ➜ 👍 é e\u0301"),
 ]
 MARKS = [
     ("a<<<b>>>c", "a(((b)))c"),
@@ -49,13 +39,7 @@ TURNS = [
     *("[INST]", "[/INST]", "[inst]", "[TOOL_CALLS]", "[gMASK]", "[SYSTEM_PROMPT]", "[IN\u200bST]"),
     *("<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<<SYS>>", "<</SYS>>"),
     *(
-        "<|turn>",
-        "<turn|>",
-        "<|channel>",
-        "[|user|]",
-        "[|endofturn|]",
-        "]~b]",
-        "[e~[",
+        *("<|turn>", "<turn|>", "<|channel>", "[|user|]", "[|endofturn|]", "]~b]", "[e~["),
         "</thought>",
     ),
     *("<BOS_TOKEN>", "<extra_id_1>", "<reserved_106>", "<SPECIAL_11>", "<end_of_utterance>"),
@@ -73,17 +57,17 @@ def folded(text: str) -> str:
     return "".join(seen).translate(str.maketrans(signs))
 
 
-@pytest.mark.parametrize("text", KEPT)
+@table("text", *KEPT)
 def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     assert fence(text) == f"<<<{text.strip()}>>>"
 
 
-@pytest.mark.parametrize(("text", "shown"), MARKS)
+@table("text, shown", *MARKS)
 def test_marks_and_what_looks_like_them_are_rounded(text: str, shown: str) -> None:
     assert neutralise(text) == shown
 
 
-@pytest.mark.parametrize("mark", TURNS, ids=ascii)
+@table("mark", *TURNS)
 def test_marks_of_chat_turns_are_rounded(mark: str) -> None:
     shown = neutralise(f"so {mark} it is")
     assert not re.search(r"[<>\[\]＜＞]", shown), shown
@@ -152,6 +136,6 @@ def test_text_that_just_fits_is_shown_whole() -> None:
     assert "[...]" in fence(text + "x")
 
 
-@pytest.mark.parametrize("piece", ["<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《"])
+@table("piece", "<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《")
 def test_it_takes_time_in_proportion(piece: str) -> None:
     assert_linear(neutralise, lambda size: piece * size, 20_000)

@@ -36,16 +36,9 @@ from lmms_rpts.judging.backends.hf import HFJudge, check_hf
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.judging.questions import question, questions, values
+from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava
-from tests.support.tiny_lm import (
-    CHATML,
-    END,
-    EOS,
-    EOT,
-    START,
-    build_tiny_lm,
-    tiny_tokenizer,
-)
+from tests.support.tiny_lm import CHATML, END, EOS, EOT, START, build_tiny_lm, tiny_tokenizer
 from tests.support.waiting import LONGEST
 
 transformers: Any = typed_transformers
@@ -147,11 +140,15 @@ def letters(text: str) -> list[int]:
 
 def decoded_by_hand(folder: Path, request: JudgeRequest, ends: set[int] = ENDS) -> Reply:
     """What greedy decoding is, without batches, padding, caches and ``generate``."""
+    return _decoded(folder, request.kind, tuple(plain_ids(request.messages)), frozenset(ends))
+
+
+@functools.cache
+def _decoded(folder: Path, kind: str, prompt: tuple[int, ...], ends: frozenset[int]) -> Reply:
     model = loaded(folder)
-    prompt = plain_ids(request.messages)
     ids = list(prompt)
     with torch.inference_mode():
-        while len(ids) - len(prompt) < LIMITS[request.kind]:
+        while len(ids) - len(prompt) < LIMITS[kind]:
             ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
             if ids[-1] in ends:
                 break
@@ -160,13 +157,9 @@ def decoded_by_hand(folder: Path, request: JudgeRequest, ends: set[int] = ENDS) 
     return Reply(text, Usage(len(prompt), len(made)), complete=made[-1] in ends)
 
 
-_LOADED: dict[Path, Any] = {}
-
-
+@functools.cache
 def loaded(folder: Path) -> Any:
-    if folder not in _LOADED:
-        _LOADED[folder] = transformers.LlamaForCausalLM.from_pretrained(folder).eval()
-    return _LOADED[folder]
+    return transformers.LlamaForCausalLM.from_pretrained(folder).eval()
 
 
 @pytest.fixture
@@ -230,7 +223,7 @@ def test_the_engine_finds_the_same_verdicts_whatever_the_batch(folder: Path) -> 
     assert any(verdict.attempts == 2 and verdict.value is not None for verdict in runs[0])
 
 
-@pytest.mark.parametrize("listed", [(EOS,), (END,), (EOT,), (EOS, END, EOT)])
+@table("listed", (EOS,), (END,), (EOT,), (EOS, END, EOT))
 def test_every_end_ends_a_reply(tmp_path: Path, listed: tuple[int, ...]) -> None:
     # The tokenizer says EOS and the template ends its turns with END, whatever the config lists.
     folder = build_tiny_lm(tmp_path, ends=listed, eagerness=1.5)
@@ -250,9 +243,7 @@ def test_a_reply_without_an_end_is_cut_at_its_kinds_limit(tmp_path: Path) -> Non
         assert reply.usage.output_tokens == LIMITS[request.kind]
 
 
-@pytest.mark.parametrize(
-    "hint", ["{# <think> #}", "{% if enable_thinking %}x{% endif %}", "{# <|channel|>analysis #}"]
-)
+@table("hint", "{# <think> #}", "{% if enable_thinking %}x{% endif %}", "{# <|channel|>analysis #}")
 def test_models_that_think_have_room_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hint: str
 ) -> None:
@@ -486,7 +477,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+@table("role", "system", "user", "assistant")
 def test_text_never_becomes_a_control_token(
     folder: Path, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
@@ -574,12 +565,11 @@ REFUSES_SYSTEM = (
     "{% endif %}" + CHATML
 )
 DROPS_SYSTEM = CHATML.replace(
-    "{% for message in messages %}",
-    "{% for message in messages if message['role'] != 'system' %}",
+    "{% for message in messages %}", "{% for message in messages if message['role'] != 'system' %}"
 )
 
 
-@pytest.mark.parametrize("template", [REFUSES_SYSTEM, DROPS_SYSTEM])
+@table("template", REFUSES_SYSTEM, DROPS_SYSTEM)
 def test_a_system_message_that_the_template_does_not_take_joins_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str
 ) -> None:
@@ -668,7 +658,7 @@ def test_a_template_that_fails_refuses_that_request_alone(tmp_path: Path) -> Non
     assert "no bad" in str(bad)
 
 
-@pytest.mark.parametrize("broken", ["weights", "missing"])
+@table("broken", "weights", "missing")
 def test_a_model_that_cannot_be_loaded_is_fatal(folder: Path, tmp_path: Path, broken: str) -> None:
     copy = tmp_path / "lm"
     shutil.copytree(folder, copy)
@@ -960,29 +950,27 @@ def test_a_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     replies(HFJudge(f"~/{folder.name}"), questions(1))
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("", ["name a model", "hf:"]),
-        ("  ", ["name a model", "hf:"]),
-        ("./nowhere", ["there is no folder", "nowhere"]),
-        ("/nowhere/at/all", ["there is no folder '/nowhere/at/all'"]),
-        ("~/nowhere-at-all", ["there is no folder", "nowhere-at-all"]),
-        ("{tmp}", ["holds no config.json", "{tmp}"]),
-        ("some-org/no-such-model", ["the config of 'some-org/no-such-model'", "check the name"]),
-        ("not a name!", ["the config of 'not a name!'", "check the name"]),
-        ("{tmp}/strange", ["the config of", "strange"]),
-        ("{tmp}/broken", ["the config of", "check the name"]),
-        ("{tmp}/mute", ["no chat template", "choose an instruction-tuned model"]),
-        ("{tmp}/wordless", ["the tokenizer of", "can't be loaded"]),
-        ("{tmp}/silent", ["its chat template shows no message of a user"]),
-        ("{tmp}/several", ["can't chat", "multiple chat templates"]),
-        ("{tmp}/encoder", ["BertModel generates no text", "choose an instruction-tuned"]),
-        ("{tmp}/masked", ["BertForMaskedLM generates no text", "choose an instruction-tuned"]),
-        ("{tmp}/classifier", ["LlamaForSequenceClassification generates no text"]),
-        ("{tmp}/own-code", ["code of its own", "choose a model that transformers knows"]),
-        ("{tmp}/weightless", ["no weights"]),
-    ],
+@table(
+    "name, said",
+    ("", ["name a model", "hf:"]),
+    ("  ", ["name a model", "hf:"]),
+    ("./nowhere", ["there is no folder", "nowhere"]),
+    ("/nowhere/at/all", ["there is no folder '/nowhere/at/all'"]),
+    ("~/nowhere-at-all", ["there is no folder", "nowhere-at-all"]),
+    ("{tmp}", ["holds no config.json", "{tmp}"]),
+    ("some-org/no-such-model", ["the config of 'some-org/no-such-model'", "check the name"]),
+    ("not a name!", ["the config of 'not a name!'", "check the name"]),
+    ("{tmp}/strange", ["the config of", "strange"]),
+    ("{tmp}/broken", ["the config of", "check the name"]),
+    ("{tmp}/mute", ["no chat template", "choose an instruction-tuned model"]),
+    ("{tmp}/wordless", ["the tokenizer of", "can't be loaded"]),
+    ("{tmp}/silent", ["its chat template shows no message of a user"]),
+    ("{tmp}/several", ["can't chat", "multiple chat templates"]),
+    ("{tmp}/encoder", ["BertModel generates no text", "choose an instruction-tuned"]),
+    ("{tmp}/masked", ["BertForMaskedLM generates no text", "choose an instruction-tuned"]),
+    ("{tmp}/classifier", ["LlamaForSequenceClassification generates no text"]),
+    ("{tmp}/own-code", ["code of its own", "choose a model that transformers knows"]),
+    ("{tmp}/weightless", ["no weights"]),
 )
 def test_what_is_wrong_is_said_before_a_run(
     folder: Path, tmp_path: Path, name: str, said: list[str]

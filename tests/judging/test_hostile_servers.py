@@ -27,6 +27,7 @@ from tests.judging.conftest import Serve
 from tests.judging.questions import question, questions, values
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.raw_server import Line, RawServer, Script, repeated, response, silent
+from tests.support.tables import table
 
 KEY = "sk-proj-T3BlbkFJ0aZ9yX8wV7uT6sR5qP4"
 SAID = ServerReply("Score: 0.7").payload("m")
@@ -113,11 +114,11 @@ def _traced() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_traced")
-@pytest.mark.parametrize("giant", GIANTS.values(), ids=GIANTS)
+@table("name", *GIANTS)
 def test_a_giant_reply_takes_little_memory_and_is_paid_for_once(
-    giant: bytes | Script, short_pauses: None
+    name: str, short_pauses: None
 ) -> None:
-    with RawServer(giant) as server:
+    with RawServer(GIANTS[name]) as server:
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()
         (verdict,) = asked(server)
@@ -128,9 +129,11 @@ def test_a_giant_reply_takes_little_memory_and_is_paid_for_once(
 
 
 @pytest.mark.usefixtures("_traced")
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [("401 No", FatalJudgeError), ("413 No", RefusedError), ("429 No", TransientError)],
+@table(
+    "status, kind",
+    ("401 No", FatalJudgeError),
+    ("413 No", RefusedError),
+    ("429 No", TransientError),
 )
 def test_a_giant_refusal_is_known_by_its_status(status: str, kind: type[Exception]) -> None:
     headers = ("Content-Encoding: gzip", "Retry-After: 7")
@@ -156,7 +159,7 @@ def test_a_refusal_that_can_not_be_read_is_known_by_its_status() -> None:
         assert "401" in str(error)
 
 
-@pytest.mark.parametrize("coding", ["br", "zstd", "compress", "gzip, br", "\x7f[31mred"])
+@table("coding", "br", "zstd", "compress", "gzip, br", "\x7f[31mred")
 def test_a_packing_that_nobody_asked_for_is_told(coding: str, short_pauses: None) -> None:
     with RawServer(response(b"anything", "200 OK", f"Content-Encoding: {coding}")) as server:
         (verdict,) = asked(server)
@@ -167,16 +170,14 @@ def test_a_packing_that_nobody_asked_for_is_told(coding: str, short_pauses: None
     assert verdict.error
 
 
-@pytest.mark.parametrize(
-    ("coding", "body"),
-    [
-        ("gzip", gzip.compress(SAID)),
-        ("GZIP", gzip.compress(SAID)),
-        ("x-gzip", gzip.compress(SAID)),
-        ("deflate", zlib.compress(SAID)),
-        ("identity", SAID),
-        ("", SAID),
-    ],
+@table(
+    "coding, body",
+    ("gzip", gzip.compress(SAID)),
+    ("GZIP", gzip.compress(SAID)),
+    ("x-gzip", gzip.compress(SAID)),
+    ("deflate", zlib.compress(SAID)),
+    ("identity", SAID),
+    ("", SAID),
 )
 def test_packed_replies_are_read(coding: str, body: bytes) -> None:
     with RawServer(response(body, "200 OK", f"Content-Encoding: {coding}")) as server:
@@ -188,8 +189,8 @@ DEEP += ['{"error":' * depth + "1" + "}" * depth for depth in (200, 800, 950, 99
 NUMBERS = ['{"choices": ' + "9" * 100_000 + "}", "[" + "1," * 2_000_000 + "1]", "1e999", "NaN"]
 
 
-@pytest.mark.parametrize("status", ["200 OK", "400 No"])
-@pytest.mark.parametrize("body", DEEP + NUMBERS, ids=lambda body: f"{body[:12]}*{len(body)}")
+@table("status", "200 OK", "400 No")
+@table("body", *DEEP + NUMBERS)
 @pytest.mark.usefixtures("no_garbage_collection")
 def test_odd_json_is_no_answer(body: str, status: str, short_pauses: None) -> None:
     with RawServer(response(body.encode(), status)) as server:
@@ -204,8 +205,8 @@ def test_odd_json_is_no_answer(body: str, status: str, short_pauses: None) -> No
 NO_COUNT = ["-1", "1e999", "-Infinity", "NaN", "true", '"12"', str(2**70), "[1]", "{}", "1.5"]
 
 
-@pytest.mark.parametrize("count", [*NO_COUNT, "9" * 4000])
-@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
+@table("count", *NO_COUNT, "9" * 4000)
+@table("name", "prompt_tokens", "completion_tokens")
 def test_a_count_that_can_not_be_is_none(serve: Serve, count: str, name: str) -> None:
     body = re.sub(f'(?<="{name}": )[0-9]+', count, SAID.decode())
     server = serve(lambda _: ServerReply(body=body))
@@ -217,7 +218,7 @@ def test_a_count_that_can_not_be_is_none(serve: Serve, count: str, name: str) ->
         assert engine.budget.guessed
 
 
-@pytest.mark.parametrize("count", NO_COUNT)
+@table("count", *NO_COUNT)
 def test_thinking_that_can_not_be_is_not_counted(serve: Serve, count: str) -> None:
     details = f'"completion_tokens_details": {{"reasoning_tokens": {count}}}, "prompt_tokens"'
     body = SAID.decode().replace('"prompt_tokens"', details)
@@ -228,7 +229,7 @@ def test_thinking_that_can_not_be_is_not_counted(serve: Serve, count: str) -> No
 # ---- redirects
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@table("status", 301, 302, 303, 307, 308)
 def test_prompts_are_not_carried_to_another_host(status: int) -> None:
     def answer(_: object) -> ServerReply:
         return ServerReply(status=status, body="moved", headers={"Location": target.url + "/x"})
@@ -266,7 +267,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("place", "told"), PLACES.items(), ids=lambda text: text[:30])
+@table("place, told", *PLACES.items())
 def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
     with RawServer(response(b"", "307 Moved", f"Location: {place}")) as server:
         (verdict,) = asked(server)
@@ -277,7 +278,7 @@ def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
         assert secret not in str(verdict.error)
 
 
-@pytest.mark.parametrize("status", ["300 X", "304 X", "307 X", "399 X"])
+@table("status", "300 X", "304 X", "307 X", "399 X")
 def test_a_redirect_to_nowhere_is_told(status: str) -> None:
     with RawServer(response(b"", status)) as server:
         (verdict,) = asked(server)
@@ -330,12 +331,12 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_what_breaks_on_the_way_is_retried(broken: bytes, short_pauses: None) -> None:
-    with RawServer(broken, GOOD) as server:
+@table("name", *BROKEN)
+def test_what_breaks_on_the_way_is_retried(name: str, short_pauses: None) -> None:
+    with RawServer(BROKEN[name], GOOD) as server:
         (verdict,) = asked(server)
         assert (verdict.value, verdict.attempts, server.calls) == (0.7, 2, 2), verdict
-    with RawServer(broken) as server:
+    with RawServer(BROKEN[name]) as server:
         (verdict,) = asked(server)
         assert verdict.attempts == client.CALLS
 
@@ -383,7 +384,7 @@ def test_other_questions_are_answered_all_the_same(short_pauses: None) -> None:
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \r\n\n a\u202eb\u200b\u2028c \x9b5mx \x00 \ud800"
 
 
-@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+@table("status", 200, 400, 401, 429, 500)
 def test_an_error_is_one_printable_line(serve: Serve, status: int, short_pauses: None) -> None:
     told = json.dumps({"error": {"message": f"so {ESCAPES} it is {'y' * 5000}"}})
     (verdict,) = asked(serve(lambda _: ServerReply(status=status, body=told)))

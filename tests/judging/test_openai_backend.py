@@ -34,6 +34,7 @@ from lmms_rpts.judging.stop_signal import StopSignal
 from tests.judging.conftest import Serve
 from tests.judging.questions import Held, free_port, in_turn, question, questions, values
 from tests.support.judge_server import Answer, Body, JudgeServer, ServerReply, by_prompt, constant
+from tests.support.tables import table
 from tests.support.waiting import LONGEST
 
 KEY = "sk-very-secret-0123456789"
@@ -67,7 +68,7 @@ def test_a_question_is_sent_as_it_is(serve: Serve) -> None:
     assert set(body) <= {"model", "messages", "temperature", "max_tokens", "response_format"}
 
 
-@pytest.mark.parametrize("kind", ["image", "inference", "transform", "answer"])
+@table("kind", "image", "inference", "transform", "answer")
 def test_each_kind_has_room_for_its_reply(serve: Serve, kind: str) -> None:
     server = serve(constant(GOOD))
     asked(server, question("q", kind=kind))
@@ -123,7 +124,7 @@ def test_a_server_that_wants_hours_ends_the_run(serve: Serve, short_pauses: None
     assert server.calls == client.CALLS
 
 
-@pytest.mark.parametrize("wait", ["86400", "1e9", "inf", "nan", "-5", "soon", ""])
+@table("wait", "86400", "1e9", "inf", "nan", "-5", "soon", "")
 def test_no_server_makes_us_wait_for_ever(
     serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch, wait: str
 ) -> None:
@@ -151,13 +152,29 @@ def test_rate_limit_with_a_date_is_waited_out(
     assert time.perf_counter() - started > 1.0
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
-def test_transient_statuses_are_retried(serve: Serve, short_pauses: None, status: int) -> None:
-    trouble = ServerReply("try later", status=status)
+EMPTY = ServerReply(body={"id": "1", "object": "chat.completion", "choices": []})
+STATUSES = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+
+
+@table(
+    "trouble",
+    *(ServerReply("try later", status=status) for status in STATUSES),
+    ServerReply(drop=True),
+    ServerReply(body='{"choices": ['),
+    EMPTY,
+    ServerReply("Score: 0.", finish_reason="abort"),
+    ServerReply("Score: 0.", finish_reason="error"),
+)
+def test_what_passes_is_retried(serve: Serve, short_pauses: None, trouble: ServerReply) -> None:
     server = serve(in_turn(trouble, trouble, GOOD))
     (verdict,) = asked(server)
     assert verdict == Verdict(GOOD, 0.7, attempts=3, usage=Usage(10, 5))
     assert server.calls == 3
+
+
+def test_an_empty_list_of_choices_is_told(serve: Serve, short_pauses: None) -> None:
+    (verdict,) = asked(serve(constant_reply(EMPTY)))
+    assert "no choice" in str(verdict.error)
 
 
 def test_a_persistent_500_is_an_error_verdict(serve: Serve, short_pauses: None) -> None:
@@ -170,20 +187,6 @@ def test_a_persistent_500_is_an_error_verdict(serve: Serve, short_pauses: None) 
     assert verdict.attempts == server.calls == client.CALLS
     assert "500" in str(verdict.error)
     assert "out of memory" in str(verdict.error)
-
-
-def test_a_lost_connection_is_retried(serve: Serve, short_pauses: None) -> None:
-    server = serve(in_turn(ServerReply(drop=True), ServerReply(drop=True), GOOD))
-    (verdict,) = asked(server)
-    assert verdict.value == 0.7
-    assert verdict.attempts == server.calls == 3
-
-
-def test_an_empty_list_of_choices_is_retried(serve: Serve, short_pauses: None) -> None:
-    empty = ServerReply(body={"id": "1", "object": "chat.completion", "choices": []})
-    assert values(asked(serve(in_turn(empty, GOOD)))) == [0.7]
-    (verdict,) = asked(serve(constant_reply(empty)))
-    assert "no choice" in str(verdict.error)
 
 
 def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
@@ -257,38 +260,34 @@ def test_a_host_that_never_connects_is_unreachable() -> None:
 # ---- failures that do not pass
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_wrong_key_or_model_is_fatal(serve: Serve, status: int) -> None:
-    server = serve(constant_reply(ServerReply("no such key or model", status=status)))
-    with open_engine("openai:m", concurrency=4, progress=False) as judge:
+CODES = ("insufficient_quota", "model_not_found", "invalid_api_key")
+DONE = {"message": "You are done.", "type": "x"}
+
+
+@table(
+    "reply, words",
+    *(
+        (ServerReply("no such key or model", status=status), ["no such key or model", str(status)])
+        for status in (401, 403, 404)
+    ),
+    (ServerReply("Insufficient Balance", status=402), ["Insufficient Balance"]),
+    *(
+        (ServerReply(status=status, body={"error": DONE | {"code": code}}), ["You are done."])
+        for code in CODES
+        for status in (400, 429)
+    ),
+)
+def test_what_ends_everything_is_fatal(serve: Serve, reply: ServerReply, words: list[str]) -> None:
+    server = serve(constant_reply(reply))
+    with open_engine("openai:m", concurrency=2, progress=False) as judge:
         verdicts = judge.run(questions(100))
     assert values(verdicts) == [None] * 100
-    assert server.calls <= 8
+    assert server.calls <= 4
     for said in (judge.fatal, verdicts[0].error, verdicts[-1].error):
-        assert "no such key or model" in str(said)
-        assert str(status) in str(said)
+        assert [word for word in words if word not in str(said)] == []
 
 
-@pytest.mark.parametrize("code", ["insufficient_quota", "model_not_found", "invalid_api_key"])
-@pytest.mark.parametrize("status", [400, 429])
-def test_codes_that_end_everything_are_fatal(serve: Serve, code: str, status: int) -> None:
-    body = {"error": {"message": "You are done.", "type": "x", "code": code}}
-    server = serve(constant_reply(ServerReply(status=status, body=body)))
-    with open_engine("openai:m", concurrency=2, progress=False) as judge:
-        judge.run(questions(50))
-    assert "You are done." in str(judge.fatal)
-    assert server.calls <= 4
-
-
-def test_no_credit_left_is_fatal(serve: Serve) -> None:
-    server = serve(constant_reply(ServerReply("Insufficient Balance", status=402)))
-    with open_engine("openai:m", concurrency=2, progress=False) as judge:
-        judge.run(questions(50))
-    assert "Insufficient Balance" in str(judge.fatal)
-    assert server.calls <= 4
-
-
-@pytest.mark.parametrize("status", [400, 413, 422])
+@table("status", 400, 413, 422)
 def test_a_bad_request_is_refused_once(serve: Serve, status: int) -> None:
     def answer(body: Body) -> str | ServerReply:
         bad = body["messages"][0]["content"] == "bad"
@@ -305,23 +304,20 @@ def test_a_bad_request_is_refused_once(serve: Serve, status: int) -> None:
     assert server.calls == 2
 
 
-def test_a_content_filter_is_no_score(serve: Serve) -> None:
-    server = serve(constant_reply(ServerReply("Score: 0.5", finish_reason="content_filter")))
+@table(
+    "more, said",
+    ({"finish_reason": "content_filter"}, "content filter"),
+    ({"refusal": "I can't help with that"}, "I can't help with that"),
+)
+def test_a_refusal_is_no_score(serve: Serve, more: dict[str, str], said: str) -> None:
+    server = serve(constant_reply(ServerReply("Score: 0.5", **more)))
     (verdict,) = asked(server)
     assert verdict.value is None
-    assert "content filter" in str(verdict.error)
+    assert said in str(verdict.error)
     assert server.calls == 1
 
 
-def test_a_refusal_is_no_score(serve: Serve) -> None:
-    server = serve(constant_reply(ServerReply("Score: 0.5", refusal="I can't help with that")))
-    (verdict,) = asked(server)
-    assert verdict.value is None
-    assert "I can't help with that" in str(verdict.error)
-    assert server.calls == 1
-
-
-@pytest.mark.parametrize("text", ["", "I will not say."])
+@table("text", "", "I will not say.")
 def test_a_reply_without_a_score_is_no_score(serve: Serve, text: str) -> None:
     server = serve(constant(text))
     (verdict,) = asked(server)
@@ -341,15 +337,6 @@ def test_half_a_reply_is_no_score(serve: Serve) -> None:
     half = ServerReply("Both speak of dogs, of which fact 1 has", finish_reason="length")
     (verdict,) = asked(serve(in_turn(half, "Score: 0.2")))
     assert verdict.value == 0.2
-
-
-@pytest.mark.parametrize("why", ["abort", "error"])
-def test_a_reply_that_was_broken_off_is_tried_again(
-    serve: Serve, short_pauses: None, why: str
-) -> None:
-    server = serve(in_turn(ServerReply("Score: 0.", finish_reason=why), GOOD))
-    (verdict,) = asked(server)
-    assert (verdict.value, verdict.attempts) == (0.7, 2)
 
 
 def test_an_error_with_status_200_is_told(serve: Serve, short_pauses: None) -> None:
@@ -388,15 +375,16 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("reply", ODD.values(), ids=ODD.keys())
+@table("name", *ODD)
 def test_what_is_no_completion_is_an_error_verdict(
-    serve: Serve, short_pauses: None, reply: ServerReply
+    serve: Serve, short_pauses: None, name: str
 ) -> None:
-    verdicts = asked(serve(constant_reply(reply)))
+    verdicts = asked(serve(constant_reply(ODD[name])))
     assert values(verdicts) == [None]
+    assert "has no attribute" not in str(verdicts[0].error)
 
 
-@pytest.mark.parametrize("content", [1, 0.5, [{"type": "text", "text": "Score: 0.5"}]])
+@table("content", 1, 0.5, [{"type": "text", "text": "Score: 0.5"}])
 def test_content_that_is_no_string_is_an_error_verdict(
     serve: Serve, short_pauses: None, content: object
 ) -> None:
@@ -406,18 +394,6 @@ def test_content_that_is_no_string_is_an_error_verdict(
     bad, good = asked(server, question("bad"), question("good"))
     assert good.value == 0.7
     assert bad.error or bad.value in (0.5, 1)
-
-
-@pytest.mark.parametrize("name", ["page", "string", "list", "no message", "null message"])
-def test_what_is_no_completion_is_said_in_words(
-    serve: Serve, short_pauses: None, name: str
-) -> None:
-    (verdict,) = asked(serve(constant_reply(ODD[name])))
-    assert "has no attribute" not in str(verdict.error)
-
-
-def test_broken_json_is_retried(serve: Serve, short_pauses: None) -> None:
-    assert values(asked(serve(in_turn(ODD["broken"], GOOD)))) == [0.7]
 
 
 # ---- models that take other arguments
@@ -471,7 +447,7 @@ def test_reasoning_models_may_be_asked_many_things_at_once(serve: Serve) -> None
     assert server.calls <= 16 + 2 * 8
 
 
-@pytest.mark.parametrize("complaint", [NO_MAX_TOKENS, NO_TEMPERATURE])
+@table("complaint", NO_MAX_TOKENS, NO_TEMPERATURE)
 def test_a_server_that_always_complains_is_no_endless_loop(serve: Serve, complaint: str) -> None:
     server = serve(constant_reply(ServerReply(complaint, status=400)))
     (verdict,) = asked(server)
@@ -483,10 +459,8 @@ def no_schema(complaint: str, status: int = 400) -> Answer:
     return lambda body: ServerReply(complaint, status=status) if "response_format" in body else GOOD
 
 
-@pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.parametrize(
-    "complaint", ["response_format is not supported", "guided decoding is off", "Bad Request"]
-)
+@table("status", 400, 422)
+@table("complaint", "response_format is not supported", "guided decoding is off", "Bad Request")
 def test_servers_without_schemas_are_asked_without(
     serve: Serve, complaint: str, status: int
 ) -> None:
@@ -529,13 +503,11 @@ def test_a_schema_is_asked_for_where_a_score_is_wanted(
 THOUGHT = ServerReply("<think>Let me see", finish_reason="length", usage=(100, 512))
 
 
-@pytest.mark.parametrize(
+@table(
     "cut",
-    [
-        THOUGHT,
-        ServerReply("", finish_reason="length", usage=(100, 512)),
-        ServerReply("<think>a</think>", finish_reason="length", usage=(100, 512)),
-    ],
+    THOUGHT,
+    ServerReply("", finish_reason="length", usage=(100, 512)),
+    ServerReply("<think>a</think>", finish_reason="length", usage=(100, 512)),
 )
 def test_a_judge_that_thinks_aloud_gets_more_room(serve: Serve, cut: ServerReply) -> None:
     def answer(body: Body) -> str | ServerReply:
@@ -581,11 +553,7 @@ def test_the_key_is_sent_as_a_bearer(serve: Serve, monkeypatch: pytest.MonkeyPat
 TROUBLE = [ServerReply("trouble", status=status) for status in (400, 401, 404, 429, 500)]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [*TROUBLE, ServerReply(drop=True), *ODD.values(), ServerReply("no score")],
-    ids=lambda reply: f"{reply.status} {str(reply.body)[:12]}",
-)
+@table("reply", *TROUBLE, ServerReply(drop=True), *ODD.values(), ServerReply("no score"))
 def test_the_key_is_in_no_error(
     serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch, reply: ServerReply
 ) -> None:
@@ -619,7 +587,7 @@ def test_a_key_with_a_line_break_is_hidden(serve: Serve, short_pauses: None) -> 
     assert KEY not in verdict.error
 
 
-@pytest.mark.parametrize("key", ["sk-“pasted”", "sk-a\nb", "sk a"])
+@table("key", "sk-“pasted”", "sk-a\nb", "sk a")
 def test_a_key_that_can_not_be_sent_is_told_at_once(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
@@ -632,8 +600,8 @@ def test_a_key_that_can_not_be_sent_is_told_at_once(
 # ---- addresses
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_URL", "OPENAI_BASE_URL"])
-@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/chat/completions/"])
+@table("name", "OPENAI_API_URL", "OPENAI_BASE_URL")
+@table("ending", "", "/", "/chat/completions", "/chat/completions/")
 def test_addresses(monkeypatch: pytest.MonkeyPatch, name: str, ending: str) -> None:
     with JudgeServer(constant(GOOD)) as server:
         monkeypatch.setenv(name, server.url + ending)

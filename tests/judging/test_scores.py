@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lmms_rpts.judging import parse_score
 from lmms_rpts.judging.parsers.scores import strip_thinking
 from tests.support.growth import assert_linear_in_text
+from tests.support.tables import table
 
 READ: list[tuple[str, float]] = [
     # a bare number
@@ -112,22 +113,10 @@ UNREAD: list[str] = [
     "",
     "   \n\t ",
     "The description agrees with the facts.",
-    "no number, no score",
-    "Score:",
-    "Score: high",
-    "None",
-    "NaN",
-    "Score: inf",
-    "一点都不符合",
-    "零点八",
+    *("no number, no score", "Score:", "Score: high", "None", "NaN", "Score: inf"),
+    *("一点都不符合", "零点八"),
     # out of range
-    "1.1",
-    "2",
-    "10",
-    "Score: 7",
-    "Score: 1.01",
-    "Score: 11/10",
-    "Score: 120%",
+    *("1.1", "2", "10", "Score: 7", "Score: 1.01", "Score: 11/10", "Score: 120%"),
     # bounds
     "Score: <1, >0",
     "分数：5",
@@ -178,104 +167,82 @@ UNREAD: list[str] = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "score"), READ)
+@table("reply, score", *READ)
 def test_score_is_read(reply: str, score: float) -> None:
     assert parse_score(reply) == pytest.approx(score, abs=1e-12)
 
 
-@pytest.mark.parametrize("reply", UNREAD)
+@table("reply", *UNREAD)
 def test_no_score_is_never_a_number(reply: str) -> None:
     assert parse_score(reply) is None
 
 
-def bug(*replies: tuple[str, float | None], why: str) -> list[object]:
-    return [pytest.param(reply, score) for reply, score in replies]
-
-
-@pytest.mark.parametrize(
-    ("reply", "score"),
-    [
-        *bug(
-            ("Fact 1 says the opposite.", None),
-            ("There is only 1 dog in the fact, the description speaks of cats.", None),
-            ("The description contradicts fact 1, so it is wrong.", None),
-            ("Score: N/A, fact 1 can't be read", None),
-            ("与事实1矛盾。", None),
-            ("I can't rate this: the premise numbered 0 is missing.", None),
-            why="a whole number in prose without any score is taken for one",
-        ),
-        *bug(
-            ("分数：0．8", 0.8),
-            ("分数：1／10", 0.1),
-            ("得分：１／１０", 0.1),
-            ("分数：1％", 0.01),
-            why="full-width signs end the number: the rest is dropped without a word",
-        ),
-        *bug(
-            ("评分0到1：0.6", 0.6),
-            ("分数0-1：0.6", 0.6),
-            ("分数：0到1之间", None),
-            ("该描述的分数为0到1之间的0.7", 0.7),
-            why="no word boundary beside a Chinese character: the scale's 0 becomes the score",
-        ),
-        *bug(
-            ("Score: 0.5-0.7", None),
-            ("Score: 0.5 to 0.7", None),
-            ("分数：0.5到0.7", None),
-            why="a range of scores is no score; its lower end is taken",
-        ),
-        *bug(
-            ("Score: 1e-3", 0.001),
-            ("Score: 1 (out of 10)", 0.1),
-            ("Score: 1  /  10", 0.1),
-            why="what follows the number and changes its meaning is dropped: 1.0",
-        ),
-        *bug(
-            ("The facts name 3 dogs.\nScore: <0.8>", 0.8),
-            ("The facts name 3 dogs.\nScore: [0.8]", 0.8),
-            ("The facts name 3 dogs.\nScore: (0.8)", 0.8),
-            ('{"facts": 3, "score": "0.8"}', 0.8),
-            ("<reason>3 dogs</reason><score>0.8</score>", 0.8),
-            ("Score: 0.8500000000000001", 0.85),
-            why="a plainly labelled score is not read: brackets, quotes, many decimals",
-        ),
-    ],
+@table(
+    "reply, score",
+    # a whole number in prose without any score is taken for one
+    ("Fact 1 says the opposite.", None),
+    ("There is only 1 dog in the fact, the description speaks of cats.", None),
+    ("The description contradicts fact 1, so it is wrong.", None),
+    ("Score: N/A, fact 1 can't be read", None),
+    ("与事实1矛盾。", None),
+    ("I can't rate this: the premise numbered 0 is missing.", None),
+    # full-width signs end the number: the rest is dropped without a word
+    ("分数：0．8", 0.8),
+    ("分数：1／10", 0.1),
+    ("得分：１／１０", 0.1),
+    ("分数：1％", 0.01),
+    # no word boundary beside a Chinese character: the scale's 0 becomes the score
+    ("评分0到1：0.6", 0.6),
+    ("分数0-1：0.6", 0.6),
+    ("分数：0到1之间", None),
+    ("该描述的分数为0到1之间的0.7", 0.7),
+    # a range of scores is no score; its lower end is taken
+    ("Score: 0.5-0.7", None),
+    ("Score: 0.5 to 0.7", None),
+    ("分数：0.5到0.7", None),
+    # what follows the number and changes its meaning is dropped: 1.0
+    ("Score: 1e-3", 0.001),
+    ("Score: 1 (out of 10)", 0.1),
+    ("Score: 1  /  10", 0.1),
+    # a plainly labelled score is not read: brackets, quotes, many decimals
+    ("The facts name 3 dogs.\nScore: <0.8>", 0.8),
+    ("The facts name 3 dogs.\nScore: [0.8]", 0.8),
+    ("The facts name 3 dogs.\nScore: (0.8)", 0.8),
+    ('{"facts": 3, "score": "0.8"}', 0.8),
+    ("<reason>3 dogs</reason><score>0.8</score>", 0.8),
+    ("Score: 0.8500000000000001", 0.85),
 )
 def test_known_misreadings(reply: str, score: float | None) -> None:
     read = parse_score(reply)
     assert read == (None if score is None else pytest.approx(score, abs=1e-9))
 
 
-@pytest.mark.parametrize(
-    ("reason", "score"),
-    [
-        ("The 'total' is off by 3.", 0.4),
-        ("It asks for 'score': 1.", 0.2),
-        ("Score: 1 would be too much.", 0.0),
-    ],
+@table(
+    "reason, score",
+    ("The 'total' is off by 3.", 0.4),
+    ("It asks for 'score': 1.", 0.2),
+    ("Score: 1 would be too much.", 0.0),
 )
 def test_what_a_reason_says_in_our_schema_is_no_score(reason: str, score: float) -> None:
     """In other JSON the same words make the score doubtful."""
     assert parse_score(json.dumps({"reason": reason, "score": score})) == score
 
 
-@pytest.mark.parametrize("reason", ["The 'total' is off by 3.", "It asks for 'score': 1."])
+@table("reason", "The 'total' is off by 3.", "It asks for 'score': 1.")
 def test_what_a_reason_says_in_other_json_makes_the_score_doubtful(reason: str) -> None:
     assert parse_score(json.dumps({"reason": reason, "score": 0.4, "sure": True})) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        ("no tags", "no tags"),
-        ("<think>a</think> b", " b"),
-        ("a</think> b", " b"),
-        ("<think>a", ""),
-        ("a <think>b", "a "),
-        ("<think>a</think> b <think>c</think> d", " d"),
-        ("<Thought>a</Thought>b", "b"),
-        ("<reasoning>a</reasoning>b", "b"),
-    ],
+@table(
+    "reply, said",
+    ("no tags", "no tags"),
+    ("<think>a</think> b", " b"),
+    ("a</think> b", " b"),
+    ("<think>a", ""),
+    ("a <think>b", "a "),
+    ("<think>a</think> b <think>c</think> d", " d"),
+    ("<Thought>a</Thought>b", "b"),
+    ("<reasoning>a</reasoning>b", "b"),
 )
 def test_thinking_is_stripped(reply: str, said: str) -> None:
     assert strip_thinking(reply) == said
@@ -284,37 +251,35 @@ def test_thinking_is_stripped(reply: str, said: str) -> None:
 LONG = 200_000
 
 
-@pytest.mark.parametrize(
+@table(
     "reply",
-    [
-        " " * LONG,
-        "\n" * LONG,
-        "(" * LONG,
-        "0" * LONG,
-        "9." * (LONG // 2),
-        "0.1 " * (LONG // 4),
-        "0.1\n" * (LONG // 4),
-        "1/" * (LONG // 2),
-        "-" * LONG,
-        "score " * (LONG // 6),
-        "score:" * (LONG // 6),
-        "score:    \n\n\n\n" * (LONG // 14),
-        "0 to " * (LONG // 5),
-        "from 0 " * (LONG // 7),
-        "<think>" * (LONG // 7),
-        "</think>" * (LONG // 8),
-        "<think></think>" * (LONG // 15),
-        "{" * LONG,
-        "\\boxed{" * (LONG // 7),
-        '"' * LONG + "x",
-        "'\"" * (LONG // 2) + "0.5" + "'\"" * (LONG // 2) + "x",
-        "分数" * (LONG // 2),
-        "。" * LONG,
-        "\x00" * LONG,
-        "\ud800" * LONG,
-        "٣" * LONG,
-    ],
-    ids=lambda reply: ascii(reply[:14]),
+    " " * LONG,
+    "\n" * LONG,
+    "(" * LONG,
+    "0" * LONG,
+    "9." * (LONG // 2),
+    "0.1 " * (LONG // 4),
+    "0.1\n" * (LONG // 4),
+    "1/" * (LONG // 2),
+    "-" * LONG,
+    "score " * (LONG // 6),
+    "score:" * (LONG // 6),
+    "score:    \n\n\n\n" * (LONG // 14),
+    "0 to " * (LONG // 5),
+    "from 0 " * (LONG // 7),
+    "<think>" * (LONG // 7),
+    "</think>" * (LONG // 8),
+    "<think></think>" * (LONG // 15),
+    "{" * LONG,
+    "\\boxed{" * (LONG // 7),
+    '"' * LONG + "x",
+    "'\"" * (LONG // 2) + "0.5" + "'\"" * (LONG // 2) + "x",
+    "分数" * (LONG // 2),
+    "。" * LONG,
+    "\x00" * LONG,
+    "\ud800" * LONG,
+    "٣" * LONG,
+    parts=3,
 )
 def test_hostile_replies_take_linear_time(reply: str) -> None:
     score = parse_score(reply)
@@ -323,51 +288,10 @@ def test_hostile_replies_take_linear_time(reply: str) -> None:
 
 
 PIECES = [
-    "score",
-    "rating",
-    "Score:",
-    "分数",
-    "得分：",
-    "is",
-    "of",
-    "was",
-    "为",
-    "0",
-    "1",
-    "0.8",
-    "8",
-    "10",
-    "-3",
-    ".",
-    ",",
-    "/",
-    "%",
-    "(",
-    ")",
-    "[",
-    "]",
-    "<",
-    ">",
-    "*",
-    "_",
-    "$",
-    "{",
-    "}",
-    "<think>",
-    "</think>",
-    "from",
-    "to",
-    "到",
-    "out",
-    "of",
-    "０",
-    "．８",
-    "/",
-    "／",
-    "e-3",
-    "\\boxed{",
-    "\\text{",
-    "agree",
+    *("score", "rating", "Score:", "分数", "得分：", "is", "of", "was", "为", "0", "1", "0.8"),
+    *("8", "10", "-3", ".", ",", "/", "%", "(", ")", "[", "]", "<", ">", "*", "_", "$", "{", "}"),
+    *("<think>", "</think>", "from", "to", "到", "out", "of", "０", "．８", "/", "／", "e-3"),
+    *("\\boxed{", "\\text{", "agree"),
 ]
 REPLIES = st.one_of(
     st.text(max_size=200),
@@ -393,54 +317,48 @@ def test_nothing_outdoes_a_last_line_that_is_a_score(
     assert parse_score(reply) in (hundredths / 100, None)
 
 
-@pytest.mark.parametrize("reasons", ["Fact 1 says 3.5 kg, 2 of 4 agree.", "事实1写的是3.5公斤。"])
-@pytest.mark.parametrize("label", ["Score: ", "分数：", "**Score:** "])
+@table("reasons", "Fact 1 says 3.5 kg, 2 of 4 agree.", "事实1写的是3.5公斤。")
+@table("label", "Score: ", "分数：", "**Score:** ")
 def test_numbers_in_the_reasons_do_not_matter(reasons: str, label: str) -> None:
     assert parse_score(f"{reasons}\n{label}0.75") == 0.75
 
 
-@pytest.mark.parametrize(
-    ("reply", "score"),
-    [
-        ("Score: 0.4 (it would be a score of 1 if the colour matched)", 0.4),
-        ("Score: 0.4\n\nNote: a score of 1 needs an exact match.", 0.4),
-        ("The score of 1 is not justified.\n0.4", 0.4),
-        ("A score of 1 would require all premises. Here, I give 0.3", None),
-        ("It deserves a score of 0, not a score of 1.", None),
-        ("Score: 0.2\nConfidence score: 0.9", None),
-        ("Score: 1\nThe football score was 0:1 in the picture.", 1.0),
-        ("Score: 0.25 + 0.5 = 0.75", None),
-        ("Score: 1 of 5", 0.2),
-        ("Score: 1\nActually, 8/10.", None),
-        ("Score: 1\nIt was -3 degrees.", 1.0),
-        ("0.2\n1", None),
-        ("0.7\n0.7", 0.7),
-        ("分数：0.4。若颜色一致可得分数1", 0.4),
-    ],
+@table(
+    "reply, score",
+    ("Score: 0.4 (it would be a score of 1 if the colour matched)", 0.4),
+    ("Score: 0.4\n\nNote: a score of 1 needs an exact match.", 0.4),
+    ("The score of 1 is not justified.\n0.4", 0.4),
+    ("A score of 1 would require all premises. Here, I give 0.3", None),
+    ("It deserves a score of 0, not a score of 1.", None),
+    ("Score: 0.2\nConfidence score: 0.9", None),
+    ("Score: 1\nThe football score was 0:1 in the picture.", 1.0),
+    ("Score: 0.25 + 0.5 = 0.75", None),
+    ("Score: 1 of 5", 0.2),
+    ("Score: 1\nActually, 8/10.", None),
+    ("Score: 1\nIt was -3 degrees.", 1.0),
+    ("0.2\n1", None),
+    ("0.7\n0.7", 0.7),
+    ("分数：0.4。若颜色一致可得分数1", 0.4),
 )
 def test_a_remark_is_no_score(reply: str, score: float | None) -> None:
     found = parse_score(reply)
     assert found in (score, None) if score is None else found == score
 
 
-@pytest.mark.parametrize(
-    ("said", "score"),
-    [
-        *[("½", 0.5), ("¼", 0.25), ("⅓", 1 / 3), ("1⁄2", 0.5), ("1∕2", 0.5), ("1÷2", 0.5)],
-        *[("<0.5>", 0.5), ("<score>0.5</score>", 0.5), ("0.9 - very likely", 0.9)],
-    ],
+@table(
+    "said, score",
+    *[("½", 0.5), ("¼", 0.25), ("⅓", 1 / 3), ("1⁄2", 0.5), ("1∕2", 0.5), ("1÷2", 0.5)],
+    *[("<0.5>", 0.5), ("<score>0.5</score>", 0.5), ("0.9 - very likely", 0.9)],
 )
 def test_fractions_in_one_character_are_no_whole_numbers(said: str, score: float) -> None:
     assert parse_score(f"Score: {said}") == pytest.approx(score)
 
 
-@pytest.mark.parametrize(
+@table(
     "said",
-    [
-        *["1|10", "1 in 10", "1 over 2", "1 divided by 2", "1∶10", "1分之一", "1 × 10^-1", "1‰"],
-        *["−0.5", "0٫5", "0。5", "0˙5", "0‚5", "0.5²", "√0.5", "<0.5", "≥0.5", "> 0.5"],
-        *["0.8 → 0", "1 → 0", "0.8 -> 0.3", "0.5 ²"],
-    ],
+    *["1|10", "1 in 10", "1 over 2", "1 divided by 2", "1∶10", "1分之一", "1 × 10^-1", "1‰"],
+    *["−0.5", "0٫5", "0。5", "0˙5", "0‚5", "0.5²", "√0.5", "<0.5", "≥0.5", "> 0.5"],
+    *["0.8 → 0", "1 → 0", "0.8 -> 0.3", "0.5 ²"],
 )
 def test_a_number_that_goes_on_is_asked_for_again(said: str) -> None:
     """Each was read as another number: 1, 0, 0.52, or one end of two."""
@@ -448,24 +366,20 @@ def test_a_number_that_goes_on_is_asked_for_again(said: str) -> None:
     assert parse_score(f"The premises say so.\nScore: {said}") is None
 
 
-@pytest.mark.parametrize(
+@table(
     "reply",
-    [
-        *["Score (0-10): 8", "评分（0到10）：1", "Score: 0-10", "0-10", "Score 1-5: 3"],
-        *["从0到10打分：1", "On a scale of 0 to 10, the score is 1", "Score from 0 to 10: 1"],
-    ],
+    *["Score (0-10): 8", "评分（0到10）：1", "Score: 0-10", "0-10", "Score 1-5: 3"],
+    *["从0到10打分：1", "On a scale of 0 to 10, the score is 1", "Score from 0 to 10: 1"],
 )
 def test_scores_on_other_scales_are_asked_for_again(reply: str) -> None:
     assert parse_score(reply) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "score"),
-    [
-        ("Score (0-1): 1", 1.0),
-        ("On a scale from 0 to 1, the score is 1", 1.0),
-        ("Facts 1 to 3 say so.\nScore: 1", 1.0),
-    ],
+@table(
+    "reply, score",
+    ("Score (0-1): 1", 1.0),
+    ("On a scale from 0 to 1, the score is 1", 1.0),
+    ("Facts 1 to 3 say so.\nScore: 1", 1.0),
 )
 def test_scores_on_our_scale_are_not(reply: str, score: float) -> None:
     assert parse_score(reply) == score

@@ -36,6 +36,7 @@ from lmms_rpts.judging.cache import AnswerCache
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
 from tests.support.judge_server import Body, ServerReply
+from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
 # Claims of who is killed must end with the process: time ends none.
@@ -221,11 +222,7 @@ def gone() -> int:
     ],
 )
 def test_a_claim_holds_while_its_owner_may_live(
-    tmp_path: Path,
-    place: str | None,
-    process: Callable[[], object],
-    expires: float,
-    free: bool,
+    tmp_path: Path, place: str | None, process: Callable[[], object], expires: float, free: bool
 ) -> None:
     owner = f"{place or owners._place()} {process()} abcd"
     with caches(tmp_path, 1) as (ours,):
@@ -303,7 +300,7 @@ def claimed(folder: Path) -> int:
         return found
 
 
-@pytest.mark.parametrize("failure", [RefusedError("no"), "no score in this", ValueError("odd")])
+@table("failure", RefusedError("no"), "no score in this", ValueError("odd"))
 def test_a_call_that_fails_ends_its_claim(
     tmp_path: Path, no_expiry: None, failure: str | Exception
 ) -> None:

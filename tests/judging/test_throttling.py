@@ -23,6 +23,7 @@ from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.stop_signal import StopSignal
 from tests.judging.questions import question, questions
 from tests.judging.test_concurrency import now, run
+from tests.support.tables import table
 
 AT_ONCE = 32
 SLOW = None
@@ -228,7 +229,7 @@ def test_a_refusal_pauses_its_own_call_only() -> None:
     assert took < 100
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
+@table("most", 1, 2, 5)
 def test_refusals_at_random_end_no_request_where_few_are_asked_at_a_time(most: int) -> None:
     server = Lottery(share=0.3)
     assert seconds(server, 200, most) < 6 * 200 * 0.5 / most
@@ -317,7 +318,7 @@ def fails_first(times: int, *failures: TransientError) -> Failing:
     return Failing(lambda text, time: said.pop(0) if text == "one" and said else None)
 
 
-@pytest.mark.parametrize("failures", [(BUSY,), (BUSY_AND_SAYS_SO,), (LOST, LOST, BUSY)])
+@table("failures", (BUSY,), (BUSY_AND_SAYS_SO,), (LOST, LOST, BUSY))
 def test_pauses_double_while_nobody_is_answered(
     failures: tuple[TransientError, ...], longest_pauses: None
 ) -> None:
@@ -326,7 +327,7 @@ def test_pauses_double_while_nobody_is_answered(
     assert judge.times("one") == [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5, 121.5]
 
 
-@pytest.mark.parametrize("failure", [BUSY, BUSY_AND_SAYS_SO])
+@table("failure", BUSY, BUSY_AND_SAYS_SO)
 def test_four_refusals_make_no_pause_longer_while_others_are_answered(
     failure: TransientError, longest_pauses: None
 ) -> None:
@@ -335,9 +336,7 @@ def test_four_refusals_make_no_pause_longer_while_others_are_answered(
     assert judge.times("one") == [0, 0.5, 1, 1.5, 2, 2.5, 3.5, 5.5, 9.5]
 
 
-def test_pauses_of_a_request_that_fails_by_itself_double_all_the_same(
-    longest_pauses: None,
-) -> None:
+def test_pauses_of_a_request_that_fails_by_itself_double_all_the_same(longest_pauses: None) -> None:
     judge = fails_first(9, LOST)
     assert one_among_others(judge).error == "lost (after 5 calls)"
     assert judge.times("one") == [0, 0.5, 1.5, 3.5, 7.5]
@@ -360,9 +359,7 @@ def test_a_server_that_keeps_asking_to_wait_longer_ends_the_run(longest_pauses: 
     )
 
 
-@pytest.mark.parametrize(
-    ("wait", "held"), [(None, 0), (0.0, 0), (20.0, 20), (300.0, 300), (301.0, 0), (3601.0, 0)]
-)
+@table("wait, held", (None, 0), (0.0, 0), (20.0, 20), (300.0, 300), (301.0, 0), (3601.0, 0))
 def test_a_refused_lone_call_holds_up_the_next_as_long_as_the_server_asks(
     wait: float | None, held: float
 ) -> None:
@@ -376,13 +373,11 @@ def test_a_refused_lone_call_holds_up_the_next_as_long_as_the_server_asks(
     assert judge.times("two") == [held]
 
 
-@pytest.mark.parametrize(
-    ("urgency", "of_others", "order"),
-    [
-        (0, 0, ["one", "two", "one", "three", "four"]),
-        (1, 1, ["one", "two", "one", "three", "four"]),
-        (0, 1, ["one", "two", "three", "four", "one"]),
-    ],
+@table(
+    "urgency, of_others, order",
+    (0, 0, ["one", "two", "one", "three", "four"]),
+    (1, 1, ["one", "two", "one", "three", "four"]),
+    (0, 1, ["one", "two", "three", "four", "one"]),
 )
 def test_a_call_that_failed_is_made_again_before_others_as_urgent(
     urgency: int, of_others: int, order: list[str]
@@ -477,7 +472,7 @@ def test_a_server_that_answers_no_more_for_five_minutes_ends_the_run(
     assert judge.asked[-1][1] == pytest.approx(90 + int(told[1]), abs=1)
 
 
-@pytest.mark.parametrize(("failure", "given_up"), [(LOST, True), (TransientError("odd"), False)])
+@table("failure, given_up", (LOST, True), (TransientError("odd"), False))
 def test_a_server_that_was_never_reached_is_given_up_after_twenty_requests(
     failure: TransientError, given_up: bool
 ) -> None:

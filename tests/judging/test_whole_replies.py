@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from lmms_rpts.judging import JudgeRequest, Reply, parse_score
 from lmms_rpts.judging.parsers.replies import read_reply
+from tests.support.tables import table
 
 ENGLISH: list[tuple[str, float | None]] = [
     # in the form that is asked for
     ("Both name a red car, and nothing contradicts the facts.\nScore: 1", 1.0),
     ("The fact speaks of 40 loaves, the description of 90.\n\nScore: 0", 0.0),
-    (
-        "It follows only if the shop opens on Sundays, too.\nScore: 0.5",
-        0.5,
-    ),
+    ("It follows only if the shop opens on Sundays, too.\nScore: 0.5", 0.5),
     ("The step leaps: 2 of 3 premises are never used.\nscore: 0.35", 0.35),
     ("Reason: premise 1 gives 12, premise 2 adds 5, and 12 + 5 = 17.\nScore: 1.0", 1.0),
     ("**Reason:** no premise mentions rain.\n\n**Score:** 0.1", 0.1),
     ("- agrees with fact 1\n- agrees with fact 2\n\n### Score: 0.9", 0.9),
-    (
-        "1. The clock shows 9.\n2. The shop opens at 10.\nSo it is closed.\nScore: 1",
-        1.0,
-    ),
+    ("1. The clock shows 9.\n2. The shop opens at 10.\nSo it is closed.\nScore: 1", 1.0),
     # as JSON of our schema
     ('{"reason": "The colours differ.", "score": 0.2}', 0.2),
     ('{"reason": "It follows.", "score": 1}', 1.0),
@@ -94,7 +87,7 @@ CHINESE: list[tuple[str, float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "score"), [*ENGLISH, *CHINESE])
+@table("reply, score", *ENGLISH, *CHINESE)
 def test_a_whole_reply(reply: str, score: float | None) -> None:
     assert parse_score(reply) == score
     request = JudgeRequest("inference", [{"role": "user", "content": "q"}])
@@ -103,14 +96,12 @@ def test_a_whole_reply(reply: str, score: float | None) -> None:
     assert (error is None) == (score is not None)
 
 
-@pytest.mark.parametrize("score", [0, 1, 0.0, 0.05, 0.333333, 1.0, 1e-3])
+@table("score", 0, 1, 0.0, 0.05, 0.333333, 1.0, 1e-3)
 def test_any_score_of_our_schema_is_read(score: float) -> None:
     assert parse_score(json.dumps({"reason": "1 of 2; 50%", "score": score})) == score
 
 
-@pytest.mark.parametrize(
-    "score", ["1" + "0" * 400, "1e400", "NaN", "Infinity", "-1e-9", "1.0000001"]
-)
+@table("score", "1" + "0" * 400, "1e400", "NaN", "Infinity", "-1e-9", "1.0000001")
 def test_no_other_number_of_our_schema_is(score: str) -> None:
     assert parse_score(f'{{"reason": "", "score": {score}}}') is None
 

@@ -13,6 +13,7 @@ from lmms_eval.api.instance import GenerationResult, TokenCounts
 
 from lmms_rpts.models.replay import Replay
 from lmms_rpts.models.responses import ResponsesError, read_responses
+from tests.support.tables import table
 
 
 def write(path: Path, *entries: Any) -> Path:
@@ -110,21 +111,19 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
         serve(path, [0, 1, 2])
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("{", "line 1 is no JSON"),
-        ("[]", "line 1 holds no JSON object"),
-        ('{"doc_id": 1, "response": "x"}', 'line 1 names no "task"'),
-        ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
-        ('{"task": "t", "doc_id": 1}', "holds no text as response"),
-        ('{"task": "t", "doc_id": 1, "response": 5}', "holds no text as response"),
-        ('{"task": "t", "doc_id": 1, "resps": []}', "holds no text as response"),
-        (
-            '{"task": "t", "doc_id": 1, "filtered_resps": "{\\"schema\\": \\"lmms_rpts.rpts\\"}"}',
-            'a scored record, but no "resps"',
-        ),
-    ],
+@table(
+    "line, said",
+    ("{", "line 1 is no JSON"),
+    ("[]", "line 1 holds no JSON object"),
+    ('{"doc_id": 1, "response": "x"}', 'line 1 names no "task"'),
+    ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
+    ('{"task": "t", "doc_id": 1}', "holds no text as response"),
+    ('{"task": "t", "doc_id": 1, "response": 5}', "holds no text as response"),
+    ('{"task": "t", "doc_id": 1, "resps": []}', "holds no text as response"),
+    (
+        '{"task": "t", "doc_id": 1, "filtered_resps": "{\\"schema\\": \\"lmms_rpts.rpts\\"}"}',
+        'a scored record, but no "resps"',
+    ),
 )
 def test_broken_files(tmp_path: Path, line: str, said: str) -> None:
     path = write(tmp_path / "r.jsonl", line)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 
 from lmms_rpts.reasoning import find_answer
 from lmms_rpts.reasoning.answer_lines import is_answer_line
 from tests.reasoning.strategies import texts
+from tests.support.tables import table
 
 YES, NO, OPEN, NONE = "agree", "disagree", "undetermined", None
 
@@ -157,6 +157,9 @@ NO_STANCE = [
     ("Final answer: 42", NONE),
     ("Final answer: 42. I disagree.", NONE),
     ("Final answer: agree would be wrong. I disagree.", NONE),  # the mark decides, or nothing
+    # Only the last sentences count without a mark, and no thinking aloud.
+    ("I agree with her. " + "The train left at nine. " * 20, NONE),
+    ("At first the statement is correct. But Image 1 might", NONE),
 ]
 
 # Answers that the rules turn round or lose today, and the readings that would be right. A row
@@ -234,83 +237,52 @@ LEFT_TO_THE_JUDGE = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), TABLES)
+@table("text, expected", *TABLES)
 def test_answers(text: str, expected: str | None) -> None:
     assert find_answer(text) == (None if text in LEFT_TO_THE_JUDGE else expected)
 
 
-@pytest.mark.parametrize(
-    ("word", "marked"),
-    [("True", YES), ("correct", YES), ("False", NO), ("Incorrect", NO)],
-)
+@table("word, marked", ("True", YES), ("correct", YES), ("False", NO), ("Incorrect", NO))
 def test_a_bare_word_answers_the_question_only_after_a_mark(word: str, marked: str) -> None:
     assert find_answer(f"Is the bus late? Image 0 shows it. {word}.") is None
     assert find_answer(f"Image 0 shows a bus. Final answer: {word}.") == marked
 
 
-@pytest.mark.parametrize(("text", "readings"), MISREAD)
+@table("text, readings", *MISREAD)
 def test_answers_are_never_turned_round(text: str, readings: set[str | None]) -> None:
     assert find_answer(text) in readings
 
 
-@pytest.mark.parametrize(
-    "steps", ["结论0：根据图片0，有三人不同意。\n", "Person A disagrees with B.\n"]
-)
-@pytest.mark.parametrize(
-    ("line", "expected"), [("Final answer: agree", YES), ("最终答案：同意", YES)]
-)
+@table("steps", "结论0：根据图片0，有三人不同意。\n", "Person A disagrees with B.\n")
+@table("line, expected", ("Final answer: agree", YES), ("最终答案：同意", YES))
 def test_what_the_steps_say_is_not_the_answer(steps: str, line: str, expected: str) -> None:
     assert find_answer(steps + line) == expected
 
 
-def test_only_the_last_sentences_count_without_a_marker() -> None:
-    told = "I agree with her. " + "The train left at nine. " * 20
-    assert find_answer(told) is None
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Final answer: agree",
-        "**Final answer: disagree**",
-        "- Final answer: I do not agree.",
-        "- 3. Final answer: agree",
-        "3. `Final answer: agree`",
-        "Final answer: > agree",
-        "Conclusion: **I agree.**",
-        "结论：不同意",
-        "最终答案：不同意",
-        "**最终答案：同意**",
-        "Agree.",
-        "Disagree",
-        "Therefore, I disagree with the statement.",
-        "因此，我同意该陈述。",
-        "所以不支持该陈述",
-        "Final answer:",
-        "Final answer: (2) agree",
-        "1. Final answer: (2) agree",
-        "2) I agree.",
-    ],
+ANSWERS = (
+    *("Final answer: agree", "**Final answer: disagree**", "- Final answer: I do not agree."),
+    *("- 3. Final answer: agree", "3. `Final answer: agree`", "Final answer: > agree"),
+    *("Conclusion: **I agree.**", "结论：不同意", "最终答案：不同意", "**最终答案：同意**"),
+    *("Agree.", "Disagree"),
+    "Therefore, I disagree with the statement.",
+    *("因此，我同意该陈述。", "所以不支持该陈述", "Final answer:", "Final answer: (2) agree"),
+    *("1. Final answer: (2) agree", "2) I agree."),
 )
-def test_answer_lines(line: str) -> None:
-    assert is_answer_line(line)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "Image 0 -> Conclusion 0: A",
-        "Conclusion 0: from Image 0, there are two cups.",
-        "结论0：根据图片0，有两个杯子。",
-        "The statement can't be settled yet, look at Image 1.",
-        "Therefore the lorry is too high for the bridge.",
-        "1. Image 0 shows a cat.",
-        "It is 2) false",
-    ],
+REASONS = (
+    "",
+    "Image 0 -> Conclusion 0: A",
+    "Conclusion 0: from Image 0, there are two cups.",
+    "结论0：根据图片0，有两个杯子。",
+    "The statement can't be settled yet, look at Image 1.",
+    "Therefore the lorry is too high for the bridge.",
+    "1. Image 0 shows a cat.",
+    "It is 2) false",
 )
-def test_lines_that_reason_are_no_answer_lines(line: str) -> None:
-    assert not is_answer_line(line)
+
+
+@table("line, answers", *((line, line in ANSWERS) for line in ANSWERS + REASONS))
+def test_answer_lines(line: str, answers: bool) -> None:
+    assert is_answer_line(line) is answers
 
 
 @given(texts)
@@ -371,11 +343,6 @@ FLIPS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "meant"), FLIPS)
+@table("text, meant", *FLIPS)
 def test_an_answer_is_read_right_or_not_at_all(text: str, meant: str | None) -> None:
     assert find_answer(text) in (meant, None)
-
-
-def test_thinking_aloud_is_no_answer() -> None:
-    text = "At first the statement is correct. But Image 1 might"
-    assert find_answer(text) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from lmms_rpts.reasoning.extraction import holds_reasoning
 from lmms_rpts.reasoning.mentions import find_mentions
 from tests.reasoning.short import chain, clues
 from tests.reasoning.strategies import texts
+from tests.support.tables import table
 
 
 def premises(text: str) -> list[tuple]:
@@ -39,9 +39,7 @@ TEXT_ZH = ("货车高4.2米。", "限高4.0米。", "货车不能通过。")
 LORRY = ("i0", "t1", "c0 c1")
 
 
-@pytest.mark.parametrize(
-    ("text", "conclusions"), [(OUR_FORMAT_EN, TEXT_EN), (OUR_FORMAT_ZH, TEXT_ZH)]
-)
+@table("text, conclusions", (OUR_FORMAT_EN, TEXT_EN), (OUR_FORMAT_ZH, TEXT_ZH))
 def test_our_format(text: str, conclusions: tuple[str, ...]) -> None:
     read = extract_chain(text)
     assert read.style == "steps"
@@ -71,8 +69,8 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("line", [line for line, _ in VARIANTS], ids=[name for _, name in VARIANTS])
-def test_ways_of_writing_a_step(line: str) -> None:
+@table("line, name", *VARIANTS)
+def test_ways_of_writing_a_step(line: str, name: str) -> None:
     zh = "结论" in line
     cited = (
         ["图片0", "文本1", "结论0和结论1"] if zh else ["Image 0", "Text 1", "Conclusions 0 and 1"]
@@ -113,44 +111,98 @@ LISTS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "expected"), LISTS)
+@table("said, expected", *LISTS)
 def test_lists_of_premises(said: str, expected: str) -> None:
     (step,) = extract_chain(f"Conclusion 0: {said}").chain.steps
     assert step.premises == clues(expected)
     assert step.conclusion == "x"
 
 
-def test_a_clue_in_the_conclusion_is_no_premise() -> None:
-    text = "Conclusion 0: from Image 0, the year fits Text 1.\n"
-    assert premises(text) == [clues("i0")]
-    assert premises("结论0：根据图片0，年份与文本1相符。") == [clues("i0")]
-
-
-def test_a_count_behind_the_list_is_no_clue() -> None:
-    assert premises("Conclusion 0: from Image 0, 5 apples are red.") == [clues("i0")]
-    assert premises("结论0：根据图片0，3个苹果是红的。") == [clues("i0")]
-    assert premises("结论0：根据图片0和3个苹果的重量，x") == [clues("i0")]
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("Image 0 shows the next step.", "i0"),
-        ("Image 0 leads to the conclusion that it rains.", "i0"),
-        ("The first image shows a cat.", "i0"),
-        ("图片0文本1表明他在家。", "i0 t1"),
-    ],
-)
-def test_what_prose_cites(said: str, expected: str) -> None:
-    assert premises(f"1. {said}") == [clues(expected)]
-
-
-def test_labels_from_one() -> None:
-    text = (
+@table(
+    "text, expected",
+    # A clue in the conclusion is no premise.
+    ("Conclusion 0: from Image 0, the year fits Text 1.\n", "i0"),
+    ("结论0：根据图片0，年份与文本1相符。", "i0"),
+    # A count behind the list is no clue.
+    ("Conclusion 0: from Image 0, 5 apples are red.", "i0"),
+    ("结论0：根据图片0，3个苹果是红的。", "i0"),
+    ("结论0：根据图片0和3个苹果的重量，x", "i0"),
+    # Prose.
+    ("1. Image 0 shows the next step.", "i0"),
+    ("1. Image 0 leads to the conclusion that it rains.", "i0"),
+    ("1. The first image shows a cat.", "i0"),
+    ("1. 图片0文本1表明他在家。", "i0 t1"),
+    # Labels from 1, labels that leave numbers out, numbers that do.
+    (
         "Conclusion 1: from Image 0, a.\nConclusion 2: from Text 0, b.\n"
-        "Conclusion 3: from Conclusion 1 and Conclusion 2, c."
-    )
-    assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
+        "Conclusion 3: from Conclusion 1 and Conclusion 2, c.",
+        "i0; t0; c0 c1",
+    ),
+    ("Image 0 -> Conclusion 3: a\nConclusion 3 + Text 0 -> Conclusion 7: b", "i0; c0 t0"),
+    (
+        "5. Image 0 shows a cat.\n7. Therefore it is a pet.\n9. Step 7 and Text 0 ban it.",
+        "i0; c0; c1 t0",
+    ),
+    # Chinese ordinals number steps from 1.
+    *(
+        (
+            f"第一步：图片0有猫。\n第二步：文本0说猫不能进。\n第三步：由{cited}可知，猫不能进。",
+            "i0; t0; c0 c1",
+        )
+        for cited in ("步骤1和步骤2", "第一步和第二步")
+    ),
+    ("第1步：根据图片0，a。\n第2步：根据文本0，b。\n第3步：根据第1步和第2步，c。", "i0; t0; c0 c1"),
+    ("### Step 1\nImage 0 shows a cat.\n\n### Step 2\nText 0 forbids cats.\n", "i0; t0"),
+    ("1. Image 0 shows a cat.\n2. Text 0 bans cats.\n3. Final answer: disagree", "i0; t0"),
+    # An arrow in numbered prose does not hide the other steps.
+    (
+        "1. Image 0 shows a road A → B.\n2. Text 1 closes it.\n3. Therefore nobody gets to B.",
+        "i0; t1; c1",
+    ),
+    # A remark in brackets does not end the list.
+    ("Conclusion 0: from Image 0 (the menu) and Text 1, the dish is sold out.", "i0 t1"),
+    ("结论0：根据图片0（菜单）和文本1，这道菜卖完了。", "i0 t1"),
+    ("Conclusion 0: Since Image 0 shows a cat and Text 1 bans cats, the cat must go.", "i0 t1"),
+    ("Conclusion 0 (from Image 0): a\nConclusion 1 (from Conclusion 0 and Text 1): b", "i0; c0 t1"),
+    # Words that only begin like "so", "hence" and their like.
+    *(
+        (f"1. Image 0 shows a cat.\n2. {word} things happen.", "i0; ")
+        for word in ("Some", "Sofia", "Henceforward", "故事里")
+    ),
+    # Sentences go on after one that states the answer.
+    ("Therefore, I agree with the statement. Image 0 shows rain. Text 1 says dry.", "i0; t1"),
+)
+def test_premises(text: str, expected: str) -> None:
+    assert premises(text) == [clues(each) for each in expected.split(";")]
+
+
+STEP = "Conclusion 0: from Image 0, "
+
+
+@table(
+    "text, conclusion",
+    ("Image 0 -> the sign\nsays stop", "the sign says stop"),
+    # What follows the answer, or a blank line, is no part of the last step; nor is the answer.
+    (f"{STEP}a.\nFinal answer: agree\nI hope that this helps.", "a."),
+    (f"{STEP}a.\n\nI hope that this helps, see Text 1.", "a."),
+    (f"{STEP}a.\nSo the final answer is: disagree", "a."),
+    (f"{STEP}a.\n\\boxed{{disagree}}", "a."),
+    # What a step says stays as it is.
+    *(
+        (f"{STEP}{said}", said)
+        for said in (
+            "the temperature rises 3 -> 5 degrees.",
+            "the profit is 5*0.5-1 = 1.5 and 2**3 = 8",
+            *("3 * 4 = 12 in my_file_name #12", "the image shows a clock"),
+            *("the text on the sign reads no", "1/2 of the pie is blue", "25°C is shown"),
+            "10 > 8",
+        )
+    ),
+    (f"{STEP}**twelve** and *thirteen*", "twelve and thirteen"),
+    (f"{STEP}the sign says\nX *3 = 9", "the sign says X *3 = 9"),
+)
+def test_the_only_step(text: str, conclusion: str) -> None:
+    assert extract_chain(text).chain.steps == (Step(clues("i0"), conclusion),)
 
 
 def test_arrows_in_free_text() -> None:
@@ -164,17 +216,7 @@ def test_arrows_in_free_text() -> None:
     assert read.clean
 
 
-def test_labels_of_arrows_that_leave_numbers_out() -> None:
-    text = "Image 0 -> Conclusion 3: a\nConclusion 3 + Text 0 -> Conclusion 7: b"
-    assert premises(text) == [clues("i0"), clues("c0 t0")]
-
-
-def test_an_arrow_may_run_over_lines() -> None:
-    (only,) = extract_chain("Image 0 -> the sign\nsays stop").chain.steps
-    assert only == Step(clues("i0"), "the sign says stop")
-
-
-@pytest.mark.parametrize("mark", ["*", "**", "__"])
+@table("mark", "*", "**", "__")
 def test_emphasis_over_several_lines(mark: str) -> None:
     text = f"{mark}Conclusion 0: from Image 0, there are 2 *3 cups\nand a pot.{mark}"
     (only,) = extract_chain(text).chain.steps
@@ -189,21 +231,9 @@ def test_a_step_may_run_over_lines() -> None:
     assert second == Step(clues("t0"), "b.")
 
 
-def test_what_follows_the_answer_is_no_part_of_the_last_step() -> None:
-    text = "Conclusion 0: from Image 0, a.\nFinal answer: agree\nI hope that this helps."
-    (only,) = extract_chain(text).chain.steps
-    assert only == Step(clues("i0"), "a.")
-
-
 def test_what_the_caller_takes_for_an_answer_is_no_part_of_a_step() -> None:
     text = "Conclusion 0: from Image 0, a.\nI choose Image 0."
     (only,) = extract_chain(text, is_answer=lambda line: line.startswith("I choose")).chain.steps
-    assert only == Step(clues("i0"), "a.")
-
-
-def test_a_paragraph_after_the_steps_is_no_part_of_the_last() -> None:
-    text = "Conclusion 0: from Image 0, a.\n\nI hope that this helps, see Text 1."
-    (only,) = extract_chain(text).chain.steps
     assert only == Step(clues("i0"), "a.")
 
 
@@ -221,7 +251,7 @@ NUMBERED_ZH = """\
 最终答案：不同意"""
 
 
-@pytest.mark.parametrize("text", [NUMBERED_EN, NUMBERED_ZH])
+@table("text", NUMBERED_EN, NUMBERED_ZH)
 def test_numbered_steps(text: str) -> None:
     read = extract_chain(text)
     assert read.style == "numbered"
@@ -232,41 +262,17 @@ def test_numbered_steps(text: str) -> None:
     assert last.conclusion in text.splitlines()[2]
 
 
-def test_a_step_that_says_therefore_keeps_its_number() -> None:
-    text = "5. Image 0 shows a cat.\n7. Therefore it is a pet.\n9. Step 7 and Text 0 ban it."
-    assert premises(text) == [clues("i0"), clues("c0"), clues("c1 t0")]
-
-
 NUMBERS = [
-    "{}. ",
-    "{}) ",
-    "({}) ",
-    "{}、",
-    "Step {}: ",
-    "**Step {}:** ",
-    "### Step {}\n",
-    "步骤{}：",
-    "第{}步，",
-    "- Step {}: ",
+    *("{}. ", "{}) ", "({}) ", "{}、", "Step {}: ", "**Step {}:** ", "### Step {}\n", "步骤{}："),
+    *("第{}步，", "- Step {}: "),
 ]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@table("number", *NUMBERS)
 def test_ways_of_numbering(number: str) -> None:
     said = ("Image 0 shows A.", "Text 0 says B.", "From Step 1 and Step 2, C follows.")
     text = "\n".join(number.format(k) + line for k, line in enumerate(said, start=1))
     assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
-
-
-@pytest.mark.parametrize("cited", ["步骤1和步骤2", "第一步和第二步"])
-def test_chinese_ordinals_number_steps_from_one(cited: str) -> None:
-    text = f"第一步：图片0有猫。\n第二步：文本0说猫不能进。\n第三步：由{cited}可知，猫不能进。"
-    assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
-
-
-def test_steps_of_several_lines_under_a_heading() -> None:
-    text = "### Step 1\nImage 0 shows a cat.\n\n### Step 2\nText 0 forbids cats.\n"
-    assert premises(text) == [clues("i0"), clues("t0")]
 
 
 SENTENCES_EN = (
@@ -303,71 +309,18 @@ ANSWER_LINES = [
 ]
 
 
-@pytest.mark.parametrize("answer", ANSWER_LINES)
-@pytest.mark.parametrize(
-    "step", ["Conclusion 0: from Image 0, a.", "1. Image 0 shows a.", "Image 0 shows a."]
-)
+@table("answer", *ANSWER_LINES)
+@table("step", "Conclusion 0: from Image 0, a.", "1. Image 0 shows a.", "Image 0 shows a.")
 def test_final_answers_are_no_steps(step: str, answer: str) -> None:
     (only,) = extract_chain(f"{step}\n{answer}").chain.steps
     assert only.premises == clues("i0")
     assert only.conclusion.endswith("a.")
 
 
-def test_a_numbered_final_answer_is_no_step() -> None:
-    text = "1. Image 0 shows a cat.\n2. Text 0 bans cats.\n3. Final answer: disagree"
-    assert premises(text) == [clues("i0"), clues("t0")]
-
-
-@pytest.mark.parametrize("answer", ["So the final answer is: disagree", r"\boxed{disagree}"])
-def test_an_answer_in_other_words_is_no_part_of_the_last_step(answer: str) -> None:
-    (only,) = extract_chain(f"Conclusion 0: from Image 0, a.\n{answer}").chain.steps
-    assert only == Step(clues("i0"), "a.")
-
-
-def test_an_arrow_in_what_a_step_says_is_not_its_arrow() -> None:
-    text = "Conclusion 0: from Image 0, the temperature rises 3 -> 5 degrees."
-    (only,) = extract_chain(text).chain.steps
-    assert only == Step(clues("i0"), "the temperature rises 3 -> 5 degrees.")
-
-
-def test_an_arrow_in_numbered_prose_does_not_hide_the_other_steps() -> None:
-    text = "1. Image 0 shows a road A → B.\n2. Text 1 closes it.\n3. Therefore nobody gets to B."
-    assert premises(text) == [clues("i0"), clues("t1"), clues("c1")]
-
-
-def test_a_remark_in_brackets_does_not_end_the_list() -> None:
-    en = "Conclusion 0: from Image 0 (the menu) and Text 1, the dish is sold out."
-    zh = "结论0：根据图片0（菜单）和文本1，这道菜卖完了。"
-    assert premises(en) == premises(zh) == [clues("i0 t1")]
-
-
-def test_a_clause_that_cites_clues_is_read_whole() -> None:
-    text = "Conclusion 0: Since Image 0 shows a cat and Text 1 bans cats, the cat must go."
-    assert premises(text) == [clues("i0 t1")]
-
-
-def test_premises_in_brackets_behind_the_label() -> None:
-    text = "Conclusion 0 (from Image 0): a\nConclusion 1 (from Conclusion 0 and Text 1): b"
-    assert premises(text) == [clues("i0"), clues("c0 t1")]
-
-
-def test_chinese_steps_cite_each_other_by_ordinal() -> None:
-    text = "第1步：根据图片0，a。\n第2步：根据文本0，b。\n第3步：根据第1步和第2步，c。"
-    assert premises(text) == [clues("i0"), clues("t0"), clues("c0 c1")]
-
-
-@pytest.mark.parametrize(
+@table(
     "text",
-    [
-        "",
-        "\n\n",
-        "agree",
-        "Final answer: disagree",
-        "The sun shines.",
-        "今天天气很好。",
-        "->",
-        "1.",
-    ],
+    *("", "\n\n", "agree", "Final answer: disagree", "The sun shines.", "今天天气很好。", "->"),
+    "1.",
 )
 def test_no_chain(text: str) -> None:
     read = extract_chain(text)
@@ -390,7 +343,7 @@ def test_dangling_references_are_kept_and_reported() -> None:
     assert any("9" in problem for problem in read.chain.problems)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@table("language", *LANGUAGES)
 def test_the_language_is_the_one_given(language) -> None:
     assert extract_chain("Image 0 -> a", language).chain.language == language
 
@@ -404,12 +357,6 @@ def test_extraction_is_total(text: str, language) -> None:
         assert all(step.premises for step in read.chain.steps)
 
 
-@pytest.mark.parametrize("word", ["Some", "Sofia", "Henceforward", "故事里"])
-def test_words_that_only_begin_like_therefore(word: str) -> None:
-    text = f"1. Image 0 shows a cat.\n2. {word} things happen."
-    assert premises(text) == [clues("i0"), ()]
-
-
 def test_a_time_of_day_is_no_number_of_a_step() -> None:
     assert extract_chain("10:30 is when Image 0 was taken.").style == "sentences"
 
@@ -418,50 +365,46 @@ GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Tex
 ARGUMENT = "The letter says so, the hat is red, and so he must have been late that day."
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
-    [
-        "Conclusion 0: from Image 0, ok.\n\nSome argument in prose.\n\n"
-        "Conclusion 1: from Conclusion 0, ok.",
-        "Conclusion 0: from Image 0, ok.\n1. Image 0 and Text 1 show more.\n"
-        "Conclusion 1: from Conclusion 0, ok.",
-        "Conclusion 0: from Image 0, it follows:\n\nthat much more is said",
-        f"{GOOD}\nConclusion: from Conclusion 1, more, so I agree.",
-        f"{GOOD}\n\nVerdict: the statement is false because Image 0 shows more.",
-        "Conclusion 0: from Conclusion 0, Text 1 does not apply.",
-        "Conclusion 0: from Text 1, 2 and 3, a.",
-        "Since Image 0 shows nine and Text 0 says eight, it is closed.",
-        "Image 0, 1 -> Conclusion 0: x",
-        "Image 0 -> Conclusion 0: nine. Text 0 -> Conclusion 1: he left",
-        "Conclusion 0: from Image 0 and the letter, he left.",
-        "结论0：根据图片0和信件，他离开",
-        "Conclusion 0: from Text 0, he left.\nTherefore he is guilty.",
-        "Conclusion 0: from Image 0, he left. Therefore, he is guilty.",
-        f"{ARGUMENT}\n{GOOD}",
-        f"{ARGUMENT}\n{GOOD}\nFinal answer: agree",
-        f"{ARGUMENT}\nConclusion 0: from Image 0, the sign\nsays stop.",
-        "Conclusion 0: from Image 0, he left.\nThe house is empty.",
-        f"Image 0 matters most.\n{GOOD}",
-        "Conclusion 0: from Image 0, he says:",
-        "结论0：根据图片0，他说：",
-    ],
+    "Conclusion 0: from Image 0, ok.\n\nSome argument in prose.\n\n"
+    "Conclusion 1: from Conclusion 0, ok.",
+    "Conclusion 0: from Image 0, ok.\n1. Image 0 and Text 1 show more.\n"
+    "Conclusion 1: from Conclusion 0, ok.",
+    "Conclusion 0: from Image 0, it follows:\n\nthat much more is said",
+    f"{GOOD}\nConclusion: from Conclusion 1, more, so I agree.",
+    f"{GOOD}\n\nVerdict: the statement is false because Image 0 shows more.",
+    "Conclusion 0: from Conclusion 0, Text 1 does not apply.",
+    "Conclusion 0: from Text 1, 2 and 3, a.",
+    "Since Image 0 shows nine and Text 0 says eight, it is closed.",
+    "Image 0, 1 -> Conclusion 0: x",
+    "Image 0 -> Conclusion 0: nine. Text 0 -> Conclusion 1: he left",
+    "Conclusion 0: from Image 0 and the letter, he left.",
+    "结论0：根据图片0和信件，他离开",
+    "Conclusion 0: from Text 0, he left.\nTherefore he is guilty.",
+    "Conclusion 0: from Image 0, he left. Therefore, he is guilty.",
+    f"{ARGUMENT}\n{GOOD}",
+    f"{ARGUMENT}\n{GOOD}\nFinal answer: agree",
+    f"{ARGUMENT}\nConclusion 0: from Image 0, the sign\nsays stop.",
+    "Conclusion 0: from Image 0, he left.\nThe house is empty.",
+    f"Image 0 matters most.\n{GOOD}",
+    "Conclusion 0: from Image 0, he says:",
+    "结论0：根据图片0，他说：",
 )
 def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
     """The judge then rewrites the whole text: rules alone would hide a part of it."""
     assert not extract_chain(text).clean
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
-    [
-        GOOD,
-        f"{GOOD}\nFinal answer: agree",
-        f"Here are my steps:\n\n{GOOD}\n\n---\n**Final answer: disagree**",
-        f"{GOOD}\nTherefore, the statement is false.\nFinal answer: disagree",
-        f"Here is my reasoning: {GOOD}",
-        f"I look at all the clues one after the other, and these are my steps: \n{GOOD}",
-        f"{'我逐一查看所有线索' * 8}，步骤如下：\n{GOOD}",
-    ],
+    GOOD,
+    f"{GOOD}\nFinal answer: agree",
+    f"Here are my steps:\n\n{GOOD}\n\n---\n**Final answer: disagree**",
+    f"{GOOD}\nTherefore, the statement is false.\nFinal answer: disagree",
+    f"Here is my reasoning: {GOOD}",
+    f"I look at all the clues one after the other, and these are my steps: \n{GOOD}",
+    f"{'我逐一查看所有线索' * 8}，步骤如下：\n{GOOD}",
 )
 def test_nothing_left_out_is_clean(text: str) -> None:
     read = extract_chain(text)
@@ -486,48 +429,22 @@ def test_a_text_of_five_thousand_lines_is_read_whole() -> None:
     assert not extract_chain(f"\n{blank}{GOOD}").clean
 
 
-@pytest.mark.parametrize(
-    ("said", "conclusion"),
-    [
-        ("the profit is 5*0.5-1 = 1.5 and 2**3 = 8", "the profit is 5*0.5-1 = 1.5 and 2**3 = 8"),
-        ("3 * 4 = 12 in my_file_name #12", "3 * 4 = 12 in my_file_name #12"),
-        ("**twelve** and *thirteen*", "twelve and thirteen"),
-        ("the image shows a clock", "the image shows a clock"),
-        ("the text on the sign reads no", "the text on the sign reads no"),
-        ("1/2 of the pie is blue", "1/2 of the pie is blue"),
-        ("25°C is shown", "25°C is shown"),
-        ("10 > 8", "10 > 8"),
-        ("the sign says\nX *3 = 9", "the sign says X *3 = 9"),
-    ],
-)
-def test_what_a_step_says_stays_as_it_is(said: str, conclusion: str) -> None:
-    (only,) = extract_chain(f"Conclusion 0: from Image 0, {said}").chain.steps
-    assert only == Step(clues("i0"), conclusion)
-
-
-@pytest.mark.parametrize(
-    ("line", "clean"),
-    [
-        ("Image 0 -> x.", True),
-        ("1. Image 0 -> x.", True),  # 1 numbers the line
-        ("Conclusion 3: Image 0 -> x.", True),
-        ("2) Conclusion 3: Image 0 -> x.", True),
-        ("Image 0 + Context -> x.", True),
-        ("Image 0 12 -> x.", False),  # what is 12?
-        ("Image -> x.", False),  # which one?
-        ("Image 0 + Texts -> x.", False),
-        ("Conclusion 3:\nImage 0 -> x.", False),
-    ],
+@table(
+    "line, clean",
+    ("Image 0 -> x.", True),
+    ("1. Image 0 -> x.", True),  # 1 numbers the line
+    ("Conclusion 3: Image 0 -> x.", True),
+    ("2) Conclusion 3: Image 0 -> x.", True),
+    ("Image 0 + Context -> x.", True),
+    ("Image 0 12 -> x.", False),  # what is 12?
+    ("Image -> x.", False),  # which one?
+    ("Image 0 + Texts -> x.", False),
+    ("Conclusion 3:\nImage 0 -> x.", False),
 )
 def test_an_arrow_line_that_leaves_no_doubt(line: str, clean: bool) -> None:
     read = extract_chain(line)
     assert read.clean is clean
     assert len(read.chain.steps) == 1
-
-
-def test_sentences_go_on_after_one_that_states_the_answer() -> None:
-    text = "Therefore, I agree with the statement. Image 0 shows rain. Text 1 says dry."
-    assert premises(text) == [clues("i0"), clues("t1")]
 
 
 def test_a_text_of_120_characters_reasons_whatever_it_says() -> None:

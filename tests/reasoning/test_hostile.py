@@ -21,180 +21,30 @@ from lmms_rpts.reasoning import (
     select_reasoning,
 )
 from tests.support.growth import FACTOR, assert_linear
+from tests.support.tables import table
 
 LENGTH = 64_000
 UNITS = [
-    *(
-        "->",
-        "-",
-        "=",
-        ">",
-        "→",
-        "Image 0 ",
-        "Image 0, ",
-        "Images 0 and ",
-        "Image ",
-        "image",
-        "图片",
-    ),
-    *(
-        "图",
-        "第",
-        "第一步",
-        "图片0和",
-        "Text 0-",
-        "Text 0-64 ",
-        "文本0、",
-        "0, ",
-        "0",
-        "9",
-        "１",
-        "(",
-        ")",
-    ),
-    *(
-        " ",
-        "\t",
-        "\u3000",
-        "\n",
-        "\r\n",
-        " \n",
-        "a",
-        "字",
-        ".",
-        "。",
-        ". ",
-        "! ",
-        ",",
-        "；",
-        ":",
-        "：",
-    ),
-    *(
-        "not ",
-        "not a ",
-        "不",
-        "不能",
-        "没有",
-        "并不",
-        "don't ",
-        "never disagree ",
-        "agree or ",
-        "or agree",
-    ),
-    *(
-        "agree",
-        "agree ",
-        "disagree ",
-        "同意",
-        "支持",
-        "是否",
-        "whether a ",
-        "if you ",
-        "I a ",
-        "unable to ",
-    ),
-    *(
-        "the statement ",
-        "statement is ",
-        "陈述",
-        "do not think ",
-        "cannot be ",
-        "therefore ",
-        "因此",
-        "so ",
-    ),
-    *(
-        "<think>",
-        "</think>",
-        "<think></think>",
-        "<",
-        "[THINK]",
-        "<think",
-        "1. ",
-        "1.\n",
-        "1. a\n",
-        "1) ",
-    ),
-    *(
-        "Step 1",
-        "Step 1:\n",
-        "(1)",
-        "Final answer: ",
-        "Final answer: agree ",
-        "Final answer:\n",
-        "答案",
-    ),
-    *(
-        "最终答案：",
-        "answer",
-        "answer is ",
-        "conclusion is ",
-        "Conclusion 0: ",
-        "Conclusion 0:\n",
-        "结论",
-    ),
-    *(
-        "结论0：根据",
-        "from ",
-        "from the ",
-        "and ",
-        "和",
-        "+",
-        "Image 0 -> ",
-        "Image 0 -> a\n",
-        "Image 0. ",
-    ),
-    *(
-        "_",
-        "*",
-        "* ",
-        "**",
-        "#",
-        "`",
-        "- ",
-        "-\n",
-        "> ",
-        "•\n",
-        "\\boxed{",
-        "\\text{",
-        "<answer>",
-        "}",
-    ),
-    *(
-        "\x00",
-        "\ud800",
-        "İ",
-        "²",
-        '"',
-        "'",
-        "“",
-        "|",
-        "/",
-        "\\",
-        "we can ",
-        "it ",
-        "得",
-        "可以",
-        "first ",
-    ),
+    *("->", "-", "=", ">", "→", "Image 0 ", "Image 0, ", "Images 0 and ", "Image ", "image"),
+    *("图片", "图", "第", "第一步", "图片0和", "Text 0-", "Text 0-64 ", "文本0、", "0, ", "0", "9"),
+    *("１", "(", ")", " ", "\t", "\u3000", "\n", "\r\n", " \n", "a", "字", ".", "。", ". ", "! "),
+    *(",", "；", ":", "：", "not ", "not a ", "不", "不能", "没有", "并不", "don't "),
+    *("never disagree ", "agree or ", "or agree", "agree", "agree ", "disagree ", "同意", "支持"),
+    *("是否", "whether a ", "if you ", "I a ", "unable to ", "the statement ", "statement is "),
+    *("陈述", "do not think ", "cannot be ", "therefore ", "因此", "so ", "<think>", "</think>"),
+    *("<think></think>", "<", "[THINK]", "<think", "1. ", "1.\n", "1. a\n", "1) ", "Step 1"),
+    *("Step 1:\n", "(1)", "Final answer: ", "Final answer: agree ", "Final answer:\n", "答案"),
+    *("最终答案：", "answer", "answer is ", "conclusion is ", "Conclusion 0: ", "Conclusion 0:\n"),
+    *("结论", "结论0：根据", "from ", "from the ", "and ", "和", "+", "Image 0 -> "),
+    *("Image 0 -> a\n", "Image 0. ", "_", "*", "* ", "**", "#", "`", "- ", "-\n", "> ", "•\n"),
+    *("\\boxed{", "\\text{", "<answer>", "}", "\x00", "\ud800", "İ", "²", '"', "'", "“", "|", "/"),
+    *("\\", "we can ", "it ", "得", "可以", "first "),
 ]
 
 
 BEGINNINGS = ["Conclusion 0: from Image 0, ", "1. ", "<think>Image 0.</think>", "Final answer: "]
 AFTER = [
-    "->",
-    "Image 0 ",
-    "0, ",
-    " ",
-    "\n",
-    " \n",
-    ". ",
-    "not ",
-    "不",
-    "agree or ",
-    "_",
-    "and ",
+    *("->", "Image 0 ", "0, ", " ", "\n", " \n", ". ", "not ", "不", "agree or ", "_", "and "),
     "<",
 ]
 
@@ -211,13 +61,13 @@ def filled(unit: str, length: int) -> str:
     return unit * (length // len(unit))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@table("unit", *UNITS, parts=8)
 def test_long_text_is_read_in_linear_time(unit: str) -> None:
     assert_linear(read_all, lambda length: filled(unit, length), LENGTH // FACTOR)
 
 
-@pytest.mark.parametrize("unit", AFTER)
-@pytest.mark.parametrize("beginning", BEGINNINGS)
+@table("unit", *AFTER, parts=4)
+@table("beginning", *BEGINNINGS)
 def test_long_text_after_a_beginning_is_read_in_linear_time(beginning: str, unit: str) -> None:
     def text(length: int) -> str:
         return beginning + filled(unit, length) + "\nFinal answer: agree"
@@ -225,7 +75,7 @@ def test_long_text_after_a_beginning_is_read_in_linear_time(beginning: str, unit
     assert_linear(read_all, text, LENGTH // FACTOR)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@table("unit", *UNITS, parts=6)
 def test_long_lines_are_parsed_in_linear_time(unit: str) -> None:
     def line(length: int) -> str:
         return filled(unit, length) + " -> " + filled(unit, length)
@@ -328,7 +178,7 @@ def test_unnumbered_conclusions_all_the_way() -> None:
     assert_linear(evaluate, lambda count: count, size=50, power=2)
 
 
-@pytest.mark.parametrize("digits", [1, 20, 1000, 4400, 100_000])
+@table("digits", 1, 20, 1000, 4400, 100_000)
 def test_endless_numbers(digits: int) -> None:
     number = "9" * digits
     text = f"Conclusion 0: from Image {number} and Conclusion {number}, a.\nFinal answer: agree"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree
 from lmms_rpts.reasoning.limits import MAX_PREMISES, distinct_premises, limit_steps
 from tests.reasoning.short import chain
 from tests.reasoning.strategies import any_chains
+from tests.support.tables import table
 
 # Step 1 is a stray remark; the root 5 rests on 3 and 4, 3 on 2, and 2 on 0.
 LONG = ("i0 > A", "t0 > stray", "c0 > B", "c2 t1 x > C", "i1 > D", "c3 c4 > E")
@@ -26,7 +26,7 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(("most", "kept"), LIMITS)
+@table("most, kept", *LIMITS)
 def test_the_end_of_a_long_chain_is_kept(most: int, kept: tuple[str, ...]) -> None:
     cut, _ = limit_steps(chain(*LONG), most)
     assert cut == chain(*kept)
@@ -89,7 +89,7 @@ def test_each_premise_counts_once_and_keeps_its_place() -> None:
     assert distinct_premises(looping) == chain("t1 i0 t0 > A", "c0 c > B")
 
 
-@pytest.mark.parametrize(("cited", "kept"), [(63, 63), (64, 64), (65, 64)])
+@table("cited, kept", (63, 63), (64, 64), (65, 64))
 def test_a_step_keeps_64_premises(cited: int, kept: int) -> None:
     assert MAX_PREMISES == 64
     premises = tuple(Clue("text", at) for at in range(cited))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lmms_rpts.reasoning import build_tree, locate_error, modality
 from tests.reasoning.short import chain, clue, step
 from tests.reasoning.strategies import sound_chains
+from tests.support.tables import table
 
 # 0 and 1 carry 2; 3 is a stray remark; 4 rests on 2; the root 5 rests on 4 and on 2.
 STEPS = ("i0 > A", "t0 > B", "c0 c1 > C", "i1 > stray", "c2 t1 > D", "c4 c2 > E")
@@ -33,7 +34,7 @@ LOCATED = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "at", "height", "kind", "path"), LOCATED)
+@table("wrong, at, height, kind, path", *LOCATED)
 def test_the_first_wrong_step(wrong, at: int, height: int, kind: str, path: tuple) -> None:
     found = locate_error(TREE, scores(**wrong))
     assert found is not None
@@ -42,7 +43,7 @@ def test_the_first_wrong_step(wrong, at: int, height: int, kind: str, path: tupl
     assert found.invalid == ()
 
 
-@pytest.mark.parametrize("wrong", [{}, {"s3": 0.0}, {"s0": 0.5, "s5": 0.5}])
+@table("wrong", {}, {"s3": 0.0}, {"s0": 0.5, "s5": 0.5})
 def test_no_error(wrong: dict[str, float]) -> None:
     assert locate_error(TREE, scores(**wrong)) is None
 
@@ -71,24 +72,22 @@ def test_invalid_references_of_the_wrong_step_are_named() -> None:
     assert {fault.step for fault in found.invalid} == {1}
 
 
-@pytest.mark.parametrize(
-    ("premises", "kind"),
-    [
-        ("i0", "visual"),
-        ("i0 i1", "visual"),
-        ("i", "visual"),
-        ("t0", "textual"),
-        ("t0 t1", "textual"),
-        ("t", "textual"),
-        ("x", "textual"),
-        ("x t0", "textual"),
-        ("i0 t0", "mixed"),
-        ("i0 x", "mixed"),
-        ("i0 t0 x", "mixed"),
-        ("c0", "inference"),
-        ("c0 i0", "inference"),
-        ("c0 t0 i0 x", "inference"),
-    ],
+@table(
+    "premises, kind",
+    ("i0", "visual"),
+    ("i0 i1", "visual"),
+    ("i", "visual"),
+    ("t0", "textual"),
+    ("t0 t1", "textual"),
+    ("t", "textual"),
+    ("x", "textual"),
+    ("x t0", "textual"),
+    ("i0 t0", "mixed"),
+    ("i0 x", "mixed"),
+    ("i0 t0 x", "mixed"),
+    ("c0", "inference"),
+    ("c0 i0", "inference"),
+    ("c0 t0 i0 x", "inference"),
 )
 def test_modality(premises: str, kind: str) -> None:
     assert modality(step(f"{premises} > A")) == kind

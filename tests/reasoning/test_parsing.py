@@ -10,6 +10,7 @@ from lmms_rpts.reasoning import Clue, ReasoningChain, Step, format_chain, parse_
 from lmms_rpts.reasoning.parsing import is_bare_step
 from tests.reasoning.short import chain, stripped
 from tests.reasoning.strategies import any_chains, texts
+from tests.support.tables import table
 
 ONE_LINE = [
     # arrows
@@ -86,98 +87,86 @@ ONE_LINE = [
 ]
 
 
-@pytest.mark.parametrize(("line", "expected"), ONE_LINE)
+@table("line, expected", *ONE_LINE)
 def test_one_line(line: str, expected: str | None) -> None:
     steps = stripped(parse_chain([line])).steps
     assert steps == (chain(expected).steps if expected is not None else ())
 
 
-CHAINS = [
-    pytest.param(
+@table(
+    "lines, expected",
+    # labels from 0
+    (
         ["Image0 -> Conclusion0: A", "Conclusion0 + Text0 -> Conclusion1: B"],
         ("i0 > A", "c0 t0 > B"),
-        id="labels from 0",
     ),
-    pytest.param(
+    # labels from 1
+    (
         ["Image0 -> Conclusion1: A", "Conclusion1 + Text0 -> Conclusion2: B", "Conclusion2 -> C"],
         ("i0 > A", "c0 t0 > B", "c1 > C"),
-        id="labels from 1",
     ),
-    pytest.param(
+    # no labels: counted from 0
+    (
         ["Image0 -> A", "Conclusion0 -> B", "Conclusions 0 and 1 -> C"],
         ("i0 > A", "c0 > B", "c0 c1 > C"),
-        id="no labels: counted from 0",
     ),
-    pytest.param(
+    # a step without a label counts on from the one before
+    (
         ["Image0 -> Conclusion4: A", "Text0 -> B", "Conclusion4 + Conclusion5 -> C"],
         ("i0 > A", "t0 > B", "c0 c1 > C"),
-        id="a step without a label counts on from the one before",
     ),
-    pytest.param(
+    # labels in any order
+    (
         ["Image0 -> Conclusion7: A", "Text0 -> Conclusion3: B", "Conclusion7 + Conclusion3 -> C"],
         ("i0 > A", "t0 > B", "c0 c1 > C"),
-        id="labels in any order",
     ),
-    pytest.param(
+    # a label that stands twice: the nearest before the reference
+    (
         [
             "Image0 -> Conclusion0: A",
             "Conclusion0 -> Conclusion0: B",
             "Conclusion0 -> Conclusion1: C",
         ],
         ("i0 > A", "c0 > B", "c1 > C"),
-        id="a label that stands twice: the nearest before the reference",
     ),
-    pytest.param(
+    # steps are labels too
+    (
         ["Image0 -> Step 3: A", "Text0 -> Step 7: B", "Conclusion3 + Conclusion7 -> Step 8: C"],
         ("i0 > A", "t0 > B", "c0 c1 > C"),
-        id="steps are labels too",
     ),
-    pytest.param(
+    # a label before the premises
+    (
         ["Conclusion 3: Image0 -> A", "Conclusion 7: Text0 -> B", "Conclusion3 -> C"],
         ("i0 > A", "t0 > B", "c0 > C"),
-        id="a label before the premises",
     ),
-    pytest.param(
+    # a label in a list: it is no premise of its own
+    (
         [
             "1. Conclusion 3: Image0 -> A",
             "(2) **Conclusion 7**: Text0 -> B",
             "- Step 8: Step 3 -> C",
         ],
         ("i0 > A", "t0 > B", "c0 > C"),
-        id="a label in a list: it is no premise of its own",
     ),
-    pytest.param(
-        ["Conclusion 3: Image0 -> Conclusion 5: A", "Conclusion5 -> C"],
-        ("i0 > A", "c0 > C"),
-        id="of two labels the one of the conclusion",
-    ),
-    pytest.param(
-        ["Conclusion1 -> Conclusion0: A", "Image0 -> Conclusion1: B"],
-        ("c1 > A", "i0 > B"),
-        id="a forward reference stays one",
-    ),
-    pytest.param(
-        ["Conclusion0 + Image0 -> Conclusion0: A"], ("c0 i0 > A",), id="a step that cites itself"
-    ),
-    pytest.param(
-        ["", "Image0 -> A", "   ", "thus", "Conclusion0 -> B"],
-        ("i0 > A", "c0 > B"),
-        id="lines between steps are no steps and take no number",
-    ),
-    pytest.param(
+    # of two labels the one of the conclusion
+    (["Conclusion 3: Image0 -> Conclusion 5: A", "Conclusion5 -> C"], ("i0 > A", "c0 > C")),
+    # a forward reference stays one
+    (["Conclusion1 -> Conclusion0: A", "Image0 -> Conclusion1: B"], ("c1 > A", "i0 > B")),
+    # a step that cites itself
+    (["Conclusion0 + Image0 -> Conclusion0: A"], ("c0 i0 > A",)),
+    # lines between steps are no steps and take no number
+    (["", "Image0 -> A", "   ", "thus", "Conclusion0 -> B"], ("i0 > A", "c0 > B")),
+    # one string, any line ends
+    (
         "1. Image0 -> A\r\n2. Text0 -> B\n\n3. Conclusion0 + Conclusion1 -> C\r",
         ("i0 > A", "t0 > B", "c0 c1 > C"),
-        id="one string, any line ends",
     ),
-]
-
-
-@pytest.mark.parametrize(("lines", "expected"), CHAINS)
+)
 def test_chains(lines: list[str] | str, expected: tuple[str, ...]) -> None:
     assert stripped(parse_chain(lines)) == chain(*expected)
 
 
-@pytest.mark.parametrize("cited", [2, 5, 10**20])
+@table("cited", 2, 5, 10**20)
 def test_a_label_that_no_step_has_hits_no_step(cited: int) -> None:
     read = parse_chain(["Image0 -> Conclusion0: A", f"Conclusion{cited} -> Conclusion1: B"])
     (premise,) = read.steps[1].premises
@@ -198,16 +187,14 @@ def test_a_dangling_label_that_hits_no_step_stays_as_it_is() -> None:
         assert read.steps[1].premises == (Clue("conclusion", cited),)
 
 
-@pytest.mark.parametrize(
-    ("line", "bare"),
-    [
-        ("Image 0 -> he left", True),
-        ("Conclusion 3: Image 0 -> he left", True),
-        ("Conclusion 3 -> he left", True),
-        ("Conclusion 3: -> he left", False),  # a label is no premise
-        ("The letter and Image 0 -> he left", False),
-        ("Image 0 shows that he left", False),
-    ],
+@table(
+    "line, bare",
+    ("Image 0 -> he left", True),
+    ("Conclusion 3: Image 0 -> he left", True),
+    ("Conclusion 3 -> he left", True),
+    ("Conclusion 3: -> he left", False),  # a label is no premise
+    ("The letter and Image 0 -> he left", False),
+    ("Image 0 shows that he left", False),
 )
 def test_an_arrow_with_nothing_but_premises_before_it(line: str, bare: bool) -> None:
     assert is_bare_step(line) is bare
@@ -219,21 +206,19 @@ def test_a_dangling_label_below_the_number_of_steps_hits_no_step_either() -> Non
     assert len(read.problems) == 1
 
 
-@pytest.mark.parametrize(
-    ("lines", "language"),
-    [
-        (["Image0 -> 图片"], "en"),
-        (["图片0 -> A"], "zh"),
-        (["上下文 -> Conclusion0: A"], "zh"),
-        (["这里没有步骤，只有图片0", "Image0 -> A"], "en"),
-        ([], "en"),
-    ],
+@table(
+    "lines, language",
+    (["Image0 -> 图片"], "en"),
+    (["图片0 -> A"], "zh"),
+    (["上下文 -> Conclusion0: A"], "zh"),
+    (["这里没有步骤，只有图片0", "Image0 -> A"], "en"),
+    ([], "en"),
 )
 def test_the_language_is_told_from_the_labels(lines: list[str], language: str) -> None:
     assert parse_chain(lines).language == language
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@table("language", "en", "zh")
 def test_the_language_can_be_given(language: str) -> None:
     for line in ("Image0 -> A", "图片0 -> A"):
         assert parse_chain([line], language).language == language
@@ -247,21 +232,19 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.parametrize(("lines", "where", "what"), PROBLEMS)
+@table("lines, where, what", *PROBLEMS)
 def test_what_can_not_be_read_is_reported(lines: list[str], where: str, what: str) -> None:
     (problem,) = parse_chain(lines).problems
     assert where in problem
     assert what in problem.replace(" ", "") or what in problem
 
 
-@pytest.mark.parametrize(
-    ("lines", "problems"),
-    [
-        (["Image0 -> A", "  just a remark "], ("line 1: no arrow in 'just a remark'",)),
-        (["", "Image0 -> A", "   "], ()),  # an empty line is no fault
-        (["q + Image0 -> A"], ("line 0: could not read 'q' among the premises",)),
-        (["Image0 r -> A"], ("line 0: could not read 'r' among the premises",)),
-    ],
+@table(
+    "lines, problems",
+    (["Image0 -> A", "  just a remark "], ("line 1: no arrow in 'just a remark'",)),
+    (["", "Image0 -> A", "   "], ()),  # an empty line is no fault
+    (["q + Image0 -> A"], ("line 0: could not read 'q' among the premises",)),
+    (["Image0 r -> A"], ("line 0: could not read 'r' among the premises",)),
 )
 def test_what_problems_say(lines: list[str], problems: tuple[str, ...]) -> None:
     assert parse_chain(lines).problems == problems
@@ -288,13 +271,11 @@ def test_format() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("build", "named"),
-    [
-        (lambda: Clue("video", 0), "video.*image, text, conclusion, context"),  # type: ignore[arg-type]
-        (lambda: Clue("image", -1), "-1"),
-        (lambda: ReasoningChain((), "fr"), "fr.*en, zh"),  # type: ignore[arg-type]
-    ],
+@table(
+    "build, named",
+    (lambda: Clue("video", 0), "video.*image, text, conclusion, context"),  # type: ignore[arg-type]
+    (lambda: Clue("image", -1), "-1"),
+    (lambda: ReasoningChain((), "fr"), "fr.*en, zh"),  # type: ignore[arg-type]
 )
 def test_clues_and_chains_refuse_nonsense(build, named: str) -> None:
     with pytest.raises(ValueError, match=named):

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lmms_rpts.reasoning import (
-    FixedScore,
-    ImageQuery,
-    InferenceQuery,
-    combine_answers,
-    plan_steps,
-)
+from lmms_rpts.reasoning import FixedScore, ImageQuery, InferenceQuery, combine_answers, plan_steps
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, gold_facts
 from tests.reasoning.short import chain
+from tests.support.tables import table
 
 DOC = {
     "context": "A lorry nears a bridge.",
@@ -72,7 +67,7 @@ def test_an_image_of_which_the_gold_reasoning_says_nothing() -> None:
     assert "2" in query.reason
 
 
-@pytest.mark.parametrize("index", [3, 4, 10**30])
+@table("index", 3, 4, 10**30)
 def test_an_image_that_is_not_there(index: int) -> None:
     query = plan_one(f"i{index} > Anything.")
     assert isinstance(query, FixedScore)
@@ -106,7 +101,7 @@ PREMISES = [
 ]
 
 
-@pytest.mark.parametrize(("steps", "expected"), PREMISES)
+@table("steps, expected", *PREMISES)
 def test_premises(steps: tuple[str, ...], expected: list[str]) -> None:
     query = plan_one(*steps)
     assert isinstance(query, InferenceQuery)
@@ -149,22 +144,20 @@ def test_one_query_for_each_step_in_order() -> None:
     assert plan_steps(chain(), DOC) == []
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "score"),
-    [
-        (0.9, None, 0.9),
-        (0.0, None, 0.0),
-        (0.5, None, 0.5),
-        (0.4, 0.0, 0.4),
-        (0.4, 0.5, 0.4),  # 0.5 * 0.8 = 0.4
-        (0.4, 0.6, 0.5),  # 0.48 -> 0.5
-        (0.4, 0.7, 0.6),  # 0.56 -> 0.6
-        (0.4, 0.8, 0.6),  # 0.64 -> 0.6
-        (0.2, 0.9, 0.7),  # 0.72 -> 0.7
-        (0.0, 1.0, 0.8),
-        (0.0, 0.1, 0.1),  # 0.08 -> 0.1
-        (0.45, 0.5, 0.45),  # the first answer is not rounded
-    ],
+@table(
+    "first, second, score",
+    (0.9, None, 0.9),
+    (0.0, None, 0.0),
+    (0.5, None, 0.5),
+    (0.4, 0.0, 0.4),
+    (0.4, 0.5, 0.4),  # 0.5 * 0.8 = 0.4
+    (0.4, 0.6, 0.5),  # 0.48 -> 0.5
+    (0.4, 0.7, 0.6),  # 0.56 -> 0.6
+    (0.4, 0.8, 0.6),  # 0.64 -> 0.6
+    (0.2, 0.9, 0.7),  # 0.72 -> 0.7
+    (0.0, 1.0, 0.8),
+    (0.0, 0.1, 0.1),  # 0.08 -> 0.1
+    (0.45, 0.5, 0.45),  # the first answer is not rounded
 )
 def test_how_two_answers_combine(first: float, second: float | None, score: float) -> None:
     assert combine_answers(first, second) == pytest.approx(score, abs=1e-12)

@@ -24,6 +24,7 @@ from lmms_rpts.reasoning import (
     rpts_score,
 )
 from tests.support.reference import reference
+from tests.support.tables import table
 
 LANGUAGES = ("en", "zh")
 CLOSE = 1e-9
@@ -151,7 +152,7 @@ def test_plans_agree_with_the_published_code() -> None:
     none_of(disagreements(), len(rows), at_least=150)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@table("language", *LANGUAGES)
 def test_a_second_question_is_asked_exactly_below_one_half(language: str) -> None:
     queries = [
         q for row in cases("plan.jsonl") if row["language"] == language for q in row["queries"]
@@ -163,7 +164,7 @@ def test_a_second_question_is_asked_exactly_below_one_half(language: str) -> Non
         assert len(more) == (first < 0.5)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@table("language", *LANGUAGES)
 def test_gold_chains_are_read_written_and_worth_one(language: str) -> None:
     docs = instances(language)
 
@@ -199,9 +200,14 @@ WORDING = {
 ANSWERS_ZH = {"agree": "同意", "disagree": "不同意"}
 
 
-@pytest.mark.parametrize(
-    ("language", "joined"),
-    [("en", " and "), ("en", " / "), ("en", ", "), ("zh", "和"), ("zh", "、"), ("zh", "，")],
+@table(
+    "language, joined",
+    ("en", " and "),
+    ("en", " / "),
+    ("en", ", "),
+    ("zh", "和"),
+    ("zh", "、"),
+    ("zh", "，"),
 )
 def test_gold_reasoning_in_the_format_of_our_prompt_is_read_right(
     language: str, joined: str

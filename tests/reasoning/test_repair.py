@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import ReasoningChain, build_tree, repair_chain
 from tests.reasoning.short import chain
 from tests.reasoning.strategies import any_chains, sound_chains
+from tests.support.tables import table
 
 CLUES = ("one", "two", "three")
 
@@ -63,11 +63,7 @@ RULES = [
     # cascades
     ("no premises, again and again", ["> A", "c0 > B", "c1 > C", "i0 > D"], ["i0 > D"]),
     ("restated, again and again", ["t1 > two", "c0 > two", "c1 i0 > A"], ["t1 i0 > A"]),
-    (
-        "what is left of a step may restate",
-        ["> A", "t1 c0 > two", "c1 i0 > B"],
-        ["t1 i0 > B"],
-    ),
+    ("what is left of a step may restate", ["> A", "t1 c0 > two", "c1 i0 > B"], ["t1 i0 > B"]),
     (
         "what is left of a step may be an image alone",
         ["i0 > A", "> B", "i0 c1 > C", "c2 > D"],
@@ -82,14 +78,12 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [rule[1:] for rule in RULES], ids=[r[0] for r in RULES]
-)
-def test_rules(before: list[str], after: list[str]) -> None:
+@table("rule, before, after", *RULES)
+def test_rules(rule: str, before: list[str], after: list[str]) -> None:
     assert repair_chain(chain(*before), CLUES, restates, n_images=2) == chain(*after)
 
 
-@pytest.mark.parametrize("premise", ["c1", "c2", "c9"])
+@table("premise", "c1", "c2", "c9")
 def test_references_that_dangled_before_still_do(premise: str) -> None:
     messy = chain("> gone", f"i0 {premise} > A", "> gone")
     repaired = repair_chain(messy, CLUES, restates, n_images=1)

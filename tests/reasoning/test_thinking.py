@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 
 from lmms_rpts.reasoning import select_reasoning
 from tests.reasoning.strategies import texts
+from tests.support.tables import table
 
 STEPS = "Conclusion 0: from Image 0, the lorry is too high."
 THOUGHT = "Hmm. Image 0 shows a lorry. It looks too high for the bridge."
@@ -25,7 +25,7 @@ def test_no_tags() -> None:
     assert picked.text == picked.spoken == f"{STEPS}\n{ANSWER}"
 
 
-@pytest.mark.parametrize("tag", OPENINGS)
+@table("tag", *OPENINGS)
 def test_closed_and_reasons_after_the_tag(tag: str) -> None:
     picked = select_reasoning(f"{tag}{THOUGHT}{closing(tag)}\n{STEPS}\n{ANSWER}")
     assert picked.source == "after_thinking"
@@ -33,8 +33,8 @@ def test_closed_and_reasons_after_the_tag(tag: str) -> None:
     assert THOUGHT not in picked.spoken
 
 
-@pytest.mark.parametrize("tag", OPENINGS)
-@pytest.mark.parametrize("answer", [ANSWER, "**最终答案：不同意**", "disagree", "", "\n\n"])
+@table("tag", *OPENINGS)
+@table("answer", ANSWER, "**最终答案：不同意**", "disagree", "", "\n\n")
 def test_closed_with_only_an_answer_after_the_tag(tag: str, answer: str) -> None:
     picked = select_reasoning(f"{tag}\n{THOUGHT}\n{closing(tag)}{answer}")
     assert picked.source == "thinking"
@@ -42,7 +42,7 @@ def test_closed_with_only_an_answer_after_the_tag(tag: str, answer: str) -> None
     assert picked.spoken == answer
 
 
-@pytest.mark.parametrize("tag", OPENINGS)
+@table("tag", *OPENINGS)
 def test_never_closed(tag: str) -> None:
     picked = select_reasoning(f"{tag}{THOUGHT}")
     assert picked.source == "unclosed_thinking"
@@ -50,7 +50,7 @@ def test_never_closed(tag: str) -> None:
     assert picked.spoken == ""
 
 
-@pytest.mark.parametrize("tag", OPENINGS)
+@table("tag", *OPENINGS)
 def test_the_prompt_opened_the_tag(tag: str) -> None:
     after = select_reasoning(f"{THOUGHT}\n{closing(tag)}\n{STEPS}\n{ANSWER}")
     assert after.source == "after_thinking"
@@ -61,7 +61,7 @@ def test_the_prompt_opened_the_tag(tag: str) -> None:
     assert only_answer.spoken.strip() == ANSWER
 
 
-@pytest.mark.parametrize("tag", OPENINGS)
+@table("tag", *OPENINGS)
 def test_a_lone_opening_tag(tag: str) -> None:
     picked = select_reasoning(tag)
     assert picked.source == "unclosed_thinking"

@@ -12,6 +12,7 @@ from lmms_rpts.reasoning import Clue, ReasoningChain, build_tree, rpts_score
 from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from tests.reasoning.short import chain, clue
 from tests.reasoning.strategies import any_chains, sound_chains
+from tests.support.tables import table
 
 # Step 1 is used by steps 2 and 3; step 4 is the root; step 0 is a stray remark.
 SHARED = chain("i0 > stray", "i0 > A", "c1 t0 > B", "c1 t1 > C", "c2 c3 > D")
@@ -42,7 +43,7 @@ HEIGHTS = [
 ]
 
 
-@pytest.mark.parametrize(("steps", "heights"), HEIGHTS)
+@table("steps, heights", *HEIGHTS)
 def test_heights(steps: tuple[str, ...], heights: tuple[int, ...]) -> None:
     assert tree(*steps).heights == heights
 
@@ -72,7 +73,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize(("premise", "reason"), INVALID)
+@table("premise, reason", *INVALID)
 def test_invalid_references_are_named(premise: str, reason: str) -> None:
     (fault,) = tree("i0 > A", f"{premise} t1 > B", "c0 c1 > C").invalid
     assert fault.step == 1
@@ -80,7 +81,7 @@ def test_invalid_references_are_named(premise: str, reason: str) -> None:
     assert fault.reason == reason
 
 
-@pytest.mark.parametrize("premise", ["i0", "t0", "t1", "c0", "x"])
+@table("premise", "i0", "t0", "t1", "c0", "x")
 def test_valid_references_are_not(premise: str) -> None:
     assert tree("i0 > A", f"{premise} > B").invalid == ()
 
@@ -115,15 +116,13 @@ def test_decay_one_is_the_plain_mean_over_uses() -> None:
     assert score == pytest.approx(0.72, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("focus", "expected"),
-    [
-        (1, 0.8),  # A alone
-        (2, 0.5),  # B and C
-        (3, 1.0),  # D
-        (4, 1.0),  # nothing stands at that height: the published code gives 1
-        (0, 1.0),
-    ],
+@table(
+    "focus, expected",
+    (1, 0.8),  # A alone
+    (2, 0.5),  # B and C
+    (3, 1.0),  # D
+    (4, 1.0),  # nothing stands at that height: the published code gives 1
+    (0, 1.0),
 )
 def test_decay_zero_looks_at_one_height(focus: int, expected: float) -> None:
     score = rpts_score(build_tree(SHARED, 1, 2), SCORES, decay=0.0, focus_height=focus)
@@ -134,24 +133,22 @@ def test_an_empty_chain_scores_zero() -> None:
     assert rpts_score(tree(), []) == 0.0
 
 
-@pytest.mark.parametrize("score", [0.0, 0.1, 0.3, 0.7, 1.0])
+@table("score", 0.0, 0.1, 0.3, 0.7, 1.0)
 def test_a_single_step_scores_its_score(score: float) -> None:
     assert rpts_score(tree("i0 > A"), [score]) == pytest.approx(score, abs=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("scores", "decay", "named"),
-    [
-        ([1.0], 0.9, "2 steps.*1 scores"),
-        ([1.0, 1.0, 1.0], 0.9, "2 steps.*3 scores"),
-        ([1.0, 1.5], 0.9, "step 1.*1.5"),
-        ([-0.1, 1.0], 0.9, "step 0.*-0.1"),
-        ([math.nan, 1.0], 0.9, "step 0.*nan"),
-        ([1.0, math.inf], 0.9, "step 1.*inf"),
-        ([1.0, 1.0], 1.1, "decay.*1.1"),
-        ([1.0, 1.0], -0.1, "decay.*-0.1"),
-        ([1.0, 1.0], math.nan, "decay.*nan"),
-    ],
+@table(
+    "scores, decay, named",
+    ([1.0], 0.9, "2 steps.*1 scores"),
+    ([1.0, 1.0, 1.0], 0.9, "2 steps.*3 scores"),
+    ([1.0, 1.5], 0.9, "step 1.*1.5"),
+    ([-0.1, 1.0], 0.9, "step 0.*-0.1"),
+    ([math.nan, 1.0], 0.9, "step 0.*nan"),
+    ([1.0, math.inf], 0.9, "step 1.*inf"),
+    ([1.0, 1.0], 1.1, "decay.*1.1"),
+    ([1.0, 1.0], -0.1, "decay.*-0.1"),
+    ([1.0, 1.0], math.nan, "decay.*nan"),
 )
 def test_what_is_out_of_range_is_refused(scores: list[float], decay: float, named: str) -> None:
     with pytest.raises(ValueError, match=named):

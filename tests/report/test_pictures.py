@@ -5,10 +5,10 @@ from __future__ import annotations
 from io import BytesIO
 from pathlib import Path
 
-import pytest
 from PIL import Image
 
 from lmms_rpts.report.pictures import shrink, shrink_all
+from tests.support.tables import table
 
 
 def test_a_large_image_gets_small(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_small_image_keeps_its_size(tmp_path: Path) -> None:
     assert (picture.width, picture.height) == (30, 20)
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16", "F"])
+@table("mode", "1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16", "F")
 def test_all_kinds_of_pixels(tmp_path: Path, mode: str) -> None:
     Image.new(mode, (40, 40)).save(tmp_path / "a.tiff") if mode != "LA" else Image.new(
         mode, (40, 40)
@@ -63,9 +63,7 @@ def test_broken_files_are_left_out(tmp_path: Path) -> None:
     assert [name for _, name in found] == ["a.png"]
 
 
-@pytest.mark.parametrize(
-    "name", ["../secret.png", "/{}/secret.png", "sub/../../secret.png", "a\0b.png", "x" * 5000]
-)
+@table("name", "../secret.png", "/{}/secret.png", "sub/../../secret.png", "a\0b.png", "x" * 5000)
 def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
     (tmp_path / "images" / "sub").mkdir(parents=True)
     Image.new("RGB", (8, 8)).save(tmp_path / "secret.png")

@@ -11,25 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmms_rpts.stats.intervals import (
-    Estimate,
-    estimate_mean,
-    interval,
-    resampled,
-    resampled_means,
-)
+from lmms_rpts.stats.intervals import Estimate, estimate_mean, interval, resampled, resampled_means
+from tests.support.tables import table
 
 
-@pytest.mark.parametrize(
-    ("right", "n", "low", "high"),
-    [
-        # Newcombe (1998), Statistics in Medicine 17, table I, method 3.
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0000, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-        (20, 20, 0.8389, 1.0000),
-    ],
+@table(
+    "right, n, low, high",
+    # Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+    (81, 263, 0.2553, 0.3662),
+    (15, 148, 0.0624, 0.1605),
+    (0, 20, 0.0000, 0.1611),
+    (1, 29, 0.0061, 0.1718),
+    (20, 20, 0.8389, 1.0000),
 )
 def test_a_share_has_wilsons_interval(right: int, n: int, low: float, high: float) -> None:
     found = estimate_mean([1.0] * right + [0.0] * (n - right), share=True)
@@ -96,7 +89,7 @@ def test_translations_are_no_documents_of_their_own() -> None:
     )
 
 
-@pytest.mark.parametrize(("n", "spread"), [(10, False), (40, False), (40, True)])
+@table("n, spread", (10, False), (40, False), (40, True))
 def test_intervals_hold_what_they_promise(n: int, spread: bool) -> None:
     """In 95 of 100 runs, about; of scores near the top, and of pairs that hang together."""
     generator, held, runs = np.random.default_rng(n), 0, 1000
@@ -119,16 +112,14 @@ def test_the_same_values_have_the_same_interval_at_every_call() -> None:
     assert estimate_mean(values) == estimate_mean(values)
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([], Estimate(None, None, None, 0)),
-        (np.array([]), Estimate(None, None, None, 0)),
-        ([None, math.nan], Estimate(None, None, None, 0)),
-        ([0.3], Estimate(0.3, None, None, 1)),
-        ([1.0], Estimate(1.0, None, None, 1)),
-        ([None, 0.3, math.nan], Estimate(0.3, None, None, 1)),
-    ],
+@table(
+    "values, expected",
+    ([], Estimate(None, None, None, 0)),
+    (np.array([]), Estimate(None, None, None, 0)),
+    ([None, math.nan], Estimate(None, None, None, 0)),
+    ([0.3], Estimate(0.3, None, None, 1)),
+    ([1.0], Estimate(1.0, None, None, 1)),
+    ([None, 0.3, math.nan], Estimate(0.3, None, None, 1)),
 )
 def test_fewer_than_two_values_have_no_interval(values: object, expected: Estimate) -> None:
     with warnings.catch_warnings():
@@ -148,8 +139,8 @@ def test_documents_without_a_value_change_nothing(values: list[float | None]) ->
         assert found.high <= 1
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 7, 500])
-@pytest.mark.parametrize("resamples", [0, 1, 30])
+@table("n", 0, 1, 2, 7, 500)
+@table("resamples", 0, 1, 30)
 def test_a_resample_has_as_many_documents_as_there_are(n: int, resamples: int) -> None:
     blocks = list(resampled(n, resamples))
     weights = np.concatenate([np.empty((0, n)), *blocks])
@@ -221,16 +212,14 @@ def test_resampled_means_are_those_of_a_loop(seed: int, n: int, m: int, gaps: fl
             assert found[row, column] == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("draws", "level", "expected"),
-    [
-        (range(101), 0.95, (2.5, 97.5)),
-        (range(101), 0.5, (25.0, 75.0)),
-        ([*range(101), math.nan], 0.95, (2.5, 97.5)),
-        ([3.0], 0.95, (None, None)),
-        ([], 0.95, (None, None)),
-        ([math.nan, math.nan], 0.95, (None, None)),
-    ],
+@table(
+    "draws, level, expected",
+    (range(101), 0.95, (2.5, 97.5)),
+    (range(101), 0.5, (25.0, 75.0)),
+    ([*range(101), math.nan], 0.95, (2.5, 97.5)),
+    ([3.0], 0.95, (None, None)),
+    ([], 0.95, (None, None)),
+    ([math.nan, math.nan], 0.95, (None, None)),
 )
 def test_the_middle_of_draws(
     draws: object, level: float, expected: tuple[float | None, float | None]

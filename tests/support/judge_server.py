@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import hashlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -108,7 +109,8 @@ class JudgeServer:
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.judge = self
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        self.thread = threading.Thread(target=self._server.serve_forever, args=[0.01], daemon=True)
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self._over = False
 
     @property
     def calls(self) -> int:
@@ -120,10 +122,17 @@ class JudgeServer:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._server.shutdown()
+        self._over = True
+        with socket.create_connection(self._server.server_address):  # it waits for one
+            self.thread.join()
         self._server.server_close()
         if self._failure is not None and error is None:
             raise self._failure
+
+    def _serve(self) -> None:
+        # serve_forever would look many times a second whether it is over: dear with many servers.
+        while not self._over:
+            self._server.handle_request()
 
     def reply_to(self, path: str, body: Body, headers: Mapping[str, str]) -> ServerReply:
         """Record a request and find its reply, once its time has come."""

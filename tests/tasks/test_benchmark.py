@@ -28,6 +28,7 @@ from lmms_rpts.tasks.benchmark import (
     record_types,
 )
 from tests.support.lmms import TASKS_DIR
+from tests.support.tables import table
 
 EMPTY = Benchmark(
     name="toy",
@@ -108,20 +109,18 @@ def test_a_benchmark_of_another_package(added: Callable[..., None]) -> None:
     assert benchmark_of("mme") is None
 
 
-@pytest.mark.parametrize("name", ["rome", "rome_more", "ro"])
+@table("name", "rome", "rome_more", "ro")
 def test_two_benchmarks_claim_one_name(added: Callable[..., None], name: str) -> None:
     added(toy=replace(EMPTY, name=name))
     with pytest.raises(BenchmarkError, match=rf"'rome' and '{name}' both claim tasks"):
         benchmarks()
 
 
-@pytest.mark.parametrize(
+@table(
     "clash",
-    [
-        {"filters": {"rome_answer": "toy:Filter"}},
-        {"verifiers": {"cmmath": "toy:Verifier"}},
-        {"variables": ("ROME_PATH",)},
-    ],
+    {"filters": {"rome_answer": "toy:Filter"}},
+    {"verifiers": {"cmmath": "toy:Verifier"}},
+    {"variables": ("ROME_PATH",)},
 )
 def test_two_benchmarks_claim_one_thing(added: Callable[..., None], clash: dict[str, Any]) -> None:
     added(toy=replace(EMPTY, **clash))
@@ -139,12 +138,10 @@ def test_two_benchmarks_ask_judges_by_one_name(added: Callable[..., None], tmp_p
         benchmarks()
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"scored": {"toy_task": ()}}, "'toy' has scored: name its documents and images"),
-        ({"grades": "toy:page"}, "'toy' has grades: name its record"),
-    ],
+@table(
+    "fields, said",
+    ({"scored": {"toy_task": ()}}, "'toy' has scored: name its documents and images"),
+    ({"grades": "toy:page"}, "'toy' has grades: name its record"),
 )
 def test_a_description_that_lacks_a_part(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(BenchmarkError, match=said):

@@ -24,6 +24,7 @@ from tests.support.environment import VARIABLES
 from tests.support.growth import assert_linear
 from tests.support.lmms import TASKS_DIR
 from tests.support.reference import reference
+from tests.support.tables import table
 
 FIRST = "90001"
 TASKS = ["cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"]
@@ -105,7 +106,7 @@ _WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "said"), _WRONG)
+@table("changes, said", *_WRONG)
 def test_the_error_names_problem_and_remedy(
     folder: Path, changes: dict[str, Any], said: str
 ) -> None:
@@ -118,7 +119,7 @@ def test_the_error_names_problem_and_remedy(
         assert "CMMATH_PATH" in message.splitlines()[-1]
 
 
-@pytest.mark.parametrize(("changes", "said"), _WRONG_IMAGES)
+@table("changes, said", *_WRONG_IMAGES)
 def test_faults_of_images_matter_where_they_are_shown(
     folder: Path, changes: dict[str, Any], said: str
 ) -> None:
@@ -149,7 +150,7 @@ def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
         checks.check_problems()
 
 
-@pytest.mark.parametrize("identity", [None, "", " ", True, 1.5, {}, "\ud83d"])
+@table("identity", None, "", " ", True, 1.5, {}, "\ud83d")
 def test_a_problem_without_an_id_is_named_by_its_place(folder: Path, identity: Any) -> None:
     write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[0] | {"problem_id": identity}])
     assert "cmmath.json, entry 6: 'problem_id' should be" in error_of()
@@ -160,7 +161,7 @@ def test_entries_that_are_no_objects(folder: Path) -> None:
     assert "cmmath.json, entry 6: it should be an object, not None" in error_of()
 
 
-@pytest.mark.parametrize("identity", [FIRST, 90001, "90005"])
+@table("identity", FIRST, 90001, "90005")
 def test_the_same_id_twice(folder: Path, identity: Any) -> None:
     """Be it a number once, or the id of a problem without an answer."""
     write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[1] | {"problem_id": identity}])
@@ -174,16 +175,14 @@ def test_many_faults_are_counted_not_listed(folder: Path) -> None:
     assert "and 4 more" in message
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('[{"problem_id": ', "cmmath.json can't be read (mend it): Expecting value"),
-        ("[" * 100_000, "cmmath.json can't be read (mend it): maximum recursion depth"),
-        ("", "cmmath.json can't be read (mend it): Expecting value"),
-        ('{"a": 1}', "cmmath.json can't be read (mend it): it should be a list of problems"),
-        ("[]", "there is no problem in it"),
-        ('[{"a": 1}]', "cmmath.json, entry 1: the field 'problem_id' is missing"),
-    ],
+@table(
+    "content, said",
+    ('[{"problem_id": ', "cmmath.json can't be read (mend it): Expecting value"),
+    ("[" * 100_000, "cmmath.json can't be read (mend it): maximum recursion depth"),
+    ("", "cmmath.json can't be read (mend it): Expecting value"),
+    ('{"a": 1}', "cmmath.json can't be read (mend it): it should be a list of problems"),
+    ("[]", "there is no problem in it"),
+    ('[{"a": 1}]', "cmmath.json, entry 1: the field 'problem_id' is missing"),
 )
 @pytest.mark.usefixtures("no_garbage_collection")
 def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> None:
@@ -223,7 +222,7 @@ def test_nothing_is_set() -> None:
     assert "git clone https://github.com/zzli2022/CMMaTH" in message
 
 
-@pytest.mark.parametrize("name", ["nowhere/at/all", "/nowhere", "./x", "~nobody_of_that_name/x"])
+@table("name", "nowhere/at/all", "/nowhere", "./x", "~nobody_of_that_name/x")
 def test_a_place_that_there_is_not(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("CMMATH_PATH", name)
     message = error_of()
@@ -328,10 +327,7 @@ def test_without_a_connection_the_error_says_what_to_set(
 # --- what is needed beside them ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("CMMATH_GRADER", "judge"), ("CMMATH_GRADER", "both"), ("CMMATH_ERRORS", "1")],
-)
+@table("name, value", ("CMMATH_GRADER", "judge"), ("CMMATH_GRADER", "both"), ("CMMATH_ERRORS", "1"))
 def test_a_missing_judge_is_told_before_the_data_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
@@ -406,44 +402,42 @@ CHOICES = "哪些正确？（   ）\nA.甲\nB.乙\nC.丙"
 BLANK = "面积是 $$\\underline{}$$ ．"
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "form"),
-    [
-        (CHOICES, "B", "choice"),
-        (CHOICES, "A\nC", "choice"),
-        (CHOICES, "A,C", "choice"),
-        (CHOICES, "A、C", "choice"),
-        (CHOICES, "$${AC}$$", "choice"),
-        (CHOICES, "Ｂ．", "choice"),
-        ("哪个？A. 甲 B. 乙", "A", "choice"),
-        ("哪个？\n A、甲\n B、乙", "A", "choice"),
-        (f"{CHOICES}\n(1) 甲\n(2) 乙", "B", "choice"),
-        # No letter, or no options to it.
-        (CHOICES, "甲", "open"),
-        (CHOICES, "AA", "open"),
-        (CHOICES, "ABCDEFGHI", "open"),
-        ("点在哪里？", "A", "open"),
-        ("连接 A、B 两点，哪点高？", "A", "open"),
-        (BLANK, "B", "blank"),
-        (f"A组：{BLANK}\nB组：$$\\underline{{ }}$$", "B", "blank"),
-        # Parts, by the question or by the answer.
-        ("看图．\n(1) 求a．\n(2) 求b．", "3\n4", "parts"),
-        ("看图．\n（1）求a；\n（2）求b．", "（1）3；（2）4", "parts"),
-        ("看图．\n($$1$$)求a．\n($$2$$)求b．", "3，4", "parts"),
-        ("求a和b．", "(1)$$a=1$$．\n(2)$$b=2$$．", "parts"),
-        ("求a和b．", "（1）1；（2）2", "parts"),
-        (f"{BLANK}\n(1) 求a．\n(2) {BLANK}", "3\n4", "parts"),
-        # These are no parts.
-        ("看图．\n(1) 求a．", "(1) 3", "open"),
-        ("已知$$f(1)=2$$，$$f(2)=3$$，求$$f(3)$$．", "$$f(1)+f(2)$$", "open"),
-        ("由(1)和(2)可知什么？", "$$(1,2)$$", "open"),
-        # Blanks.
-        (BLANK, "9", "blank"),
-        ("$$\\angle C= \\underline{} {}^\\circ $$", "125", "blank"),
-        ("求$$\\underline{AB}$$．", "9", "open"),
-        ("解方程：$${{x}^{2}}=4$$．", "$$\\pm 2$$", "open"),
-        ("判断：对．（   ）", "×", "open"),
-    ],
+@table(
+    "question, answer, form",
+    (CHOICES, "B", "choice"),
+    (CHOICES, "A\nC", "choice"),
+    (CHOICES, "A,C", "choice"),
+    (CHOICES, "A、C", "choice"),
+    (CHOICES, "$${AC}$$", "choice"),
+    (CHOICES, "Ｂ．", "choice"),
+    ("哪个？A. 甲 B. 乙", "A", "choice"),
+    ("哪个？\n A、甲\n B、乙", "A", "choice"),
+    (f"{CHOICES}\n(1) 甲\n(2) 乙", "B", "choice"),
+    # No letter, or no options to it.
+    (CHOICES, "甲", "open"),
+    (CHOICES, "AA", "open"),
+    (CHOICES, "ABCDEFGHI", "open"),
+    ("点在哪里？", "A", "open"),
+    ("连接 A、B 两点，哪点高？", "A", "open"),
+    (BLANK, "B", "blank"),
+    (f"A组：{BLANK}\nB组：$$\\underline{{ }}$$", "B", "blank"),
+    # Parts, by the question or by the answer.
+    ("看图．\n(1) 求a．\n(2) 求b．", "3\n4", "parts"),
+    ("看图．\n（1）求a；\n（2）求b．", "（1）3；（2）4", "parts"),
+    ("看图．\n($$1$$)求a．\n($$2$$)求b．", "3，4", "parts"),
+    ("求a和b．", "(1)$$a=1$$．\n(2)$$b=2$$．", "parts"),
+    ("求a和b．", "（1）1；（2）2", "parts"),
+    (f"{BLANK}\n(1) 求a．\n(2) {BLANK}", "3\n4", "parts"),
+    # These are no parts.
+    ("看图．\n(1) 求a．", "(1) 3", "open"),
+    ("已知$$f(1)=2$$，$$f(2)=3$$，求$$f(3)$$．", "$$f(1)+f(2)$$", "open"),
+    ("由(1)和(2)可知什么？", "$$(1,2)$$", "open"),
+    # Blanks.
+    (BLANK, "9", "blank"),
+    ("$$\\angle C= \\underline{} {}^\\circ $$", "125", "blank"),
+    ("求$$\\underline{AB}$$．", "9", "open"),
+    ("解方程：$${{x}^{2}}=4$$．", "$$\\pm 2$$", "open"),
+    ("判断：对．（   ）", "×", "open"),
 )
 def test_the_form(question: str, answer: str, form: str) -> None:
     assert form_of(question, answer) == form
@@ -454,9 +448,7 @@ def test_every_text_has_a_form(question: str, answer: str) -> None:
     assert form_of(question, answer) in ("choice", "parts", "blank", "open")
 
 
-@pytest.mark.parametrize(
-    "piece", [" ", "(1) ", "A.", "\n \n", "A, ", "(", "$", "\\underline{", "\u3000"]
-)
+@table("piece", " ", "(1) ", "A.", "\n \n", "A, ", "(", "$", "\\underline{", "\u3000")
 def test_forms_are_told_in_linear_time(piece: str) -> None:
     def tell(text: str) -> None:
         form_of(text, text)

@@ -6,7 +6,6 @@ import json
 import re
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,64 +21,60 @@ from lmms_rpts.tasks.cmmath.knowledge import (
 )
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
+from tests.support.tables import table
 
 # Reading
 
 
-@pytest.mark.parametrize(
-    ("text", "points"),
-    [
-        (None, ()),
-        ("", ()),
-        (" \n", ()),
-        ("集合", [("集合",)]),
-        ("A(B(C,D))", [("A", "B", "C"), ("A", "B", "D")]),
-        ("A(B(C),D),E(F)", [("A", "B", "C"), ("A", "D"), ("E", "F")]),
-        ("A(B,B),A(B)", [("A", "B")]),
-        ("A,A(B)", [("A",), ("A", "B")]),
-        (" A ( B , C )\n", [("A", "B"), ("A", "C")]),
-        (
-            "统计与概率(统计(折线图、总体密度曲线,古典概型的计算（不涉及，计数）))",
-            [
-                ("统计与概率", "统计", "折线图、总体密度曲线"),
-                ("统计与概率", "统计", "古典概型的计算（不涉及，计数）"),
-            ],
-        ),
-        ("A(1-5 以内)", [("A", "1-5 以内")]),
-        # Empty names.
-        ("A()", [("A",)]),
-        ("A(,B,)", [("A", "B")]),
-        ("(B)", [("B",)]),
-        ("A((B))", [("A", "B")]),
-        ("A(())", [("A",)]),
-        ("()", ()),
-        (" , ,", ()),
-        # No trees: one point each.
-        ("A(B", [("A(B",)]),
-        ("A)B(", [("A)B(",)]),
-        ("A(B))", [("A(B))",)]),
-        ("A(B)C", [("A(B)C",)]),
-        ("A(B)(C)", [("A(B)(C)",)]),
-        (" (", [("(",)]),
-    ],
+@table(
+    "text, points",
+    (None, ()),
+    ("", ()),
+    (" \n", ()),
+    ("集合", [("集合",)]),
+    ("A(B(C,D))", [("A", "B", "C"), ("A", "B", "D")]),
+    ("A(B(C),D),E(F)", [("A", "B", "C"), ("A", "D"), ("E", "F")]),
+    ("A(B,B),A(B)", [("A", "B")]),
+    ("A,A(B)", [("A",), ("A", "B")]),
+    (" A ( B , C )\n", [("A", "B"), ("A", "C")]),
+    (
+        "统计与概率(统计(折线图、总体密度曲线,古典概型的计算（不涉及，计数）))",
+        [
+            ("统计与概率", "统计", "折线图、总体密度曲线"),
+            ("统计与概率", "统计", "古典概型的计算（不涉及，计数）"),
+        ],
+    ),
+    ("A(1-5 以内)", [("A", "1-5 以内")]),
+    # Empty names.
+    ("A()", [("A",)]),
+    ("A(,B,)", [("A", "B")]),
+    ("(B)", [("B",)]),
+    ("A((B))", [("A", "B")]),
+    ("A(())", [("A",)]),
+    ("()", ()),
+    (" , ,", ()),
+    # No trees: one point each.
+    ("A(B", [("A(B",)]),
+    ("A)B(", [("A)B(",)]),
+    ("A(B))", [("A(B))",)]),
+    ("A(B)C", [("A(B)C",)]),
+    ("A(B)(C)", [("A(B)(C)",)]),
+    (" (", [("(",)]),
 )
 def test_points(text: str | None, points: list[Point]) -> None:
     assert knowledge_points(text) == tuple(points)
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("A(" * 10_000 + ")" * 10_000, 1),
-        ("(" * 10_000, 1),
-        ("(" * 10_000 + ")" * 10_000, 1),
-        (")" * 10_000, 1),
-        ("," * 100_000, 0),
-        ("A(" + "B,C," * 100_000 + ")", 2),
-        ("".join(f"A{at}," for at in range(100_000)), 100_000),
-        ("A(" * 49 + "".join(f"{at}," for at in range(20_000)) + ")" * 49, 20_000),
-    ],
-    ids=range(8),
+@table(
+    "text, count",
+    ("A(" * 10_000 + ")" * 10_000, 1),
+    ("(" * 10_000, 1),
+    ("(" * 10_000 + ")" * 10_000, 1),
+    (")" * 10_000, 1),
+    ("," * 100_000, 0),
+    ("A(" + "B,C," * 100_000 + ")", 2),
+    ("".join(f"A{at}," for at in range(100_000)), 100_000),
+    ("A(" * 49 + "".join(f"{at}," for at in range(20_000)) + ")" * 49, 20_000),
 )
 def test_no_text_is_too_much(text: str, count: int) -> None:
     points = knowledge_points(text)
@@ -187,9 +182,7 @@ def test_ssr_by_hand() -> None:
     assert [ssr(ITEMS, each) for each in THRESHOLDS] == [5 / 6, 4 / 6, 4 / 6, 2 / 6]
 
 
-@pytest.mark.parametrize(
-    "items", [[], [((), 1.0)], [((("A",),), None)]], ids=["nothing", "no point", "no score"]
-)
+@table("items", [], [((), 1.0)], [((("A",),), None)])
 def test_no_ssr_without_a_point_that_was_scored(items: list) -> None:
     assert [ssr(items, each) for each in THRESHOLDS] == [None] * 4
     assert mastery(items) == {}

@@ -20,76 +20,75 @@ from lmms_rpts.tasks.cmmath.prompts import (
 )
 from tests.support.cmmath import make_doc
 from tests.support.growth import assert_linear
+from tests.support.tables import table
 
 # --- notation ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # What can't be told for sure is left alone.
-        ("", ""),
-        ("$$", "$$"),
-        ("价格是$$5", "价格是$$5"),
-        ("价格是$$5元，$$6$$元", "价格是$$5元，$$6$$元"),
-        ("$$1$$\n坏$$的\n$$2$$", "$1$\n坏$$的\n$2$"),
-        ("$$a\nb$$", "$$a\nb$$"),
-        ("$$5\\text{ \\$}a$b$$", "$$5\\text{ \\$}a$b$$"),
-        ("价格是$5", "价格是$5"),
-        ("$#没有表", "$#没有表"),
-        ("$#| a|\n没有完", "$#| a|\n没有完"),
-        ("当0<b>c时", "当0<b>c时"),
-        ("x<sup>2</sup>", "x<sup>2</sup>"),
-        ("$$a<img$$", "$a<img$"),
-        ("$$\\underline{AB}$$", "$\\underline{AB}$"),
-        ("$$x^2{}^\\circ $$", "$x^2{}^\\circ$"),
-        ("$$\\frac{1}{cm}$$", "$\\frac{1}{cm}$"),
-        ("$$\\frac1{kg}$$", "$\\frac1{kg}$"),
-        ("$$\\sqrt{{c}{{{m}}^{2}}}$$", "$\\sqrt{\\text{cm}^{2}}$"),
-        ("$${{x}^{2}}+{{A}_{1}}$$", "${{x}^{2}}+{{A}_{1}}$"),
-        ("（2＋9）×8，［50，60），0．5", "（2＋9）×8，［50，60），0．5"),
-        # Mathematics.
-        ("是$$500$$名", "是$500$名"),
-        ("$$ f(x)=2 $$", "$f(x)=2$"),
-        ("$$$$空", "空"),
-        ("$$1$$$$2$$", "$1$$2$"),
-        ("$$-4<{}x<{}{{y}_{1}}$$", "$-4<x<{{y}_{1}}$"),
-        ("$$x>{}0$$", "$x>0$"),
-        ("$$45{}^\\circ $$", "$45^\\circ$"),
-        ("$$m{}^{\\circ}$$", "$m^{\\circ}$"),
-        ("$${{90}^{{}^\\circ }}$$", "${90^\\circ}$"),
-        ("$$\\sqrt{{90}^{{}^\\circ }}$$", "$\\sqrt{90^\\circ}$"),
-        ("$${c}{{{m}}^{2}}$$", "$\\text{cm}^{2}$"),
-        ("$$8{c}{{{m}}^{{3}}}$$", "$8\\text{cm}^{{3}}$"),
-        ("$${cm}$$", "$\\text{cm}$"),
-        ("$$1{kg}$$", "$1\\text{kg}$"),
-        ("$${Rt}\\triangle ABC$$", "$\\text{Rt}\\triangle ABC$"),
-        ("$$\\overset\\frown{AB}$$", "$\\overset\\frown{AB}$"),
-        # Blanks.
-        ("大小等于 $$\\underline{}$$ ．", "大小等于 ____ ．"),
-        ("向 $$\\underline{ }$$ 走，$$\\underline{\\quad\\ ~}$$．", "向 ____ 走，____．"),
-        ("$$\\angle C= \\underline{} {}^\\circ $$．", "$\\angle C=$ ____ °．"),
-        ("$$\\underline{} {\\rm{c}}{{\\rm{m}}^2}$$", "____ ${\\rm{c}}{{\\rm{m}}^2}$"),
-        ("$$x=\\underline{},y=\\underline{}$$", "$x=$ ____ $,y=$ ____"),
-        ("$$\\frac{\\underline{}}{2}$$", "$\\frac{\\text{____}}{2}$"),
-        ("$$\\left( 1,\\underline{} \\right)$$", "$\\left( 1,\\text{____} \\right)$"),
-        ("等于\\underline{}元", "等于____元"),
-        # Tables.
-        (
-            "如下．\n$#|  <br>等级| <br>优|\n| - | - |\n| <br>得分| <br>$$[1,2)$$|\n#$\n(1) 求",
-            "如下．\n\n| 等级 | 优 |\n| - | - |\n| 得分 | $[1,2)$ |\n\n(1) 求",
-        ),
-        ("$#| 甲<br>乙|\n#$", "| 甲 乙 |"),
-        ("$#| $$\\left|x\\right|$$| |\n#$", "| $\\left|x\\right|$ | |"),
-        ("$$a$$$#| 1|\n#$$$b$$", "$a$\n| 1 |\n$b$"),
-        ("$#| 1|\n#$和$#| 2|\n#$", "| 1 |\n和\n| 2 |"),
-        # The rest.
-        ("一<br/>二<BR>三", "一\n二\n三"),
-        ('如图<img alt="" src="x.svg"/>，<span style="a">好</span>', "如图，好"),
-        ("ＡＢ＝１２ｃｍ", "AB＝12cm"),
-        ("爱党､爱国｡", "爱党、爱国。"),
-        ("（       ）  \n\n\n\nA.1\u3000\u3000B.2", "（ ）\n\nA.1 B.2"),
-    ],
+@table(
+    "text, expected",
+    # What can't be told for sure is left alone.
+    ("", ""),
+    ("$$", "$$"),
+    ("价格是$$5", "价格是$$5"),
+    ("价格是$$5元，$$6$$元", "价格是$$5元，$$6$$元"),
+    ("$$1$$\n坏$$的\n$$2$$", "$1$\n坏$$的\n$2$"),
+    ("$$a\nb$$", "$$a\nb$$"),
+    ("$$5\\text{ \\$}a$b$$", "$$5\\text{ \\$}a$b$$"),
+    ("价格是$5", "价格是$5"),
+    ("$#没有表", "$#没有表"),
+    ("$#| a|\n没有完", "$#| a|\n没有完"),
+    ("当0<b>c时", "当0<b>c时"),
+    ("x<sup>2</sup>", "x<sup>2</sup>"),
+    ("$$a<img$$", "$a<img$"),
+    ("$$\\underline{AB}$$", "$\\underline{AB}$"),
+    ("$$x^2{}^\\circ $$", "$x^2{}^\\circ$"),
+    ("$$\\frac{1}{cm}$$", "$\\frac{1}{cm}$"),
+    ("$$\\frac1{kg}$$", "$\\frac1{kg}$"),
+    ("$$\\sqrt{{c}{{{m}}^{2}}}$$", "$\\sqrt{\\text{cm}^{2}}$"),
+    ("$${{x}^{2}}+{{A}_{1}}$$", "${{x}^{2}}+{{A}_{1}}$"),
+    ("（2＋9）×8，［50，60），0．5", "（2＋9）×8，［50，60），0．5"),
+    # Mathematics.
+    ("是$$500$$名", "是$500$名"),
+    ("$$ f(x)=2 $$", "$f(x)=2$"),
+    ("$$$$空", "空"),
+    ("$$1$$$$2$$", "$1$$2$"),
+    ("$$-4<{}x<{}{{y}_{1}}$$", "$-4<x<{{y}_{1}}$"),
+    ("$$x>{}0$$", "$x>0$"),
+    ("$$45{}^\\circ $$", "$45^\\circ$"),
+    ("$$m{}^{\\circ}$$", "$m^{\\circ}$"),
+    ("$${{90}^{{}^\\circ }}$$", "${90^\\circ}$"),
+    ("$$\\sqrt{{90}^{{}^\\circ }}$$", "$\\sqrt{90^\\circ}$"),
+    ("$${c}{{{m}}^{2}}$$", "$\\text{cm}^{2}$"),
+    ("$$8{c}{{{m}}^{{3}}}$$", "$8\\text{cm}^{{3}}$"),
+    ("$${cm}$$", "$\\text{cm}$"),
+    ("$$1{kg}$$", "$1\\text{kg}$"),
+    ("$${Rt}\\triangle ABC$$", "$\\text{Rt}\\triangle ABC$"),
+    ("$$\\overset\\frown{AB}$$", "$\\overset\\frown{AB}$"),
+    # Blanks.
+    ("大小等于 $$\\underline{}$$ ．", "大小等于 ____ ．"),
+    ("向 $$\\underline{ }$$ 走，$$\\underline{\\quad\\ ~}$$．", "向 ____ 走，____．"),
+    ("$$\\angle C= \\underline{} {}^\\circ $$．", "$\\angle C=$ ____ °．"),
+    ("$$\\underline{} {\\rm{c}}{{\\rm{m}}^2}$$", "____ ${\\rm{c}}{{\\rm{m}}^2}$"),
+    ("$$x=\\underline{},y=\\underline{}$$", "$x=$ ____ $,y=$ ____"),
+    ("$$\\frac{\\underline{}}{2}$$", "$\\frac{\\text{____}}{2}$"),
+    ("$$\\left( 1,\\underline{} \\right)$$", "$\\left( 1,\\text{____} \\right)$"),
+    ("等于\\underline{}元", "等于____元"),
+    # Tables.
+    (
+        "如下．\n$#|  <br>等级| <br>优|\n| - | - |\n| <br>得分| <br>$$[1,2)$$|\n#$\n(1) 求",
+        "如下．\n\n| 等级 | 优 |\n| - | - |\n| 得分 | $[1,2)$ |\n\n(1) 求",
+    ),
+    ("$#| 甲<br>乙|\n#$", "| 甲 乙 |"),
+    ("$#| $$\\left|x\\right|$$| |\n#$", "| $\\left|x\\right|$ | |"),
+    ("$$a$$$#| 1|\n#$$$b$$", "$a$\n| 1 |\n$b$"),
+    ("$#| 1|\n#$和$#| 2|\n#$", "| 1 |\n和\n| 2 |"),
+    # The rest.
+    ("一<br/>二<BR>三", "一\n二\n三"),
+    ('如图<img alt="" src="x.svg"/>，<span style="a">好</span>', "如图，好"),
+    ("ＡＢ＝１２ｃｍ", "AB＝12cm"),
+    ("爱党､爱国｡", "爱党、爱国。"),
+    ("（       ）  \n\n\n\nA.1\u3000\u3000B.2", "（ ）\n\nA.1 B.2"),
 )
 def test_readable(text: str, expected: str) -> None:
     assert readable(text) == expected
@@ -106,32 +105,19 @@ def test_image_tags_are_removed_and_nothing_else() -> None:
 
 HOSTILE = [
     *(
-        "$$",
-        "$",
-        "$#|",
-        "$#| a|\n",
-        "#$",
-        "$#|#$",
-        "\\underline{",
-        "\\underline{}",
+        *("$$", "$", "$#|", "$#| a|\n", "#$", "$#|#$", "\\underline{", "\\underline{}"),
         "$$\\underline{}",
     ),
     *("<img ", "<", "<br", "<br>", " ", "\n", " \n", "|", " | ", "{", "}", "{}", "\\", "{}^"),
     *(
-        "\\underline{",
-        "<{}",
-        "{{1}^{{}^\\circ",
-        "{c}{{{m}}^{",
-        "\\left",
-        "\\underline{}{",
-        "~",
-        "\\quad",
+        *("\\underline{", "<{}", "{{1}^{{}^\\circ", "{c}{{{m}}^{", "\\left", "\\underline{}{"),
+        *("~", "\\quad"),
     ),
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.parametrize("frame", ["{}", "$${}$$", "$#|{}|\n#$", "x{}$$y"])
+@table("piece", *HOSTILE)
+@table("frame", "{}", "$${}$$", "$#|{}|\n#$", "x{}$$y", parts=4)
 def test_any_text_is_read_in_linear_time(frame: str, piece: str) -> None:
     def read(text: str) -> None:
         readable(text)
@@ -176,7 +162,7 @@ def shown(document: Any, variant: str = "default") -> list[str | int]:
 QUESTION = "如图，正方形的边长是$3$，则它的面积是 ____ ．"
 
 
-@pytest.mark.parametrize("variant", [each for each in VARIANTS if each != "ocr"])
+@table("variant", *[each for each in VARIANTS if each != "ocr"])
 def test_the_image_stands_in_front(variant: str) -> None:
     image, text = shown(doc(), variant)
     assert image == 1
@@ -210,18 +196,16 @@ def test_variants_say_what_is_wanted() -> None:
     assert asked["clp"].index("中文复述") < asked["clp"].index("英文一步一步")
 
 
-@pytest.mark.parametrize(
-    ("form", "question", "chinese", "english"),
-    [
-        ("choice", "哪个？\nA.$$1$$\nB.$$2$$", "正确选项的字母", "the letter of the right choice"),
-        ("parts", "(1) 求a．\n(2) 求b．", "(1) ……；(2) ……", "(1) ...; (2) ..."),
-        ("blank", "是 $$\\underline{}$$ ．", "空格处应填的内容", "belongs in the blank,"),
-        (
-            *("blank", "$$\\underline{}$$，$$x= \\underline{}$$，$$\\underline{} {}^\\circ $$"),
-            *("3个空应填的内容，各空之间用“；”", "what belongs in the 3 blanks"),
-        ),
-        ("open", "解方程．", "只写所求的结果", "the result that is asked for"),
-    ],
+@table(
+    "form, question, chinese, english",
+    ("choice", "哪个？\nA.$$1$$\nB.$$2$$", "正确选项的字母", "the letter of the right choice"),
+    ("parts", "(1) 求a．\n(2) 求b．", "(1) ……；(2) ……", "(1) ...; (2) ..."),
+    ("blank", "是 $$\\underline{}$$ ．", "空格处应填的内容", "belongs in the blank,"),
+    (
+        *("blank", "$$\\underline{}$$，$$x= \\underline{}$$，$$\\underline{} {}^\\circ $$"),
+        *("3个空应填的内容，各空之间用“；”", "what belongs in the 3 blanks"),
+    ),
+    ("open", "解方程．", "只写所求的结果", "the result that is asked for"),
 )
 def test_the_last_line_is_asked_for_by_the_form(
     form: str, question: str, chinese: str, english: str
@@ -253,9 +237,7 @@ def test_the_text_in_the_image_stands_for_it() -> None:
     assert doc_to_visual(without, {"variant": "ocr"}) == []
 
 
-@pytest.mark.parametrize(
-    "ocr", ["", None, " \n", ", ", ", 存在文字: , 文字区域的位置为:[(1, 2), (3, 4)]"[:10]]
-)
+@table("ocr", "", None, " \n", ", ", ", 存在文字: , 文字区域的位置为:[(1, 2), (3, 4)]"[:10])
 def test_no_text_in_the_image(ocr: str | None) -> None:
     text = doc_to_text(doc(ocr=ocr), {"variant": "ocr"})
     assert "图中也没有识别出文字" in text
@@ -267,25 +249,23 @@ def place(*corners: int) -> str:
     return f"文字区域的位置为:[({left}, {top}), ({right}, {bottom})]"
 
 
-@pytest.mark.parametrize(
-    ("ocr", "expected"),
-    [
-        (
-            f", 存在文字:率, {place(294, 21, 349, 89)}, 存在文字:6, {place(139, 223, 172, 280)}",
-            ["率 (294, 21)-(349, 89)", "6 (139, 223)-(172, 280)"],
-        ),
-        (f"存在文字:a, b, {place(1, 2, 3, 4)}", ["a, b (1, 2)-(3, 4)"]),
-        ("存在文字：x，文字区域的位置为：[(1,2),(3,4)]", ["x (1, 2)-(3, 4)"]),
-        (f", 存在文字:始, {place(1, 2, 3, 4)}" * 3, ["始 (1, 2)-(3, 4)"]),
-        (f"存在文字: , {place(1, 2, 3, 4)}, 存在文字:', {place(5, 6, 7, 8)}", ["' (5, 6)-(7, 8)"]),
-        (f"存在文字:两\n行, {place(1, 2, 3, 4)}", ["两 行 (1, 2)-(3, 4)"]),
-        (f"存在文字:,, {place(1, 2, 3, 4)}", [", (1, 2)-(3, 4)"]),
-        (f"存在文字:{place(9, 9, 9, 9)}, {place(1, 2, 3, 4)}", []),
-        ("存在文字:A, 文字区域的位置为:[(1, 2), (3", ["A"]),
-        ("存在文字:A", ["A"]),
-        ("O A B\n60°", ["O A B", "60°"]),
-        ("说明：, 存在文字:A", ["说明：", "A"]),
-    ],
+@table(
+    "ocr, expected",
+    (
+        f", 存在文字:率, {place(294, 21, 349, 89)}, 存在文字:6, {place(139, 223, 172, 280)}",
+        ["率 (294, 21)-(349, 89)", "6 (139, 223)-(172, 280)"],
+    ),
+    (f"存在文字:a, b, {place(1, 2, 3, 4)}", ["a, b (1, 2)-(3, 4)"]),
+    ("存在文字：x，文字区域的位置为：[(1,2),(3,4)]", ["x (1, 2)-(3, 4)"]),
+    (f", 存在文字:始, {place(1, 2, 3, 4)}" * 3, ["始 (1, 2)-(3, 4)"]),
+    (f"存在文字: , {place(1, 2, 3, 4)}, 存在文字:', {place(5, 6, 7, 8)}", ["' (5, 6)-(7, 8)"]),
+    (f"存在文字:两\n行, {place(1, 2, 3, 4)}", ["两 行 (1, 2)-(3, 4)"]),
+    (f"存在文字:,, {place(1, 2, 3, 4)}", [", (1, 2)-(3, 4)"]),
+    (f"存在文字:{place(9, 9, 9, 9)}, {place(1, 2, 3, 4)}", []),
+    ("存在文字:A, 文字区域的位置为:[(1, 2), (3", ["A"]),
+    ("存在文字:A", ["A"]),
+    ("O A B\n60°", ["O A B", "60°"]),
+    ("说明：, 存在文字:A", ["说明：", "A"]),
 )
 def test_recognised_texts_are_read_tolerantly(ocr: str, expected: list[str]) -> None:
     assert recognised(ocr) == expected

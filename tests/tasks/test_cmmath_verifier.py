@@ -14,6 +14,7 @@ from lmms_rpts.tasks.cmmath import grading
 from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
 from lmms_rpts.tasks.cmmath.verifier import CmmathVerifier
 from lmms_rpts.tasks.rome.verifier import RomeVerifier
+from tests.support.tables import table
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -39,23 +40,17 @@ def pipeline(**config: Any) -> Any:
     return build_verification_pipeline({"verifier": {"type": "cmmath", **config}})
 
 
-@pytest.mark.parametrize(
-    ("prediction", "score", "confident", "outcome"),
-    [
-        ("9", 1.0, True, "correct"),
-        ("6", 0.0, True, "incorrect"),
-        ("about ten", 0.0, False, "undecided"),
-        ("<think>9</think>6", 0.0, True, "incorrect"),
-        ("<think>6</think>9", 1.0, True, "correct"),
-        ("<think>9", 0.0, False, "undecided"),
-    ],
+@table(
+    "prediction, score, confident, outcome",
+    ("9", 1.0, True, "correct"),
+    ("6", 0.0, True, "incorrect"),
+    ("about ten", 0.0, False, "undecided"),
+    ("<think>9</think>6", 0.0, True, "incorrect"),
+    ("<think>6</think>9", 1.0, True, "correct"),
+    ("<think>9", 0.0, False, "undecided"),
 )
 def test_text_is_graded_as_in_the_tasks(
-    asked: list[tuple[str, str, str]],
-    prediction: str,
-    score: float,
-    confident: bool,
-    outcome: str,
+    asked: list[tuple[str, str, str]], prediction: str, score: float, confident: bool, outcome: str
 ) -> None:
     found = pipeline()("面积是 $$\\underline{}$$", prediction, "$$9$$")
     assert (found.score, found.is_correct) == (score, score == 1.0)
@@ -65,9 +60,7 @@ def test_text_is_graded_as_in_the_tasks(
     assert asked[0][:2] == ("面积是 $$\\underline{}$$", "$$9$$")
 
 
-@pytest.mark.parametrize(
-    ("prediction", "score"), [("9", 1.0), ("6, not nine", 1.0), ("6", 0.0), ("ten", 0.0)]
-)
+@table("prediction, score", ("9", 1.0), ("6, not nine", 1.0), ("6", 0.0), ("ten", 0.0))
 def test_another_verifier_is_asked_where_the_rules_are_undecided(
     asked: list[tuple[str, str, str]], prediction: str, score: float
 ) -> None:
@@ -76,7 +69,7 @@ def test_another_verifier_is_asked_where_the_rules_are_undecided(
     assert both("", prediction, "nine").score == score
 
 
-@pytest.mark.parametrize("prediction", ["", "\ud800", "$$" * 1000, "</think>" * 100])
+@table("prediction", "", "\ud800", "$$" * 1000, "</think>" * 100)
 def test_the_real_rules_take_any_text(prediction: str) -> None:
     found = pipeline()("面积是多少？", prediction, "$$9$$")
     assert (found.score, found.is_correct) == (0.0, False)

@@ -14,6 +14,7 @@ from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval import dataset
 from lmms_rpts.tasks.rpts_eval.dataset import Source, check_rpts_eval, process_docs_en
 from tests.support.instances import write_folder
+from tests.support.tables import table
 
 
 @pytest.fixture
@@ -44,22 +45,20 @@ def test_good_data_pass(folder: Path) -> None:
     check_rpts_eval("zh")
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"answer": None}, "the field 'answer' is missing"),
-        ({"answer": "maybe"}, "'answer' should be agree or disagree, not 'maybe'"),
-        ({"statement": 3}, "'statement' should be a text, not 3"),
-        ({"reasoning": "x"}, "'reasoning' should be a list of texts, not 'x'"),
-        ({"textual_clue": [1]}, "'textual_clue' should be a list of texts, not [1]"),
-        ({"visual_clue": ["gone.png"]}, "images/gone.png is missing"),
-        ({"relation": "odd"}, "'relation' should be guided, adversarial, independent"),
-    ],
+@table(
+    "changes, said",
+    ({"answer": None}, "the field 'answer' is missing"),
+    ({"answer": "maybe"}, "'answer' should be agree or disagree, not 'maybe'"),
+    ({"statement": 3}, "'statement' should be a text, not 3"),
+    ({"reasoning": "x"}, "'reasoning' should be a list of texts, not 'x'"),
+    ({"textual_clue": [1]}, "'textual_clue' should be a list of texts, not [1]"),
+    ({"visual_clue": ["gone.png"]}, "images/gone.png is missing"),
+    ({"relation": "odd"}, "'relation' should be guided, adversarial, independent"),
 )
 def test_the_error_names_instance_file_and_remedy(
     folder: Path, changes: dict[str, Any], said: str
 ) -> None:
-    change(folder, **changes)
+    change(write_folder(folder), **changes)
     message = error_of()
     assert f"instance 1: {said}" in message.replace(f"the image {folder}/", "")
     assert str(folder / "texts_en.json") in message
@@ -71,7 +70,7 @@ def test_the_same_id_twice(folder: Path) -> None:
     assert "instance 0: the id stands more than once" in error_of()
 
 
-@pytest.mark.parametrize("content", [b"", b"no image", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40])
+@table("content", b"", b"no image", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40)
 def test_an_unreadable_image(folder: Path, content: bytes) -> None:
     (folder / "images" / "2.png").write_bytes(content)
     message = error_of()
@@ -79,7 +78,7 @@ def test_an_unreadable_image(folder: Path, content: bytes) -> None:
     assert "images/2.png can't be read" in message
 
 
-@pytest.mark.parametrize("content", ["", "{", "{}", "[]", "[1]", "\ufeff[]"])
+@table("content", "", "{", "{}", "[]", "[1]", "\ufeff[]")
 def test_a_file_that_is_no_list_of_instances(folder: Path, content: str) -> None:
     (folder / "texts_en.json").write_text(content, encoding="utf-8")
     assert str(folder / "texts_en.json") in error_of()

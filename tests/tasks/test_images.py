@@ -14,6 +14,7 @@ from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import image_faults, require_inside
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
+from tests.support.tables import table
 
 
 def draw(path: Path) -> Path:
@@ -58,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @BENCHMARKS
-@pytest.mark.parametrize("name", ["../../secret.png", "../secret.png", "a/../../../secret.png", ""])
+@table("name", "../../secret.png", "../secret.png", "a/../../../secret.png", "")
 def test_names_that_leave_the_folder_are_refused(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,

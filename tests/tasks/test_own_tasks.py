@@ -19,6 +19,7 @@ from tests.support.instances import make_doc, write_folder
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import run_lmms_eval
 from tests.support.rome import make_doc as make_question
+from tests.support.tables import table
 
 RESPONSE = "Conclusion 0: from Text 0, the shop is closed.\nFinal answer: agree"
 FILTERS = """\
@@ -82,30 +83,22 @@ def without(field: str) -> dict[str, Any]:
     return doc
 
 
-@pytest.mark.parametrize(
-    ("doc", "told"),
-    [
-        (make_doc(answer="4"), "'answer' should be agree or disagree, not '4'"),
-        (make_doc(answer="B"), "'answer' should be agree or disagree, not 'B'"),
-        (make_doc(answer="Agree"), "'answer' should be agree or disagree, not 'Agree'"),
-        (make_doc(answer=None), "'answer' should be agree or disagree, not None"),
-        (without("answer"), "the field 'answer' is missing"),
-        (without("statement"), "the field 'statement' is missing"),
-        (without("reasoning"), "the field 'reasoning' is missing"),
-        (
-            make_doc() | {"language": "de"},
-            "'language' should be en or zh",
-        ),
-        (make_doc(textual_clue="one"), "'textual_clue' should be a list of texts, not 'one'"),
-        (make_doc(ability="Recognition"), "'ability' should be a list of texts"),
-        (make_doc(relation="sideways"), "'relation' should be guided, adversarial"),
-        (
-            make_doc(reasoning=["Image0: The clock shows nine."]),
-            "'reasoning' can't be read: line 0",
-        ),
-        (make_doc(reasoning=["Image5 -> nine"]), "'reasoning' cites Image5 in line 0, of 1 images"),
-        (make_doc(reasoning=["Image0 + Step9 -> so"]), "'reasoning' can't be read: step 0: cites"),
-    ],
+@table(
+    "doc, told",
+    (make_doc(answer="4"), "'answer' should be agree or disagree, not '4'"),
+    (make_doc(answer="B"), "'answer' should be agree or disagree, not 'B'"),
+    (make_doc(answer="Agree"), "'answer' should be agree or disagree, not 'Agree'"),
+    (make_doc(answer=None), "'answer' should be agree or disagree, not None"),
+    (without("answer"), "the field 'answer' is missing"),
+    (without("statement"), "the field 'statement' is missing"),
+    (without("reasoning"), "the field 'reasoning' is missing"),
+    (make_doc() | {"language": "de"}, "'language' should be en or zh"),
+    (make_doc(textual_clue="one"), "'textual_clue' should be a list of texts, not 'one'"),
+    (make_doc(ability="Recognition"), "'ability' should be a list of texts"),
+    (make_doc(relation="sideways"), "'relation' should be guided, adversarial"),
+    (make_doc(reasoning=["Image0: The clock shows nine."]), "'reasoning' can't be read: line 0"),
+    (make_doc(reasoning=["Image5 -> nine"]), "'reasoning' cites Image5 in line 0, of 1 images"),
+    (make_doc(reasoning=["Image0 + Step9 -> so"]), "'reasoning' can't be read: step 0: cites"),
 )
 def test_documents_that_cannot_be_scored_stop_before_the_model(
     tmp_path: Path, doc: dict[str, Any], told: str
@@ -120,14 +113,12 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
     assert "process_docs" in said
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"evaluator": "choice_matching"}, "did you mean choices_matching?"),
-        ({"evaluator_kwargs": "{}"}, "the argument 'label' is missing"),
-        ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
-        ({"language": "fr"}, "'language' should be en or zh, not 'fr'"),
-    ],
+@table(
+    "fields, told",
+    ({"evaluator": "choice_matching"}, "did you mean choices_matching?"),
+    ({"evaluator_kwargs": "{}"}, "the argument 'label' is missing"),
+    ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
+    ({"language": "fr"}, "'language' should be en or zh, not 'fr'"),
 )
 def test_so_do_questions_for_the_graders(tmp_path: Path, fields: dict[str, Any], told: str) -> None:
     write_task(tmp_path, [make_question(**fields) | {"answer": "B"}], ROME_FILTERS)
@@ -190,7 +181,7 @@ def test_tasks_of_others_are_left_alone(tmp_path: Path) -> None:
     assert found["results"]["shop_check"]["exact_match,none"] == 0.5
 
 
-@pytest.mark.parametrize("task", ["shop_check", "{folder}"])
+@table("task", "shop_check", "{folder}")
 def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> None:
     """By name, and by a folder of tasks."""
     write_task(tmp_path, [make_doc(answer="B")])
@@ -205,13 +196,11 @@ def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> N
     assert all("/no/such/model" not in part.split("Error during")[0] for part in said[1:])
 
 
-@pytest.mark.parametrize(
+@table(
     "order",
-    [
-        ("rpts_score", "rpts_transform", "rpts_aggregate"),
-        ("rpts_transform", "rpts_aggregate"),
-        ("rpts_aggregate",),
-    ],
+    ("rpts_score", "rpts_transform", "rpts_aggregate"),
+    ("rpts_transform", "rpts_aggregate"),
+    ("rpts_aggregate",),
 )
 def test_filters_in_a_wrong_order_stop_before_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...]
@@ -225,9 +214,7 @@ def test_filters_in_a_wrong_order_stop_before_the_model(
     assert "use rpts_transform, rpts_score and rpts_aggregate in this order" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "aggregation", ["mean", "!function lmms_rpts.tasks.aggregation.mean_over_tasks"]
-)
+@table("aggregation", "mean", "!function lmms_rpts.tasks.aggregation.mean_over_tasks")
 def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path, aggregation: str) -> None:
     """lmms-eval has [] for the others, and a mean over these ended the run at its very end."""
     write_task(tmp_path, [make_doc(id=at) for at in range(3)])

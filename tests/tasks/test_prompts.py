@@ -7,6 +7,7 @@ from PIL import Image
 
 from lmms_rpts.tasks.rpts_eval.prompts import doc_to_messages, doc_to_text, doc_to_visual
 from tests.support.instances import make_doc
+from tests.support.tables import table
 
 
 def doc(language: str = "en") -> dict:
@@ -14,12 +15,10 @@ def doc(language: str = "en") -> dict:
     return make_doc(language, visual_clue=["a.png", "b.png"], images=images)
 
 
-@pytest.mark.parametrize(
-    ("language", "expected"),
-    [
-        ("en", ["Image 0:", "Image 1:", "Text 0:", "Text 1:", "Final answer: agree"]),
-        ("zh", ["图片0：", "图片1：", "文本0：", "文本1：", "最终答案：同意"]),
-    ],
+@table(
+    "language, expected",
+    ("en", ["Image 0:", "Image 1:", "Text 0:", "Text 1:", "Final answer: agree"]),
+    ("zh", ["图片0：", "图片1：", "文本0：", "文本1：", "最终答案：同意"]),
 )
 def test_every_clue_is_numbered(language: str, expected: list[str]) -> None:
     text = doc_to_text(doc(language))

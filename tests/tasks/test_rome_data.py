@@ -24,6 +24,7 @@ from lmms_rpts.tasks.rome.source_format import (
     read_annotations,
 )
 from tests.support.rome import ENTRIES, changed, draw_images, write_rome
+from tests.support.tables import table
 
 FIRST = "question_academic_1"
 
@@ -76,22 +77,20 @@ def test_the_small_data_set_has_every_kind(folder: Path) -> None:
 # --- where the questions are ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("any.json", json.dumps(ENTRIES)),
-        ("data/test.json", json.dumps(ENTRIES)),
-        ("any.jsonl", "\n".join(json.dumps(each) for each in ENTRIES) + "\n\n"),
-        ("bom.jsonl", "\ufeff" + "\r\n".join(json.dumps(each) for each in ENTRIES)),
-        ("by_id.json", json.dumps({each["question_id"]: each for each in ENTRIES})),
-        ("ids.json", json.dumps({e["question_id"]: dict(list(e.items())[1:]) for e in ENTRIES})),
-    ],
+@table(
+    "name, content",
+    ("any.json", json.dumps(ENTRIES)),
+    ("data/test.json", json.dumps(ENTRIES)),
+    ("any.jsonl", "\n".join(json.dumps(each) for each in ENTRIES) + "\n\n"),
+    ("bom.jsonl", "\ufeff" + "\r\n".join(json.dumps(each) for each in ENTRIES)),
+    ("by_id.json", json.dumps({each["question_id"]: each for each in ENTRIES})),
+    ("ids.json", json.dumps({e["question_id"]: dict(list(e.items())[1:]) for e in ENTRIES})),
 )
-def test_annotations_in_every_form(folder: Path, name: str, content: str) -> None:
-    expected = read(folder)
-    (folder / "annotation.json").unlink()
-    write(folder / name, content)
-    assert read(folder) == expected
+def test_annotations_in_every_form(tmp_path: Path, name: str, content: str) -> None:
+    expected = read(write_rome(tmp_path))
+    (tmp_path / "annotation.json").unlink()
+    write(tmp_path / name, content)
+    assert read(tmp_path) == expected
 
 
 def test_questions_in_several_files_count_once(folder: Path) -> None:
@@ -120,19 +119,17 @@ def test_images_beside_their_annotation(folder: Path) -> None:
     assert read(folder).questions[0].img_path == ("data/academic/1-0.png",)
 
 
-@pytest.mark.parametrize(
-    ("changes", "task"),
-    [
-        ({"task": "Puzzles & Games"}, "puzzles_games"),
-        ({"task": "games"}, "puzzles_games"),
-        ({"task": "multi-image"}, "multi"),
-        ({"task": "MEMES"}, "memes"),
-        ({"task": None, "img_path": "geo/x.png"}, "geo"),
-        ({"task": "of some kind", "img_path": ["images/puzzles/x.png"]}, "puzzles_games"),
-        ({"task": None, "img_path": "x.png"}, "academic"),
-        ({"task": None, "img_path": "x.png", "question_id": "question_multi-image_12"}, "multi"),
-        ({"task": None, "img_path": "x.png", "question_id": "Question_spatial3"}, "spatial"),
-    ],
+@table(
+    "changes, task",
+    ({"task": "Puzzles & Games"}, "puzzles_games"),
+    ({"task": "games"}, "puzzles_games"),
+    ({"task": "multi-image"}, "multi"),
+    ({"task": "MEMES"}, "memes"),
+    ({"task": None, "img_path": "geo/x.png"}, "geo"),
+    ({"task": "of some kind", "img_path": ["images/puzzles/x.png"]}, "puzzles_games"),
+    ({"task": None, "img_path": "x.png"}, "academic"),
+    ({"task": None, "img_path": "x.png", "question_id": "question_multi-image_12"}, "multi"),
+    ({"task": None, "img_path": "x.png", "question_id": "Question_spatial3"}, "spatial"),
 )
 def test_the_subtask(tmp_path: Path, changes: dict[str, Any], task: str) -> None:
     entries = changed(ENTRIES[:1], FIRST, **changes)
@@ -141,19 +138,17 @@ def test_the_subtask(tmp_path: Path, changes: dict[str, Any], task: str) -> None
     assert only(read(tmp_path)).task == task
 
 
-@pytest.mark.parametrize(
-    ("question", "language"),
-    [
-        ("Guess the location.", "en"),
-        ("这是哪里？", "zh"),
-        ("What does 福禄寿喜 mean?", "en"),
-        ("哪支队伍赢了？A. Monterrey B. Seattle Sounders C. Inter Miami D. Real Madrid", "zh"),
-        ("Which sign says so? A. 左转 B. 右转 C. 请勿停车", "en"),
-        ("<image 1> <image 2> 找不同", "zh"),
-        ("ABC 和 DEF 哪个角更大？", "zh"),
-        ("A. 甲 B. 乙", "zh"),
-        ("x = 3?", "en"),
-    ],
+@table(
+    "question, language",
+    ("Guess the location.", "en"),
+    ("这是哪里？", "zh"),
+    ("What does 福禄寿喜 mean?", "en"),
+    ("哪支队伍赢了？A. Monterrey B. Seattle Sounders C. Inter Miami D. Real Madrid", "zh"),
+    ("Which sign says so? A. 左转 B. 右转 C. 请勿停车", "en"),
+    ("<image 1> <image 2> 找不同", "zh"),
+    ("ABC 和 DEF 哪个角更大？", "zh"),
+    ("A. 甲 B. 乙", "zh"),
+    ("x = 3?", "en"),
 )
 def test_the_language_is_told_by_the_script(question: str, language: str) -> None:
     assert language_of(question) == language
@@ -187,7 +182,7 @@ _WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "said"), _WRONG)
+@table("changes, said", *_WRONG)
 def test_the_error_names_question_and_remedy(
     folder: Path, changes: dict[str, Any], said: str
 ) -> None:
@@ -201,7 +196,7 @@ def test_the_error_names_question_and_remedy(
     check_tasks(["rome_spatial"])
 
 
-@pytest.mark.parametrize("identity", [None, "", True, 1.5, {}])
+@table("identity", None, "", True, 1.5, {})
 def test_a_question_without_an_id_is_named_by_its_place(folder: Path, identity: Any) -> None:
     write(folder / "annotation.json", [*ENTRIES, ENTRIES[0] | {"question_id": identity}])
     assert "annotation.json, entry 13: 'question_id' should be" in error_of("rome")
@@ -242,30 +237,29 @@ def test_half_an_image(folder: Path) -> None:
     assert f"question 'question_multi_1': the image {path} can't be read" in message
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        (
-            "cut.json",
-            '[{"question_id": ',
-            "cut.json can't be read (mend it or move it away): Expecting value",
-        ),
-        (
-            "cut.jsonl",
-            '{"a": 1}\n{"b": ',
-            "cut.jsonl can't be read (mend it or move it away): line 2: Expecting value",
-        ),
-        (
-            "deep.json",
-            "[" * 100_000,
-            "deep.json can't be read (mend it or move it away): maximum recursion depth",
-        ),
-    ],
+@table(
+    "name, content, said",
+    (
+        "cut.json",
+        '[{"question_id": ',
+        "cut.json can't be read (mend it or move it away): Expecting value",
+    ),
+    (
+        "cut.jsonl",
+        '{"a": 1}\n{"b": ',
+        "cut.jsonl can't be read (mend it or move it away): line 2: Expecting value",
+    ),
+    (
+        "deep.json",
+        "[" * 100_000,
+        "deep.json can't be read (mend it or move it away): maximum recursion depth",
+    ),
 )
 @pytest.mark.usefixtures("no_garbage_collection")
 def test_files_that_cannot_be_read(folder: Path, name: str, content: str, said: str) -> None:
     write(folder / name, content)
     assert said in error_of("rome_geo")
+    (folder / name).unlink()
 
 
 def test_files_of_another_encoding(folder: Path) -> None:
@@ -279,7 +273,7 @@ def test_no_questions_at_all(folder: Path) -> None:
     assert "holds questions with question_id, question, evaluator" in message
 
 
-@pytest.mark.parametrize("name", ["nowhere", "."])
+@table("name", "nowhere", ".")
 def test_no_annotations_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("ROME_PATH", str(tmp_path / "temporary" / name))
     message = error_of()
@@ -324,7 +318,7 @@ def load(subtask: str) -> Any:
     return dataset.attach_images(load_dataset("json", **kwargs)["test"])
 
 
-@pytest.mark.parametrize("subtask", SUBTASKS)
+@table("subtask", *SUBTASKS)
 def test_documents_survive_the_json_builder(folder: Path, subtask: str) -> None:
     """Though ``img_path`` and ``evaluator_kwargs`` are of many types."""
     docs = load(subtask)

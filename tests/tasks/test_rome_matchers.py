@@ -17,6 +17,7 @@ from lmms_rpts.tasks.rome.matchers import check_kwargs, match
 from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
+from tests.support.tables import table
 from tests.tasks.test_rome_strict import ALL_KWARGS, HOSTILE, LONG_TEXTS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rome.md"
@@ -77,22 +78,20 @@ def test_the_examples_of_the_documentation() -> None:
         assert grade_strictly(evaluator, kwargs, answer) == strict, answer
 
 
-@pytest.mark.parametrize(
-    ("response", "answer"),
-    [
-        ("Final Answer: A", "A"),
-        ("Answer: A\nAnswer B", "A\nAnswer B"),  # "Answer:" occurs, so it alone decides
-        ("Answer A\nAnswer B\n", "B"),
-        ("答案：A 答案B", "A 答案B"),
-        ("答案A，答案B", "B"),
-        ("Answer A 答案：B", "A 答案：B"),
-        ("answer: A", "answer: A"),
-        ("\\boxed{ 1 } and \\boxed{2}", "1"),
-        ("\\boxed{} and \\boxed{2}", "2"),
-        ("\\boxed{1", "\\boxed{1"),
-        ("Answer: ", ""),
-        ("", ""),
-    ],
+@table(
+    "response, answer",
+    ("Final Answer: A", "A"),
+    ("Answer: A\nAnswer B", "A\nAnswer B"),  # "Answer:" occurs, so it alone decides
+    ("Answer A\nAnswer B\n", "B"),
+    ("答案：A 答案B", "A 答案B"),
+    ("答案A，答案B", "B"),
+    ("Answer A 答案：B", "A 答案：B"),
+    ("answer: A", "answer: A"),
+    ("\\boxed{ 1 } and \\boxed{2}", "1"),
+    ("\\boxed{} and \\boxed{2}", "2"),
+    ("\\boxed{1", "\\boxed{1"),
+    ("Answer: ", ""),
+    ("", ""),
 )
 def test_the_published_extraction(response: str, answer: str) -> None:
     assert extract_answer(response) == answer
@@ -102,51 +101,42 @@ def test_look_alikes() -> None:
     assert normalise("5′\u00a0‐−–⋅—") == "5' ---·—"
 
 
-@pytest.mark.parametrize(
-    ("answer", "letters"),
-    [
-        ("A", "A"),
-        ("The Answer is B", "B"),
-        ("If so: C", "C"),
-        ("INST/", ""),
-        ("TA. is it, B is not", "A"),  # the T goes first, then "A." begins the answer
-        ("so A, therefore answer B", "B"),
-        ("A answer is B boxed C", "C"),
-        ("A 因此 B 故选 C", "C"),
-        ("A①②B", "AB"),
-        ("ÀB", "B"),
-    ],
+@table(
+    "answer, letters",
+    ("A", "A"),
+    ("The Answer is B", "B"),
+    ("If so: C", "C"),
+    ("INST/", ""),
+    ("TA. is it, B is not", "A"),  # the T goes first, then "A." begins the answer
+    ("so A, therefore answer B", "B"),
+    ("A answer is B boxed C", "C"),
+    ("A 因此 B 故选 C", "C"),
+    ("A①②B", "AB"),
+    ("ÀB", "B"),
 )
 def test_the_published_choice_letters(answer: str, letters: str) -> None:
     assert choice_letters(answer) == letters
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "kwargs", "answer", "score"),
-    [
-        ("choices_matching", {"label": "AA"}, "A", 0),  # the label keeps its doubles
-        ("number_matching", {"value_to_match": 5}, "5.0009", 1),
-        ("number_matching", {"value_to_match": 5}, "5.001", 0),
-        ("number_matching", {"value_to_match": 5.0}, "5.5", 0),
-        ("number_matching", {"value_to_match": 5.0}, "5.49", 1),
-        ("number_matching", {"value_to_match": 5}, "9" * 400, 0),
-        ("number_matching", {"value_to_match": 12}, "１２", 1),
-        ("interval_matching", {"interval": [1, 2], "units": []}, "9" * 400, 0),
-        ("interval_matching", {"interval": [1, 2], "units": ["cm"]}, "2 CM", 0),
-        ("interval_matching", {"interval": ["3:00:-1", "3:00:1"], "units": []}, "3:00", 1),
-        ("interval_matching", {"interval": ["10:05", "10:15"], "units": []}, "是10:10", 0),
-        ("multi_interval_matching", {"intervals": [[1, 2], [3, 4]], "units": [[]]}, "3", 0),
-        ("multi_interval_matching", {"intervals": [[1, 2]], "units": [""]}, "1", 1),
-        (
-            "location_matching",
-            {"location_fine_grained": ["a"], "fine_grained_score": 0.9},
-            "A",
-            0.9,
-        ),
-        ("key_items_matching", {"key_items": [["a b"]], "remove_space": True}, "A\tB", 0),
-        ("key_items_matching", {"key_items": [["a"], []]}, "a", 0),
-        ("ordered_list_matching", {"order": ["a b", "c"]}, "ab,c", 1),
-    ],
+@table(
+    "evaluator, kwargs, answer, score",
+    ("choices_matching", {"label": "AA"}, "A", 0),  # the label keeps its doubles
+    ("number_matching", {"value_to_match": 5}, "5.0009", 1),
+    ("number_matching", {"value_to_match": 5}, "5.001", 0),
+    ("number_matching", {"value_to_match": 5.0}, "5.5", 0),
+    ("number_matching", {"value_to_match": 5.0}, "5.49", 1),
+    ("number_matching", {"value_to_match": 5}, "9" * 400, 0),
+    ("number_matching", {"value_to_match": 12}, "１２", 1),
+    ("interval_matching", {"interval": [1, 2], "units": []}, "9" * 400, 0),
+    ("interval_matching", {"interval": [1, 2], "units": ["cm"]}, "2 CM", 0),
+    ("interval_matching", {"interval": ["3:00:-1", "3:00:1"], "units": []}, "3:00", 1),
+    ("interval_matching", {"interval": ["10:05", "10:15"], "units": []}, "是10:10", 0),
+    ("multi_interval_matching", {"intervals": [[1, 2], [3, 4]], "units": [[]]}, "3", 0),
+    ("multi_interval_matching", {"intervals": [[1, 2]], "units": [""]}, "1", 1),
+    ("location_matching", {"location_fine_grained": ["a"], "fine_grained_score": 0.9}, "A", 0.9),
+    ("key_items_matching", {"key_items": [["a b"]], "remove_space": True}, "A\tB", 0),
+    ("key_items_matching", {"key_items": [["a"], []]}, "a", 0),
+    ("ordered_list_matching", {"order": ["a b", "c"]}, "ab,c", 1),
 )
 def test_corners(evaluator: str, kwargs: dict[str, Any], answer: str, score: float) -> None:
     found = match(evaluator, kwargs, answer)
@@ -154,41 +144,39 @@ def test_corners(evaluator: str, kwargs: dict[str, Any], answer: str, score: flo
     assert found == score
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "kwargs", "told"),
-    [
-        ("number_match", {}, "did you mean number_matching?"),
-        ("number_match", {}, "multi_interval_matching"),
-        (None, {}, "there is no evaluator None"),
-        ("number_matching", None, "must be an object, not None"),
-        ("number_matching", {}, "'value_to_match' is missing"),
-        ("number_matching", {"value_to_match": "3"}, "'value_to_match' must be a finite number"),
-        ("number_matching", {"value_to_match": True}, "a finite number, not True"),
-        ("number_matching", {"value_to_match": float("nan")}, "finite"),
-        ("number_matching", {"value_to_match": 10**400}, "finite"),
-        ("number_matching", {"value_to_match": 1, "unit": "m"}, "no argument 'unit'"),
-        ("choices_matching", {"label": ["A"]}, "'label' must be a string"),
-        ("choices_matching", {"label": " "}, "not empty"),
-        ("ordered_list_matching", {"order": [1, 2]}, "'order'"),
-        ("ordered_list_matching", {"order": []}, "'order'"),
-        ("key_items_matching", {"key_items": []}, "'key_items'"),
-        ("key_items_matching", {"key_items": "cat"}, "'key_items'"),
-        ("key_items_matching", {"key_items": [["a"], "b"]}, "'key_items'"),
-        ("key_items_matching", {"key_items": ["a"], "remove_space": 1}, "true or false"),
-        ("location_matching", {"location_fine_grained": "Paris"}, "'location_fine_grained'"),
-        (
-            "location_matching",
-            {"location_fine_grained": ["a"], "coarse_grained_score": "half"},
-            "'coarse_grained_score'",
-        ),
-        ("interval_matching", {"interval": [1, 2]}, "'units' is missing"),
-        ("interval_matching", {"interval": [1], "units": []}, "'interval'"),
-        ("interval_matching", {"interval": [1, "2"], "units": []}, "'interval'"),
-        ("interval_matching", {"interval": ["1.5", "2"], "units": []}, "'interval'"),
-        ("interval_matching", {"interval": [1, 2], "units": "cm"}, "'units'"),
-        ("multi_interval_matching", {"intervals": [[1, 2], 3], "units": []}, "'intervals'"),
-        ("multi_interval_matching", {"intervals": [[1, 2]], "units": [1]}, "'units'"),
-    ],
+@table(
+    "evaluator, kwargs, told",
+    ("number_match", {}, "did you mean number_matching?"),
+    ("number_match", {}, "multi_interval_matching"),
+    (None, {}, "there is no evaluator None"),
+    ("number_matching", None, "must be an object, not None"),
+    ("number_matching", {}, "'value_to_match' is missing"),
+    ("number_matching", {"value_to_match": "3"}, "'value_to_match' must be a finite number"),
+    ("number_matching", {"value_to_match": True}, "a finite number, not True"),
+    ("number_matching", {"value_to_match": float("nan")}, "finite"),
+    ("number_matching", {"value_to_match": 10**400}, "finite"),
+    ("number_matching", {"value_to_match": 1, "unit": "m"}, "no argument 'unit'"),
+    ("choices_matching", {"label": ["A"]}, "'label' must be a string"),
+    ("choices_matching", {"label": " "}, "not empty"),
+    ("ordered_list_matching", {"order": [1, 2]}, "'order'"),
+    ("ordered_list_matching", {"order": []}, "'order'"),
+    ("key_items_matching", {"key_items": []}, "'key_items'"),
+    ("key_items_matching", {"key_items": "cat"}, "'key_items'"),
+    ("key_items_matching", {"key_items": [["a"], "b"]}, "'key_items'"),
+    ("key_items_matching", {"key_items": ["a"], "remove_space": 1}, "true or false"),
+    ("location_matching", {"location_fine_grained": "Paris"}, "'location_fine_grained'"),
+    (
+        "location_matching",
+        {"location_fine_grained": ["a"], "coarse_grained_score": "half"},
+        "'coarse_grained_score'",
+    ),
+    ("interval_matching", {"interval": [1, 2]}, "'units' is missing"),
+    ("interval_matching", {"interval": [1], "units": []}, "'interval'"),
+    ("interval_matching", {"interval": [1, "2"], "units": []}, "'interval'"),
+    ("interval_matching", {"interval": ["1.5", "2"], "units": []}, "'interval'"),
+    ("interval_matching", {"interval": [1, 2], "units": "cm"}, "'units'"),
+    ("multi_interval_matching", {"intervals": [[1, 2], 3], "units": []}, "'intervals'"),
+    ("multi_interval_matching", {"intervals": [[1, 2]], "units": [1]}, "'units'"),
 )
 def test_what_is_wrong_with_the_arguments_is_told(evaluator: Any, kwargs: Any, told: str) -> None:
     problem = check_kwargs(evaluator, kwargs)
@@ -226,7 +214,7 @@ def test_arguments_that_pass_the_check_never_fail(data: st.DataObject) -> None:
             grade_strictly(evaluator, changed, answer)
 
 
-@pytest.mark.parametrize("text", LONG_TEXTS.values(), ids=LONG_TEXTS)
-def test_long_texts_take_linear_time(text: str) -> None:
+@table("name", *LONG_TEXTS, parts=3)
+def test_long_texts_take_linear_time(name: str) -> None:
     for evaluator, kwargs, _ in ALL_KWARGS:
-        assert_linear_in_text(partial(match, evaluator, kwargs), text)
+        assert_linear_in_text(partial(match, evaluator, kwargs), LONG_TEXTS[name])

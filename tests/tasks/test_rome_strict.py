@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lmms_rpts.tasks.rome.final_answer import final_answer
 from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.growth import assert_linear, assert_linear_in_text
+from tests.support.tables import table
 
 LONG = "Let me look at the picture. Option A shows a cat and option B a dog.\n\n"
 
@@ -161,6 +162,8 @@ CHOICES: list[tuple[str, str, float]] = [
     ("AB", "Final Answer: ( A )and[B]", 1),
     ("ABC", "Options A  ,  B,   and C", 1),
     ("A", "Final Answer: > A", 1),
+    ("2", "Final Answer: 2.", 1),  # a label without letters is a phrase
+    ("2", "Final Answer: 12", 0),
 ]
 
 # order, answer, grade
@@ -619,7 +622,7 @@ def cases() -> list[tuple[str, dict[str, Any], str, float]]:
     ]
 
 
-@pytest.mark.parametrize(("evaluator", "kwargs", "answer", "grade"), cases())
+@table("evaluator, kwargs, answer, grade", *cases())
 def test_the_grade_worked_by_hand(
     evaluator: str, kwargs: dict[str, Any], answer: str, grade: float
 ) -> None:
@@ -633,27 +636,20 @@ def test_there_are_enough_of_both() -> None:
     assert len({answer for _, _, answer, _ in cases()}) >= 100
 
 
-def test_a_label_without_letters_is_a_phrase() -> None:
-    assert grade_strictly("choices_matching", {"label": "2"}, "Final Answer: 2.") == 1
-    assert grade_strictly("choices_matching", {"label": "2"}, "Final Answer: 12") == 0
-
-
-@pytest.mark.parametrize(
-    ("response", "answer"),
-    [
-        ("Final Answer: A", "A"),
-        ("Answer: A\nAnswer:", "A"),
-        ("Is the answer: A?\nThe answer is B", "B"),
-        ("The **answer** is: **B**", "B"),
-        ("\\boxed{\\frac{1}{2}} is it", "\\frac{1}{2}"),
-        ("Answer: 1\nso \\boxed{2}", "2"),
-        ("\\boxed{2}\nAnswer: 1", "1"),
-        ("\\boxed{never closed", "never closed"),
-        ("One.\nTwo.\nIt is **this**.", "this"),
-        ("One.\nTwo.\n" + "long " * 100, ""),
-        ("</think>Answer: B", "B"),
-        ("", ""),
-    ],
+@table(
+    "response, answer",
+    ("Final Answer: A", "A"),
+    ("Answer: A\nAnswer:", "A"),
+    ("Is the answer: A?\nThe answer is B", "B"),
+    ("The **answer** is: **B**", "B"),
+    ("\\boxed{\\frac{1}{2}} is it", "\\frac{1}{2}"),
+    ("Answer: 1\nso \\boxed{2}", "2"),
+    ("\\boxed{2}\nAnswer: 1", "1"),
+    ("\\boxed{never closed", "never closed"),
+    ("One.\nTwo.\nIt is **this**.", "this"),
+    ("One.\nTwo.\n" + "long " * 100, ""),
+    ("</think>Answer: B", "B"),
+    ("", ""),
 )
 def test_where_the_final_answer_stands(response: str, answer: str) -> None:
     assert final_answer(response).text == answer
@@ -719,10 +715,10 @@ LONG_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("text", LONG_TEXTS.values(), ids=LONG_TEXTS)
-def test_long_texts_take_linear_time(text: str) -> None:
+@table("name", *LONG_TEXTS, parts=4)
+def test_long_texts_take_linear_time(name: str) -> None:
     for evaluator, kwargs, _ in ALL_KWARGS:
-        assert_linear_in_text(partial(grade_strictly, evaluator, kwargs), text)
+        assert_linear_in_text(partial(grade_strictly, evaluator, kwargs), LONG_TEXTS[name])
 
 
 ATOMS = (
@@ -731,8 +727,8 @@ ATOMS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("end", ["", "xy", "!"])
-@pytest.mark.parametrize("atom", ATOMS)
+@table("end", "", "xy", "!", parts=4)
+@table("atom", *ATOMS)
 def test_repetition_takes_linear_time(atom: str, end: str) -> None:
     def grade(times: int) -> None:
         for evaluator, kwargs, _ in ALL_KWARGS:
@@ -745,8 +741,8 @@ def test_repetition_takes_linear_time(atom: str, end: str) -> None:
     assert_linear(grade, lambda times: times, size=90)
 
 
-@pytest.mark.parametrize("score", [-0.1, 1.5, True, "1", float("nan"), 10**400])
-@pytest.mark.parametrize("name", ["fine_grained_score", "coarse_grained_score"])
+@table("score", -0.1, 1.5, True, "1", float("nan"), 10**400)
+@table("name", "fine_grained_score", "coarse_grained_score")
 def test_a_score_of_a_place_is_a_share(name: str, score: object) -> None:
     kwargs = {"location_fine_grained": FINE, name: score}
     with pytest.raises(ValueError, match=f"{name}.*from 0 to 1"):
@@ -754,9 +750,10 @@ def test_a_score_of_a_place_is_a_share(name: str, score: object) -> None:
     assert grade_strictly("location_matching", kwargs | {name: 1}, "Times Square") == 1
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "kwargs", "told"),
-    [("nothing", {}, "key_items_matching"), ("choices_matching", {}, "label")],
+@table(
+    "evaluator, kwargs, told",
+    ("nothing", {}, "key_items_matching"),
+    ("choices_matching", {}, "label"),
 )
 def test_bad_arguments_are_named(evaluator: str, kwargs: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):

@@ -12,6 +12,7 @@ from lmms_eval.verifiers import VERIFIER_REGISTRY, build_verification_pipeline
 import lmms_rpts.plugin
 from lmms_rpts.tasks.rome.verifier import RomeVerifier
 from tests.support.lmms import run
+from tests.support.tables import table
 
 ORDER = {"evaluator": "ordered_list_matching", "evaluator_kwargs": {"order": ["A", "B"]}}
 PLACE = {
@@ -32,22 +33,20 @@ def pipeline(**verifier: Any) -> Any:
     return build_verification_pipeline({"verifier": {"type": "rome", **verifier}})
 
 
-@pytest.mark.parametrize(
-    ("config", "prediction", "score"),
-    [
-        (ORDER, "Final Answer: A, B", 1.0),
-        (ORDER, "Final Answer: B, A", 0.0),
-        (ORDER, "Final Answer: C, A, D, B", 1.0),  # as published: a subsequence
-        ({**ORDER, "strict": False}, "Final Answer: C, A, D, B", 1.0),
-        ({**ORDER, "strict": True}, "Final Answer: C, A, D, B", 0.0),
-        ({**ORDER, "strict": True}, "Final Answer: A, B", 1.0),
-        (PLACE, "Final Answer: Harbour Gate", 1.0),
-        (PLACE, "Final Answer: Northport", 0.5),
-        (PLACE, "<think>Harbour Gate</think>Final Answer: Southport", 0.0),
-        (PLACE, "<think>Harbour Gate", 0.0),
-        (PLACE, "", 0.0),
-        (PLACE, "\ud800", 0.0),
-    ],
+@table(
+    "config, prediction, score",
+    (ORDER, "Final Answer: A, B", 1.0),
+    (ORDER, "Final Answer: B, A", 0.0),
+    (ORDER, "Final Answer: C, A, D, B", 1.0),  # as published: a subsequence
+    ({**ORDER, "strict": False}, "Final Answer: C, A, D, B", 1.0),
+    ({**ORDER, "strict": True}, "Final Answer: C, A, D, B", 0.0),
+    ({**ORDER, "strict": True}, "Final Answer: A, B", 1.0),
+    (PLACE, "Final Answer: Harbour Gate", 1.0),
+    (PLACE, "Final Answer: Northport", 0.5),
+    (PLACE, "<think>Harbour Gate</think>Final Answer: Southport", 0.0),
+    (PLACE, "<think>Harbour Gate", 0.0),
+    (PLACE, "", 0.0),
+    (PLACE, "\ud800", 0.0),
 )
 def test_text_is_graded_as_in_the_tasks(
     config: dict[str, Any], prediction: str, score: float
@@ -58,13 +57,11 @@ def test_text_is_graded_as_in_the_tasks(
     assert str(config["evaluator"]) in found.raw_output
 
 
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"evaluator": "location_matchin", "evaluator_kwargs": {}}, "mean location_matching"),
-        ({"evaluator": "number_matching", "evaluator_kwargs": {}}, "'value_to_match' is missing"),
-        ({"evaluator": "choices_matching", "evaluator_kwargs": None}, "must be an object"),
-    ],
+@table(
+    "config, said",
+    ({"evaluator": "location_matchin", "evaluator_kwargs": {}}, "mean location_matching"),
+    ({"evaluator": "number_matching", "evaluator_kwargs": {}}, "'value_to_match' is missing"),
+    ({"evaluator": "choices_matching", "evaluator_kwargs": None}, "must be an object"),
 )
 def test_a_bad_configuration_is_told_when_it_is_built(config: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
@@ -94,7 +91,7 @@ def test_it_is_registered_once_beside_the_others() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", ["lmms_rpts", "lmms_eval.verifiers", "lmms_eval.models"])
+@table("first", "lmms_rpts", "lmms_eval.verifiers", "lmms_eval.models")
 def test_it_is_there_whatever_is_imported_first(first: str) -> None:
     code = f"""
 import {first}
