@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
+from lmms_rpts.tasks.cmmath.grading.algebra import equal_trees
 
 from lmms_rpts.tasks.cmmath.grading import expressions, grader
-from lmms_rpts.tasks.cmmath.grading.algebra import equal_trees
 
 PATIENCE = 300.0
 

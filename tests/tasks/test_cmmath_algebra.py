@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from lmms_rpts.tasks.cmmath.grading.algebra import symbolically_equal
 
 from lmms_rpts.tasks.cmmath.grading import algebra, algebra_worker
-from lmms_rpts.tasks.cmmath.grading.algebra import symbolically_equal
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes can't be polled")

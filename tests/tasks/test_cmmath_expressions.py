@@ -12,13 +12,13 @@ from math import e, pi, sqrt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from lmms_rpts.tasks.cmmath.grading.expressions import (
     Expression,
     parse_expression,
     rounds_to,
     same,
 )
+
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from tests.support.growth import SHORTEST_TEXT, assert_linear, assert_linear_in_text
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
 from lmms_rpts.tasks.cmmath.grading.final_answer import find_statement
 from lmms_rpts.tasks.cmmath.grading.references import read_reference
+
 from tests.support.growth import assert_linear_in_text
 
 STATEMENTS = [

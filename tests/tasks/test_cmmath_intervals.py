@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from lmms_rpts.tasks.cmmath.grading.intervals import Region, parse_region, same_region
+
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from tests.support.growth import SHORTEST_TEXT, assert_linear_in_text
 

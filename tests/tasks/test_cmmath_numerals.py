@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_rpts.tasks.cmmath.grading.numerals import degrees, spelled
 
 from lmms_rpts.answers.number_words import chinese_number, english_number
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.numerals import degrees, spelled
 from tests.support.growth import assert_linear_in_text
 
 SPELLED = [

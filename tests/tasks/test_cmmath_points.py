@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from lmms_rpts.tasks.cmmath.grading.points import Point, parse_points, same_points
 
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.points import Point, parse_points, same_points
 from tests.support.growth import SHORTEST_TEXT, assert_linear, assert_linear_in_text
 
 

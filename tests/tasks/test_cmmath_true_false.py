@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from lmms_rpts.tasks.cmmath.grading.circled import circled_of
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.true_false import truth_of
+
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from tests.support.growth import assert_linear_in_text
 
 RIGHT = [

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_rpts.tasks.cmmath.grading.unit_names import UNITS, unit_at, unit_named
 
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.unit_names import UNITS, unit_at, unit_named
 from lmms_rpts.tasks.cmmath.grading.units import (
     Unit,
     may_be_letter,

@@ -1,30 +1,49 @@
-"""The grader: final answer, type of the reference, and the comparison for that type."""
+"""The grader: final statement, target, and the comparison for its type."""
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
+from typing import Literal
 
 from loguru import logger
 
-from lmms_rpts.tasks.cmmath.grading.algebra import allowance
-from lmms_rpts.tasks.cmmath.grading.blanks import blanks_verdict
-from lmms_rpts.tasks.cmmath.grading.comparison import Verdict, value_verdict
-from lmms_rpts.tasks.cmmath.grading.final_answer import Statement, find_statement
-from lmms_rpts.tasks.cmmath.grading.grades import Grade, Outcome
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.options import chosen, options_of, reference_letters
-from lmms_rpts.tasks.cmmath.grading.parts import parts_verdict
-from lmms_rpts.tasks.cmmath.grading.references import Target, read_reference
-from lmms_rpts.tasks.cmmath.grading.units import unit_after_blank
-
-_OPEN = re.compile(
-    r"只需[填写]|写出一个|填一个|任写|答案不唯一|举(?:出)?一?[个例]|符合条件的一个|一个即可"
+from lmms_rpts.tasks.cmmath.grading.multiple_choice import choice_verdict
+from lmms_rpts.tasks.cmmath.grading.parts import blanks_verdict, parts_verdict
+from lmms_rpts.tasks.cmmath.grading.response import Response, read_response
+from lmms_rpts.tasks.cmmath.grading.target import (
+    ANSWER_TYPES,
+    AnswerType,
+    Question,
+    Target,
+    is_open,
+    read_target,
 )
-_SHOWN = 400
+from lmms_rpts.tasks.cmmath.grading.verdicts import NO_ANSWER, Verdict, value_verdict
+
+__all__ = ["ANSWER_TYPES", "FAILED", "AnswerType", "Grade", "Outcome", "grade"]
+
+Outcome = Literal["correct", "incorrect", "undecided"]
 FAILED = "the rules failed"
-_SECONDS_OF_ALGEBRA = 1.0
-_MANY = 30
+_OUTCOMES: dict[bool | None, Outcome] = {True: "correct", False: "incorrect", None: "undecided"}
+_SHOWN = 400
 _LONGEST_QUESTION = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of a response.
+
+    Attributes:
+        outcome: ``undecided`` where the rules can't be sure.
+        answer: the final answer that was found, as text; empty where there is none.
+        rule: which comparer decided; where undecided, why none could.
+        answer_type: of what type the reference is.
+    """
+
+    outcome: Outcome
+    answer: str
+    rule: str
+    answer_type: AnswerType
 
 
 def grade(question: str, reference: str, response: str) -> Grade:
@@ -36,55 +55,33 @@ def grade(question: str, reference: str, response: str) -> Grade:
         response: what a model wrote; its thinking (``<think>``) is not graded.
 
     Returns:
-        ``undecided`` where the final answer can't be found, read or compared for sure.
+        ``incorrect`` also for a response that states no answer of the type that is asked for, or
+        settles on none; ``undecided`` where an answer of that type can't be compared for sure.
     """
     try:
-        with allowance(_SECONDS_OF_ALGEBRA):
-            return _graded(question[:_LONGEST_QUESTION], reference[:_LONGEST_QUESTION], response)
+        target = read_target(Question(question[:_LONGEST_QUESTION]), reference[:_LONGEST_QUESTION])
+        read = read_response(response)
+        verdict = _verdict(read, target)
+        if verdict.same is False and verdict.rule not in NO_ANSWER and is_open(question, reference):
+            verdict = Verdict(None, "an open question: another answer may be right as well")
     except Exception as error:  # one odd answer must not cost the responses of a whole run
         logger.opt(exception=error).error("{} for the reference {!r}", FAILED, reference[:200])
         return Grade("undecided", "", f"{FAILED}: {type(error).__name__}", "statement")
+    shown = (read.statement.boxed or read.statement.text)[:_SHOWN]
+    return Grade(_OUTCOMES[verdict.same], shown, verdict.rule, target.type)
 
 
-def _graded(question: str, reference: str, response: str) -> Grade:
-    target = read_reference(question, reference)
-    statement = find_statement(response)
-    verdict = _verdict(question, reference, target, statement)
-    outcome: Outcome = "undecided"
-    if verdict.same is not None:
-        outcome = "correct" if verdict.same else "incorrect"
-    return Grade(outcome, _shown(statement), verdict.rule, target.type)
-
-
-def _verdict(question: str, reference: str, target: Target, statement: Statement) -> Verdict:
+def _verdict(response: Response, target: Target) -> Verdict:
     if not target.text:
         return Verdict(None, "there is no reference answer")
-    if not statement.spoken.strip():
+    if not response.statement.spoken.strip():
         return Verdict(False, "gives no answer")
-    if statement.revised:
+    if response.statement.revised:
         return Verdict(None, "what follows the answer may take it back")
     if target.type in ("choice_single", "choice_multi"):
-        return _choice_verdict(question, reference, target, statement)
+        return choice_verdict(response, target)
     if target.type == "multi_part":
-        found = parts_verdict(statement, target, question)
-    elif len(target.parts) > _MANY:
-        return Verdict(None, "more blanks than anybody fills in")
-    elif target.type == "multi_blank":
-        found = blanks_verdict(statement, target, question)
-    else:
-        found = value_verdict(statement, target, question, unit_after_blank(clean(question)))
-    if found.same is False and _OPEN.search(question + reference) and "answer" not in found.rule:
-        return Verdict(None, "an open question: another answer may be right as well")
-    return found
-
-
-def _choice_verdict(question: str, reference: str, target: Target, statement: Statement) -> Verdict:
-    several = target.type == "choice_multi"
-    choice = chosen(statement, options_of(question), question, several=several)
-    if choice.letters is None:
-        return Verdict(None, choice.rule)
-    return Verdict(choice.letters == reference_letters(reference), choice.rule)
-
-
-def _shown(statement: Statement) -> str:
-    return (statement.boxed or statement.text)[:_SHOWN]
+        return parts_verdict(response, target)
+    if target.type == "multi_blank":
+        return blanks_verdict(response, target)
+    return value_verdict(response, target)

@@ -1,4 +1,4 @@
-"""Normalization of LaTeX and Unicode mathematics to one plain notation.
+"""Plain notation: normalization of LaTeX and Unicode mathematics, and the members of a list.
 
 What ``clean`` leaves: Unicode for every sign that has one (``× ÷ ± ≤ ≥ ≠ ≈ π α ∞ ∪ ∅ ∈ ∠ △ ∥ °``);
 ``\\frac{a}{b}``, ``\\sqrt{a}``, ``\\sqrt[n]{a}``; ``^{2}`` and ``_{1}``, always with braces; no
@@ -11,7 +11,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeVar, cast
 
 LONGEST = 20_000
 """Characters of a text that are read; of a longer one the last."""
@@ -102,25 +103,30 @@ _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
 _CUBE = re.compile(r"∛\s?")
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
+_WRITTEN = re.compile(r"[\\√^_{}$&]")
+_RUN = re.compile(r"[^\\√^_{}$&()\[\]]{1,500}")
 
 
-@lru_cache(maxsize=256)  # one grade cleans its sentences many times
 def clean(text: str) -> str:
     """A text in the plain notation; what is no mathematics in it stays readable.
 
     Takes time linear in the text. Groups nested deeper than 60 lose their braces.
     """
-    text = _INVISIBLE.sub("", text[-LONGEST:])
-    text = html.unescape(_ENVIRONMENT.sub(" ", text)).translate(_CHARACTERS)
+    text = _ENVIRONMENT.sub(" ", _INVISIBLE.sub("", text[-LONGEST:]))
+    if "&" in text:
+        text = html.unescape(text)
+    text = text.translate(_CHARACTERS)
     text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
     text = _RAISED.sub(lambda found: f"^{{{found[0].translate(_UP)}}}", text)
     text = _LOWERED.sub(lambda found: f"_{{{found[0].translate(_DOWN)}}}", text)
-    text = _MARKDOWN.sub("", _POWER.sub("^", text))
-    text = _CUBE.sub(r"√[3]", _STAR.sub("×", text)).replace("根号", "√").replace("正负", "±")
+    if "*" in text or "~~" in text:
+        text = _STAR.sub("×", _MARKDOWN.sub("", _POWER.sub("^", text)))
+    text = _CUBE.sub(r"√[3]", text).replace("根号", "√").replace("正负", "±")
     text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
-    cleaned = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
-    cleaned = cleaned.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
-    return _SPACES.sub(" ", cleaned).strip()
+    if _WRITTEN.search(text):
+        text = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
+    text = text.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
+    return _SPACES.sub(" ", text).strip()
 
 
 class _Writer:
@@ -137,8 +143,12 @@ class _Writer:
         """What stands up to the closing brace or bracket, which is passed over."""
         parts: list[str] = []
         while self._at < len(self._text):
-            character = self._text[self._at]
-            if character == closing:
+            run = _RUN.match(self._text, self._at)
+            if run is not None:
+                parts.append(run[0])
+                self._at = run.end()
+                continue
+            if self._text[self._at] == closing:
                 self._at += 1
                 break
             piece = self._piece(depth)
@@ -242,3 +252,157 @@ class _Writer:
             self._at = number.end()
             return number[0]
         return self._piece(depth + 1).strip()
+
+
+# Lists
+
+Joiner = Literal["list", "or", "and"]
+Item = TypeVar("Item")
+Same = Callable[[Item, Item], "bool | None"]
+
+MOST = 16
+"""Members of a list at most."""
+_LONGEST_LIST = 2000
+_DEEPEST_LIST = 40
+_MOST_UNTOLD = 6
+_TOKEN = re.compile(
+    r"(?P<list>[,;、\n]|以及|还有|和|与|及|(?<![A-Za-z\\])and(?![A-Za-z]))"
+    r"|(?P<or>或者|或是|或|[∪∨]|(?<![A-Za-z\\])or(?![A-Za-z]))"
+    r"|(?P<and>并且|而且|同时|且|[∩∧])"
+    r"|(?P<bracket>[()\[\]{}❴❵])"
+)
+_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3}){1,9}(?![\d,])")
+_CLOSING = {"(": ")]", "[": ")]", "{": "}", "❴": "❵"}  # an interval may be half open
+_SIGN = re.compile("[±∓]")
+
+
+class Piece(NamedTuple):
+    """A member of a list, and what stands between it and the one before: nothing for the first."""
+
+    text: str
+    joined: frozenset[Joiner]
+
+
+def pieces(text: str, *, thousands: bool = True) -> tuple[Piece, ...] | None:
+    """The members of a list; what stands in brackets stays together.
+
+    Args:
+        text: cleaned text.
+        thousands: whether the comma of ``1,000`` belongs to the number.
+
+    Returns:
+        None for brackets that don't match or lie deeper than 40, a list that starts or ends with
+        "or" or "and", an empty text, one above 2000 characters or of more than 16 members.
+    """
+    cuts = _cuts(text, thousands) if len(text) <= _LONGEST_LIST else None
+    if cuts is None:
+        return None
+    found: list[Piece] = []
+    joined: set[Joiner] = set()
+    start = 0
+    for first, after, kind in [*cuts, (len(text), len(text), "list")]:
+        member = text[start:first].strip(" .。")
+        if member:
+            found.append(Piece(member, frozenset(joined)))
+            joined = set()
+        joined.add(cast(Joiner, kind))
+        start = after
+    dangling = joined != {"list"} or (found and found[0].joined)
+    return tuple(found) if 0 < len(found) <= MOST and not dangling else None
+
+
+def _cuts(text: str, thousands: bool) -> list[tuple[int, int, str]] | None:
+    """Where the text is cut, and by which kind of joiner; None for brackets that don't match."""
+    numbers = _THOUSANDS.finditer(text) if thousands else ()
+    kept = {at for number in numbers for at in range(*number.span())}
+    closers: list[str] = []
+    cuts = []
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup != "bracket":
+            if not closers and token.start() not in kept:
+                cuts.append((token.start(), token.end(), str(token.lastgroup)))
+        elif token[0] in _CLOSING:
+            closers.append(_CLOSING[token[0]])
+            if len(closers) > _DEEPEST_LIST:
+                return None
+        elif not closers or token[0] not in closers.pop():
+            return None
+    return None if closers else cuts
+
+
+def signed(text: str) -> tuple[str, ...] | None:
+    """A text with + and with - in place of its ±; itself where it has none.
+
+    None for more than one ±: whether the signs go together is not told.
+    """
+    found = len(_SIGN.findall(text))
+    if found == 0:
+        return (text,)
+    if found > 1:
+        return None
+    plus, minus = ("+", "-") if "±" in text else ("-", "+")
+    return _SIGN.sub(plus, text), _SIGN.sub(minus, text)
+
+
+def all_of(told: Sequence[bool | None]) -> bool | None:
+    """False if any is, None if any can't be told, else True."""
+    return False if False in told else (None if None in told else True)
+
+
+def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
+    """Whether the items of two lists can be paired off, equal with equal, in any order.
+
+    ``same`` says whether two are equal, None where that can't be told; the result is None where it
+    depends on such pairs, or on very many of them.
+    """
+    if len(one) != len(other):
+        return False
+    table = _table(one, other, same)
+    if table is None:
+        return None
+    if _pairs_off([[cell is True for cell in row] for row in table]):
+        return True
+    return None if _pairs_off([[cell is not False for cell in row] for row in table]) else False
+
+
+def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
+    """As ``same_items``, for sets: an item that is there twice is there."""
+    if not (one and other):
+        return not (one or other)
+    table = _table(one, other, same)
+    if table is None:
+        return None
+    lines = [*table, *map(list, zip(*table, strict=True))]
+    if all(True in line for line in lines):
+        return True
+    return None if all(True in line or None in line for line in lines) else False
+
+
+def _table(
+    one: Sequence[Item], other: Sequence[Item], same: Same[Item]
+) -> list[list[bool | None]] | None:
+    """Each compared with each; None where too many pairs can't be told, as such take long."""
+    table: list[list[bool | None]] = []
+    for left in one:
+        table.append([])
+        for right in other:
+            table[-1].append(same(left, right))
+            if sum(row.count(None) for row in table) > _MOST_UNTOLD:
+                return None
+    return table
+
+
+def _pairs_off(table: list[list[bool]]) -> bool:
+    """Whether each row can have a column of its own (Kuhn's augmenting paths)."""
+    taken: dict[int, int] = {}
+
+    def place(row: int, seen: set[int]) -> bool:
+        for column, fits in enumerate(table[row]):
+            if fits and column not in seen:
+                seen.add(column)
+                if column not in taken or place(taken[column], seen):
+                    taken[column] = row
+                    return True
+        return False
+
+    return all(place(row, set()) for row in range(len(table)))
