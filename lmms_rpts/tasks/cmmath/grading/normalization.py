@@ -103,8 +103,11 @@ _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
 _CUBE = re.compile(r"∛\s?")
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
-_WRITTEN = re.compile(r"[\\√^_{}$&]")
-_RUN = re.compile(r"[^\\√^_{}$&()\[\]]{1,500}")
+_WRITTEN = re.compile(r"[\\√^_{}&]")
+# $3$$4$ are two numbers
+_BETWEEN = re.compile(r"(?<=[0-9A-Za-z])\${1,99}(?=[0-9A-Za-z])")
+_DOLLARS = re.compile(r"(?<!\\)\$")
+_RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")
 
 
 def clean(text: str) -> str:
@@ -123,6 +126,8 @@ def clean(text: str) -> str:
         text = _STAR.sub("×", _MARKDOWN.sub("", _POWER.sub("^", text)))
     text = _CUBE.sub(r"√[3]", text).replace("根号", "√").replace("正负", "±")
     text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
+    if "$" in text:
+        text = _DOLLARS.sub("", _BETWEEN.sub(" ", text))
     if _WRITTEN.search(text):
         text = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
     text = text.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
@@ -173,17 +178,7 @@ class _Writer:
             return self._braces(depth)
         if character == "}":
             return ""
-        if character == "$":
-            return self._dollar()
         return " " if character == "&" else character
-
-    def _dollar(self) -> str:
-        """Nothing, but a space between two numbers that only dollars part."""
-        start = self._at - 1
-        while self._text[self._at : self._at + 1] == "$":
-            self._at += 1
-        around = self._text[start - 1 : start] + self._text[self._at : self._at + 1]
-        return " " if len(around) == 2 and around.isalnum() and around.isascii() else ""
 
     def _braces(self, depth: int) -> str:
         if depth >= _DEEPEST:
@@ -239,7 +234,7 @@ class _Writer:
         while self._text[self._at : self._at + 1] == " ":
             self._at += 1
         character = self._text[self._at : self._at + 1]
-        if not character or character in "})$":
+        if not character or character in "})":
             return ""
         if character == "{":
             self._at += 1

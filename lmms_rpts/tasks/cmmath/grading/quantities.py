@@ -28,7 +28,7 @@ from lmms_rpts.tasks.cmmath.grading.units import (
 # Number words
 
 _LONGEST = 120
-_HAS_WORDS = re.compile("[A-Za-z\u4e00-\u9fff]")
+_HAS_WORDS = re.compile("[A-Za-z]{3}|[\u4e00-\u9fff]")
 _FINANCIAL = str.maketrans(
     "壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億", "一二二三三四五六六七八九十百千万亿"
 )
@@ -53,21 +53,6 @@ _ANGLE = re.compile(
     r"(?:(\d{1,2}(?:\.\d{1,9})?)\s?(?:'(?!')|分)\s?)?(?:(\d{1,2}(?:\.\d{1,9})?)\s?(?:\"|''|″|秒))?",
     re.ASCII,
 )
-
-
-def _spelled(text: str) -> str:
-    """A cleaned text with its number words as a formula, where they are all of it but a unit.
-
-    三分之二 gives ``\\frac{2}{3}``, ``twenty-one cm`` gives ``21 cm``; any other text is unchanged.
-    """
-    if len(text) > _LONGEST or not _HAS_WORDS.search(text):
-        return text
-    formula = _formula(text.strip(ENDING))
-    if formula is not None:
-        return formula
-    front, unit = split_unit(text)
-    number = _formula(front) if unit is not None else None
-    return text if number is None else text.replace(front, number, 1)
 
 
 def _degrees(text: str) -> str:
@@ -282,26 +267,32 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(r"→\s?([a-z])(?![A-Za-z])"), r"\1"),  # a vector by its letter
 )
+# What a quantity can begin with; a sentence is none.
+_BEGINNING = re.compile(
+    r"[^\u4e00-\u9fff]|[零〇一二两三四五六七八九十百千万亿半负每约大壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億]|零下"
+)
 _REWRITABLE = re.compile(r"[\u4e00-\u9fff→]|\s")
 
 
 def parse_quantity(text: str) -> Quantity | None:
     """The quantity that a whole cleaned text is; None where it is none."""
     text = _PREFIX.sub("", text.strip(" .。,;:"))
+    if not _BEGINNING.match(text) or len(text) > 2000:
+        return None
     if _REWRITABLE.search(text):
         for pattern, replacement in _REWRITTEN:
             text = pattern.sub(replacement, text)
-    if not text or len(text) > 2000:
-        return None
     if _ENGLISH_WORD.search(text.replace("\\frac", "")):  # no formula, unless a unit is named
         body, unit = split_unit(text[:200])
-        found = None if unit is None else parse(_spelled(body.strip(" ()")))
-        return None if found is None else Quantity(found, unit)
+        number = _formula(text.strip(ENDING)) if len(text) <= _LONGEST else None
+        found = _spelled(body) if unit is not None and number is None else parse(number or "")
+        return None if found is None else Quantity(found, unit if number is None else None)
     plain = parse(text)
     if plain is not None and (plain.number is not None or not split_unit(text)[1]):
         return Quantity(plain, None)
-    body, unit = split_unit(_degrees(_spelled(text)))
-    expression = parse(_spelled(body.strip(" ()"))) or parse(body.strip())
+    number = _formula(text.strip(ENDING)) if len(text) <= _LONGEST else None
+    body, unit = (number, None) if number is not None else split_unit(_degrees(text))
+    expression = _spelled(body)
     if expression is None and "°" in text:
         expression, unit = parse(text.replace("°", "")), None  # 90°+α
     if expression is None:
@@ -315,6 +306,13 @@ class Rounding(NamedTuple):
     asked: bool = False
     to_places: bool = False
     exact: bool = False
+
+
+def _spelled(front: str) -> Expression | None:
+    """A formula in figures or in words."""
+    bare = front.strip(" ()")
+    number = _formula(bare) if len(bare) <= _LONGEST else None
+    return parse(bare if number is None else number) or parse(front.strip())
 
 
 def same_quantity(

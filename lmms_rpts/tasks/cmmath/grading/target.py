@@ -70,7 +70,7 @@ class Question:
     @cached_property
     def before(self) -> str:
         """What stands before its first blank, cleaned."""
-        return clean(BLANK.split(self.raw)[0])
+        return _ANY_BLANK.split(self.text, maxsplit=1)[0]
 
     @cached_property
     def unit(self) -> Unit | None:
@@ -256,7 +256,7 @@ def read_target(question: Question, reference: str) -> Target:
 
 def _letters(reference: str) -> frozenset[str] | None:
     """The letters of a reference that is nothing but letters."""
-    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference.translate(_HALF_WIDTH))
+    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference[:99].translate(_HALF_WIDTH))
     if bare.isascii() and bare.isalpha() and bare.isupper() and max(bare) <= "H":
         return frozenset(bare) if len(set(bare)) == len(bare) else None
     return None
@@ -282,14 +282,14 @@ def split_parts(text: str) -> tuple[str, ...]:
 
 
 def _blanks(question: str, reference: str, text: str) -> Sequence[str]:
-    lines = [clean(each).strip(" ,.。;") for each in reference.split("\n") if each.strip(" $")]
+    lines = [line for line in reference.split("\n") if line.strip(" $")]
     if len(lines) > 1:
-        return lines
-    asked = len(BLANK.findall(question))
-    for separator in (";", ",", "、"):
-        pieces = [piece.strip() for piece in text.split(separator) if piece.strip()]
-        if len(pieces) > 1 and len(pieces) == asked and "(" not in text:
-            return pieces
+        return [clean(line).strip(" ,.。;") for line in lines]
+    for separator in (";", ",", "、") if "(" not in text else ():
+        if separator in text:
+            pieces = [piece.strip() for piece in text.split(separator) if piece.strip()]
+            if 1 < len(pieces) == len(BLANK.findall(question)):
+                return pieces
     return ()
 
 
@@ -300,6 +300,8 @@ def _one(question: Question, text: str) -> Target:
 
 def _alternatives(text: str) -> tuple[Reading, ...]:
     """The ways to write one value: 80°/80度, 0.5或1/2, 25%(0.25); several values are one text."""
+    if not re.search("[/或(]", text):
+        return (Reading(text),)
     twice = _TWICE.fullmatch(text)
     for parts in (_ALTERNATE.split(text), re.split("或", text), twice.groups() if twice else ()):
         found = [Reading(part.strip()) for part in parts if part.strip()]
@@ -313,6 +315,8 @@ def _alternatives(text: str) -> tuple[Reading, ...]:
 
 def _type_of_one(question: Question, reading: Reading) -> AnswerType:
     text = reading.text
+    if text.isdecimal():
+        return _type_of_quantity(question, reading)
     if reading.circled is not None:
         return "circled"
     if truth_of(text) is not None:

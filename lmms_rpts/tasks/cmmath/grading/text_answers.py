@@ -31,6 +31,7 @@ _NOTHING = re.compile(
     r"|^(?:there\s(?:is|are)\s)?no\s(?:real\s)?(?:solutions?|roots?)$|^(?:the\s)?empty\sset$",
     re.IGNORECASE,
 )
+_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
     r"无解|没有(?:实数)?[解根]|无实数?[解根]|(?:是|为|即|得)空集|(?:解集|交集)?[是为=]\s?∅|∅\s?$|空集\s?$"
     r"|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
@@ -40,8 +41,9 @@ _SAYS_NOTHING = re.compile(
 
 def is_nothing(text: str) -> bool:
     """Whether a short cleaned text says that there is no solution, or names the empty set."""
-    texts = (_SKIPPED.sub("", text), text.strip(" .。,")) if len(text) <= 60 else ()
-    return any(_NOTHING.match(each) for each in texts)
+    if len(text) > 60 or not _NOTHING_SIGN.search(text):
+        return False
+    return bool(_NOTHING.match(_SKIPPED.sub("", text)) or _NOTHING.match(text.strip(" .。,")))
 
 
 def says_nothing(text: str) -> bool:

@@ -158,6 +158,7 @@ def _table() -> dict[str, Unit]:
 UNITS = _table()
 """Every unit by each of its names."""
 _FOLDED = {name.lower(): unit for name, unit in UNITS.items() if name.isascii() and len(name) > 1}
+_LAST_CHARACTERS = {name[-1] for name in UNITS} | {name[-1].upper() for name in UNITS}
 _LONGEST_NAME = max(map(len, UNITS))
 
 
@@ -315,6 +316,8 @@ def _split(text: str) -> _Amount | None:
 
 
 def _simple(text: str) -> _Amount | None:
+    if text[-1:] not in _LAST_CHARACTERS:
+        return None
     for length in range(min(_LONGEST_NAME, len(text) - 1), 0, -1):
         name = text[-length:]
         unit = _unit_named(name)

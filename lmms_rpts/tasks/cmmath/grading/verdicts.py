@@ -89,6 +89,8 @@ def _read_verdict(response: Response, target: Target) -> Verdict | None:
         candidates = [each for each in listed if OR.search(each.text)] or listed
     for reading in candidates:
         same = _is_any(reading, target)
+        if same and reading.squeezed == response.text:
+            return Verdict(True, f"equal as {target.type}")  # nothing else is said
         if same or reading.squeezed == target.alternatives[0].squeezed:
             return _doubt(response, target, either=either) or Verdict(
                 True, f"equal as {target.type}"
