@@ -7,7 +7,9 @@ stands in the last sentence. Every pattern is bounded, so that no text makes it 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from lmms_rpts.reasoning.thinking import select_reasoning
 
@@ -131,8 +133,7 @@ def find_statement(response: str) -> Statement:
     """The final answer of a response; all texts are empty where there is none."""
     spoken = _spoken(response)
     box_at, boxed, box_end = _last_box(spoken)
-    marks = [found.span() for found in (*_LABEL.finditer(spoken), *_HEADING.finditer(spoken))]
-    for start, end in sorted(marks, reverse=True)[:40]:
+    for start, end in islice(_marks(spoken), 40):
         if start < box_at:
             break
         text = _content(spoken, end)
@@ -232,6 +233,14 @@ def _braced(text: str, start: int) -> tuple[str, int]:
             return text[opening + 1 : place], place + 1
     line = text[opening + 1 : opening + 2000].split("\n", 1)[0]
     return line, opening + 1 + len(line)
+
+
+def _marks(text: str) -> Iterator[tuple[int, int]]:
+    """Where the labels of answers begin and end, the last first; mostly they stand near the end."""
+    tail = text.rfind("\n", 0, max(0, len(text) - _PLAIN_TAIL)) + 1
+    for begin, end in ((tail, len(text)), (0, tail)):
+        found = [*_LABEL.finditer(text, begin, end), *_HEADING.finditer(text, begin, end)]
+        yield from sorted((mark.span() for mark in found), reverse=True)
 
 
 def _content(text: str, start: int) -> str:

@@ -82,9 +82,9 @@ _CHARACTERS = str.maketrans(
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
-_STYLED = re.compile("[\U0001d400-\U0001d7ff]{1,500}")
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20}")
-_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]{1,20}")
+_STYLED = re.compile(
+    "(?P<up>[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20})|(?P<down>[₀₁₂₃₄₅₆₇₈₉ₙ]{1,20})|[\U0001d400-\U0001d7ff]{1,500}"
+)
 _INVISIBLE = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f\x00-\x08\x0b-\x1f\x7f]"
 )
@@ -115,23 +115,32 @@ def clean(text: str) -> str:
 
     Takes time linear in the text. Groups nested deeper than 60 lose their braces.
     """
-    text = _ENVIRONMENT.sub(" ", _INVISIBLE.sub("", text[-LONGEST:]))
+    text = _INVISIBLE.sub("", text[-LONGEST:])
+    if "\\" in text:
+        text = _ENVIRONMENT.sub(" ", text)
     if "&" in text:
         text = html.unescape(text)
     text = text.translate(_CHARACTERS)
-    text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-    text = _RAISED.sub(lambda found: f"^{{{found[0].translate(_UP)}}}", text)
-    text = _LOWERED.sub(lambda found: f"_{{{found[0].translate(_DOWN)}}}", text)
+    text = _STYLED.sub(_plain, text)
     if "*" in text or "~~" in text:
         text = _STAR.sub("×", _MARKDOWN.sub("", _POWER.sub("^", text)))
-    text = _CUBE.sub(r"√[3]", text).replace("根号", "√").replace("正负", "±")
-    text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
+    text = _CUBE.sub("√[3]", text).replace("根号", "√").replace("正负", "±")
+    if "pi" in text or "sqrt" in text:
+        text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
     if "$" in text:
         text = _DOLLARS.sub("", _BETWEEN.sub(" ", text))
     if _WRITTEN.search(text):
         text = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
     text = text.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
-    return _SPACES.sub(" ", text).strip()
+    return (_SPACES.sub(" ", text) if "  " in text else text).strip()
+
+
+def _plain(found: re.Match[str]) -> str:
+    if found["up"]:
+        return f"^{{{found[0].translate(_UP)}}}"
+    if found["down"]:
+        return f"_{{{found[0].translate(_DOWN)}}}"
+    return unicodedata.normalize("NFKC", found[0])
 
 
 class _Writer:

@@ -175,7 +175,7 @@ def bare(text: str) -> str:
 _LONGEST = 600
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _VERB = re.compile(  # what gives a value: "面积为", "共有", "答:", "the area is"
-    r"(?:应该?是|[只就仅]有|约为|等于|得到|可得|化简得|解得|分别[是为]|表示[成为]|[是为得即共有了]|[\u4e00-\u9fff]:)"
+    r"(?:应该?是|[只就仅]有|约为|等于|得到|可得|化简得|解得|分别[是为]|表示[成为]|[是为得即共有了]|[\u4e00-\u9fff]:|[a-z]{3}:)"
     r"(?!否|不是|什么)|(?<![A-Za-z])(?:is|are|equals?|be|gives?|get|obtain|has|have|measures?)(?![A-Za-z])"
 )
 _EQUALS = re.compile(r"(?<![<>≤≥≠])[=≡]")
