@@ -118,6 +118,8 @@ def _equations(said: Reading, wanted: Reading, question: Question) -> bool | Non
     values = wanted.values
     if said.equations is None:
         return None if values is None else _as_values(said, wanted, question)
+    if values and said.values and said.values.keys() < values.keys():
+        return False  # x=3 for x=3, y=-2
     same = same_equations(said.equations, wanted.equations)
     if same and _SET_UP.search(question.raw):
         # An equation that says the same once it is solved says nothing here.
@@ -139,6 +141,8 @@ def _as_values(said: Reading, wanted: Reading, question: Question) -> bool | Non
 
 
 def _lists(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    if wanted.equations or wanted.points or wanted.region:
+        return None  # x=1,y=4或x=3,y=2 for x=1,y=2或x=3,y=4
     names = [each.name for each in said.members if each.name]
     if len(names) == len(said.members) > 1 and names != sorted(names) and not wanted.name:
         return None  # y=2,x=3 for 3,2

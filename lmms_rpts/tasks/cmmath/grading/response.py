@@ -149,7 +149,7 @@ def with_signs(text: str) -> str:
     return text
 
 
-_EDGES = ' \t\n.。,;:*_#>、“”"'
+_EDGES = ' \t\n.。,;:*_#、“”"'
 _LEAD = re.compile(
     r"^(?:所以|因此|因而|从而|综上(?:所述)?|最终|最后|故|即|则|得|∴|又|且|应?填|so|hence|thus|therefore)[,:\s]{0,3}",
     re.IGNORECASE,
@@ -158,8 +158,8 @@ _TRAIL = re.compile(  # x=6是原方程的解, "... is the answer"
     r"\s?(?:[就都]?[是为])?(?:原|该|此|这个)?(?:分式)?方程(?:组)?的(?:[解根])$|(?:即为|就是)?所求$"
     r"|\s(?:is|are)\s(?:the\s)?(?:correct|right|final)?\s?(?:answers?)?$|\s?\(answer\)$|(?:为|是)正确答案$"
 )
-_BULLET = re.compile(r"^\s{0,8}[-•+*]\s{1,3}(?=\S)")
-_WORDY = re.compile(r"[\u4e00-\u9fff∴]|[a-z]{2}|^\s{0,8}[-•+*]\s")
+_BULLET = re.compile(r"^\s{0,8}[-•+*>]\s{1,3}(?=\S)")
+_WORDY = re.compile(r"[\u4e00-\u9fff∴]|[a-z]{2}|^\s{0,8}[-•+*>]\s")
 
 
 def bare(text: str) -> str:
@@ -266,6 +266,9 @@ class Response:
     def relations(self) -> list[Reading]:
         """As ``values``, for what holds signs of equality or order itself."""
         found = [f"({point[1]},{point[2]})" for point in _SPELLED_POINT.finditer(self.text)]
+        lines = [] if self.statement.marked else self.statement.block.split("\n")
+        if 1 < len(lines) < 5 and all("=" in line for line in lines):  # x=1 above y=-1
+            found.append(bare(clean(",".join(lines))))
         for text in filter(None, (self.boxed, self.text[-_LONGEST:])):
             said = _WHEN.sub("", with_signs(text))
             clause = last_clause(said)

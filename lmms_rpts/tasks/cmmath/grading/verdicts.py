@@ -87,17 +87,31 @@ def _read_verdict(response: Response, target: Target) -> Verdict | None:
     if alternatives:
         listed = list(candidates)
         candidates = [each for each in listed if OR.search(each.text)] or listed
+    unsettled = False
     for reading in candidates:
         same = _is_any(reading, target)
+        unsettled = unsettled or (same is None and _is_alike(reading, target.alternatives[0]))
         if same and reading.squeezed == response.text:
             return Verdict(True, f"equal as {target.type}")  # nothing else is said
         if same or reading.squeezed == target.alternatives[0].squeezed:
             return _doubt(response, target, either=either) or Verdict(
                 True, f"equal as {target.type}"
             )
-        if same is False:
+        if same is False and not unsettled:
             return _other_value(response, reading, target, either=either)
-    return None
+    return Verdict(None, f"no rule settles this {target.type}") if unsettled else None
+
+
+def _is_alike(reading: Reading, wanted: Reading) -> bool:
+    """Whether a reading is a value of the target's type, so that it may be another form of it."""
+    if wanted.quantity is not None:
+        return reading.unnamed.quantity is not None
+    if reading.region and wanted.region and reading.region.name and wanted.region.name:
+        return reading.region.name == wanted.region.name  # y<0 where x is asked for
+    return any(
+        getattr(wanted, kind) is not None and getattr(reading, kind) is not None
+        for kind in ("region", "points", "equations", "circled")
+    )
 
 
 def _candidates(response: Response, target: Target) -> Iterable[Reading]:
@@ -160,7 +174,7 @@ def _elsewhere(response: Response, reading: Reading, target: Target) -> bool:
         texts = [response.clause]
     elif not response.statement.marked:
         texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
-    for text in texts:
+    for text in (text.replace(reading.text, " ; ", 1) for text in texts):
         for found in list(_SPAN.finditer(text))[-12:]:
             for span in _with_units(found, text):
                 if _is_any(span, target):
