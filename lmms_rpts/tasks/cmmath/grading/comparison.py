@@ -105,7 +105,7 @@ def _regions(said: Reading, wanted: Reading, question: Question) -> bool | None:
 def _points(said: Reading, wanted: Reading, question: Question) -> bool | None:
     if said.in_braces and wanted.in_braces:
         said, wanted = said.in_braces, wanted.in_braces
-    if wanted.points is None:
+    if wanted.points is None or "∪" in wanted.text:
         return None
     if said.points is None:
         return False if said.is_number else None

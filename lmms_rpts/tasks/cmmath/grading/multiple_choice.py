@@ -163,22 +163,22 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
     if called is not None:
         right = [letter for letter, option in options.items() if option.circled == called]
         return _Choice(frozenset(right), "verdicts on circled numbers")
-    readings = [*response.values(), *response.relations]
-    for reading in readings:
+    values = list(response.values())
+    for reading in (*values, *response.relations):
         letter = _option_of(reading, options, question)
         if letter is not None:
             return _Choice(frozenset(letter), "option's value")
     held = _held(text, options)
     if held is not None:
         return _Choice(frozenset(held), "option's words")
-    rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
-    for reading in readings[:2] if not _LONE_LETTER.search(text) else ():
-        verdicts = [same_reading(reading, option, rounding) for option in options.values()]
-        if not _is_value(reading, contents):
-            continue
-        if set(verdicts) == {False}:
-            return _Choice(frozenset(), "value of no option")
-        if reading.is_number:
+    if not _LONE_LETTER.search(text):
+        rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
+        for reading in (*values[:2], *response.relations[:2]):
+            told = [same_reading(reading, option, rounding) for option in options.values()]
+            if _is_value(reading, contents) and set(told) == {False}:
+                return _Choice(frozenset(), "value of no option")
+        numbers = any(option.is_number for option in options.values())
+        if numbers and any(reading.is_number for reading in values[:2]):
             return _Choice(None, "a value that may be that of an option")
     return _Choice(None, _UNTOLD)
 

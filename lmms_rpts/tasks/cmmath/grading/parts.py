@@ -106,7 +106,7 @@ _LABEL = re.compile(r"([\u4e00-\u9fffA-Za-z_{}0-9]{1,12}?)(?:的?值)?(?:约?[�
 _ALL = re.compile(  # 平均数和众数都是5
     r"([\u4e00-\u9fff]{1,8})(?:和|与|及|、)([\u4e00-\u9fff]{1,8}?)(?:都|均)(?:约?[是为]|等于)?\s?([^,。;\u4e00-\u9fff]{1,40})"
 )
-_ENGLISH = re.compile(r"[A-Za-z]{2,}[^0-9]{0,40}[A-Za-z]{2,}")
+_ENGLISH = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{3}")
 _NUMBER = re.compile(
     r"-?(?:\\frac\{-?\d{1,12}\}\{\d{1,12}\}|\d{1,12}(?:\.\d{1,12})?(?:/\d{1,9})?%?)"
 )
