@@ -269,10 +269,9 @@ def _last_sentence(text: str) -> str:
     row = _LETTER_LINES.search(text[-_PLAIN_TAIL:])
     if row:
         return row[0].strip()
-    for sentence in reversed(sentences(text[-_PLAIN_TAIL:])):
-        if not _REMARK.match(sentence) and not _CHATTER.match(sentence):
-            return sentence
-    return ""
+    found = [each for each in sentences(text[-_PLAIN_TAIL:]) if not _CHATTER.match(each)]
+    told = [each for each in found if not _REMARK.match(each)]
+    return (told or found or [""])[-1]
 
 
 def _takes_back(after: str) -> bool:

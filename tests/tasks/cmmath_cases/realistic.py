@@ -14,7 +14,10 @@ LINE = r"把直线$$y=2x$$向上平移$$3$$个单位，得到的直线的解析�
 QUADRATIC = r"方程$${{x}^{2}}=5x$$的解是 $$\underline{}$$ ．"
 MIRROR = r"点$$A(-3,2)$$关于$$y$$轴对称的点的坐标为 $$\underline{}$$ ．"
 SYSTEM = r"不等式组$$\begin{cases} x-1>0 \\ 2x\le 8 \end{cases}$$的解集是 $$\underline{}$$ ．"
-UNION = r"集合$$A=\left\{ 1,2 \right\}$$，$$B=\left\{ 2,3 \right\}$$，则$$A\cup B=$$ $$\underline{}$$ ．"
+UNION = say(
+    r"集合$$A=\left\{ 1,2 \right\}$$，$$B=\left\{ 2,3 \right\}$$，",
+    r"则$$A\cup B=$$ $$\underline{}$$ ．",
+)
 TRUE = "判断：等边三角形是轴对称图形．（   ）"
 AXIOM = r"把弯曲的公路改直，可以缩短路程，其中的道理是 $$\underline{}$$ ．"
 WHICH = (

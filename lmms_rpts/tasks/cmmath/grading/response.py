@@ -186,7 +186,7 @@ _SPELLED_POINT = re.compile(
 )
 # 1小时30分, which a verb or a comma must not part
 _COMPOUND = re.compile(
-    r"(?:\d{1,9}(?:\.\d{1,9})?\s?(?:小时|分钟?|秒|天|厘米|分米|千米|米|元|角|千克|克|吨|时)\s?){2,4}"
+    r"(?<![\d度°])(?:\d{1,9}(?:\.\d{1,9})?\s?(?:小时|分钟?|秒|天|厘米|分米|千米|米|元|角|千克|克|吨|时)\s?){2,4}"
 )
 _ASIDE = re.compile(r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff][^()]{0,60}\)\s{0,3}$")  # 4n+1(n为正整数)
 _MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")

@@ -247,7 +247,7 @@ _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
 )
 _JUDGEMENT = re.compile(r"判断|看法|观点")
-_NOT_SO = re.compile(r"不是\s?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是")
+_NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是")
 
 
 def _truth_verdict(response: Response, target: Target) -> Verdict:
@@ -256,7 +256,12 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
         return Verdict(None, "a verdict that is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
         return Verdict(None, "a verdict on a verdict")
-    for reading in (*response.values(), Reading(re.split(r"[,，。;；]", text)[0])):
+    pieces = re.split(r"[,，。;；]", text)
+    if len({truth_of(piece) for piece in pieces} - {None}) > 1:
+        return Verdict(False, "offers several answers")
+    if _HEDGED.search(text):
+        return Verdict(None, "a verdict that is hedged")
+    for reading in (*response.values(), Reading(pieces[0])):
         said = truth_of(reading.text)
         if said is not None:
             return Verdict(said == wanted, "true or false")
@@ -326,7 +331,7 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _HEDGED = re.compile(
-    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|might\sbe)(?![a-z])"
+    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|(?:may|might|could)\sbe)(?![a-z])"
 )
 _LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -358,7 +363,10 @@ def _one_of_several(response: Response, question: Question) -> Verdict | None:
         return several
     clause = _THOUSANDS.sub("", response.clause)
     for text in (value_tail(clause), clause):
-        quantities = [Reading(bare(each.text)).quantity for each in Reading(text).members]
+        reading = Reading(bare(text))
+        if reading.is_number:  # one hundred and five
+            continue
+        quantities = [Reading(bare(each.text)).quantity for each in reading.members]
         numbers = {each.expression.number for each in quantities if each} - {None}
         if len(numbers) > 1:
             return several
