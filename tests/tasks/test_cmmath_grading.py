@@ -43,15 +43,7 @@ from tests.tasks.cmmath_cases import (
 )
 from tests.tasks.cmmath_cases.abstained import ABSTAINED
 from tests.tasks.cmmath_cases.case import NO, YES, Case
-from tests.tasks.cmmath_cases.plain import (
-    CLOSINGS,
-    LEADS,
-    NEITHER,
-    PLAIN,
-    STATEMENTS,
-    TYPES,
-    Plain,
-)
+from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STATEMENTS, TYPES, Plain
 
 FAMILIES = (
     *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
@@ -248,10 +240,7 @@ def test_a_harmless_change_keeps_the_grade(change: str) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.sampled_from(PLAIN),
-    st.text(alphabet=st.sampled_from(ALPHABET), max_size=60),
-)
+@given(st.sampled_from(PLAIN), st.text(alphabet=st.sampled_from(ALPHABET), max_size=60))
 def test_any_text_has_a_grade(row: Plain, text: str) -> None:
     found = graded(row[0], row[1], text)
     assert found.outcome in get_args(Outcome)

@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import gives_up
-from lmms_rpts.answers.option_letters import (
-    chosen_letters,
-    letters_by_rows,
-    names_alternatives,
-)
+from lmms_rpts.answers.option_letters import chosen_letters, letters_by_rows, names_alternatives
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response

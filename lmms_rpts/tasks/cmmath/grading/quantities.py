@@ -17,13 +17,7 @@ from lmms_rpts.answers.number_words import (
     english_number,
 )
 from lmms_rpts.tasks.cmmath.grading.formulas import Expression, equal, parse, rounds_to
-from lmms_rpts.tasks.cmmath.grading.units import (
-    ENDING,
-    Unit,
-    may_be_letter,
-    ratio,
-    split_unit,
-)
+from lmms_rpts.tasks.cmmath.grading.units import ENDING, Unit, may_be_letter, ratio, split_unit
 
 # Number words
 

@@ -19,12 +19,7 @@ from lmms_rpts.tasks.cmmath.grading.equations import (
 from lmms_rpts.tasks.cmmath.grading.normalization import clean, pieces, signed
 from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity, same_quantity
 from lmms_rpts.tasks.cmmath.grading.regions import Region, parse_region
-from lmms_rpts.tasks.cmmath.grading.text_answers import (
-    CIRCLED,
-    circled_of,
-    is_nothing,
-    squeezed,
-)
+from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, circled_of, is_nothing, squeezed
 
 # Values of a short text
 

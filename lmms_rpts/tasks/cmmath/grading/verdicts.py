@@ -9,13 +9,7 @@ from typing import NamedTuple
 from lmms_rpts.answers.final_statement import gives_up, sentences
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.response import (
-    Reading,
-    Response,
-    bare,
-    value_tail,
-    with_signs,
-)
+from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
 from lmms_rpts.tasks.cmmath.grading.target import Question, Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import (
     BLANK,

@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeAlias, cast
 
-from mpmath import libmp
-
 from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
+    BITS,
+    EULER,
     FUNCTIONS,
-    Big,
+    MORE_BITS,
     NoValueError,
     Tree,
     Value,
@@ -163,7 +163,6 @@ ENOUGH = 12
 """Points where both formulas have a value that must agree."""
 _PLENTY = 16
 _POINTS = 40
-_BITS, _MORE_BITS = 256, 1024
 _LONGEST_EXACT = 512  # bits of Fractions, which take longer than Bigs if they are long
 _WORK = 40_000
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only where n is
@@ -200,10 +199,10 @@ def _flat(step: Tree) -> tuple[object, ...]:
 
 def _constants(first: Steps, second: Steps) -> Told:
     try:
-        values = evaluate(first, {}, _MORE_BITS), evaluate(second, {}, _MORE_BITS)
+        values = evaluate(first, {}, MORE_BITS), evaluate(second, {}, MORE_BITS)
     except NoValueError:
         return "unsettled"
-    return "equal" if _agree(*values, _MORE_BITS) else "different"
+    return "equal" if _agree(*values, MORE_BITS) else "different"
 
 
 def _at_points(first: Steps, second: Steps, names: list[str]) -> Told:
@@ -216,7 +215,7 @@ def _at_points(first: Steps, second: Steps, names: list[str]) -> Told:
             each: _coordinate(index, place) for place, each in enumerate(names)
         }
         if euler:  # and not, say, the eccentricity of an ellipse
-            point["e"] = cast(Big, libmp.mpf_e(_MORE_BITS, "n"))
+            point["e"] = EULER
         told = _at(first, second, point)
         if told == "different":
             return told
@@ -236,7 +235,7 @@ def _is_costly(tree: Tree) -> bool:
 
 def _at(one: Steps, other: Steps, point: dict[str, Value]) -> Told:
     """At one point: closely, and where that shows a difference more closely."""
-    for bits in (_BITS, _MORE_BITS):
+    for bits in (BITS, MORE_BITS):
         try:
             first = evaluate(one, point, bits, _LONGEST_EXACT)
             second = evaluate(other, point, bits, _LONGEST_EXACT)
@@ -253,8 +252,7 @@ def _agree(first: Value, second: Value, bits: int) -> bool:
     """Exactly for Fractions, else to within what rounding may have done."""
     if isinstance(first, Fraction) and isinstance(second, Fraction):
         return first == second
-    difference = cast(Big, libmp.mpf_sub(as_big(first, bits), as_big(second, bits), bits, "n"))
-    left = size(difference)
+    left = size(as_big(first, bits) - as_big(second, bits))
     return left < max(size(first), size(second)) - bits * 3 // 5 or left < -bits * 3 // 4
 
 
