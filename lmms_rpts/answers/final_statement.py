@@ -106,6 +106,18 @@ _GIVES_UP = re.compile(
     re.IGNORECASE,
 )
 
+# "不是 5", "x=3 舍去", "is not B"; "如果是 5" states nothing either
+_DENIED = re.compile(
+    r"不是|并非|而非|不为|不会|不可能|不对|不正确|不成立(?!的)|不能?选|不一定|不具|非(?=\s?-?\d)|是错|错误?的?$|错了"
+    r"|错,|矛盾|舍去|舍掉|除了?[^,。]{1,8}外|排除|如果|(?:^|,)若|假设|否定"
+    r"|(?<![A-Za-z])(?:not|cannot|never|except|wrong|incorrect|false|anything\sbut|would\sbe)(?![A-Za-z])|n't",
+    re.IGNORECASE,
+)
+# 可能是 5, "maybe 5"
+_HEDGED = re.compile(
+    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|(?:may|might|could)\sbe)(?![a-z])"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -167,15 +179,28 @@ def gives_up(text: str) -> bool:
     return _GIVES_UP.search(text[-600:]) is not None
 
 
+def denies(text: str) -> bool:
+    """Whether a sentence may deny the value that it holds."""
+    return _DENIED.search(text.strip(" .。!")) is not None
+
+
+def hedges(text: str) -> bool:
+    """Whether a sentence says of its value that it is one of those that may be."""
+    return _HEDGED.search(text) is not None
+
+
 def _spoken(response: str) -> str:
     # Thinking first: a cut may fall within it.
     response = select_reasoning(response.translate(_DIGITS)).spoken[-READ:].replace("```", "\n")
-    lines = _IGNORED.sub(" ", response).rstrip().split("\n")
+    tagged = "<" in response
+    lines = (_IGNORED.sub(" ", response) if tagged else response).rstrip().split("\n")
     while len(lines) > 1 and (not lines[-1].strip() or _CHATTER.match(lines[-1])):
         lines.pop()
     spoken = "\n".join(_row(line) if "|" in line else line for line in lines)
-    spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
-    spoken = _in_one_line(_in_one_line(spoken, "$$", "$$"), "\\[", "\\]")
+    if tagged:
+        spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
+    for opening, closing in (("$$", "$$"), ("\\[", "\\]")):
+        spoken = _in_one_line(spoken, opening, closing) if opening in spoken else spoken
     return _JOINS.sub(r"\g<end> ", spoken)
 
 

@@ -241,25 +241,24 @@ _ENGLISH_WORD = re.compile(
 _OF_WHAT = re.compile(
     r"(?<=\d)\s(?!(?:hours?|minutes?|days?|degrees?|meters?|metres?|thousand|million|billion|hundred|dozen|miles?|gallons?|inch(?:es)?|feet|foot|yards?|pounds?|ounces?|percent|pairs?|more|less)\b)[a-z]{4,20}$"
 )
-_REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"^零下\s?"), "-"),  # 零下3摄氏度
-    (re.compile(r"个小时"), "小时"),
-    (re.compile(r"块钱"), "元"),
-    (re.compile(r"时又"), "时"),  # 1小时又30分
-    (re.compile(r"倍\\sqrt"), r"\\sqrt"),  # 2倍根号3
-    (re.compile(r"(?<=\d)度(?=[+\-])"), "°"),  # 90度+α
-    (re.compile(r"^(-?\d{1,9})\s(\d{1,9})/(\d{1,9})$"), r"\1\\frac{\2}{\3}"),  # 2 1/2
-    (re.compile(r"(?<=\d)\s?per\s?cent$"), "%"),
-    (re.compile(r"(?<=[0-9a-z)])\s?比\s?(?=[0-9a-z(])"), ":"),  # 2比3
-    (_OF_WHAT, ""),
-    # 24棵树, 3条不同的路线: the noun behind a counter
-    (
-        re.compile(
-            r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
-        ),
-        "个",
-    ),
-    (re.compile(r"→\s?([a-z])(?![A-Za-z])"), r"\1"),  # a vector by its letter
+# 24棵树, 3条不同的路线: the noun behind a counter; but 3个月 has a unit
+_OF_THINGS = re.compile(
+    r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
+)
+# What a text must hold for a pattern to apply, the pattern, and what replaces it.
+_REWRITTEN: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("零下", re.compile(r"^零下\s?"), "-"),  # 零下3摄氏度
+    ("个小时", re.compile("个小时"), "小时"),
+    ("块钱", re.compile("块钱"), "元"),
+    ("时又", re.compile("时又"), "时"),  # 1小时又30分
+    ("倍", re.compile(r"倍\\sqrt"), r"\\sqrt"),  # 2倍根号3
+    ("度", re.compile(r"(?<=\d)度(?=[+\-])"), "°"),  # 90度+α
+    ("/", re.compile(r"^(-?\d{1,9})\s(\d{1,9})/(\d{1,9})$"), r"\1\\frac{\2}{\3}"),  # 2 1/2
+    ("cent", re.compile(r"(?<=\d)\s?per\s?cent$"), "%"),
+    ("比", re.compile(r"(?<=[0-9a-z)])\s?比\s?(?=[0-9a-z(])"), ":"),  # 2比3
+    (" ", _OF_WHAT, ""),
+    ("", _OF_THINGS, "个"),
+    ("→", re.compile(r"→\s?([a-z])(?![A-Za-z])"), r"\1"),  # a vector by its letter
 )
 # What a quantity can begin with; a sentence is none.
 _BEGINNING = re.compile(
@@ -274,8 +273,8 @@ def parse_quantity(text: str) -> Quantity | None:
     if not _BEGINNING.match(text) or len(text) > 2000:
         return None
     if _REWRITABLE.search(text):
-        for pattern, replacement in _REWRITTEN:
-            text = pattern.sub(replacement, text)
+        for held, pattern, replacement in _REWRITTEN:
+            text = pattern.sub(replacement, text) if held in text else text
     if _ENGLISH_WORD.search(text.replace("\\frac", "")):  # no formula, unless a unit is named
         body, unit = split_unit(text[:200])
         number = _formula(text.strip(ENDING)) if len(text) <= _LONGEST else None

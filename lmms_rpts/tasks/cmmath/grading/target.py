@@ -49,6 +49,20 @@ _SIMPLIFIED = re.compile(r"化简|计算|展开|整理|合并|因式分解|分�
 _BRACKET_TERM = re.compile(r"(?<!/)\([^()]{0,80}[+\-][^()]{0,80}\)(?!/)")
 _FACTOR = re.compile(r"\([^()]{1,200}\)(?:\^\{[^{}]{1,9}\})?")
 
+_QUANTITY = r"(?:(?:∠\s?)?(?:[A-Z]{1,3}|[a-z])(?:_\{[^{}]{1,4}\}|')?|∠\s?\d)"
+_ASKED_NAME = re.compile(
+    rf"(?<![A-Za-z+\-×÷△⊙圆])({_QUANTITY})\s?(?:=|的(?:度数|长度?|大小|值|坐标)?\s?(?:是|为|等于)?)\s?$"
+)
+_LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")
+_NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
+_NOUN = re.compile(
+    "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
+    "|最大值|最小值|斜率|补角|余角|一半|倒数|相反数|平方|之和|之差|余弦|正弦|正切"
+)
+_STOP = re.compile(r"[,。;:\n]")
+_LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")
+_LABEL = 18
+
 
 @dataclass(frozen=True)
 class Question:
@@ -116,6 +130,39 @@ class Question:
         if "因式" in self.raw:
             return _factors(answer) != _factors(target)
         return bool(_BRACKET_TERM.search(answer)) and not _BRACKET_TERM.search(target)
+
+    def is_of_another(self, clause: str) -> bool:
+        """Whether a clause gives the value of another quantity than is asked for.
+
+        Told by names (∠1, AB) and by nouns (面积, 周长) before the value and before the last blank.
+        """
+        asked = self.before.rstrip(" (")
+        said = _STOP.split(clause)[-1]
+        if not BLANK.search(self.raw) or not _LABEL_END.search(said):
+            return False
+        name = _ASKED_NAME.search(asked)
+        sides = {_plain_name(side) for side in _LEFT_SIDE.findall(said)}
+        short = len(_LABEL_END.split(said)[0]) <= _LABEL
+        if name and sides and short and _plain_name(name[1]) not in sides:
+            return True
+        asked = _STOP.split(asked)[-1][-_LABEL:]
+        label = said[: [found.start() for found in _LABEL_END.finditer(said)][-1]][-_LABEL:]
+        names, wanted = (
+            {_plain_name(each) for each in _NAMES.findall(text)} for text in (label, asked)
+        )
+        if names and wanted and not names & wanted and "=" not in said:
+            return True
+        nouns, asked_nouns = _NOUN.findall(label), _NOUN.findall(asked)
+        return bool(nouns) and bool(asked_nouns) and nouns[-1] != asked_nouns[-1]
+
+
+def _plain_name(name: str) -> str:
+    """AB and BA, ∠ABC and ∠CBA are one."""
+    found = squeezed(name)
+    letters = found.lstrip("∠")
+    if re.fullmatch(r"[A-Z]{2,3}", letters):
+        return found[: -len(letters)] + min(letters, letters[::-1])
+    return found
 
 
 def _factors(text: str) -> list[str]:

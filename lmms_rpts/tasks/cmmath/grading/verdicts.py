@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import gives_up, sentences
+from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
@@ -132,7 +132,7 @@ def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | Non
         return None
     if is_bounded(response, target.question.raw + target.text):
         return Verdict(None, "a bound, no value")
-    if _of_another(response, target.question):
+    if target.question.is_of_another(response.clause):
         return Verdict(None, "the value of another quantity")
     return _one_of_several(response, target.question)
 
@@ -253,7 +253,7 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
     pieces = re.split(r"[,，。;；]", text)
     if len({truth_of(piece) for piece in pieces} - {None}) > 1:
         return Verdict(False, "offers several answers")
-    if _HEDGED.search(text):
+    if hedges(text):
         return Verdict(None, "a verdict that is hedged")
     for reading in (*response.values(), Reading(pieces[0])):
         said = truth_of(reading.text)
@@ -298,7 +298,7 @@ def _closed_verdict(
     rest = sentence[-_LONGEST_SENTENCE:]
     for word in words:
         rest = rest.replace(word, " ")
-    if chosen is not None and not _DENIED.search(rest.strip(" .。!")):
+    if chosen is not None and not denies(rest):
         return Verdict(chosen == wanted, "one of the given words")
     chinese = re.search("[\u4e00-\u9fff<>=]", sentence) is not None
     if chinese and not any(word in plain_words(sentence) for word in words):
@@ -318,15 +318,6 @@ def _sign_in_order(sentence: str, question: Question) -> str | None:
 
 # Denials, bounds, hedges, no answer
 
-_DENIED = re.compile(
-    r"不是|并非|而非|不为|不会|不可能|不对|不正确|不成立(?!的)|不能?选|不一定|不具|非(?=\s?-?\d)|是错|错误?的?$|错了"
-    r"|错,|矛盾|舍去|舍掉|除了?[^,。]{1,8}外|排除|如果|(?:^|,)若|假设|否定"
-    r"|(?<![A-Za-z])(?:not|cannot|never|except|wrong|incorrect|false|anything\sbut|would\sbe)(?![A-Za-z])|n't",
-    re.IGNORECASE,
-)
-_HEDGED = re.compile(
-    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|(?:may|might|could)\sbe)(?![a-z])"
-)
 _LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BOUND = re.compile(
@@ -342,7 +333,7 @@ _CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", stric
 
 def is_denied(response: Response) -> bool:
     """Whether the statement may deny the value that it holds."""
-    return _DENIED.search(response.conclusion.strip(" .。!")) is not None
+    return denies(response.conclusion)
 
 
 def is_bounded(response: Response, asked: str) -> bool:
@@ -353,7 +344,7 @@ def is_bounded(response: Response, asked: str) -> bool:
 def _one_of_several(response: Response, question: Question) -> Verdict | None:
     """The verdict where the value is hedged, one of a list, or that of another quantity."""
     several = Verdict(False, "offers several answers")
-    if _HEDGED.search(response.text) and "可能" not in question.raw:
+    if hedges(response.text) and "可能" not in question.raw:
         return several
     clause = _THOUSANDS.sub("", response.clause)
     for text in (value_tail(clause), clause):
@@ -400,54 +391,3 @@ def holds(response: Response, wanted: str) -> bool:
         return len(names & set(said)) * 2 > len(names)
     found = set(_NUMBER.findall(said))
     return all(each in found or _CHINESE_NUMBER.get(each, "x") in said for each in numbers)
-
-
-# Answers about another quantity
-
-_QUANTITY = r"(?:(?:∠\s?)?(?:[A-Z]{1,3}|[a-z])(?:_\{[^{}]{1,4}\}|')?|∠\s?\d)"
-_ASKED_NAME = re.compile(
-    rf"(?<![A-Za-z+\-×÷△⊙圆])({_QUANTITY})\s?(?:=|的(?:度数|长度?|大小|值|坐标)?\s?(?:是|为|等于)?)\s?$"
-)
-_LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")
-_NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
-_NOUN = re.compile(
-    "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
-    "|最大值|最小值|斜率|补角|余角|一半|倒数|相反数|平方|之和|之差|余弦|正弦|正切"
-)
-_STOP = re.compile(r"[,。;:\n]")
-_LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")
-_LABEL = 18
-
-
-def _of_another(response: Response, question: Question) -> bool:
-    """Whether a sentence gives the value of another quantity than is asked for.
-
-    Told by names (∠1, AB) and by nouns (面积, 周长) before the value and before the last blank.
-    """
-    asked = question.before.rstrip(" (")
-    said = _STOP.split(response.clause)[-1]
-    if not BLANK.search(question.raw) or not _LABEL_END.search(said):
-        return False
-    name = _ASKED_NAME.search(asked)
-    sides = {_plain_name(side) for side in _LEFT_SIDE.findall(said)}
-    short = len(_LABEL_END.split(said)[0]) <= _LABEL
-    if name and sides and short and _plain_name(name[1]) not in sides:
-        return True
-    asked = _STOP.split(asked)[-1][-_LABEL:]
-    label = said[: [found.start() for found in _LABEL_END.finditer(said)][-1]][-_LABEL:]
-    names, wanted = (
-        {_plain_name(each) for each in _NAMES.findall(text)} for text in (label, asked)
-    )
-    if names and wanted and not names & wanted and "=" not in said:
-        return True
-    nouns, asked_nouns = _NOUN.findall(label), _NOUN.findall(asked)
-    return bool(nouns) and bool(asked_nouns) and nouns[-1] != asked_nouns[-1]
-
-
-def _plain_name(name: str) -> str:
-    """AB and BA, ∠ABC and ∠CBA are one."""
-    found = squeezed(name)
-    letters = found.lstrip("∠")
-    if re.fullmatch(r"[A-Z]{2,3}", letters):
-        return found[: -len(letters)] + min(letters, letters[::-1])
-    return found

@@ -23,15 +23,13 @@ from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
     name,
     node,
     number,
+    polynomial,
+    proportional,
+    real_imaginary,
     size,
     steps,
 )
 from lmms_rpts.tasks.cmmath.grading.formulas.grammar import PLAIN_NUMBER, NotAFormulaError, read
-from lmms_rpts.tasks.cmmath.grading.formulas.polynomials import (
-    polynomial,
-    proportional,
-    real_imaginary,
-)
 
 __all__ = ["Equation", "Expression", "equal", "parse", "rounds_to", "same_equation"]
 
@@ -109,7 +107,8 @@ def _simple(found: re.Match[str]) -> Expression:
         tree = node("quotient", number(int(above)), number(int(below)))
         value = Fraction(int(above), int(below)) if int(below) else None
     else:
-        value = Fraction(f"{above}.{found['decimals'] or 0}")
+        places = found["decimals"] or ""
+        value = Fraction(int(above + places), 10 ** len(places))
         tree = number(value)
     if found["sign"] == "-":
         tree, value = node("minus", tree), None if value is None else -value

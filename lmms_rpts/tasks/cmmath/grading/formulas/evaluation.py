@@ -1,4 +1,4 @@
-"""Evaluation of an expression tree to a real value, exact where possible.
+"""Expression trees: their real values, exact where possible, and the terms of polynomials.
 
 A value is a Fraction where it is exact, else a number of mpmath, of any precision. A formula has
 no value where a part of it has none among the reals: 1/0, the root of a negative number, 0^0.
@@ -6,8 +6,9 @@ no value where a part of it has none among the reals: 1/0, the root of a negativ
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
@@ -59,7 +60,7 @@ def node(operator: str, *parts: Tree) -> Tree:
 
 
 def number(value: Fraction | int) -> Tree:
-    return Tree("number", (), Fraction(value))
+    return Tree("number", (), value if isinstance(value, Fraction) else Fraction(value))
 
 
 def name(text: str) -> Tree:
@@ -133,14 +134,9 @@ def evaluate(
 ) -> Value:
     """The value of a formula where its unknowns have these values.
 
-    Args:
-        postfix: the formula, as ``steps`` has it.
-        names: the value of each unknown.
-        bits: the precision of inexact values, one of BITS and MORE_BITS.
-        longest_exact: beyond how many bits a Fraction goes on inexactly.
-
-    Raises:
-        NoValueError: it has none.
+    ``postfix`` is the formula as ``steps`` has it, ``bits`` the precision of inexact values (BITS
+    or MORE_BITS); a Fraction of more than ``longest_exact`` bits goes on inexactly. NoValueError
+    is raised where there is no value.
     """
     evaluator = _Evaluator(bits, longest_exact)
     values: list[Value] = []
@@ -166,9 +162,9 @@ class _Evaluator:
     def operation(self, tree: Tree, values: list[Value]) -> Value:
         operator, first = tree.operator, values[0]
         if operator == "sum":
-            return self._fold(values, self._add)
+            return functools.reduce(self._add, values)
         if operator == "product":
-            return self._fold(values, self._multiply)
+            return functools.reduce(self._multiply, values)
         if operator == "power":
             return self._power(*values, varied=bool(tree.parts[1].names))
         if operator == "quotient":
@@ -185,12 +181,6 @@ class _Evaluator:
 
     def _big(self, value: Value) -> Big:
         return as_big(value, self._bits)
-
-    def _fold(self, values: list[Value], combine: Callable[[Value, Value], Value]) -> Value:
-        result = values[0]
-        for value in values[1:]:
-            result = combine(result, value)
-        return result
 
     def _bounded(self, value: Value) -> Value:
         """A Fraction that is not too long, or an inexact value that is not too large."""
@@ -241,11 +231,9 @@ class _Evaluator:
         return self._inverse(result) if function in ("cot", "sec", "csc") else result
 
     def _root(self, content: Value, degree: Value) -> Value:
-        if not isinstance(degree, Fraction) or degree.denominator != 1:
-            raise NoValueError("a root whose degree is no whole number")
-        if not 2 <= degree <= _LARGEST_DEGREE:
+        if degree not in range(2, _LARGEST_DEGREE + 1):
             raise NoValueError("a root of no such degree")
-        return self._rational_power(content, Fraction(1, degree.numerator))
+        return self._rational_power(content, Fraction(1, int(degree)))
 
     def _power(self, base: Value, exponent: Value, *, varied: bool) -> Value:
         if isinstance(exponent, Fraction):
@@ -307,15 +295,107 @@ def _exact_root(value: Fraction, degree: int) -> Fraction | None:
 def _whole_root(value: int, degree: int) -> int | None:
     """The positive whole number whose power of this degree is the value."""
     if degree == 2:
-        root = math.isqrt(value)
-    elif value == 1:
-        root = 1
-    elif degree >= value.bit_length():
-        return None
+        low = math.isqrt(value)
     else:
         low, high = 1, 1 << (value.bit_length() // degree + 1)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if middle**degree <= value else (low, middle)
-        root = low
-    return root if root**degree == value else None
+    return low if low**degree == value else None
+
+
+# Polynomials with rational coefficients, and π as one more unknown
+
+Monomial: TypeAlias = tuple[tuple[str, int], ...]
+Polynomial: TypeAlias = dict[Monomial, Fraction]
+_MOST_TERMS = 80
+_HIGHEST = 40
+_LONGEST = 400  # bits of a coefficient
+
+
+def polynomial(tree: Tree) -> Polynomial | None:
+    """The terms of a formula, none of them zero; None where it is no polynomial, or a large one."""
+    if tree.operator == "number":
+        return {(): tree.value} if tree.value and isinstance(tree.value, Fraction) else {}
+    if tree.operator in ("name", "pi"):
+        return {((str(tree.value) if tree.value else "π", 1),): Fraction(1)}
+    if tree.operator == "power":
+        exponent = tree.parts[1].value
+        whole = isinstance(exponent, Fraction) and exponent.denominator == 1
+        if not (whole and isinstance(exponent, Fraction) and 0 < exponent <= _HIGHEST):
+            return None
+        base = polynomial(tree.parts[0])
+        result: Polynomial | None = {(): Fraction(1)}
+        for _ in range(int(exponent) if base is not None else 0):
+            result = result and _times(result, base or {})
+        return result if base is not None else None
+    if tree.operator not in ("sum", "product", "minus", "quotient"):
+        return None
+    parts = [polynomial(part) for part in tree.parts]
+    known = [part for part in parts if part is not None]
+    return _combined(tree.operator, known) if len(known) == len(parts) else None
+
+
+def _combined(operator: str, parts: list[Polynomial]) -> Polynomial | None:
+    if operator == "quotient":
+        if parts[1].keys() != {()}:
+            return None
+        return {each: value / parts[1][()] for each, value in parts[0].items()}
+    if operator == "minus":
+        return {each: -value for each, value in parts[0].items()}
+    result: Polynomial | None = parts[0]
+    combine = _times if operator == "product" else _plus
+    for part in parts[1:]:
+        result = None if result is None else combine(result, part)
+    return result
+
+
+def _plus(one: Polynomial, other: Polynomial) -> Polynomial | None:
+    result = dict(one)
+    for each, value in other.items():
+        result[each] = result.get(each, Fraction(0)) + value
+    return _bounded(result)
+
+
+def _times(one: Polynomial, other: Polynomial) -> Polynomial | None:
+    if len(one) * len(other) > _MOST_TERMS**2 // 4:
+        return None
+    result: Polynomial = {}
+    for left, factor in one.items():
+        for right, value in other.items():
+            powers = dict(left)
+            for name, exponent in right:
+                powers[name] = powers.get(name, 0) + exponent
+            each = tuple(sorted(powers.items()))
+            result[each] = result.get(each, Fraction(0)) + factor * value
+    return _bounded(result)
+
+
+def _bounded(terms: Polynomial) -> Polynomial | None:
+    kept = {each: value for each, value in terms.items() if value}
+    large = len(kept) > _MOST_TERMS or any(
+        value.numerator.bit_length() > _LONGEST or value.denominator.bit_length() > _LONGEST
+        for value in kept.values()
+    )
+    return None if large else kept
+
+
+def proportional(one: Polynomial, other: Polynomial) -> bool:
+    """Whether one is the other times a number other than zero."""
+    if one.keys() != other.keys():
+        return False
+    return len({value / other[each] for each, value in one.items()}) == 1
+
+
+def real_imaginary(terms: Polynomial) -> Polynomial:
+    """The terms with -1 for i², as i may be the imaginary unit."""
+    result: Polynomial = {}
+    for each, value in terms.items():
+        powers = dict(each)
+        turns = powers.pop("i", 0)
+        if turns % 2:
+            powers["i"] = 1
+        key = tuple(sorted(powers.items()))
+        sign = -1 if turns % 4 > 1 else 1
+        result[key] = result.get(key, Fraction(0)) + sign * value
+    return {each: value for each, value in result.items() if value}
