@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade, Outcome, grade
-from lmms_rpts.tasks.cmmath.grading.grader import FAILED
+from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, FAILED, Grade, Outcome, grade
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.tasks.cmmath_cases import (

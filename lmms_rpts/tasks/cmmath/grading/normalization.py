@@ -130,7 +130,7 @@ def clean(text: str) -> str:
     if "$" in text:
         text = _DOLLARS.sub("", _BETWEEN.sub(" ", text))
     if _WRITTEN.search(text):
-        text = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
+        text = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).group())
     text = text.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
     return (_SPACES.sub(" ", text) if "  " in text else text).strip()
 
@@ -150,10 +150,7 @@ class _Writer:
         self._text = text
         self._at = 0
 
-    def written(self) -> str:
-        return self._group(0, None)
-
-    def _group(self, depth: int, closing: str | None) -> str:
+    def group(self, depth: int = 0, closing: str | None = None) -> str:
         """What stands up to the closing brace or bracket, which is passed over."""
         parts: list[str] = []
         while self._at < len(self._text):
@@ -167,7 +164,7 @@ class _Writer:
                 break
             piece = self._piece(depth)
             if piece == "\\over" and depth < _DEEPEST:
-                below = self._group(depth + 1, closing)
+                below = self.group(depth + 1, closing)
                 return f"\\frac{{{''.join(parts).strip()}}}{{{below.strip()}}}"
             if parts and piece[:1].isalpha() and piece in _FUNCTIONS and parts[-1][-1:].isalpha():
                 parts.append(" ")
@@ -192,7 +189,7 @@ class _Writer:
     def _braces(self, depth: int) -> str:
         if depth >= _DEEPEST:
             return ""
-        content = self._group(depth + 1, "}")
+        content = self.group(depth + 1, "}")
         listed = re.search(r"[,|]", content)
         return f"❴{content}❵" if listed and len(content.strip()) > 1 else content
 
@@ -222,7 +219,7 @@ class _Writer:
             return "√"  # a tick
         if self._text[self._at : self._at + 1] == "[" and depth < _DEEPEST:
             self._at += 1
-            degree = f"[{self._group(depth + 1, ']').strip()}]"
+            degree = f"[{self.group(depth + 1, ']').strip()}]"
         return f"\\sqrt{degree}{{{self._argument(depth, plain=plain)}}}"
 
     def _script(self, sign: str, depth: int) -> str:
@@ -247,10 +244,10 @@ class _Writer:
             return ""
         if character == "{":
             self._at += 1
-            return self._group(depth + 1, "}").strip()
+            return self.group(depth + 1, "}").strip()
         if character == "(" and plain:
             self._at += 1
-            return self._group(depth + 1, ")").strip()
+            return self.group(depth + 1, ")").strip()
         number = _NUMBER.match(self._text, self._at) if plain else None
         if number is not None:
             self._at = number.end()
@@ -290,13 +287,9 @@ class Piece(NamedTuple):
 def pieces(text: str, *, thousands: bool = True) -> tuple[Piece, ...] | None:
     """The members of a list; what stands in brackets stays together.
 
-    Args:
-        text: cleaned text.
-        thousands: whether the comma of ``1,000`` belongs to the number.
-
-    Returns:
-        None for brackets that don't match or lie deeper than 40, a list that starts or ends with
-        "or" or "and", an empty text, one above 2000 characters or of more than 16 members.
+    ``thousands`` says whether the comma of 1,000 belongs to the number. None for brackets that
+    don't match or lie deeper than 40, a list that starts or ends with "or" or "and", an empty
+    text, one above 2000 characters or of more than 16 members.
     """
     cuts = _cuts(text, thousands) if len(text) <= _LONGEST_LIST else None
     if cuts is None:

@@ -35,6 +35,11 @@ class Interval(NamedTuple):
         """Whether both ends are numbers or infinite."""
         return all(cut.at is None or cut.at.number is not None for cut in self)
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing lies in it; not so where that depends on unknowns."""
+        return self.known and _order(self.low, self.high) >= 0
+
 
 Intervals = tuple[Interval, ...]
 LINE: Intervals = (Interval(Cut(None, -1), Cut(None, 1)),)
@@ -86,14 +91,9 @@ def _intersection(one: Intervals, other: Intervals) -> Intervals:
         for right in other:
             low = max(left.low, right.low, key=_in_order)
             high = min(left.high, right.high, key=_in_order)
-            if not _is_empty(Interval(low, high)):
+            if not Interval(low, high).empty:
                 found.append(Interval(low, high))
     return _union(tuple(found))
-
-
-def _is_empty(interval: Interval) -> bool:
-    """Whether nothing lies in it; not so where that depends on unknowns."""
-    return interval.known and _order(interval.low, interval.high) >= 0
 
 
 def _same_intervals(one: Intervals, other: Intervals) -> bool | None:
@@ -141,12 +141,9 @@ Kind = Literal["interval", "inequality", "unequal", "equal"]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of the number line, never empty.
+    """A part of the number line, never empty: its variable, if one is named, and its parts.
 
-    Attributes:
-        name: the variable; None where none is named, as in (1,2).
-        intervals: its parts, sorted and merged; those with unknowns last, as they were written.
-        degrees: whether its ends are in degrees.
+    Those are sorted and merged, or with unknowns last, as written; ``degrees`` is for their ends.
     """
 
     name: str | None
@@ -381,7 +378,7 @@ def _between(
         cuts.append(Cut(end, side if held else -side))
         some_degrees = some_degrees or degrees
     interval = Interval(*cuts)
-    return None if _is_empty(interval) else _Part(name, (interval,), kind, some_degrees)
+    return None if interval.empty else _Part(name, (interval,), kind, some_degrees)
 
 
 def _end(text: str) -> tuple[Expression | None, bool]:

@@ -114,9 +114,7 @@ def as_fraction(value: Value) -> Fraction | None:
     if isinstance(value, Fraction):
         return value
     mantissa, exponent = (int(part) for part in value.man_exp)
-    if abs(exponent) > LONGEST_EXACT:
-        return None
-    return Fraction(mantissa) * Fraction(2) ** exponent
+    return Fraction(mantissa) * Fraction(2) ** exponent if abs(exponent) <= LONGEST_EXACT else None
 
 
 def as_float(value: Value) -> float | None:
