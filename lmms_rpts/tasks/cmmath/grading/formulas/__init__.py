@@ -9,24 +9,22 @@ from functools import lru_cache
 from typing import Literal, TypeAlias, cast
 
 from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
-    BITS,
     EULER,
     FUNCTIONS,
-    MORE_BITS,
     NoValueError,
+    Real,
     Tree,
-    Value,
-    as_big,
-    as_float,
+    agree,
     as_fraction,
     evaluate,
+    exact,
     name,
     node,
     number,
     polynomial,
     proportional,
+    real,
     real_imaginary,
-    size,
     steps,
 )
 from lmms_rpts.tasks.cmmath.grading.formulas.grammar import PLAIN_NUMBER, NotAFormulaError, read
@@ -97,7 +95,7 @@ def parse(text: str) -> Expression | None:
     sign = _SIGN.match(text)
     plain = PLAIN_NUMBER.fullmatch(text, sign.end() if sign else 0)
     decimals = len(plain[1] or "") if plain else None
-    return Expression(text, tree.names, _number(tree), decimals, tree)
+    return Expression(text, tree.names, None if tree.names else exact(tree), decimals, tree)
 
 
 def _simple(found: re.Match[str]) -> Expression:
@@ -115,16 +113,6 @@ def _simple(found: re.Match[str]) -> Expression:
     return Expression(found[0], tree.names, value, decimals, tree)
 
 
-def _number(tree: Tree) -> Fraction | float | None:
-    if tree.names:
-        return None
-    try:
-        value = evaluate(steps(tree), {})
-    except NoValueError:
-        return None
-    return value if isinstance(value, Fraction) else as_float(value)
-
-
 def equal(one: Expression, other: Expression) -> bool | None:
     """Whether two formulas are equal for all values of their unknowns.
 
@@ -137,15 +125,15 @@ def equal(one: Expression, other: Expression) -> bool | None:
     return None if told == "unsettled" else told == "equal"
 
 
-def rounds_to(exact: Expression, rounded: Expression) -> bool:
+def rounds_to(whole: Expression, rounded: Expression) -> bool:
     """Whether one number is another, rounded (half up) or cut to the places it has.
 
     False where they are equal, or where ``rounded`` is no plain integer or decimal.
     """
-    if rounded.decimals is None or exact.number is None:
+    if rounded.decimals is None or whole.number is None:
         return False
-    value = as_fraction(evaluate(steps(exact.tree), {}))
-    if value is None or equal(exact, rounded) is not False:
+    value = as_fraction(evaluate(steps(whole.tree), {}))
+    if equal(whole, rounded) is not False:
         return False
     # What is a number of so many places but for the noise of its last bits counts as that.
     scaled = abs(value) * 10**rounded.decimals + _NOISE
@@ -162,7 +150,6 @@ ENOUGH = 12
 """Points where both formulas have a value that must agree."""
 _PLENTY = 16
 _POINTS = 40
-_LONGEST_EXACT = 512  # bits of Fractions, which take longer than Bigs if they are long
 _WORK = 40_000
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only where n is
 _REACHES = (4, 1, 30, 2, 1_000, 12, 100, 8, 3, 40)
@@ -198,10 +185,9 @@ def _flat(step: Tree) -> tuple[object, ...]:
 
 def _constants(first: Steps, second: Steps) -> Told:
     try:
-        values = evaluate(first, {}, MORE_BITS), evaluate(second, {}, MORE_BITS)
+        return "equal" if agree(evaluate(first, {}), evaluate(second, {})) else "different"
     except NoValueError:
         return "unsettled"
-    return "equal" if _agree(*values, MORE_BITS) else "different"
 
 
 def _at_points(first: Steps, second: Steps, names: list[str]) -> Told:
@@ -210,9 +196,7 @@ def _at_points(first: Steps, second: Steps, names: list[str]) -> Told:
     cost = sum(20 if _is_costly(step) else 2 for step in both)
     euler = "e" in names and any(step.operator == "ln" for step in both)
     for index in range(_POINTS):
-        point: dict[str, Value] = {
-            each: _coordinate(index, place) for place, each in enumerate(names)
-        }
+        point = {each: real(_coordinate(index, place)) for place, each in enumerate(names)}
         if euler:  # and not, say, the eccentricity of an ellipse
             point["e"] = EULER
         told = _at(first, second, point)
@@ -232,27 +216,11 @@ def _is_costly(tree: Tree) -> bool:
     return tree.operator in FUNCTIONS or tree.operator in ("log", "root")
 
 
-def _at(one: Steps, other: Steps, point: dict[str, Value]) -> Told:
-    """At one point: closely, and where that shows a difference more closely."""
-    for bits in (BITS, MORE_BITS):
-        try:
-            first = evaluate(one, point, bits, _LONGEST_EXACT)
-            second = evaluate(other, point, bits, _LONGEST_EXACT)
-        except NoValueError:
-            return "unsettled"
-        if _agree(first, second, bits):
-            return "equal"
-        if isinstance(first, Fraction) and isinstance(second, Fraction):
-            return "different"
-    return "different"
-
-
-def _agree(first: Value, second: Value, bits: int) -> bool:
-    """Exactly for Fractions, else to within what rounding may have done."""
-    if isinstance(first, Fraction) and isinstance(second, Fraction):
-        return first == second
-    left = size(as_big(first, bits) - as_big(second, bits))
-    return left < max(size(first), size(second)) - bits * 3 // 5 or left < -bits * 3 // 4
+def _at(one: Steps, other: Steps, point: dict[str, Real]) -> Told:
+    try:
+        return "equal" if agree(evaluate(one, point), evaluate(other, point)) else "different"
+    except NoValueError:
+        return "unsettled"
 
 
 def _coordinate(index: int, place: int) -> Fraction:
