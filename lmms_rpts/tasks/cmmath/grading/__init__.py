@@ -8,6 +8,7 @@ from typing import Literal
 from loguru import logger
 
 from lmms_rpts.tasks.cmmath.grading.multiple_choice import choice_verdict
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.parts import blanks_verdict, parts_verdict
 from lmms_rpts.tasks.cmmath.grading.response import Response, read_response
 from lmms_rpts.tasks.cmmath.grading.target import (
@@ -18,7 +19,12 @@ from lmms_rpts.tasks.cmmath.grading.target import (
     is_open,
     read_target,
 )
-from lmms_rpts.tasks.cmmath.grading.verdicts import NO_ANSWER, Verdict, value_verdict
+from lmms_rpts.tasks.cmmath.grading.verdicts import (
+    NO_ANSWER,
+    Verdict,
+    holds_numbers,
+    value_verdict,
+)
 
 __all__ = ["ANSWER_TYPES", "FAILED", "AnswerType", "Grade", "Outcome", "grade"]
 
@@ -77,7 +83,10 @@ def _verdict(response: Response, target: Target) -> Verdict:
     if not response.statement.spoken.strip():
         return Verdict(False, "gives no answer")
     if response.statement.revised:
-        return Verdict(None, "what follows the answer may take it back")
+        block = clean(response.statement.block)
+        letters = target.letters & set(block)
+        settles = letters or (not target.letters and holds_numbers(block, target.contents))
+        return Verdict(None if settles else False, "what follows the answer may take it back")
     if target.type in ("choice_single", "choice_multi"):
         return choice_verdict(response, target)
     if target.type == "multi_part":

@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import gives_up
-from lmms_rpts.answers.option_letters import chosen_letters, letters_by_rows, names_alternatives
+from lmms_rpts.answers.option_letters import (
+    Chosen,
+    chosen_letters,
+    letters_by_rows,
+    names_alternatives,
+)
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
@@ -116,7 +121,7 @@ def _chosen(
         return _Choice(letters, "letter")  # two letters for one place are no choice
     if several and not statement.marked and not _all_named(statement.spoken, letters):
         return _Choice(None, "other letters stand beside the last")
-    beside = _spelled_out(found.rest, options, question) if len(letters) == 1 else None
+    beside = _spelled_out(found, options, question) if len(letters) == 1 else None
     if beside is not None and beside not in letters:
         rule = f"the letter says {min(letters)}, the words say {beside}"
         return _Choice(None if right & {*letters, beside} else letters, rule)
@@ -129,12 +134,13 @@ def _all_named(spoken: str, letters: frozenset[str]) -> bool:
     return _JUDGED.search(line) is not None or set(_LONE_LETTER.findall(line)) <= letters
 
 
-def _spelled_out(rest: str, options: Options, question: Question) -> str | None:
-    """The option that the words behind a letter spell out; None where they spell none."""
-    said = rest.strip(' .。、:,()）\n"”*')
-    if not said or len(said) > 200:
+def _spelled_out(chosen: Chosen, options: Options, question: Question) -> str | None:
+    """The option that the words behind a letter spell out, if not its own; else None."""
+    said = Reading(chosen.rest.strip(' .。、:,()）\n"”*'))
+    own = options.get(min(chosen.letters))
+    if not 0 < len(said.text) <= 200 or (own and same_reading(said, own, question)):
         return None
-    return _option_of(Reading(said), options, question)
+    return _option_of(said, options, question)
 
 
 def _option_of(said: Reading, options: Options, question: Question) -> str | None:

@@ -326,6 +326,7 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)[\s:：*_。.]{0,6}$", re.IGNORECASE)
+_LOOP = re.compile(r"([^\s.…_-][^…_]{3,40}?)\1{3,20}")  # (3,1)=(3,1)=(3,1)=(3,1)
 _NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _DIGITS = {ord("①") + digit: f" {digit + 1} " for digit in range(20)}
 _CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", strict=True))
@@ -363,7 +364,7 @@ def _one_of_several(response: Response, question: Question) -> Verdict | None:
     return Verdict(None, "the value of another quantity") if others else None
 
 
-NO_ANSWER = frozenset({"gives no answer", "leaves the blank as it is"})
+NO_ANSWER = frozenset({"gives no answer", "leaves the blank as it is", "repeats itself"})
 
 
 def without_answer(response: Response) -> Verdict | None:
@@ -374,6 +375,8 @@ def without_answer(response: Response) -> Verdict | None:
         return Verdict(False, "gives no answer")
     if not re.search(r"[^\W_]|[<>=≤≥√×✓✗]", _EMPTY_LABEL.sub("", text)):
         return Verdict(False, "gives no answer")
+    if _LOOP.search(text[-_LONGEST_SENTENCE:]):
+        return Verdict(False, "repeats itself")
     if BLANK.search(text) and not re.search(r"\d", BLANK.sub("", text)):
         return Verdict(False, "leaves the blank as it is")
     return None
@@ -384,6 +387,11 @@ def holds(response: Response, wanted: str) -> bool:
     said = f"{response.text} {response.boxed}"
     if not response.statement.marked:
         said += clean(" ".join(sentences(response.statement.spoken[-600:])[-3:]))
+    return holds_numbers(said, wanted)
+
+
+def holds_numbers(said: str, wanted: str) -> bool:
+    """As ``holds``, for a cleaned text."""
     wanted, said = wanted.translate(_DIGITS), said.translate(_DIGITS)
     numbers = set(_NUMBER.findall(wanted))
     if not numbers:

@@ -148,7 +148,6 @@ Steps: TypeAlias = tuple[Tree, ...]
 Told: TypeAlias = Literal["equal", "different", "unsettled"]
 ENOUGH = 12
 """Points where both formulas have a value that must agree."""
-_PLENTY = 16
 _POINTS = 40
 _WORK = 40_000
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only where n is
@@ -204,7 +203,7 @@ def _at_points(first: Steps, second: Steps, names: list[str]) -> Told:
             return told
         agreed += told == "equal"
         work -= cost
-        if work < 0 or agreed >= _PLENTY:
+        if work < 0 or agreed >= ENOUGH:
             break
     return "equal" if agreed >= ENOUGH else "unsettled"
 
