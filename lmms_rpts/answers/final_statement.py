@@ -16,6 +16,7 @@ from lmms_rpts.reasoning.thinking import select_reasoning
 READ = 60_000
 """Characters of a response's end that are read."""
 
+# <|im_end|>, <STEP1>
 _IGNORED = re.compile(r"<\|[a-z_]{1,20}\|>|</s>|</?(?:STEP|step|Step)\s?\d{0,3}>")
 # "希望对你有帮助！", "Let me know if you have questions."
 _CHATTER = re.compile(
@@ -53,7 +54,7 @@ _HEADING = re.compile(
     r"^[#*_\s【\[]{0,8}(?:final\s{1,3}answer|answer|最终答案|答案|结论)[*_】\]]{0,3}[ \t]{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
-_ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)
+_ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
 # "经检验，符合题意。" behind the answer
 _REMARK = re.compile(
     r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
@@ -77,12 +78,13 @@ _TAKEN_BACK = re.compile(
 _JOINS = re.compile(
     r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
 )
-_BULLET = re.compile(
+_BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
+# the point of "B. 26" ends no sentence
 _OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
-_EXPLAINED = re.compile(
+_EXPLAINED = re.compile(  # 解析：… behind an answer without a label
     r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
 )
 # The letters that are chosen, one a line
@@ -93,6 +95,7 @@ _LETTER_LINES = re.compile(
 _LONGEST_ROW = 4000
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _PLAIN_TAIL = 1600
+# the ends of sentences; no decimal point
 _END = re.compile(r"[。！？\n]|(?<![\d.])[．](?!\d)|[.!?](?=\s|$)|．(?=\s|$)")
 # 无法确定, 看不到图, "cannot be determined"
 _GIVES_UP = re.compile(

@@ -42,10 +42,13 @@ _VERDICT = re.compile(
     r"|(?:is|are)\s(?:the\s)?(?:correct|right|true)|(?:is|are)\s(?:not\s\w{1,8}|incorrect|wrong|false))",
     re.IGNORECASE,
 )
+# "A. 错误", "选项B：正确"
 _ROW = re.compile(r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（]?([A-H])[)）]?\s?[.．、:：)）*项\s]")
 _TOLD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
+# "B 选项错误" chooses no B
 _CALLED_WRONG = re.compile(r"(?:错误|不正确|不成立|不符合题意)[^A-H]{0,4}$")
 _WRONG_WORD = re.compile(r"不|错|[×✗]|not|incorrect|wrong|false", re.IGNORECASE)
+# "B. 18人；C. 20人" names C too
 _FURTHER = re.compile(r"(?:^|[;；,，、.．\s(*])([A-H])\s?[.．、:)]")
 # A sentence that ends in an option's letter: "So D.", 所以D, "C is wrong, so D".
 _LAST = re.compile(
@@ -55,7 +58,7 @@ _BEFORE_NAME = re.compile(  # 垂足为点D, "line A", 排除A
     r"(?:[点角△∠线段圆面棱边于在过至到与和及或除不]|排除|点\s|(?<![A-Za-z])[A-H][\s,、]{1,3}|(?:not|except|point|and|or|line|angle)\s)\s?$",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
+_DENIED = re.compile(  # 不选B, "not option B"
     r"(?:不(?:能|应该?|可以?)?选|排除|不是|并非|not\s)\s?(?:选项)?\s?$", re.IGNORECASE
 )
 # "B或C", "B or C", 任选

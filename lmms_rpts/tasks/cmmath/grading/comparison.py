@@ -13,16 +13,19 @@ from lmms_rpts.tasks.cmmath.grading.response import Reading
 from lmms_rpts.tasks.cmmath.grading.target import Question
 from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, squeezed
 
+# x>2, (1,2], ❴x|x>2❵
 _ORDER_SIGN = re.compile(r"[<>≤≥≠∪∈∞]|^[\[(][^()]{1,80},[^()]{1,80}[\])]$|❴[^❵]{0,40}\|")
-_ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")
+_ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, but where a range is asked for
 _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")
+# 列方程: the equation itself is the answer
 _SET_UP = re.compile(r"列[^。]{0,8}(?:方程|不等式|算式)|列式")
-_PERCENT_ASKED = re.compile(r"_{2,}\s?%")
-_ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")
+_PERCENT_ASKED = re.compile(r"_{2,}\s?%")  # ____%
+_ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")  # ③①② is an order
 _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
-_ENGLISH = re.compile(r"[A-Za-z]{1,20}")
-_BRACKETED = re.compile(r"\(([1-9])\)")
-_COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")
+_ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
+_BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
+_COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")  # ①③④,共3个
+# 6×7 is no 42 yet
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
 _MANY = 12
 

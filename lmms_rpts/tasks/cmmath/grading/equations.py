@@ -18,7 +18,7 @@ from lmms_rpts.tasks.cmmath.grading.normalization import (
 
 Values = dict[str, list[Expression]]
 
-_NUMBERED = re.compile(r"([A-Za-zα-ωΑ-Ω])_\{(?:\d{1,2}|[ab])\}")
+_NUMBERED = re.compile(r"([A-Za-zα-ωΑ-Ω])_\{(?:\d{1,2}|[ab])\}")  # x_{1} and x_{2} are both x
 _THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment, an angle: no value of another
 _ROOTS = frozenset("xtz")
 """Letters of which which solution is the first is free; a_{1} and a_{2} are what they are."""
@@ -172,7 +172,7 @@ def _numbered_otherwise(one: Sequence[Equation], other: Sequence[Equation], foun
 
 # Points
 
-_POINT = re.compile(
+_POINT = re.compile(  # 点P的坐标为(4,0), P_{1}(1,2), →a=(1,2), (x,y)=(1,2)
     r"(?:点|(?:the\s)?points?\s)?\s?"
     r"(?:(?P<name>[A-Z](?:_\{[^{}]{1,20}\})?'{0,3})\s?(?:的?坐标[是为]?)?[=:]?"
     r"|→?(?P<vector>[a-z]|[A-Z]{2})\s?="

@@ -26,22 +26,25 @@ from lmms_rpts.tasks.cmmath.grading.verdicts import (
     without_answer,
 )
 
+# "A. 16", "(B) 18", "Ｃ．20"
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
 _HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
-_NONE = re.compile(
+_NONE = re.compile(  # 四个选项都不正确
     r"(?:选项|答案|以上)[都均](?:不(?:正确|对|符合)|是?错)|没有正确(?:的)?(?:选项|答案)"
 )
+# A、B、C、D 都有可能
 _EVERY = re.compile(r"都有?可能|均有?可能|all\s(?:are\s)?possible", re.IGNORECASE)
-_EXCEPT = re.compile(r"除了?[^,。]{1,12}(?:外|以外|之外)|排除|except")
-_WRONG_ASKED = re.compile(
+_EXCEPT = re.compile(r"除了?[^,。]{1,12}(?:外|以外|之外)|排除|except")  # 排除A、C、D
+_WRONG_ASKED = re.compile(  # 下列说法错误的是
     r"(?:错误|不正确|不成立|不符合|不对|不能|不是|不属于|不可能)[^。\n]{0,12}(?:是|有|为)?[^。\n]{0,6}[(（_\\]"
     r"|(?:错误|不正确|不成立)的[是有]"
 )
+# 其余两个都是负数, 全选
 _REST = re.compile(r"其余|其他|其它|全选|[两三四]个|全部|以上|others?\b|the rest|\ball\b")
 _UNTOLD = "no option can be told from the answer"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")
-_LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")
+_FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not hold 2个
+_LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
 _JUDGED = re.compile(r"正确|错|对|不|符合|成立|[√×]")
 
 Options = Mapping[str, Reading]

@@ -82,32 +82,34 @@ _CHARACTERS = str.maketrans(
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
-_STYLED = re.compile(
+_STYLED = re.compile(  # x², x₁, 𝐀
     "(?P<up>[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20})|(?P<down>[₀₁₂₃₄₅₆₇₈₉ₙ]{1,20})|[\U0001d400-\U0001d7ff]{1,500}"
 )
-_INVISIBLE = re.compile(
+_INVISIBLE = re.compile(  # zero-width spaces, marks of direction, control characters
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f\x00-\x08\x0b-\x1f\x7f]"
 )
+# x**2, 2×10**4; other ** are bold type
 _POWER = re.compile(r"(?<=[A-Za-z)])\*\*(?=\d)|(?<=×10)\*\*(?=-?\d)|(?<=× 10)\*\*(?=-?\d)")
 _MARKDOWN = re.compile(r"\*\*|~~")
 _ESCAPED = dict.fromkeys(",;: ()[]$", " ") | {"{": "❴", "}": "❵", "*": "×", "!": ""}
 _COMMAND = re.compile(r"[A-Za-z]{1,40}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{1,400})?|[A-Za-z])")
-_ROOTED = re.compile(r"\s?(?:[0-9A-Za-z({\[\\]|[\u0370-\u03ff])")
+_ROOTED = re.compile(r"\s?(?:[0-9A-Za-z({\[\\]|[\u0370-\u03ff])")  # √ before nothing is a tick
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
-_CIRCLED = re.compile(r"⓪\s?(\d)")
+_CIRCLED = re.compile(r"⓪\s?(\d)")  # \textcircled{1}
+# \begin{cases}, \begin{array}{l}
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12}\})?")
-_STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")
+_STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")  # 2*x, but not *x*
 _SQRT_CALL = re.compile(r"(?<![A-Za-z\\])sqrt\s?\(")
 _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
 _CUBE = re.compile(r"∛\s?")
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
-_WRITTEN = re.compile(r"[\\√^_{}&]")
+_WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer can turn
 # $3$$4$ are two numbers
 _BETWEEN = re.compile(r"(?<=[0-9A-Za-z])\${1,99}(?=[0-9A-Za-z])")
 _DOLLARS = re.compile(r"(?<!\\)\$")
-_RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")
+_RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")  # what it can copy
 
 
 def clean(text: str) -> str:
@@ -272,6 +274,7 @@ _TOKEN = re.compile(
     r"|(?P<and>并且|而且|同时|且|[∩∧])"
     r"|(?P<bracket>[()\[\]{}❴❵])"
 )
+# the comma of 1,000 parts nothing
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3}){1,9}(?![\d,])")
 _CLOSING = {"(": ")]", "[": ")]", "{": "}", "❴": "❵"}  # an interval may be half open
 _SIGN = re.compile("[±∓]")

@@ -16,13 +16,13 @@ from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, all_of, unread, val
 
 # Parts
 
-_MARK = re.compile(
+_MARK = re.compile(  # (1), （2）, 第(3)问, 第一小题, Part 2, (a)
     r"（(?P<wide>[1-6])）|(?:^|(?<=[\n:：;；。.,，、*#\s{]))[*#\s]{0,6}"
     r"(?:[(（](?P<number>[1-6一二三四五六a-d])[)）]|第\s?[(（]?(?P<ordinal>[1-6一二三四五六])[)）]?\s?(?:问|小?题|部分)"
     r"|[Pp]art\s[(（]?(?P<part>[1-6])[)）]?)"
 )
-_LISTED = re.compile(r"(?:^|\n)[*#\s]{0,6}(?P<number>[1-6])[.、]")
-_PROOF = re.compile(r"^(?:证明)?(?:过程)?(?:见解析|略|见详解)$|^证明$")
+_LISTED = re.compile(r"(?:^|\n)[*#\s]{0,6}(?P<number>[1-6])[.、]")  # "1. 5" and "2. 7" in lines
+_PROOF = re.compile(r"^(?:证明)?(?:过程)?(?:见解析|略|见详解)$|^证明$")  # 证明见解析
 _PART_READ = 300
 _DIGITS = {character: at for row in ("一二三四五六", "abcd") for at, character in enumerate(row, 1)}
 
@@ -89,13 +89,14 @@ def _runs(marks: list[re.Match[str]], text: str) -> list[dict[int, str]]:
 
 # Labelled values in sentences: 平均数为5，众数为7
 
-_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
+_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")  # a run without Chinese words
 _FOLLOWING = re.compile(r"[\u4e00-\u9fff/]{0,4}")
+# 平均数为 before 5
 _LABEL = re.compile(r"([\u4e00-\u9fffA-Za-z_{}0-9]{1,12}?)(?:的?值)?(?:约?[是为]|等于|[=:])?\s*$")
 _ALL = re.compile(  # 平均数和众数都是5
     r"([\u4e00-\u9fff]{1,8})(?:和|与|及|、)([\u4e00-\u9fff]{1,8}?)(?:都|均)(?:约?[是为]|等于)?\s?([^,。;\u4e00-\u9fff]{1,40})"
 )
-_ENGLISH = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{3}")
+_ENGLISH = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{3}")  # "The mean is 6 and the mode is 5"
 _NUMBER = re.compile(
     r"-?(?:\\frac\{-?\d{1,12}\}\{\d{1,12}\}|\d{1,12}(?:\.\d{1,12})?(?:/\d{1,9})?%?)"
 )
@@ -160,11 +161,12 @@ def _number(text: str) -> Quantity | None:
 
 # Blanks
 
-_ORDINAL = re.compile(
+_ORDINAL = re.compile(  # 第一空：26, "the first blank"
     r"第(?:[一二三四五六]|\d)个?(?:空|处|个)|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[\u4e00-\u9fff]{2}")
+# values with names may stand in another order
 _NAMED = re.compile(r"[\u4e00-\u9fff]{2}|^\s{0,2}[A-Za-z]\s?=")
 # A dash without a space behind it is a sign.
 _LEAD = re.compile(

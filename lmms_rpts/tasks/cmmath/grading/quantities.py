@@ -28,21 +28,22 @@ _FINANCIAL = str.maketrans(
 )
 _DIGITS = "".join(CHINESE_DIGITS)
 _FIGURES = re.compile(r"\d{1,30}(?:\.\d{1,30})?|\d{1,3}(?:,\d{3}){1,9}(?:\.\d{1,30})?", re.ASCII)
-_SCALED = re.compile(r"(.{1,40}?)([十百千]?[万亿]|万亿|[百千])")
-_MIXED_WORDS = re.compile(
+_SCALED = re.compile(r"(.{1,40}?)([十百千]?[万亿]|万亿|[百千])")  # 2.5亿, 5百万
+_MIXED_WORDS = re.compile(  # 三又四分之一, 1又1/2
     r"(.{1,40})又(?:(.{1,40})分之(.{1,40})|(\d{1,9})/(\d{1,9})|(\\frac\{.{1,60}))", re.ASCII
 )
+# 三成五
 _TENTHS = re.compile(rf"(\d(?:\.\d{{1,2}})?|\d\d|[{_DIGITS}])成([{_DIGITS}半\d])?", re.ASCII)
-_DISCOUNT = re.compile(rf"(\d(?:\.\d{{1,2}})?|\d\d|[{_DIGITS}]{{1,2}})折", re.ASCII)
+_DISCOUNT = re.compile(rf"(\d(?:\.\d{{1,2}})?|\d\d|[{_DIGITS}]{{1,2}})折", re.ASCII)  # 八五折
 _ORDINALS = (
     "half third quarter fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
     "fourteenth fifteenth sixteenth twentieth thirtieth fortieth fiftieth hundredth thousandth"
 )
 _BELOW = (2, 3, 4, *range(4, 17), 20, 30, 40, 50, 100, 1000)
 _PARTS = dict(zip(_ORDINALS.split(), _BELOW, strict=True), halve=2)
-_POWER = re.compile(rf"([\d.,]{{1,40}})\s?({'|'.join(ENGLISH_SCALES)})")
+_POWER = re.compile(rf"([\d.,]{{1,40}})\s?({'|'.join(ENGLISH_SCALES)})")  # 2.5 million
 _PERCENT = re.compile(r"(.{1,60}?)\s?(?:percent|per cent)")
-_ANGLE = re.compile(
+_ANGLE = re.compile(  # 30°15', 30度15分36秒
     r"(-?)(\d{1,9}(?:\.\d{1,9})?)\s?(?:°|度)\s?"
     r"(?:(\d{1,2}(?:\.\d{1,9})?)\s?(?:'(?!')|分)\s?)?(?:(\d{1,2}(?:\.\d{1,9})?)\s?(?:\"|''|″|秒))?",
     re.ASCII,
@@ -234,7 +235,7 @@ class Quantity:
 
 
 _PREFIX = re.compile(r"^(?:大?约(?:为|是)?|≈|about|approximately)\s?")
-_ENGLISH_WORD = re.compile(
+_ENGLISH_WORD = re.compile(  # "trees", but not sin or \frac
     r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|arc(?:sin|cos|tan)|max|min)(?![a-z]))[A-Za-z]?[a-z]{3,}"
 )
 # "24 trees" is 24, but "24 hours" has a unit.

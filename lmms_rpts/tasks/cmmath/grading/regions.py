@@ -125,12 +125,13 @@ def _is_plain(intervals: Intervals) -> bool:
 # Reading
 
 RELATION = re.compile("[<>≤≥≠=∈]")
-_REALS = re.compile(
+_REALS = re.compile(  # x为全体实数, all real numbers, R
     r"(?:(?P<name>[a-zα-ω])\s?(?:可以?)?[为取是]?)?(?:全体|一切|任意|所有|任何)实数"
     r"|(?:all|any)\sreal\snumbers?|[Rℝ]"
 )
+# ❴x∈R|x≠1❵
 _SET = re.compile(r"❴(?P<head>[^|:;❴❵]{1,40})[|:;](?P<condition>.{1,1500})❵", re.DOTALL)
-_LISTED = re.compile(r"❴([^|❴❵]{1,400})❵")
+_LISTED = re.compile(r"❴([^|❴❵]{1,400})❵")  # ❴1,2❵
 _FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
 _VARIABLES = "xyztuvw"
 _DEEPEST = 3

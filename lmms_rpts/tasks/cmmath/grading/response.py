@@ -23,21 +23,21 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, circled_of, is_
 
 # Values of a short text
 
-_NAME = re.compile(
+_NAME = re.compile(  # ∠ABC=70°, S_{阴影}=9π: the name before a value
     r"^(?:[\u4e00-\u9fff∠△⊙]{0,8}\s?)?[A-Za-zα-ω∠][A-Za-z0-9_{}'∠:]{0,12}\s?[=≈]\s?(?=\S)"
 )
-_TWICE = re.compile(r"([^()]{1,40}?)\s?\(([^()]{1,40})\)")
-_SPELLED_SIGNS = (
+_TWICE = re.compile(r"([^()]{1,40}?)\s?\(([^()]{1,40})\)")  # 1/2 (0.5)
+_SPELLED_SIGNS = (  # x 不小于 4
     (re.compile(r"不小于|不少于|不低于|大于(?:或者?)?等于|至少[为是]?"), "≥"),
     (re.compile(r"不大于|不超过|不多于|不高于|小于(?:或者?)?等于|至多[为是]?"), "≤"),
     (re.compile(r"大于|超过|多于|高于"), ">"),
     (re.compile(r"小于|少于|低于"), "<"),
     (re.compile(r"不等于"), "≠"),
 )
-_CLOCK = re.compile(
+_CLOCK = re.compile(  # 8:30, 下午3点, 8时30分
     r"^(上午|下午|凌晨|晚上|早上)?\s?([01]?\d|2[0-4])\s?(?::|时|点)\s?(?:([0-5]\d|(?<![:])\d)分?)?$"
 )
-_TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")
+_TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")  # 5=x
 _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
 
 
@@ -145,7 +145,7 @@ def with_signs(text: str) -> str:
 
 
 _EDGES = ' \t\n.。,;:*_#、“”"'
-_LEAD = re.compile(
+_LEAD = re.compile(  # 所以 x=2, "so x=2"
     r"^(?:所以|因此|因而|从而|综上(?:所述)?|最终|最后|故|即|则|得|∴|又|且|应?填|so|hence|thus|therefore)[,:\s]{0,3}",
     re.IGNORECASE,
 )
@@ -153,7 +153,8 @@ _TRAIL = re.compile(  # x=6是原方程的解, "... is the answer"
     r"\s?(?:[就都]?[是为])?(?:原|该|此|这个)?(?:分式)?方程(?:组)?的(?:[解根])$|(?:即为|就是)?所求$"
     r"|\s(?:is|are)\s(?:the\s)?(?:correct|right|final)?\s?(?:answers?)?$|\s?\(answer\)$|(?:为|是)正确答案$"
 )
-_BULLET = re.compile(r"^\s{0,8}[-•+*>]\s{1,3}(?=\S)")
+_BULLET = re.compile(r"^\s{0,8}[-•+*>]\s{1,3}(?=\S)")  # "- 26", "> 26"
+# texts without these have neither lead nor trail
 _WORDY = re.compile(r"[\u4e00-\u9fff∴]|[a-z]{2}|^\s{0,8}[-•+*>]\s")
 
 
@@ -173,10 +174,12 @@ _VERB = re.compile(  # what gives a value: "面积为", "共有", "答:", "the a
     r"(?:应该?是|[只就仅]有|约为|等于|得到|可得|化简得|解得|分别[是为]|表示[成为]|[是为得即共有了]|[\u4e00-\u9fff]:|[a-z]{3}:)"
     r"(?!否|不是|什么)|(?<![A-Za-z])(?:is|are|equals?|be|gives?|get|obtain|has|have|measures?)(?![A-Za-z])"
 )
-_EQUALS = re.compile(r"(?<![<>≤≥≠])[=≡]")
+_EQUALS = re.compile(r"(?<![<>≤≥≠])[=≡]")  # the last one of a chain gives the value
+# the last formula of a sentence
 _DOLLARS = re.compile(r"\$\$?([^$]{1,300})\$\$?|\\\(([^\n]{1,300}?)\\\)")
+# …,所以…; "…, so …"; ⇒
 _CLAUSE = re.compile(r"[,;。]\s?(?=[\u4e00-\u9fff∴]|\b(?:so|hence|thus|then|therefore)\b)|\n|⇒|∴")
-_SPELLED_POINT = re.compile(
+_SPELLED_POINT = re.compile(  # 横坐标为-2,纵坐标为5
     r"横坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})[,且和\s]{0,3}纵坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})"
 )
 # 1小时30分, which a verb or a comma must not part
@@ -184,14 +187,15 @@ _COMPOUND = re.compile(
     r"(?<![\d度°])(?:\d{1,9}(?:\.\d{1,9})?\s?(?:小时|分钟?|秒|天|厘米|分米|千米|米|元|角|千克|克|吨|时)\s?){2,4}"
 )
 _ASIDE = re.compile(r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff][^()]{0,60}\)\s{0,3}$")  # 4n+1(n为正整数)
-_MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")
+_MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")  # a run without Chinese words
 _WORDS = re.compile(r"[A-Za-z]{3,}")
+# 当y<0时, x<-1或x>3
 _WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
 _AFTER_WHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
 # No character may be of both classes: a pattern in which one is takes exponential time.
 _RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和]){1,200}$")
-_WRAPPED = re.compile(r"[(『「\[【]([^,()]{1,60})[)』」\]】]")
-_CONCLUDES = re.compile(
+_WRAPPED = re.compile(r"[(『「\[【]([^,()]{1,60})[)』」\]】]")  # [18], 『5』
+_CONCLUDES = re.compile(  # 所以…, "so …": what stands before is working
     r"[\s.,;:*_#>、“”\"]{0,9}(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
     re.IGNORECASE,
 )

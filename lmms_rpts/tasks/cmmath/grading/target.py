@@ -25,42 +25,46 @@ ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
 
 # The question
 
-_OPEN = re.compile(
+_OPEN = re.compile(  # 写出一个即可
     r"只需[填写]|写出一个|填一个|任写|答案不唯一|举(?:出)?一?[个例]|符合条件的一个|一个即可"
 )
 _ROUNDED = re.compile(r"约|近似|≈|保留[^π根]{0,8}位|精确到|四舍五入|取整")
 _PLACES = re.compile(r"保留|精确到|四舍五入|取整")
-_EXACT = re.compile(
+_EXACT = re.compile(  # 结果保留π: no rounded value
     r"保留\s?\$*\s?(?:\\?pi|π|根号)|用分数|分数表示|最简|准确值|精确值|含\s?\$*\s?(?:\\?pi|π)"
 )
-_POWER_OF_TEN = re.compile(
+_POWER_OF_TEN = re.compile(  # 5.2×10^{-4}
     r"^([+-]?\d{1,30}(?:\.\d{1,30})?)\s?(?:×\s?10(?:\^\{[+-]?\d{1,6}\})?|[eE][+-]?\d{1,6})$"
 )
-_FORMS = {
+_FORMS = {  # forms that a question asks for
     "小数": re.compile(r"(?:化成|写成|化为|改写成|用)\s?小数"),
     "最简": re.compile(r"最简(?:分数|整数比|比)|最简单的整数比"),
     "科学": re.compile(r"科学[记计]数法|scientific\snotation", re.IGNORECASE),
 }
 _DECIMAL = re.compile(r"^[+-]?\d{1,30}(?:\.\d{1,30})?(?![\d/%])")
+# 2\frac{3}{4}, 二又四分之三
 _MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又|\s\d{1,9}/)|^[一二三四五六七八九十]{1,3}又")
-_IMPROPER = re.compile(r"^-?\\frac|^-?\d{1,9}/\d")
+_IMPROPER = re.compile(r"^-?\\frac|^-?\d{1,9}/\d")  # \frac{11}{4}
+# 2/4, 4:6
 _SIMPLE = re.compile(r"^-?(?:\\frac\{(\d{1,15})\}\{(\d{1,15})\}|(\d{1,15})\s?[/:]\s?(\d{1,15}))$")
+# an equal answer may not be finished
 _SIMPLIFIED = re.compile(r"化简|计算|展开|整理|合并|因式分解|分解因式")
+# (a+b) that could be expanded
 _BRACKET_TERM = re.compile(r"(?<!/)\([^()]{0,80}[+\-][^()]{0,80}\)(?!/)")
-_FACTOR = re.compile(r"\([^()]{1,200}\)(?:\^\{[^{}]{1,9}\})?")
+_FACTOR = re.compile(r"\([^()]{1,200}\)(?:\^\{[^{}]{1,9}\})?")  # (x+2)^{2}
 
 _QUANTITY = r"(?:(?:∠\s?)?(?:[A-Z]{1,3}|[a-z])(?:_\{[^{}]{1,4}\}|')?|∠\s?\d)"
-_ASKED_NAME = re.compile(
+_ASKED_NAME = re.compile(  # ∠1=____, AB的长为____
     rf"(?<![A-Za-z+\-×÷△⊙圆])({_QUANTITY})\s?(?:=|的(?:度数|长度?|大小|值|坐标)?\s?(?:是|为|等于)?)\s?$"
 )
-_LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")
+_LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")  # ∠2=70°
 _NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
-_NOUN = re.compile(
+_NOUN = re.compile(  # 周长为20 where 面积 is asked for
     "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
     "|最大值|最小值|斜率|补角|余角|一半|倒数|相反数|平方|之和|之差|余弦|正弦|正切"
 )
 _STOP = re.compile(r"[,。;:\n]")
-_LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")
+_LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")  # what parts a label from its value
 _LABEL = 18
 
 
@@ -173,8 +177,8 @@ def _factors(text: str) -> list[str]:
 
 _UNIT_TAIL = 60
 _ANY_BLANK = re.compile(r"\\underline|_{2,}|□|\(\s{0,40}\)")
-_BRACED = re.compile(r"^_?\{([^{}]{1,3})\}")
-_UNIT_MARK = re.compile(r"单位\s?(?::|是|为)\s?|\bunits?:\s?")
+_BRACED = re.compile(r"^_?\{([^{}]{1,3})\}")  # ____{cm} after cleaning
+_UNIT_MARK = re.compile(r"单位\s?(?::|是|为)\s?|\bunits?:\s?")  # (单位:cm)
 _SENTENCE = re.compile(r"[。\n]|\.(?!\d)")
 # What these units are the beginnings of, when other text follows the blank: ____元一次方程.
 _BEGINNINGS = """
@@ -238,13 +242,13 @@ def _last(pattern: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] 
 # The reference
 
 _HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
-_NOT_ONLY = re.compile(
+_NOT_ONLY = re.compile(  # AC=DF（答案不唯一）
     r"[(（]\s?(?:答案不唯一|不唯一|任意一个即可|符合[^()（）]{0,12}即可)[^()（）]{0,12}[)）]"
 )
-_PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（](\d)[)）]")
+_PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（](\d)[)）]")  # (1)7．(2)9．
 _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80度
-_TWICE = re.compile(r"([^()]{1,60}?)\s?\(([^()]{1,60})\)")
-_INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$")
+_TWICE = re.compile(r"([^()]{1,60}?)\s?\(([^()]{1,60})\)")  # 25%(0.25)
+_INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$")  # x>2, [1,3), ❴x|x>2❵
 _ALL_REALS = re.compile(r"^(?:[a-z]\s?(?:为|是|取|∈))?\s?(?:(?:全体|任意|一切|所有)实数|R)$")
 _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域")
 

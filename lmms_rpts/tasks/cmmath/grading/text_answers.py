@@ -9,6 +9,7 @@ from lmms_rpts.tasks.cmmath.grading.normalization import clean
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
 """Where the question leaves a place for an answer."""
 OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
+# punctuation, but not the point of 2.5
 _SKIPPED = re.compile(r"(?<!\d)\.|\.(?!\d)|[\s,，。;；:：、'\"“”‘’「」『』()（）【】$*_!！]")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
 
@@ -25,14 +26,14 @@ def squeezed(text: str) -> str:
 
 # No solution
 
-_NOTHING = re.compile(
+_NOTHING = re.compile(  # 原方程无解, 空集, "no real roots"
     r"^(?:(?:该|原|此|这个|分式)?(?:方程|不等式)?组?的?(?:解集|解|根)?(?:是|为)?)?"
     r"(?:无解|没有解|无实数?[解根]|没有实数?[解根]|空集|∅|❴\s?❵|解集为空集?|无)$"
     r"|^(?:there\s(?:is|are)\s)?no\s(?:real\s)?(?:solutions?|roots?)$|^(?:the\s)?empty\sset$",
     re.IGNORECASE,
 )
-_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)
-_SAYS_NOTHING = re.compile(
+_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)  # what such a text must hold
+_SAYS_NOTHING = re.compile(  # ……所以解集为空集
     r"无解|没有(?:实数)?[解根]|无实数?[解根]|(?:是|为|即|得)空集|(?:解集|交集)?[是为=]\s?∅|∅\s?$|空集\s?$"
     r"|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
     re.IGNORECASE,
@@ -60,12 +61,13 @@ _DENIED = re.compile(
     r"|(?:不|非|无|没有?|未|缺乏|缺少|不具有?|不一定|和|与|或者?|及|以及)$",
     re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(
+_DENIED_AFTER = re.compile(  # "是错误的" behind the words, or "和……" that goes on
     r"^(?:和|与|或者?|及|以及|而)"
     r"|^[”\"'」』)]{0,2}(?:这|的)?[^，,。；;]{0,6}(?:是错|不对|不正确|错误|不成立|是假)|^\s?is\s(?:not|wrong|false)"
 )
+# （填“必然”“不可能”或“随机”）
 _FILLED = re.compile(r"[(（][^()（）]{0,8}(?:填|选填|填写|填入|选)([^()（）]{2,80})[)）]")
-_QUOTED = re.compile(r"[“\"「‘']\s{0,3}([^”\"」’“']{1,20}?)\s{0,3}[”\"」’']")
+_QUOTED = re.compile(r"[“\"「‘']\s{0,3}([^”\"」’“']{1,20}?)\s{0,3}[”\"」’']")  # “必然”
 _CLOSED = tuple(
     frozenset(words.split())
     for words in (
@@ -139,12 +141,12 @@ _SUBJECT = (
 )
 # Cleaning takes a lone √ for a root of what follows it.
 _LONE_ROOT = re.compile(r"\\sqrt\{([^{}\w]?|[\u4e00-\u9fff])\}")
-_CHINESE_TRUTH = re.compile(
+_CHINESE_TRUTH = re.compile(  # 所以这句话是错误的, 判断：×
     rf"(?:(?:所以|因此|故)[,，]?)?(?:{_SUBJECT})?\s?(?:(?:应该|应)?(?:判断)?(?:(?:是|为)(?!是|否|不是)|选|填)|[:：])?\s?[“\"]?"
     r"(?:(?P<yes>正确|对|是|真命题|真|成立|没错|没有错|无误|√|✓)"
     r"|(?P<no>错误|错|不正确|不对|不是(?:正确|对|真)?|否|假命题|假|不成立|有误|×|✗))(?:的|了)?\s?[”\"]?"
 )
-_ENGLISH_TRUTH = re.compile(
+_ENGLISH_TRUTH = re.compile(  # so the statement is not true
     r"(?:(?:so|therefore|thus|hence),?\s)?"
     r"(?:(?:it|that|this|the|this is|the given|the above|answer|statement)\s?)?"
     r"(?:statement|claim|proposition|answer|conclusion|judge?ment|sentence)?"
@@ -187,18 +189,19 @@ _STATEMENT = "结论|说法|命题|判断|选项|式子|答案"
 _BEFORE = re.compile(  # 其中正确结论的序号是
     rf"(?:其中)?(?:(?:所有)?正确的?)?(?:{_STATEMENT})?(?:的?(?:序号|编号))?(?:分别)?(?:有|是|为)?\s?:?\s?"
 )
-_AFTER = re.compile(
+_AFTER = re.compile(  # ①③都正确
     r"\s?(?:这[一二两三四五六七八九十]个)?(?:都|均)?(?:是)?(?:正确|成立)的?|\s?(?:is|are)\s(?:correct|true)"
 )
+# ①, 、③, ①~③
 _MEMBER = re.compile(r"(?:[\s,、;.。和与及]|以及|and){0,6}([①-⑳])(?:(?:\s?[~-]\s?|至|到)([①-⑳]))?")
 _CIRCLED_ROW = r"[①-⑳](?:[\s,、和与及]{0,3}[①-⑳]){0,19}"
-_JUDGED = re.compile(
+_JUDGED = re.compile(  # ①③正确
     rf"({_CIRCLED_ROW})(?:(?:的?(?:{_STATEMENT}))|都|均|是|为|\s){{0,3}}(不正确|不成立|错误?|正确|成立|对)"
 )
-_NAMED = re.compile(
+_NAMED = re.compile(  # 正确的结论有①③
     rf"(不正确|不成立|错误|正确|成立)的?(?:{_STATEMENT}|的?序号)?(?:分别)?(?:有|是|为|:){{1,2}}\s?({_CIRCLED_ROW})"
 )
-_WRONG_ASKED = re.compile(r"(?:错误|不正确|不成立)的")
+_WRONG_ASKED = re.compile(r"(?:错误|不正确|不成立)的")  # 其中错误的是
 
 
 def circled_of(text: str) -> frozenset[int] | None:

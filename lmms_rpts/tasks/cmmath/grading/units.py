@@ -193,7 +193,7 @@ def _simple_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
     return None, at
 
 
-_RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")
+_RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")  # km/h, 千米每小时, "km per hour"
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
@@ -250,12 +250,12 @@ _AMOUNT_WORDS |= {part + end for part in _PARTS.split() for end in ("", "s")}
 _AMOUNT_WORDS |= {"a", "an", "and", "or", "about", "point", "of", "over", "minus", "negative"}
 _FUNCTIONS = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 _PLAIN = re.compile(r"-?\d{1,30}(?:[.,]\d{1,30}){0,9}")
-_COLLOQUIAL = re.compile("[百万亿][一二三四五六七八九1-9]$")
-_RATE_MARK = re.compile(r"/|每|(?<![A-Za-z])(?:per|an?)(?=\s)")
+_COLLOQUIAL = re.compile("[百万亿][一二三四五六七八九1-9]$")  # 三万五 is 35000
+_RATE_MARK = re.compile(r"/|每|(?<![A-Za-z])(?:per|an?)(?=\s)")  # 60 km an hour
 _RATE_WORD = re.compile(r"(?:/|每|per|an?)\s?每?\s?")
 # Quotients of two letters that are known as units; others, such as m/t, are those of a formula.
 _LETTER_RATES = frozenset({"m/s", "L/s", "L/h", "t/h", "g/L"})
-_LETTER_RATE = re.compile("[A-Za-z]/[A-Za-z]")
+_LETTER_RATE = re.compile("[A-Za-z]/[A-Za-z]")  # m/t of a formula
 _PIECE = re.compile(r"\s{0,2}(\d{1,15}(?:\.\d{1,15})?|[零一二两三四五六七八九十]{1,4})\s{0,2}")
 _Amount = tuple[str, Unit]
 

@@ -28,7 +28,7 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
-_UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")
+_UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
 _LONGEST_SENTENCE = 240
 
 
@@ -188,8 +188,8 @@ def _with_units(found: re.Match[str], text: str) -> list[Reading]:
 # Circled numbers
 
 _CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
-_TOLD = re.compile(r"不正确|不成立|错误|正确|成立")
-_REST = re.compile(r"其余|其他|其它|others?\b|the rest")
+_TOLD = re.compile(r"不正确|不成立|错误|正确|成立")  # the verdict of a line
+_REST = re.compile(r"其余|其他|其它|others?\b|the rest")  # 只有②错误，其余都正确
 
 
 def _circled_verdict(response: Response, target: Target) -> Verdict | None:
@@ -240,7 +240,8 @@ def _nothing_verdict(response: Response) -> Verdict:
 _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
 )
-_JUDGEMENT = re.compile(r"判断|看法|观点")
+_JUDGEMENT = re.compile(r"判断|看法|观点")  # 认为这句话错误，这个判断是正确的
+# 不是错误的
 _NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是")
 
 
@@ -318,13 +319,15 @@ def _sign_in_order(sentence: str, question: Question) -> str | None:
 
 # Denials, bounds, hedges, no answer
 
+# 平均数是85, 众数是90
 _LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_BOUND = re.compile(
+_BOUND = re.compile(  # 至少330人, over 330
     r"大于|小于|超过|不到|(?<!信息)(?<!条件)不足|至少|至多|最多|最少|不超过|不少于|少于|多于|高于|低于|以上|以下"
     r"|(?<![A-Za-z])(?:at\s(?:least|most)|(?:less|more|fewer|greater)\sthan|over|under|about\shalf)(?![A-Za-z])",
     re.IGNORECASE,
 )
+# "最终答案：" and nothing behind it
 _EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)[\s:：*_。.]{0,6}$", re.IGNORECASE)
 _LOOP = re.compile(r"([^\s.…_-][^…_]{3,40}?)\1{3,20}")  # (3,1)=(3,1)=(3,1)=(3,1)
 _NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
