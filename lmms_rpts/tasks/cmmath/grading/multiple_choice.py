@@ -40,7 +40,7 @@ _WRONG_ASKED = re.compile(  # 下列说法错误的是
     r"|(?:错误|不正确|不成立)的[是有]"
 )
 # 其余两个都是负数, 全选
-_REST = re.compile(r"其余|其他|其它|全选|[两三四]个|全部|以上|others?\b|the rest|\ball\b")
+_REST = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
 _UNTOLD = "no option can be told from the answer"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not hold 2个

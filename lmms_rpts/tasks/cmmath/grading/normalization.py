@@ -102,7 +102,6 @@ _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12
 _STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")  # 2*x, but not *x*
 _SQRT_CALL = re.compile(r"(?<![A-Za-z\\])sqrt\s?\(")
 _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
-_CUBE = re.compile(r"∛\s?")
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
 _WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer can turn
@@ -113,20 +112,14 @@ _RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")  # what it can copy
 
 
 def clean(text: str) -> str:
-    """A text in the plain notation; what is no mathematics in it stays readable.
-
-    Takes time linear in the text. Groups nested deeper than 60 lose their braces.
-    """
+    """A text in the plain notation; groups nested deeper than 60 lose their braces."""
     text = _INVISIBLE.sub("", text[-LONGEST:])
-    if "\\" in text:
-        text = _ENVIRONMENT.sub(" ", text)
-    if "&" in text:
-        text = html.unescape(text)
-    text = text.translate(_CHARACTERS)
-    text = _STYLED.sub(_plain, text)
+    text = _ENVIRONMENT.sub(" ", text) if "\\" in text else text
+    text = html.unescape(text) if "&" in text else text
+    text = _STYLED.sub(_plain, text.translate(_CHARACTERS))
     if "*" in text or "~~" in text:
         text = _STAR.sub("×", _MARKDOWN.sub("", _POWER.sub("^", text)))
-    text = _CUBE.sub("√[3]", text).replace("根号", "√").replace("正负", "±")
+    text = text.replace("∛", "√[3]").replace("根号", "√").replace("正负", "±")
     if "pi" in text or "sqrt" in text:
         text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
     if "$" in text:
@@ -352,8 +345,7 @@ def all_of(told: Sequence[bool | None]) -> bool | None:
 def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
     """Whether the items of two lists can be paired off, equal with equal, in any order.
 
-    ``same`` says whether two are equal, None where that can't be told; the result is None where it
-    depends on such pairs, or on very many of them.
+    None where that depends on pairs of which ``same`` can't tell, or on very many of them.
     """
     if len(one) != len(other):
         return False

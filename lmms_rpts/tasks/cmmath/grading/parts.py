@@ -12,7 +12,7 @@ from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity, 
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, part_of, read_response
 from lmms_rpts.tasks.cmmath.grading.target import Target, split_parts
 from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, squeezed
-from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, all_of, unread, value_verdict
+from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, unread, value_verdict
 
 # Parts
 
@@ -25,6 +25,15 @@ _LISTED = re.compile(r"(?:^|\n)[*#\s]{0,6}(?P<number>[1-6])[.、]")  # "1. 5" an
 _PROOF = re.compile(r"^(?:证明)?(?:过程)?(?:见解析|略|见详解)$|^证明$")  # 证明见解析
 _PART_READ = 300
 _DIGITS = {character: at for row in ("一二三四五六", "abcd") for at, character in enumerate(row, 1)}
+
+
+def _all_of(verdicts: Sequence[Verdict], what: str) -> Verdict:
+    """True if all are, False if any is; ``what`` they are verdicts on."""
+    for outcome in (False, None):
+        for at, verdict in enumerate(verdicts, 1):
+            if verdict.same is outcome:
+                return Verdict(outcome, f"{what} {at}: {verdict.rule}")
+    return Verdict(True, f"each {what}")
 
 
 def parts_verdict(response: Response, target: Target) -> Verdict:
@@ -44,7 +53,7 @@ def parts_verdict(response: Response, target: Target) -> Verdict:
         else Verdict(False, "missing")
         for at, part in enumerate(target.parts, 1)
     ]
-    return all_of(verdicts, "part")
+    return _all_of(verdicts, "part")
 
 
 def _part_verdict(answer: str, part: Target) -> Verdict:
@@ -182,7 +191,9 @@ def blanks_verdict(response: Response, target: Target) -> Verdict:
         return Verdict(None, "more blanks than anybody fills in")
     first: Verdict | None = None
     for pieces in _ways_to_split(response, count):
-        found = all_of([_blank_verdict(*pair) for pair in zip(pieces, parts, strict=True)], "blank")
+        found = _all_of(
+            [_blank_verdict(*pair) for pair in zip(pieces, parts, strict=True)], "blank"
+        )
         if found.same:
             return found
         if found.same is False and any(_NAMED.search(each) for each in pieces):
@@ -196,7 +207,7 @@ def blanks_verdict(response: Response, target: Target) -> Verdict:
         ):
             found = Verdict(None, "which parts of the sentence are the answers is unclear")
         first = first or found
-    if all_of(_aligned(response, target), "blank").same:
+    if _all_of(_aligned(response, target), "blank").same:
         return Verdict(True, "each blank")
     if first is None and _too_few(response, count):
         return Verdict(False, "fewer answers than blanks")

@@ -23,6 +23,10 @@ class Cut(NamedTuple):
     at: Expression | None
     side: int
 
+    @property
+    def in_radians(self) -> Cut:
+        return self._replace(at=self.at and parse(f"\\frac{{({self.at.text})π}}{{180}}"))
+
 
 class Interval(NamedTuple):
     """What lies between two cuts."""
@@ -108,7 +112,7 @@ def _same_intervals(one: Intervals, other: Intervals) -> bool | None:
 
 
 def _same_interval(one: Interval, other: Interval) -> bool | None:
-    return all_of([_same_cut(one.low, other.low), _same_cut(one.high, other.high)])
+    return all_of([_same_cut(*cuts) for cuts in zip(one, other, strict=True)])
 
 
 def _same_cut(one: Cut, other: Cut) -> bool | None:
@@ -142,10 +146,7 @@ Kind = Literal["interval", "inequality", "unequal", "equal"]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of the number line, never empty: its variable, if one is named, and its parts.
-
-    Those are sorted and merged, or with unknowns last, as written; ``degrees`` is for their ends.
-    """
+    """A part of the number line, never empty: its variable, its parts, and their unit."""
 
     name: str | None
     intervals: Intervals
@@ -176,22 +177,17 @@ def parse_region(text: str) -> Region | None:
 
 
 def same_region(one: Region, other: Region) -> bool | None:
-    """Whether two regions hold the same numbers.
+    """Whether two regions hold the same numbers; a region without a name may be that of any.
 
-    A region without a name may be that of any; None where names differ but the numbers are the
-    same, and where only the sign ° stands between them.
+    None where the names differ, but not the numbers, and where only the sign ° does.
     """
     same = _same_intervals(one.intervals, other.intervals)
     if one.degrees != other.degrees and not same:
         degrees, plain = (one, other) if one.degrees else (other, one)
-        radians = tuple(Interval(*map(_in_radians, each)) for each in degrees.intervals)
+        radians = tuple(Interval(*(cut.in_radians for cut in each)) for each in degrees.intervals)
         same = _same_intervals(radians, plain.intervals) or None
     named = one.name is not None and other.name is not None
     return None if same and named and one.name != other.name else same
-
-
-def _in_radians(cut: Cut) -> Cut:
-    return cut._replace(at=cut.at and parse(f"\\frac{{({cut.at.text})π}}{{180}}"))
 
 
 def _region(text: str, depth: int) -> Region | None:

@@ -72,7 +72,9 @@ _CLOSED = tuple(
     frozenset(words.split())
     for words in (
         "上 下 左 右", "东 南 西 北 东南 东北 西南 西北", "前 后 左 右", "< > =",
-        "锐角 直角 钝角 平角 周角", "锐角三角形 直角三角形 钝角三角形", "必然 随机 不可能",
+        "锐角 直角 钝角 平角 周角", "等腰 等边 等腰直角 直角 锐角 钝角", "必然 随机 不可能",
+        "等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形",
+        "平行四边形 矩形 菱形 正方形 梯形",
         "奇 偶", "奇数 偶数", "增 减", "增大 减小 不变", "变大 变小 不变", "相交 相切 相离",
         "平行 垂直 相交", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四", "正 负", "长 短",
     )
@@ -81,7 +83,7 @@ _CLOSED = tuple(
 _THEOREMS = tuple(
     frozenset(words.split())
     for words in (
-        "两点之间线段最短 两点确定一条直线 经过两点有且只有一条直线 垂线段最短",
+        "两点之间线段最短 两点确定一条直线 经过两点有且只有一条直线 垂线段最短 稳定性",
         "同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行"
         " 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补",
         "sss sas asa aas hl",
@@ -99,21 +101,24 @@ def states(said: str, wanted: str) -> bool:
     return not _DENIED.search(before) and not _DENIED_AFTER.search(after)
 
 
-def vocabulary(question: str, wanted: str) -> frozenset[str]:
-    """The words among which the question lets choose the wanted one; empty where it is open."""
+def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
+    """The words that exclude the wanted one, and whether the question lets choose among them."""
     for found in _FILLED.finditer(question):
         words = _QUOTED.findall(found[1]) or re.split(r"[、，,或/]|还是", found[1])
         chosen = frozenset(filter(None, (plain_words(clean(each)) for each in words)))
         if wanted in chosen:
-            return chosen
-    return next((closed for closed in _CLOSED if wanted in closed), frozenset())
+            return chosen, True
+    return next((closed for closed in _CLOSED if wanted in closed), frozenset()), False
 
 
 def other_theorem(said: str, wanted: str) -> bool:
     """Whether a sentence names another of school's theorems than the wanted one."""
-    family = next((each for each in _THEOREMS if wanted in each), frozenset[str]())
-    folded = plain_words(said)
-    return wanted not in folded and chosen_word(folded, family) is not None
+    for family in _THEOREMS:
+        own = [word for word in family if word in wanted]
+        if own:
+            named = chosen_word(said, family)
+            return named is not None and named not in own
+    return False
 
 
 def chosen_word(said: str, words: frozenset[str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
@@ -59,15 +59,6 @@ def value_verdict(response: Response, target: Target) -> Verdict:
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
     """Of an answer that can't be read: wrong, unless it holds what the wanted text is made of."""
     return without_answer(response) or Verdict(None if holds(response, wanted) else False, rule)
-
-
-def all_of(verdicts: Sequence[Verdict], what: str) -> Verdict:
-    """True if all are, False if any is; ``what`` they are verdicts on."""
-    for outcome in (False, None):
-        for at, verdict in enumerate(verdicts, 1):
-            if verdict.same is outcome:
-                return Verdict(outcome, f"{what} {at}: {verdict.rule}")
-    return Verdict(True, f"each {what}")
 
 
 # Numbers, formulas, regions, points, equations, sets
@@ -150,9 +141,7 @@ def _other_value(response: Response, reading: Reading, target: Target, *, either
 
 def _same_but_unit(reading: Reading, target: Target) -> bool:
     one, other = reading.unnamed.quantity, target.alternatives[0].quantity
-    if one is None or other is None:
-        return False
-    return one.expression.number is not None and one.expression.number == other.expression.number
+    return bool(one and other and one.expression.number == other.expression.number)
 
 
 def _elsewhere(response: Response, reading: Reading, target: Target) -> bool:
@@ -268,9 +257,9 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
 def _words_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response says the wanted words."""
     text, wanted = response.text, plain_words(target.text)
-    words = vocabulary(target.question.raw, wanted)
+    words, given = vocabulary(target.question.raw, wanted)
     if words:
-        return _closed_verdict(response, target.question, words, wanted)
+        return _closed_verdict(response, target.question, words, wanted, given=given)
     if other_theorem(text, wanted):
         return Verdict(False, "another theorem")
     if len(response.statement.text) <= _LONGEST_SENTENCE and len(wanted) > 1:
@@ -288,7 +277,7 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
 
 
 def _closed_verdict(
-    response: Response, question: Question, words: frozenset[str], wanted: str
+    response: Response, question: Question, words: frozenset[str], wanted: str, *, given: bool
 ) -> Verdict:
     sentence = response.text.rsplit("而是", 1)[-1]
     chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words) or chosen_word(
@@ -302,9 +291,9 @@ def _closed_verdict(
     if chosen is not None and not denies(rest):
         return Verdict(chosen == wanted, "one of the given words")
     chinese = re.search("[\u4e00-\u9fff<>=]", sentence) is not None
-    if chinese and not any(word in plain_words(sentence) for word in words):
-        return without_answer(response) or Verdict(False, "none of the given words")
-    return without_answer(response) or Verdict(None, "which of the given words is unclear")
+    none = given and chinese and not any(word in plain_words(sentence) for word in words)
+    rule = "none of the given words" if none else "which of the given words is unclear"
+    return without_answer(response) or Verdict(False if none else None, rule)
 
 
 def _sign_in_order(sentence: str, question: Question) -> str | None:
