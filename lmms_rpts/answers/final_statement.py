@@ -199,7 +199,9 @@ def _spoken(response: str) -> str:
     lines = (_IGNORED.sub(" ", response) if tagged else response).rstrip().split("\n")
     while len(lines) > 1 and (not lines[-1].strip() or _CHATTER.match(lines[-1])):
         lines.pop()
-    spoken = "\n".join(_row(line) if "|" in line else line for line in lines)
+    spoken = "\n".join(lines)
+    if "|" in spoken:
+        spoken = "\n".join(map(_row, lines))
     if tagged:
         spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
     for opening, closing in (("$$", "$$"), ("\\[", "\\]")):
@@ -268,7 +270,7 @@ def _marks(text: str) -> Iterator[tuple[int, int]]:
     tail = text.rfind("\n", 0, max(0, len(text) - _PLAIN_TAIL)) + 1
     for begin, end in ((tail, len(text)), (0, tail)):
         found = [*_LABEL.finditer(text, begin, end), *_HEADING.finditer(text, begin, end)]
-        yield from sorted((mark.span() for mark in found), reverse=True)
+        yield from sorted([mark.span() for mark in found], reverse=True)
 
 
 def _content(text: str, start: int) -> str:

@@ -113,7 +113,7 @@ _RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")  # what it can copy
 
 def clean(text: str) -> str:
     """A text in the plain notation; groups nested deeper than 60 lose their braces."""
-    text = _INVISIBLE.sub("", text[-LONGEST:])
+    text = _INVISIBLE.sub("", text[-LONGEST:]).replace("\\underline{}", "____")
     text = _ENVIRONMENT.sub(" ", text) if "\\" in text else text
     text = html.unescape(text) if "&" in text else text
     text = _STYLED.sub(_plain, text.translate(_CHARACTERS))

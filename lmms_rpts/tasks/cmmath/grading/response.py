@@ -169,6 +169,7 @@ def bare(text: str) -> str:
 # Candidates of a response
 
 _LONGEST = 600
+_BARE = re.compile(r"-?\d{1,15}(?:[./]\d{1,15})?")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _VERB = re.compile(  # what gives a value: "面积为", "共有", "答:", "the area is"
     r"(?:应该?是|[只就仅]有|约为|等于|得到|可得|化简得|解得|分别[是为]|表示[成为]|[是为得即共有了]|[\u4e00-\u9fff]:|[a-z]{3}:)"
@@ -246,6 +247,8 @@ class Response:
 
     def _values(self, rounded: bool) -> Iterator[str]:
         raw = self.statement.text
+        if _BARE.fullmatch(self.text):
+            yield self.text
         if self.boxed:
             yield from _of_text(self.boxed, rounded)
         bold = _BOLD.findall(f"**{raw}"[:_LONGEST]) if "**" in raw else []

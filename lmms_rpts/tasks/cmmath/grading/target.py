@@ -102,8 +102,6 @@ class Question:
 
     def form_is_wrong(self, answer: str) -> bool:
         """Whether a form was asked for that the answer, equal as a number, doesn't have."""
-        if not self._forms:
-            return False
         answer = answer.strip()
         if "小数" in self._forms and not _DECIMAL.match(answer):
             return True
@@ -220,6 +218,8 @@ def _unit_behind(question: str, at: int) -> Unit | None:
 
 
 def _remarked(question: str, at: int) -> Unit | None:
+    if "单位" not in question and "unit" not in question:
+        return None
     end = _last(_SENTENCE, question[:at].rstrip(" \n.。"))
     sentence = end.end() if end else 0
     remark = _last(_UNIT_MARK, question, sentence)

@@ -66,7 +66,7 @@ def unread(response: Response, wanted: str, rule: str) -> Verdict:
 
 def _read_verdict(response: Response, target: Target) -> Verdict | None:
     """The verdict on the likeliest candidate that can be compared; None if none can."""
-    alternatives = OR.search(response.clause) is not None
+    alternatives = bool(OR.search(response.text) and OR.search(response.clause))
     either = alternatives and OR.search(target.text) is None
     candidates = _candidates(response, target)
     if alternatives:
