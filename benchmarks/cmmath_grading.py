@@ -109,7 +109,7 @@ def _share(some: Sequence[Graded], holds: Callable[[Graded], bool]) -> str:
 
 
 def _speed(graded: Sequence[Graded]) -> str:
-    """Grades per second on one core, algebra's helper process warm, and the slowest."""
+    """Grades per second on one core, and the slowest."""
     slowest, total = 0.0, 0.0
     for _ in range(ROUNDS):
         parse.cache_clear()  # as if every answer were new
