@@ -238,12 +238,22 @@ def test_a_harmless_change_keeps_the_grade(change: str) -> None:
     assert not turned, "\n".join(turned[:10])
 
 
+any_text = st.text(alphabet=st.sampled_from(ALPHABET), max_size=60)
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(PLAIN), st.text(alphabet=st.sampled_from(ALPHABET), max_size=60))
+@given(st.sampled_from(PLAIN), any_text)
 def test_any_text_has_a_grade(row: Plain, text: str) -> None:
     found = graded(row[0], row[1], text)
     assert found.outcome in get_args(Outcome)
     assert found == grade(row[0], row[1], text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(PLAIN), any_text, any_text)
+def test_any_text_is_a_question_or_a_reference(row: Plain, question: str, text: str) -> None:
+    graded(row[0], text, row[2])
+    graded(question, text, text)
 
 
 REPEATED = (

@@ -352,7 +352,10 @@ def _same_number(answer: Expression, target: Expression, scale: Fraction) -> boo
         return None if factor is None else equal(factor, target)
     if isinstance(answer.number, Fraction) and isinstance(target.number, Fraction):
         return answer.number * scale == target.number
-    left, right = float(answer.number) * float(scale), float(target.number)
+    try:
+        left, right = float(answer.number) * float(scale), float(target.number)
+    except OverflowError:
+        return None
     return abs(left - right) <= 1e-12 * max(abs(left), abs(right))
 
 

@@ -366,7 +366,7 @@ def _alternatives(text: str) -> tuple[Reading, ...]:
 
 def _type_of_one(question: Question, reading: Reading) -> AnswerType:
     text = reading.text
-    if text.isdecimal():
+    if text.isascii() and text.isdecimal() and reading.quantity is not None:
         return _type_of_quantity(question, reading)
     if reading.circled is not None:
         return "circled"

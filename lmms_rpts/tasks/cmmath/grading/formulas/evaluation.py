@@ -6,6 +6,7 @@ number, 0^0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -144,7 +145,7 @@ def _applied(tree: Tree, values: list[Real]) -> Real:
     if operator == "sum":
         return _sum(values)
     if operator == "product":
-        return _REALS.fprod(values)
+        return math.prod(values)
     if operator == "minus":
         return -first
     if operator == "abs":
