@@ -61,10 +61,12 @@ _BEFORE_NAME = re.compile(  # 垂足为点D, "line A", 排除A
 _DENIED = re.compile(  # 不选B, "not option B"
     r"(?:不(?:能|应该?|可以?)?选|排除|不是|并非|not\s)\s?(?:选项)?\s?$", re.IGNORECASE
 )
-# "B或C", "B or C", 任选
+# "B或C", "B or C", 任选, "B正确，但A也可能", "可能是B，可能是C", "A is also possible"
 _HEDGED = re.compile(
     r"(?<![A-Za-z])[A-H]{1,8}\s{0,3}(?:选?项)?\s?(?:或者?|还是|/|(?<![A-Za-z])or(?![A-Za-z]))"
     r"\s{0,3}(?:选项?\s?)?[A-H]{1,8}(?![A-Za-z])|任选|任意一|还有\s?[A-H]"
+    r"|[A-H]\s?(?:选?项)?也(?:有|是)?可能|可能[^A-H。]{0,6}[A-H][^A-H。]{0,6}可能[^A-H。]{0,6}[A-H]"
+    r"|also\s(?:be\s)?[A-H](?![A-Za-z])|[A-H]\sis\salso\spossible"
 )
 
 

@@ -81,6 +81,8 @@ def test_option_letters() -> None:
     assert letters_by_rows(rows, "ABCD", wrong_wanted=True) is None
     assert names_alternatives("B或C")
     assert names_alternatives("B or C")
+    assert names_alternatives("选项B看起来正确，但A也可能。")
+    assert names_alternatives("可能是B，也可能是C")
     assert not names_alternatives("B")
 
 

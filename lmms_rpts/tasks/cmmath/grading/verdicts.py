@@ -338,7 +338,8 @@ def _one_of_several(response: Response, question: Question) -> Verdict | None:
     """The verdict where the value is hedged, one of a list, or that of another quantity."""
     several = Verdict(False, "offers several answers")
     if hedges(response.text) and "可能" not in question.raw:
-        return several
+        values = set(_NUMBER.findall(response.text))
+        return several if len(values) > 1 else Verdict(None, "a value that is hedged")
     clause = _THOUSANDS.sub("", response.clause)
     for text in (value_tail(clause), clause):
         reading = Reading(bare(text))
