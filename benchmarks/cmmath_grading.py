@@ -21,8 +21,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade, grade
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.quantities import parse_quantity
+from lmms_rpts.tasks.cmmath.grading.formulas import parse
 from tests.support.reference import find_reference
 
 ROUNDS = 20
@@ -110,11 +109,10 @@ def _share(some: Sequence[Graded], holds: Callable[[Graded], bool]) -> str:
 
 
 def _speed(graded: Sequence[Graded]) -> str:
-    """Grades per second on one core, algebra's helper process warm, and the slowest."""
+    """Grades per second on one core, and the slowest."""
     slowest, total = 0.0, 0.0
     for _ in range(ROUNDS):
-        clean.cache_clear()  # as if every answer were new
-        parse_quantity.cache_clear()
+        parse.cache_clear()  # as if every answer were new
         for each in graded:
             row = each.row
             start = time.perf_counter()

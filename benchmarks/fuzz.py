@@ -36,7 +36,7 @@ from benchmarks.fuzz_responses import make_response
 from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.judging.isolation import FAULT
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.grading.grader import FAILED
+from lmms_rpts.tasks.cmmath.grading import FAILED
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from tests.support.rome import ENTRIES, make_doc
 

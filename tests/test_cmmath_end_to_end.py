@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 TASKS = ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps")
 # Wrong, right, or such that no rule can tell, in turn.
-OPEN = "我认为这道题很有意思，结果见上。"
+OPEN = "等等，上面可能有误。"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,8 @@ def said(problems: list[dict[str, Any]]) -> dict[str, str]:
     answers = {}
     for at, problem in enumerate(problems):
         right = f"<think>先试 7。</think>由图可得结论。\n最终答案：{problem['answer'].strip()}"
-        answers[problem["problem_id"]] = ("无法确定答案。", right, OPEN)[at % 3]
+        doubted = f"答案：{problem['answer'].strip()}\n\n{OPEN}"
+        answers[problem["problem_id"]] = ("无法确定答案。", right, doubted)[at % 3]
     return answers
 
 
@@ -91,7 +92,7 @@ def test_every_answer_is_graded_beside_its_own_problem(graded: Run, said: dict[s
         assert set(found) == set(said)
         for identity, record in found.items():
             outcome = record["grades"]["rule"]["outcome"]
-            if said[identity] == OPEN:
+            if said[identity].endswith(OPEN):
                 assert (outcome, record["score"]) == ("undecided", None)
             elif "最终答案" in said[identity]:
                 assert outcome in ("correct", "undecided"), record

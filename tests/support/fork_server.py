@@ -33,7 +33,7 @@ _MODULES = (
     *("lmms_eval.__main__", "lmms_eval.cli.dispatch", "lmms_eval.models", "lmms_rpts.cli"),
     *("lmms_eval.models.simple.llava_hf", "lmms_eval.models.chat.llava_hf"),
     "torch.distributed.run",
-    *("openai", "pandas", "rich.progress", "scipy.stats", "sklearn", "sympy"),
+    *("openai", "pandas", "rich.progress", "scipy.stats", "sklearn"),
     *("transformers.models.llava.modeling_llava", "transformers.models.llava.processing_llava"),
 )
 

@@ -19,7 +19,8 @@ from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.cmmath import grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade, grader
+from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade
+from lmms_rpts.tasks.cmmath.grading import grade as grade_by_rules
 from lmms_rpts.tasks.cmmath.results import process_results
 from tests.support import oracle
 from tests.support.cmmath import make_doc
@@ -125,7 +126,7 @@ def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) ->
             "mistakes": False,
             "judge": None,
             "prompt_version": "1",
-            "rules_version": "1",
+            "rules_version": "2",
         },
     }
     assert graded == [(question, "$$9$$", NINE)]
@@ -193,7 +194,7 @@ def test_documents_of_another_kind_are_refused() -> None:
 
 
 def test_a_plain_answer_is_graded_by_the_real_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grading, "grade", grader.grade)
+    monkeypatch.setattr(grading, "grade", grade_by_rules)
     question = "图中有几个三角形？（   ）\n\nA.$$2$$\nB.$$3$$\nC.$$4$$\nD.$$5$$"
     right, wrong = grade(
         "最终答案：B", "最终答案：C", question=question, reference="B", form="choice"
@@ -292,7 +293,7 @@ def test_the_judges_grade_counts(
         "mistakes": False,
         "judge": "openai:test",
         "prompt_version": "1",
-        "rules_version": "1",
+        "rules_version": "2",
     }
     (body,) = server.requests
     # the problem as people write it, and what was said as it was said
@@ -459,7 +460,7 @@ def test_the_kind_of_a_mistake_is_told(
         "mistakes": True,
         "judge": "openai:test",
         "prompt_version": "1",
-        "rules_version": "1",
+        "rules_version": "2",
     }
     (body,) = server.requests
     assert "<<<$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．>>>" in shown(body)

@@ -85,8 +85,7 @@ class SolutionReading(Reading):
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
         """The final answer of a solution; what is only thought is no answer.
 
-        The rules grade it at once: algebra takes time, for which nobody who waits for a judge is
-        to be held up.
+        The rules grade it at once, so that nobody who waits for a judge is held up.
         """
         from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
 

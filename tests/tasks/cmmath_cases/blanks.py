@@ -21,11 +21,7 @@ TWO = [
         ("boxed-twice", YES, r"周长为 $\boxed{26}$ 厘米，面积为 $\boxed{36}$ 平方厘米。"),
         ("boxed-once", YES, r"$$\boxed{26,\ 36}$$"),
         ("work-by-line", YES, "周长：(9+4)×2=26（厘米）\n面积：9×4=36（平方厘米）"),
-        (
-            "english",
-            YES,
-            "The perimeter is 2(9+4) = 26 cm and the area is 9 × 4 = 36 cm².",
-        ),
+        ("english", YES, "The perimeter is 2(9+4) = 26 cm and the area is 9 × 4 = 36 cm²."),
         ("english-blanks", YES, "The first blank is 26 and the second blank is 36."),
         ("names-turned", YES_OR_OPEN, "面积是36平方厘米，周长是26厘米。"),
         ("space-only", YES_OR_OPEN, "答：26 36"),

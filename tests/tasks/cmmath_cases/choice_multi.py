@@ -20,14 +20,7 @@ SQUARE = say(
     r"C.对角线不相等",
     r"D.有$$4$$条对称轴",
 )
-ALL_FOUR = say(
-    r"下列数中，能被$$3$$整除的有（       ）",
-    "",
-    r"A.12",
-    r"B.15",
-    r"C.21",
-    r"D.27",
-)
+ALL_FOUR = say(r"下列数中，能被$$3$$整除的有（       ）", "", r"A.12", r"B.15", r"C.21", r"D.27")
 
 CASES: list[Case] = [
     *asked(
@@ -80,11 +73,7 @@ CASES: list[Case] = [
         ("missing", NO, "A,B"),
         ("too-many", NO, "A,B,C,D"),
         ("only-the-wrong-one", NO, "故选C。"),
-        (
-            "verdict-lines-two",
-            NO,
-            "A. 正确\nB. 错误，对角线只是相等\nC. 错误\nD. 正确",
-        ),
+        ("verdict-lines-two", NO, "A. 正确\nB. 错误，对角线只是相等\nC. 错误\nD. 正确"),
     ),
     *asked(
         "square-lines",

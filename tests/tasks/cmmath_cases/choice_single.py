@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tasks.cmmath_cases.case import (
-    NO,
-    NO_OR_OPEN,
-    OPEN,
-    YES,
-    YES_OR_OPEN,
-    Case,
-    asked,
-    say,
-)
+from tests.tasks.cmmath_cases.case import NO, NO_OR_OPEN, OPEN, YES, YES_OR_OPEN, Case, asked, say
 
 GIRLS = say(
     r"某班$$48$$名学生中，有$$\frac{3}{8}$$是女生，则女生有（   ）．",

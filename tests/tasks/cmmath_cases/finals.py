@@ -7,12 +7,7 @@ from tests.tasks.cmmath_cases.case import NO, NO_OR_OPEN, YES, YES_OR_OPEN, Case
 MARBLES = r"袋中有$$6$$个红球和$$4$$个白球，从中任取一个，取到红球的概率是 $$\underline{}$$ ．"
 RIGHT_TRIANGLE = r"直角三角形的两条直角边长为$$5$$和$$12$$，则斜边长为 $$\underline{}$$ ．"
 PERIMETER = say(
-    r"边长为$$5$$的菱形的周长是（   ）．",
-    "",
-    r"A.$$10$$",
-    r"B.$$15$$",
-    r"C.$$20$$",
-    r"D.$$25$$",
+    r"边长为$$5$$的菱形的周长是（   ）．", "", r"A.$$10$$", r"B.$$15$$", r"C.$$20$$", r"D.$$25$$"
 )
 RADIUS = r"圆的周长为$$10\pi $$，则它的半径为 $$\underline{}$$ ．"
 

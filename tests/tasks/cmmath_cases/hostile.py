@@ -167,6 +167,8 @@ REFERENCES = [
     Case("hostile-reference-surrogate", BLANK, "\ud800", "\udc00", NO_OR_OPEN),
     Case("hostile-reference-nul", BLANK, "\x00", "42", NO_OR_OPEN),
     Case("hostile-reference-braces", BLANK, "$$}}}{{{$$", "42", NO_OR_OPEN),
+    Case("hostile-reference-other-digits", BLANK, "٣" * 500, "3", NO_OR_OPEN),
+    Case("hostile-reference-huge-unit", BLANK, "$$\\sqrt{2}$$m", "9" * 390 + "cm", NO_OR_OPEN),
     Case("hostile-reference-or", BLANK, "1或" * 10_000, "1", ANY),
     Case("hostile-question-long", LETTER * 2_000, "A", "B", NO_OR_OPEN),
     Case("hostile-question-blanks", r"$$\underline{}$$" * 20_000, "42", "41", NO_OR_OPEN),

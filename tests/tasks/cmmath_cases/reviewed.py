@@ -66,6 +66,7 @@ _FOUND: list[Case] = [
         ("arrow", YES, "1²+2²=5 → B"),
         ("excluded", OPEN, "排除A、C、D"),
         ("wait", NO_OR_OPEN, "The answer is B. Wait, actually it's C."),
+        ("also", NO, "选项B看起来正确，但A也可能。"),
         ("wait-back", YES_OR_OPEN, "The answer is C. Wait, actually it's B."),
         ("empty-label", NO, "最终答案："),
         ("no-idea", NO, "I don't know."),
@@ -178,6 +179,7 @@ _FOUND: list[Case] = [
         ("and", NO_OR_OPEN, "众数是80分和90分。"),
         ("other-quantity", NO_OR_OPEN, "众数是80分，中位数是90分。"),
         ("one", YES, "平均数是85分，众数是90分。"),
+        ("single", OPEN, "众数可能是90分。"),
     ),
     *asked(
         "when",

@@ -17,11 +17,7 @@ THEOREMS = [
         ("in-other-words", OPEN, "依据是平行线的一条判定方法，即两个同位角一样大就能推出平行。"),
         ("converse", NO_OR_OPEN, "两直线平行，同位角相等"),
         ("other-theorem", NO_OR_OPEN, "内错角相等，两直线平行"),
-        (
-            "denied",
-            NO_OR_OPEN,
-            "依据不是“同位角相等，两直线平行”，而是“内错角相等，两直线平行”。",
-        ),
+        ("denied", NO_OR_OPEN, "依据不是“同位角相等，两直线平行”，而是“内错角相等，两直线平行”。"),
         ("refusal", NO, "无法从图中得知其依据。"),
     ),
     *asked(

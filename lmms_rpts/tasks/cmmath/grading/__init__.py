@@ -1,6 +1,96 @@
 """Grading an answer to a maths problem by rules that abstain rather than guess."""
 
-from lmms_rpts.tasks.cmmath.grading.grader import grade
-from lmms_rpts.tasks.cmmath.grading.grades import ANSWER_TYPES, Grade, Outcome
+from __future__ import annotations
 
-__all__ = ["ANSWER_TYPES", "Grade", "Outcome", "grade"]
+from dataclasses import dataclass
+from typing import Literal
+
+from loguru import logger
+
+from lmms_rpts.tasks.cmmath.grading.multiple_choice import choice_verdict
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.parts import blanks_verdict, parts_verdict
+from lmms_rpts.tasks.cmmath.grading.response import Response, read_response
+from lmms_rpts.tasks.cmmath.grading.target import (
+    ANSWER_TYPES,
+    AnswerType,
+    Question,
+    Target,
+    is_open,
+    read_target,
+)
+from lmms_rpts.tasks.cmmath.grading.verdicts import (
+    NO_ANSWER,
+    Verdict,
+    holds_numbers,
+    value_verdict,
+)
+
+__all__ = ["ANSWER_TYPES", "FAILED", "AnswerType", "Grade", "Outcome", "grade"]
+
+Outcome = Literal["correct", "incorrect", "undecided"]
+FAILED = "the rules failed"
+_OUTCOMES: dict[bool | None, Outcome] = {True: "correct", False: "incorrect", None: "undecided"}
+_SHOWN = 400
+_LONGEST_QUESTION = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of a response.
+
+    Attributes:
+        outcome: ``undecided`` where the rules can't be sure.
+        answer: the final answer that was found, as text; empty where there is none.
+        rule: which comparer decided; where undecided, why none could.
+        answer_type: of what type the reference is.
+    """
+
+    outcome: Outcome
+    answer: str
+    rule: str
+    answer_type: AnswerType
+
+
+def grade(question: str, reference: str, response: str) -> Grade:
+    """Grade a response by rules; they abstain rather than guess.
+
+    Args:
+        question: the problem, in the publishers' notation; options and blanks stand in it.
+        reference: the right answer, in that notation.
+        response: what a model wrote; its thinking (``<think>``) is not graded.
+
+    Returns:
+        ``incorrect`` also for a response that states no answer of the type that is asked for, or
+        settles on none; ``undecided`` where an answer of that type can't be compared for sure.
+    """
+    try:
+        target = read_target(Question(question[:_LONGEST_QUESTION]), reference[:_LONGEST_QUESTION])
+        read = read_response(response)
+        verdict = _verdict(read, target)
+        if verdict.same is False and verdict.rule not in NO_ANSWER and is_open(question, reference):
+            verdict = Verdict(None, "an open question: another answer may be right as well")
+    except Exception as error:  # one odd answer must not cost the responses of a whole run
+        logger.opt(exception=error).error("{} for the reference {!r}", FAILED, reference[:200])
+        return Grade("undecided", "", f"{FAILED}: {type(error).__name__}", "statement")
+    shown = (read.statement.boxed or read.statement.text)[:_SHOWN]
+    return Grade(_OUTCOMES[verdict.same], shown, verdict.rule, target.type)
+
+
+def _verdict(response: Response, target: Target) -> Verdict:
+    if not target.text:
+        return Verdict(None, "there is no reference answer")
+    if not response.statement.spoken.strip():
+        return Verdict(False, "gives no answer")
+    if response.statement.revised:
+        block = clean(response.statement.block)
+        letters = target.letters & set(block)
+        settles = letters or (not target.letters and holds_numbers(block, target.contents))
+        return Verdict(None if settles else False, "what follows the answer may take it back")
+    if target.type in ("choice_single", "choice_multi"):
+        return choice_verdict(response, target)
+    if target.type == "multi_part":
+        return parts_verdict(response, target)
+    if target.type == "multi_blank":
+        return blanks_verdict(response, target)
+    return value_verdict(response, target)

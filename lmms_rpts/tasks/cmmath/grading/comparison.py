@@ -1,277 +1,180 @@
-"""Comparison of one statement with one value: True, False, or None if undecided."""
+"""Comparison of two readings: True, False, or None where it can't be told."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from lmms_rpts.tasks.cmmath.grading.candidates import (
-    bare,
-    concludes,
-    last_clause,
-    relation_readings,
-    value_readings,
-)
-from lmms_rpts.tasks.cmmath.grading.circled import called_so, circled_of
-from lmms_rpts.tasks.cmmath.grading.final_answer import Statement, sentences
-from lmms_rpts.tasks.cmmath.grading.hedging import (
-    is_bounded,
-    is_denied,
-    no_answer,
-    one_of_several,
-)
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.quantities import (
-    asks_rounding,
-    parse_quantity,
-)
-from lmms_rpts.tasks.cmmath.grading.references import Target
-from lmms_rpts.tasks.cmmath.grading.target_quantity import of_another
-from lmms_rpts.tasks.cmmath.grading.text_answers import (
-    BLANK,
-    OR,
-    chosen_word,
-    is_nothing,
-    plain_words,
-    says_nothing,
-    squeezed,
-    states,
-    vocabulary,
-)
-from lmms_rpts.tasks.cmmath.grading.true_false import truth_of
-from lmms_rpts.tasks.cmmath.grading.units import Unit
-from lmms_rpts.tasks.cmmath.grading.values import same_value, with_signs
+from lmms_rpts.tasks.cmmath.grading.equations import same_equations, same_points
+from lmms_rpts.tasks.cmmath.grading.normalization import all_of
+from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
+from lmms_rpts.tasks.cmmath.grading.regions import same_region
+from lmms_rpts.tasks.cmmath.grading.response import Reading
+from lmms_rpts.tasks.cmmath.grading.target import Question
+from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, squeezed
 
-_RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
-_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
-_TWO_TRUTHS = re.compile(
-    r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
-)
-_JUDGEMENT = re.compile(r"判断|看法|观点")
-_CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
-_CIRCLED = re.compile(r"[①-⑳]")
-_UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")
-_LONGEST_SENTENCE = 240
+# x>2, (1,2], ❴x|x>2❵
+_ORDER_SIGN = re.compile(r"[<>≤≥≠∪∈∞]|^[\[(][^()]{1,80},[^()]{1,80}[\])]$|❴[^❵]{0,40}\|")
+_ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, but where a range is asked for
+_RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")
+# 列方程: the equation itself is the answer
+_SET_UP = re.compile(r"列[^。]{0,8}(?:方程|不等式|算式)|列式")
+_PERCENT_ASKED = re.compile(r"_{2,}\s?%")  # ____%
+_ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")  # ③①② is an order
+_TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
+_ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
+_BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
+_COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")  # ①③④,共3个
+# 6×7 is no 42 yet
+_WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
+_MANY = 12
 
 
-class Verdict(NamedTuple):
-    """Whether the answer is the target, and by what that was told."""
+def same_reading(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    """Whether two readings give the same value.
 
-    same: bool | None
-    rule: str
-
-
-def value_verdict(
-    statement: Statement, target: Target, question: str, expected: Unit | None = None
-) -> Verdict:
-    """Whether a statement gives the value of a target."""
-    if is_nothing(target.text):
-        return _nothing_verdict(statement, target)
-    if target.type == "true_false":
-        return _truth_verdict(statement, target)
-    if target.type == "statement":
-        return words_verdict(statement, target.text, question)
-    found = _read(statement, target, question, expected)
-    if found.same is not None:
-        return found
-    if says_nothing(statement.text):
-        return Verdict(False, "says that there is no solution")
-    reason = found.rule or f"no {target.type} can be read from the answer"
-    return without_answer(statement) or Verdict(None, reason)
-
-
-def words_verdict(statement: Statement, wanted: str, question: str) -> Verdict:
-    """Whether a statement says the wanted words."""
-    sentence = statement.text
-    words = vocabulary(question, wanted)
-    if words:
-        sentence = sentence.rsplit("而是", 1)[-1]
-        chosen = chosen_word(last_clause(clean(sentence)), words) or chosen_word(sentence, words)
-        if words == frozenset("<>=") and len(squeezed(clean(sentence))) > 1:
-            chosen = _sign_in_order(sentence, question)
-        bare_sentence = sentence[-_LONGEST_SENTENCE:]
-        for word in words:
-            bare_sentence = bare_sentence.replace(word, " ")
-        if chosen is not None and not is_denied(bare_sentence):
-            return Verdict(chosen == plain_words(clean(wanted)), "one of the given words")
-        return without_answer(statement) or Verdict(None, "which of the given words is unclear")
-    if len(sentence) <= _LONGEST_SENTENCE and len(plain_words(clean(wanted))) > 1:
-        if states(sentence, wanted):
-            return Verdict(True, "the words of the reference")
-    elif plain_words(clean(sentence)) == plain_words(clean(wanted)):
-        return Verdict(True, "the words of the reference")
-    return without_answer(statement) or Verdict(None, "other words than the reference")
-
-
-def _read(statement: Statement, target: Target, question: str, expected: Unit | None) -> Verdict:
-    rounded = asks_rounding(question) and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
-    readings = value_readings(statement, rounded=rounded)
-    if target.type in _RELATIONS:
-        relations = relation_readings(statement)
-        readings = [*relations, *readings] if target.type == "set" else relations
-    text = clean(statement.text)
-    if target.type == "circled":
-        alone = _row_of_verdicts(statement, text)
-        called = None if alone else called_so(text, question)
-        if called is not None:
-            return Verdict(called == circled_of(target.text), "verdicts on circled numbers")
-        if _circled_otherwise(statement, text, question):
-            return Verdict(None, "which of the circled numbers are meant is unclear")
-    alternatives = OR.search(last_clause(text)) is not None
-    either = alternatives and OR.search(target.text) is None
-    if alternatives:
-        readings = [each for each in readings if OR.search(each)] or readings
-    for reading in readings:
-        same = any_value(reading, target.alternates, question, expected)
-        if same or squeezed(reading) == squeezed(target.text):
-            doubt = _doubt(text, target, question, either=either)
-            return Verdict(None, doubt) if doubt else Verdict(True, f"equal as {target.type}")
-        if same is False:
-            if is_denied(text) and not statement.boxed:
-                return Verdict(None, "a value may be denied")
-            if "分之" in text and "分之" not in reading:
-                return Verdict(None, "a fraction in words")
-            if re.search("每|时速", text) and _same_but_unit(reading, target):
-                return Verdict(None, "the unit may be told in words")
-            if not either and _elsewhere(statement, reading, target, question, expected):
-                return Verdict(None, "several values, one of them that of the reference")
-            return Verdict(False, f"different as {target.type}")
-    return Verdict(None, "")
-
-
-def _doubt(text: str, target: Target, question: str, *, either: bool) -> str | None:
-    """Why a sentence that holds the right value may not give it as the answer; None if it does."""
-    if is_denied(text):
-        return "the value may be denied"
-    if either and (target.type == "circled" or len(set(_UNKNOWN.findall(target.text))) > 1):
-        return "one or the other"
-    if target.type in _RELATIONS:
-        return None
-    if is_bounded(text, question + target.text):
-        return "a bound, no value"
-    if of_another(text, question):
-        return "the value of another quantity"
-    if one_of_several(text, question):
-        return "several values, one of them that of the reference"
-    return None
-
-
-def _circled_otherwise(statement: Statement, text: str, question: str) -> bool:
-    """Whether the sentence lists the wrong ones, or is one of a row of verdicts."""
-    wrong = _CALLED_WRONG.search(last_clause(text)) and not _CALLED_WRONG.search(question)
-    return bool(wrong) or _row_of_verdicts(statement, text)
-
-
-def _row_of_verdicts(statement: Statement, text: str) -> bool:
-    """Whether the sentence is the last of several lines, each on one circled number."""
-    if statement.marked or concludes(last_clause(text)):
-        return False
-    lines = [line for line in statement.spoken[-400:].split("\n") if _CIRCLED.search(line)]
-    return len(lines) > 1 and len(_CIRCLED.findall(text)) == 1
-
-
-def any_value(
-    reading: str, alternates: Iterable[str], question: str, expected: Unit | None
-) -> bool | None:
-    """True if the reading is any of the alternates, False if it surely is none."""
-    found = [same_value(reading, each, question, expected) for each in alternates]
-    return True if True in found else (None if None in found else False)
-
-
-def _elsewhere(
-    statement: Statement, reading: str, target: Target, question: str, expected: Unit | None
-) -> bool:
-    """Whether the value of the target stands beside the one that was read.
-
-    Where nothing marks the answer, also in the sentence before; a box, or a last clause that
-    draws the conclusion, leaves no doubt.
+    Returns:
+        None where one of them can't be read as the other's type, or it can't be told for sure.
     """
-    if statement.boxed and reading in clean(statement.boxed):
-        return False
-    clause = last_clause(clean(statement.text))
-    texts = [statement.text] if statement.marked else sentences(statement.spoken[-600:])[-2:]
-    if concludes(clause) and reading in clause:
-        texts = [clause]
-    for text in texts:
-        cleaned = clean(text)
-        for found in list(_SPAN.finditer(cleaned))[-12:]:
-            for span in _with_units(found, cleaned):
-                if any_value(span, target.alternates, question, expected):
-                    return True
-    return False
-
-
-def _same_but_unit(reading: str, target: Target) -> bool:
-    one, other = parse_quantity(reading), parse_quantity(target.text)
-    if one is None or other is None:
-        return False
-    return one.expression.number is not None and one.expression.number == other.expression.number
-
-
-def _with_units(found: re.Match[str], text: str) -> list[str]:
-    """The values of a run, each what stands behind its last sign of equality, with its unit."""
-    pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
-    following = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
-    if pieces and following and parse_quantity(pieces[-1] + following[0]):
-        pieces[-1] += following[0]
-    return [piece for piece in pieces if piece]
-
-
-def _nothing_verdict(statement: Statement, target: Target) -> Verdict:
-    text = clean(statement.text)
-    if says_nothing(statement.text) or is_nothing(text):
-        if is_denied(text) or "≠" in text:
-            return Verdict(None, "whether there is no solution may be denied")
-        return Verdict(True, "no solution")
-    if is_denied(text):
-        return Verdict(None, "what is denied is unclear")
-    if re.search(r"无数|任意|❴[^❵]{1,200}❵", text):
-        return Verdict(False, "a solution where there is none")
-    for reading in (*value_readings(statement), *relation_readings(statement)):
-        if parse_quantity(reading) is not None or re.search(r"[=<>≤≥]\s?-?\d", reading):
-            return Verdict(False, "a solution where there is none")
-    return Verdict(None, "whether it says that there is no solution is unclear")
-
-
-def _truth_verdict(statement: Statement, target: Target) -> Verdict:
-    wanted = truth_of(target.text)
-    text = clean(statement.text)
-    last = last_clause(text)
-    if re.search(r"不是\s?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是", text):
-        return Verdict(None, "a verdict that is denied")
-    if _TWO_TRUTHS.search(text if _JUDGEMENT.search(last) else last):
-        return Verdict(None, "a verdict on a verdict")
-    first = re.split(r"[,，。;；]", text)[0]
-    for reading in (*value_readings(statement), first):
-        said = truth_of(reading)
-        if said is not None:
-            return Verdict(said == wanted, "true or false")
-    return without_answer(statement) or Verdict(None, "neither true nor false can be read")
-
-
-def _sign_in_order(sentence: str, question: str) -> str | None:
-    """The sign of order, where the same text stands before it as before the question's blank."""
-    before = squeezed(clean(BLANK.split(question)[0]))[-4:]
-    said = with_signs(clean(sentence))
-    for found in re.finditer(r"[<>=]", said):
-        if before and squeezed(said[: found.start()]).endswith(before):
-            return found[0]
+    if said.squeezed == wanted.squeezed and said.squeezed:
+        return None if question.form_is_wrong(said.text) else True
+    if said.nothing or wanted.nothing:
+        other = wanted if said.nothing else said
+        words = other.quantity is None and not re.search(r"\d", other.text)
+        return True if said.nothing and wanted.nothing else (None if words else False)
+    for compare in (_times, _circled, _quantities, _regions, _points, _equations, _lists):
+        found = compare(said, wanted, question)
+        if found is not None:
+            return found
     return None
 
 
-def all_of(verdicts: list[Verdict], what: str) -> Verdict:
-    """True if all are, False if any is; ``what`` they are verdicts on."""
-    for at, verdict in enumerate(verdicts, 1):
-        if verdict.same is False:
-            return Verdict(False, f"{what} {at}: {verdict.rule}")
-    for at, verdict in enumerate(verdicts, 1):
-        if verdict.same is None:
-            return Verdict(None, f"{what} {at}: {verdict.rule}")
-    return Verdict(True, f"each {what}")
+def _times(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    """Times of day, where they are asked for: 8:30, 8时30分."""
+    if wanted.minutes is None or said.minutes is None:
+        return None
+    asked = _TIME_ASKED.search(question.raw) or "时" in wanted.text or "点" in wanted.text
+    return said.minutes == wanted.minutes if asked else None
 
 
-def without_answer(statement: Statement) -> Verdict | None:
-    """A wrong answer where the response gives none."""
-    reason = no_answer(statement)
-    return None if reason is None else Verdict(False, reason)
+def _circled(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    if wanted.circled is None:
+        return None
+    text = said.text
+    if not CIRCLED.search(text):
+        text = _BRACKETED.sub(lambda found: chr(0x245F + int(found[1])), text)
+    found = Reading(_COUNTED.sub("", _ENGLISH.sub(" ", text))).circled
+    if found is None:
+        return None
+    if _ORDER_ASKED.search(question.raw):
+        return CIRCLED.findall(text) == CIRCLED.findall(wanted.text)
+    return wanted.circled == found
+
+
+def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    if wanted.quantity is None:
+        return None
+    if wanted.minutes is not None and ":" in wanted.text and _TIME_ASKED.search(question.raw):
+        return None
+    said = said.unnamed
+    if said.text.endswith("%") and "%" not in wanted.text and _PERCENT_ASKED.search(question.text):
+        said = Reading(said.text[:-1])
+    if said.quantity is None:
+        return None
+    same = same_quantity(said.quantity, wanted.quantity, question.rounding, question.unit)
+    if not same:
+        return same
+    if wanted.quantity.expression.decimals is not None and _WORKING.search(said.text):
+        return None  # 6×7 for 42
+    if question.form_is_wrong(said.text):
+        return False
+    return None if question.is_unfinished(said.squeezed, wanted.squeezed) else True
+
+
+def _regions(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    if not _ORDER_SIGN.search(wanted.text) and wanted.region is None:
+        return None
+    if _ROUND.match(wanted.text) and not _RANGE_ASKED.search(question.raw):
+        return None
+    if wanted.region is None:
+        return None
+    if said.region is None:  # one number, or a list of them, is no range
+        return False if said.is_number or said.in_braces else None
+    if said.region.name and wanted.region.name and said.region.name != wanted.region.name:
+        return None  # y<0 where x is asked for
+    return same_region(said.region, wanted.region)
+
+
+def _points(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    if said.in_braces and wanted.in_braces:
+        said, wanted = said.in_braces, wanted.in_braces
+    if wanted.points is None or "∪" in wanted.text:
+        return None
+    if said.points is None:
+        return False if said.is_number else None
+    return same_points(said.points, wanted.points)
+
+
+def _equations(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    if wanted.equations is None:
+        return None
+    values = wanted.values
+    if said.equations is None:
+        return None if values is None else _as_values(said, wanted, question)
+    if values and said.values and said.values.keys() < values.keys():
+        return False  # x=3 for x=3, y=-2
+    same = same_equations(said.equations, wanted.equations)
+    if same and _SET_UP.search(question.raw):
+        # An equation that says the same once it is solved says nothing here.
+        turned = squeezed("=".join(reversed(said.text.split("="))))
+        return True if turned == wanted.squeezed else None
+    if same and values is not None and said.values is None:
+        solved = all(each.number is not None for several in values.values() for each in several)
+        return not solved  # 2x=12 is no solution yet
+    return same
+
+
+def _as_values(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    """(3,-2), or 3 and -2, for x=3, y=-2."""
+    values = wanted.values or {}
+    if said.points is not None and len(said.points) == 1:
+        said = Reading(",".join(each.text for each in said.points[0].coordinates))
+    listed = [Reading(each.text) for several in values.values() for each in several]
+    return _same_lists(said.members, listed, question, ordered=len(values) > 1)
+
+
+def _lists(said: Reading, wanted: Reading, question: Question) -> bool | None:
+    if wanted.equations or wanted.points or wanted.region:
+        return None  # x=1,y=4或x=3,y=2 for x=1,y=2或x=3,y=4
+    names = [each.name for each in said.members if each.name]
+    if len(names) == len(said.members) > 1 and names != sorted(names) and not wanted.name:
+        return None  # y=2,x=3 for 3,2
+    found, values = said.signed_members, wanted.signed_members
+    if len(values) == 1 and not (len(found) > 1 and said.has_or):
+        return None
+    if len(values) == 1 and all(_same_member(each, values[0], question) for each in found):
+        return True  # 1/2或0.5
+    either = any(each.has_or or "±" in each.text for each in (said, wanted))
+    return _same_lists(found, values, question, ordered=not either and "❴" not in wanted.text)
+
+
+def _same_lists(
+    found: Sequence[Reading], wanted: Sequence[Reading], question: Question, *, ordered: bool
+) -> bool | None:
+    """Whether two lists hold the same values; None where any of them can't be read."""
+    if max(len(found), len(wanted)) > _MANY:
+        return None
+    if len(found) != len(wanted):
+        readable = all(each.quantity for each in (*found, *wanted))
+        return False if readable and not ordered else None
+    table = [[_same_member(one, other, question) for other in wanted] for one in found]
+    if ordered:
+        return all_of([table[at][at] for at in range(len(wanted))])
+    columns = [list(column) for column in zip(*table, strict=True)]
+    if all(line.count(True) == 1 for line in (*table, *columns)):
+        return True
+    return False if any(set(column) == {False} for column in columns) else None
+
+
+def _same_member(one: Reading, other: Reading, question: Question) -> bool | None:
+    return True if one.squeezed == other.squeezed else _quantities(one, other, question)

@@ -1,31 +1,35 @@
-"""Comparison of equations, as solutions or as conditions: x=2或x=3, y=2x+1, AC=DF."""
+"""Equations and points: x=2或x=3, y=2x+1, AC=DF; (4,0)或(-4,0), P(1,2), (x,y)=(1/2,1/2)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from lmms_rpts.tasks.cmmath.grading.conditions import bare_name, same_condition
-from lmms_rpts.tasks.cmmath.grading.expressions import Expression, parse_expression, same
-from lmms_rpts.tasks.cmmath.grading.lists import MOST, pieces, same_items, same_members, signed
+from lmms_rpts.tasks.cmmath.grading.formulas import Expression, equal, parse, same_equation
+from lmms_rpts.tasks.cmmath.grading.normalization import (
+    MOST,
+    all_of,
+    pieces,
+    same_items,
+    same_members,
+    signed,
+)
 
 Values = dict[str, list[Expression]]
 
-_NUMBERED = re.compile(r"([A-Za-zα-ωΑ-Ω])_\{(?:\d{1,2}|[ab])\}")
+_NUMBERED = re.compile(r"([A-Za-zα-ωΑ-Ω])_\{(?:\d{1,2}|[ab])\}")  # x_{1} and x_{2} are both x
 _THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment, an angle: no value of another
 _ROOTS = frozenset("xtz")
 """Letters of which which solution is the first is free; a_{1} and a_{2} are what they are."""
 _MOST_CONDITIONS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
-    """Left and right side, and both as they were read; of a chain its first and last side."""
+class Equation(NamedTuple):
+    """Left and right side, as they were read; of a chain its first and last side."""
 
     left: Expression
     right: Expression
-    text: str
 
 
 def parse_equations(text: str) -> tuple[Equation, ...] | None:
@@ -34,20 +38,43 @@ def parse_equations(text: str) -> tuple[Equation, ...] | None:
     ``x=±2`` are two equations; more than one ± is none. A value alone takes the left side of the
     equation before it: ``x=2或3``.
     """
-    listed = pieces(_unbraced(text.strip()))
+    text = text.strip()
+    if "=" not in text:
+        return None
+    if text.startswith("❴"):  # a system with its brace, which may never close
+        text = text[1:].removesuffix("❵")
     found: list[Equation] = []
-    for piece in listed or ():
-        member = piece.text
-        if "=" not in member:
-            start = _continued(member, found, "or" in piece.joined)
-            if start is None:
-                return None
-            member = start + member
-        equations = _equations(member)
+    for member, joined in pieces(text) or ():
+        start = "" if "=" in member else _continued(member, found, "or" in joined)
+        equations = [] if start is None else _equations(start + member)
         if not equations:
             return None
         found += equations
     return tuple(found) if 0 < len(found) <= MOST else None
+
+
+def _continued(text: str, before: Sequence[Equation], alternative: bool) -> str | None:
+    """The "x=" that a value alone leaves out; None where nothing shows that it is a value."""
+    if not before:
+        return None
+    left, right = before[-1]
+    value = parse(text.replace("±", ""))
+    numbers = value is not None and value.number is not None and not right.names
+    return f"{left.text}=" if left.bare_name and (numbers or alternative) else None
+
+
+def _equations(text: str) -> list[Equation]:
+    """One equation, or both of ±; empty where it is none."""
+    sides = [side.strip() for side in text.split("=")]
+    if len(sides) < 2 or not all(sides):
+        return []
+    found = []
+    for each in signed(f"{sides[0]}={sides[-1]}") or ():
+        left, right = map(parse, each.split("="))
+        if left is None or right is None:
+            return []
+        found.append(Equation(left, right))
+    return found
 
 
 def values_of(equations: Sequence[Equation]) -> Values | None:
@@ -57,12 +84,12 @@ def values_of(equations: Sequence[Equation]) -> Values | None:
     and is no other segment or angle (AC=DF).
     """
     found: Values = {}
-    for equation in equations:
-        name, other = bare_name(equation.left), bare_name(equation.right)
+    for left, right in equations:
+        name, other = left.bare_name, right.bare_name
         if name is None or (other is not None and _THING.fullmatch(other)):
             return None
-        found.setdefault(_letter(name), []).append(equation.right)
-    used = {_letter(name) for equation in equations for name in equation.right.names}
+        found.setdefault(_letter(name), []).append(right)
+    used = {_letter(name) for _, right in equations for name in right.names}
     return None if not found or used & found.keys() else found
 
 
@@ -78,47 +105,12 @@ def same_equations(one: Sequence[Equation], other: Sequence[Equation]) -> bool |
     """
     left, right = values_of(one), values_of(other)
     if left is not None and right is not None and not _solved_otherwise(left, right):
-        equal = _same_values(left, right)
-        return None if equal and _numbered_otherwise(one, other, left) else equal
+        same = _same_values(left, right)
+        return None if same and _numbered_otherwise(one, other, left) else same
     if max(len(one), len(other)) > _MOST_CONDITIONS:
         return None
-    found = same_items(one, other, _same_equation)
+    found = same_items(one, other, same_equation)
     return None if found is False and not len(one) == len(other) == 1 else found
-
-
-def _same_equation(one: Equation, other: Equation) -> bool | None:
-    return same_condition((one.left, one.right), (other.left, other.right))
-
-
-def _unbraced(text: str) -> str:
-    """A system without its brace."""
-    if not text.startswith("❴"):
-        return text
-    return text[1:-1] if text.endswith("❵") else text[1:]
-
-
-def _continued(text: str, before: Sequence[Equation], alternative: bool) -> str | None:
-    """The "x=" that a value alone leaves out; None where nothing shows that it is a value."""
-    if not before:
-        return None
-    name = bare_name(before[-1].left)
-    value = parse_expression(text.replace("±", ""))
-    numbers = value is not None and value.number is not None and not before[-1].right.names
-    return f"{before[-1].left.text}=" if name and (numbers or alternative) else None
-
-
-def _equations(text: str) -> list[Equation]:
-    """One equation, or both of ±; empty where it is none."""
-    sides = [side.strip() for side in text.split("=")]
-    if len(sides) < 2 or not all(sides):
-        return []
-    found = []
-    for each in signed(f"{sides[0]}={sides[-1]}") or ():
-        left, right = map(parse_expression, each.split("="))
-        if left is None or right is None:
-            return []
-        found.append(Equation(left, right, each))
-    return found
 
 
 def _letter(name: str) -> str:
@@ -129,8 +121,7 @@ def _letter(name: str) -> str:
 def _solved_otherwise(one: Values, other: Values) -> bool:
     """Whether the same unknowns are solved for others of them: y=2x and x=y/2."""
     names = [
-        values.keys()
-        | {name for listed in values.values() for each in listed for name in each.names}
+        {*values, *(name for listed in values.values() for each in listed for name in each.names)}
         for values in (one, other)
     ]
     return one.keys() != other.keys() and names[0] == names[1]
@@ -144,13 +135,11 @@ def _same_values(one: Values, other: Values) -> bool | None:
         left, right = next(iter(one.values())), next(iter(other.values()))
         if {each.names for each in left} != {each.names for each in right}:
             return None
-        return None if same_members(left, right, same) is not False else False
-    equal = [same_members(one[name], other[name], same) for name in sorted(common)]
-    if False in equal:
-        return False
-    if None in equal or one.keys() != other.keys():
-        return None
-    return _same_rows(one, other)
+        return None if same_members(left, right, equal) is not False else False
+    same = all_of([same_members(one[name], other[name], equal) for name in sorted(common)])
+    if same and one.keys() == other.keys():
+        return _same_rows(one, other)
+    return False if same is False else None
 
 
 def _same_rows(one: Values, other: Values) -> bool | None:
@@ -158,18 +147,16 @@ def _same_rows(one: Values, other: Values) -> bool | None:
     several = sorted(name for name in one if max(len(one[name]), len(other[name])) > 1)
     if len(several) < 2:
         return True
-    lengths = {len(values[name]) for values in (one, other) for name in several}
-    if len(lengths) > 1:
+    if len({len(values[name]) for values in (one, other) for name in several}) > 1:
         return None
     left, right = (
         list(zip(*(values[name] for name in several), strict=True)) for values in (one, other)
     )
-    return same_items(left, right, _same_row) or None
+    return same_items(left, right, _all_equal) or None
 
 
-def _same_row(one: tuple[Expression, ...], other: tuple[Expression, ...]) -> bool | None:
-    equal = [same(*pair) for pair in zip(one, other, strict=True)]
-    return False if False in equal else (None if None in equal else True)
+def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool | None:
+    return all_of([equal(*pair) for pair in zip(one, other, strict=True)])
 
 
 def _numbered_otherwise(one: Sequence[Equation], other: Sequence[Equation], found: Values) -> bool:
@@ -177,9 +164,96 @@ def _numbered_otherwise(one: Sequence[Equation], other: Sequence[Equation], foun
     several = [name for name, values in found.items() if len(values) > 1]
     if len(several) != 1 or several[0] in _ROOTS:
         return False
-    left, right = (
-        {str(bare_name(each.left)): each.right for each in side} for side in (one, other)
-    )
+    left, right = ({str(each.left.bare_name): each.right for each in side} for side in (one, other))
     return left.keys() == right.keys() and any(
-        same(left[name], right[name]) is not True for name in left
+        equal(left[name], right[name]) is not True for name in left
     )
+
+
+# Points
+
+_POINT = re.compile(  # 点P的坐标为(4,0), P_{1}(1,2), →a=(1,2), (x,y)=(1,2)
+    r"(?:点|(?:the\s)?points?\s)?\s?"
+    r"(?:(?P<name>[A-Z](?:_\{[^{}]{1,20}\})?'{0,3})\s?(?:的?坐标[是为]?)?[=:]?"
+    r"|→?(?P<vector>[a-z]|[A-Z]{2})\s?="
+    r"|\([a-z](?:_\{[^{}]{1,20}\})?(?:\s?,\s?[a-z](?:_\{[^{}]{1,20}\})?){1,2}\)\s?=)?"
+    r"\s?\((?P<inside>[^;、\n\u4e00-\u9fff]{1,600})\)"
+)
+_SUBSCRIPT = re.compile(r"_\{[^{}]{1,20}\}")
+
+
+class Point(NamedTuple):
+    """A point, or a vector: its name where one is written, and two or three coordinates."""
+
+    name: str | None
+    coordinates: tuple[Expression, ...]
+
+
+def parse_points(text: str) -> tuple[Point, ...] | None:
+    """The points that a whole cleaned text lists; None where it is no such list.
+
+    ``(±4,0)`` are two points; a point with more than one ± is none.
+    """
+    if "(" not in text:
+        return None
+    found: list[Point] = []
+    for piece in pieces(text) or ():
+        shape = _POINT.fullmatch(piece.text)
+        for inside in (signed(shape["inside"]) if shape else None) or ("",):
+            listed = pieces(inside, thousands=False) or ()
+            known = [each for each in (parse(piece.text) for piece in listed) if each is not None]
+            commas = len(listed) - 1 <= inside.count(",")
+            if shape is None or not 2 <= len(known) == len(listed) <= 3 or not commas:
+                return None
+            found.append(Point(shape["name"] or shape["vector"], tuple(known)))
+    return tuple(found) if 0 < len(found) <= MOST else None
+
+
+def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
+    """Whether two lists hold the same points, in any order; one that stands twice is one.
+
+    Names must match where both points have one. That can't be told, and the answer is None, where
+    the places are the same but the names are others altogether (D for M), or differ in nothing but
+    their subscripts: which of two points is called P_{1} is mostly free.
+    """
+    one, other = _distinct(one), _distinct(other)
+    # P_{1}(0,1),...,P_{4}(0,1) and itself: by _same_point alone twelve pairs can't be told.
+    if same_items(one, other, _same_name_and_place) is True:
+        return True
+    found = same_items(one, other, _same_point)
+    if found is not False or {each.name for each in one} == {each.name for each in other}:
+        return found
+    return None if same_items(one, other, _same_place) is not False else False
+
+
+def _distinct(points: Sequence[Point]) -> list[Point]:
+    """Without those that stand there before, as in A(1,2),A(1,2)."""
+    found: list[Point] = []
+    for point in points:
+        if not any(_same_name_and_place(point, before) for before in found):
+            found.append(point)
+    return found
+
+
+def _same_name_and_place(one: Point, other: Point) -> bool | None:
+    return _same_place(one, other) if one.name == other.name else False
+
+
+def _same_point(one: Point, other: Point) -> bool | None:
+    named = _same_name(one.name, other.name)
+    placed = _same_place(one, other) if named is not False else False
+    return named if placed else placed
+
+
+def _same_name(one: str | None, other: str | None) -> bool | None:
+    if one is None or other is None or one == other:
+        return True
+    if _SUBSCRIPT.sub("", one) != _SUBSCRIPT.sub("", other):
+        return False
+    return None if "_" in one and "_" in other else True
+
+
+def _same_place(one: Point, other: Point) -> bool | None:
+    if len(one.coordinates) != len(other.coordinates):
+        return False
+    return _all_equal(one.coordinates, other.coordinates)

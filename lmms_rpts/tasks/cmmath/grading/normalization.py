@@ -1,4 +1,4 @@
-"""Normalization of LaTeX and Unicode mathematics to one plain notation.
+"""Plain notation: normalization of LaTeX and Unicode mathematics, and the members of a list.
 
 What ``clean`` leaves: Unicode for every sign that has one (``× ÷ ± ≤ ≥ ≠ ≈ π α ∞ ∪ ∅ ∈ ∠ △ ∥ °``);
 ``\\frac{a}{b}``, ``\\sqrt{a}``, ``\\sqrt[n]{a}``; ``^{2}`` and ``_{1}``, always with braces; no
@@ -11,7 +11,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeVar, cast
 
 LONGEST = 20_000
 """Characters of a text that are read; of a longer one the last."""
@@ -81,46 +82,60 @@ _CHARACTERS = str.maketrans(
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
-_STYLED = re.compile("[\U0001d400-\U0001d7ff]{1,500}")
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20}")
-_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]{1,20}")
-_INVISIBLE = re.compile(
+_STYLED = re.compile(  # x², x₁, 𝐀
+    "(?P<up>[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20})|(?P<down>[₀₁₂₃₄₅₆₇₈₉ₙ]{1,20})|[\U0001d400-\U0001d7ff]{1,500}"
+)
+_INVISIBLE = re.compile(  # zero-width spaces, marks of direction, control characters
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f\x00-\x08\x0b-\x1f\x7f]"
 )
+# x**2, 2×10**4; other ** are bold type
 _POWER = re.compile(r"(?<=[A-Za-z)])\*\*(?=\d)|(?<=×10)\*\*(?=-?\d)|(?<=× 10)\*\*(?=-?\d)")
 _MARKDOWN = re.compile(r"\*\*|~~")
 _ESCAPED = dict.fromkeys(",;: ()[]$", " ") | {"{": "❴", "}": "❵", "*": "×", "!": ""}
 _COMMAND = re.compile(r"[A-Za-z]{1,40}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{1,400})?|[A-Za-z])")
-_ROOTED = re.compile(r"\s?(?:[0-9A-Za-z({\[\\]|[\u0370-\u03ff])")
+_ROOTED = re.compile(r"\s?(?:[0-9A-Za-z({\[\\]|[\u0370-\u03ff])")  # √ before nothing is a tick
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
-_CIRCLED = re.compile(r"⓪\s?(\d)")
+_CIRCLED = re.compile(r"⓪\s?(\d)")  # \textcircled{1}
+# \begin{cases}, \begin{array}{l}
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12}\})?")
-_STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")
+_STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")  # 2*x, but not *x*
 _SQRT_CALL = re.compile(r"(?<![A-Za-z\\])sqrt\s?\(")
 _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
-_CUBE = re.compile(r"∛\s?")
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
+_WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer can turn
+# $3$$4$ are two numbers
+_BETWEEN = re.compile(r"(?<=[0-9A-Za-z])\${1,99}(?=[0-9A-Za-z])")
+_DOLLARS = re.compile(r"(?<!\\)\$")
+_RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")  # what it can copy
 
 
-@lru_cache(maxsize=256)  # one grade cleans its sentences many times
 def clean(text: str) -> str:
-    """A text in the plain notation; what is no mathematics in it stays readable.
+    """A text in the plain notation; groups nested deeper than 60 lose their braces."""
+    text = _INVISIBLE.sub("", text[-LONGEST:]).replace("\\underline{}", "____")
+    text = _ENVIRONMENT.sub(" ", text) if "\\" in text else text
+    text = html.unescape(text) if "&" in text else text
+    text = _STYLED.sub(_plain, text.translate(_CHARACTERS))
+    if "*" in text or "~~" in text:
+        text = _STAR.sub("×", _MARKDOWN.sub("", _POWER.sub("^", text)))
+    text = text.replace("∛", "√[3]").replace("根号", "√").replace("正负", "±")
+    if "pi" in text or "sqrt" in text:
+        text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
+    if "$" in text:
+        text = _DOLLARS.sub("", _BETWEEN.sub(" ", text))
+    if _WRITTEN.search(text):
+        text = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).group())
+    text = text.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
+    return (_SPACES.sub(" ", text) if "  " in text else text).strip()
 
-    Takes time linear in the text. Groups nested deeper than 60 lose their braces.
-    """
-    text = _INVISIBLE.sub("", text[-LONGEST:])
-    text = html.unescape(_ENVIRONMENT.sub(" ", text)).translate(_CHARACTERS)
-    text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-    text = _RAISED.sub(lambda found: f"^{{{found[0].translate(_UP)}}}", text)
-    text = _LOWERED.sub(lambda found: f"_{{{found[0].translate(_DOWN)}}}", text)
-    text = _MARKDOWN.sub("", _POWER.sub("^", text))
-    text = _CUBE.sub(r"√[3]", _STAR.sub("×", text)).replace("根号", "√").replace("正负", "±")
-    text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
-    cleaned = _CIRCLED.sub(lambda found: chr(0x245F + int(found[1])), _Writer(text).written())
-    cleaned = cleaned.replace("<=", "≤").replace(">=", "≥").replace("//", "∥")
-    return _SPACES.sub(" ", cleaned).strip()
+
+def _plain(found: re.Match[str]) -> str:
+    if found["up"]:
+        return f"^{{{found[0].translate(_UP)}}}"
+    if found["down"]:
+        return f"_{{{found[0].translate(_DOWN)}}}"
+    return unicodedata.normalize("NFKC", found[0])
 
 
 class _Writer:
@@ -130,20 +145,21 @@ class _Writer:
         self._text = text
         self._at = 0
 
-    def written(self) -> str:
-        return self._group(0, None)
-
-    def _group(self, depth: int, closing: str | None) -> str:
+    def group(self, depth: int = 0, closing: str | None = None) -> str:
         """What stands up to the closing brace or bracket, which is passed over."""
         parts: list[str] = []
         while self._at < len(self._text):
-            character = self._text[self._at]
-            if character == closing:
+            run = _RUN.match(self._text, self._at)
+            if run is not None:
+                parts.append(run[0])
+                self._at = run.end()
+                continue
+            if self._text[self._at] == closing:
                 self._at += 1
                 break
             piece = self._piece(depth)
             if piece == "\\over" and depth < _DEEPEST:
-                below = self._group(depth + 1, closing)
+                below = self.group(depth + 1, closing)
                 return f"\\frac{{{''.join(parts).strip()}}}{{{below.strip()}}}"
             if parts and piece[:1].isalpha() and piece in _FUNCTIONS and parts[-1][-1:].isalpha():
                 parts.append(" ")
@@ -163,22 +179,12 @@ class _Writer:
             return self._braces(depth)
         if character == "}":
             return ""
-        if character == "$":
-            return self._dollar()
         return " " if character == "&" else character
-
-    def _dollar(self) -> str:
-        """Nothing, but a space between two numbers that only dollars part."""
-        start = self._at - 1
-        while self._text[self._at : self._at + 1] == "$":
-            self._at += 1
-        around = self._text[start - 1 : start] + self._text[self._at : self._at + 1]
-        return " " if len(around) == 2 and around.isalnum() and around.isascii() else ""
 
     def _braces(self, depth: int) -> str:
         if depth >= _DEEPEST:
             return ""
-        content = self._group(depth + 1, "}")
+        content = self.group(depth + 1, "}")
         listed = re.search(r"[,|]", content)
         return f"❴{content}❵" if listed and len(content.strip()) > 1 else content
 
@@ -208,7 +214,7 @@ class _Writer:
             return "√"  # a tick
         if self._text[self._at : self._at + 1] == "[" and depth < _DEEPEST:
             self._at += 1
-            degree = f"[{self._group(depth + 1, ']').strip()}]"
+            degree = f"[{self.group(depth + 1, ']').strip()}]"
         return f"\\sqrt{degree}{{{self._argument(depth, plain=plain)}}}"
 
     def _script(self, sign: str, depth: int) -> str:
@@ -229,16 +235,166 @@ class _Writer:
         while self._text[self._at : self._at + 1] == " ":
             self._at += 1
         character = self._text[self._at : self._at + 1]
-        if not character or character in "})$":
+        if not character or character in "})":
             return ""
         if character == "{":
             self._at += 1
-            return self._group(depth + 1, "}").strip()
+            return self.group(depth + 1, "}").strip()
         if character == "(" and plain:
             self._at += 1
-            return self._group(depth + 1, ")").strip()
+            return self.group(depth + 1, ")").strip()
         number = _NUMBER.match(self._text, self._at) if plain else None
         if number is not None:
             self._at = number.end()
             return number[0]
         return self._piece(depth + 1).strip()
+
+
+# Lists
+
+Joiner = Literal["list", "or", "and"]
+Item = TypeVar("Item")
+Same = Callable[[Item, Item], "bool | None"]
+
+MOST = 16
+"""Members of a list at most."""
+_LONGEST_LIST = 2000
+_DEEPEST_LIST = 40
+_MOST_UNTOLD = 6
+_TOKEN = re.compile(
+    r"(?P<list>[,;、\n]|以及|还有|和|与|及|(?<![A-Za-z\\])and(?![A-Za-z]))"
+    r"|(?P<or>或者|或是|或|[∪∨]|(?<![A-Za-z\\])or(?![A-Za-z]))"
+    r"|(?P<and>并且|而且|同时|且|[∩∧])"
+    r"|(?P<bracket>[()\[\]{}❴❵])"
+)
+# the comma of 1,000 parts nothing
+_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3}){1,9}(?![\d,])")
+_CLOSING = {"(": ")]", "[": ")]", "{": "}", "❴": "❵"}  # an interval may be half open
+_SIGN = re.compile("[±∓]")
+
+
+class Piece(NamedTuple):
+    """A member of a list, and what stands between it and the one before: nothing for the first."""
+
+    text: str
+    joined: frozenset[Joiner]
+
+
+def pieces(text: str, *, thousands: bool = True) -> tuple[Piece, ...] | None:
+    """The members of a list; what stands in brackets stays together.
+
+    ``thousands`` says whether the comma of 1,000 belongs to the number. None for brackets that
+    don't match or lie deeper than 40, a list that starts or ends with "or" or "and", an empty
+    text, one above 2000 characters or of more than 16 members.
+    """
+    cuts = _cuts(text, thousands) if len(text) <= _LONGEST_LIST else None
+    if cuts is None:
+        return None
+    found: list[Piece] = []
+    joined: set[Joiner] = set()
+    start = 0
+    for first, after, kind in [*cuts, (len(text), len(text), "list")]:
+        member = text[start:first].strip(" .。")
+        if member:
+            found.append(Piece(member, frozenset(joined)))
+            joined = set()
+        joined.add(cast(Joiner, kind))
+        start = after
+    dangling = joined != {"list"} or (found and found[0].joined)
+    return tuple(found) if 0 < len(found) <= MOST and not dangling else None
+
+
+def _cuts(text: str, thousands: bool) -> list[tuple[int, int, str]] | None:
+    """Where the text is cut, and by which kind of joiner; None for brackets that don't match."""
+    numbers = _THOUSANDS.finditer(text) if thousands else ()
+    kept = {at for number in numbers for at in range(*number.span())}
+    closers: list[str] = []
+    cuts = []
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup != "bracket":
+            if not closers and token.start() not in kept:
+                cuts.append((token.start(), token.end(), str(token.lastgroup)))
+        elif token[0] in _CLOSING:
+            closers.append(_CLOSING[token[0]])
+            if len(closers) > _DEEPEST_LIST:
+                return None
+        elif not closers or token[0] not in closers.pop():
+            return None
+    return None if closers else cuts
+
+
+def signed(text: str) -> tuple[str, ...] | None:
+    """A text with + and with - in place of its ±; itself where it has none.
+
+    None for more than one ±: whether the signs go together is not told.
+    """
+    found = len(_SIGN.findall(text))
+    if found == 0:
+        return (text,)
+    if found > 1:
+        return None
+    plus, minus = ("+", "-") if "±" in text else ("-", "+")
+    return _SIGN.sub(plus, text), _SIGN.sub(minus, text)
+
+
+def all_of(told: Sequence[bool | None]) -> bool | None:
+    """False if any is, None if any can't be told, else True."""
+    return False if False in told else (None if None in told else True)
+
+
+def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
+    """Whether the items of two lists can be paired off, equal with equal, in any order.
+
+    None where that depends on pairs of which ``same`` can't tell, or on very many of them.
+    """
+    if len(one) != len(other):
+        return False
+    table = _table(one, other, same)
+    if table is None:
+        return None
+    if _pairs_off([[cell is True for cell in row] for row in table]):
+        return True
+    return None if _pairs_off([[cell is not False for cell in row] for row in table]) else False
+
+
+def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
+    """As ``same_items``, for sets: an item that is there twice is there."""
+    if not (one and other):
+        return not (one or other)
+    table = _table(one, other, same)
+    if table is None:
+        return None
+    lines = [*table, *map(list, zip(*table, strict=True))]
+    if all(True in line for line in lines):
+        return True
+    return None if all(True in line or None in line for line in lines) else False
+
+
+def _table(
+    one: Sequence[Item], other: Sequence[Item], same: Same[Item]
+) -> list[list[bool | None]] | None:
+    """Each compared with each; None where too many pairs can't be told, as such take long."""
+    table: list[list[bool | None]] = []
+    for left in one:
+        table.append([])
+        for right in other:
+            table[-1].append(same(left, right))
+            if sum(row.count(None) for row in table) > _MOST_UNTOLD:
+                return None
+    return table
+
+
+def _pairs_off(table: list[list[bool]]) -> bool:
+    """Whether each row can have a column of its own (Kuhn's augmenting paths)."""
+    taken: dict[int, int] = {}
+
+    def place(row: int, seen: set[int]) -> bool:
+        for column, fits in enumerate(table[row]):
+            if fits and column not in seen:
+                seen.add(column)
+                if column not in taken or place(taken[column], seen):
+                    taken[column] = row
+                    return True
+        return False
+
+    return all(place(row, set()) for row in range(len(table)))

@@ -1,4 +1,4 @@
-"""Comparison of answers in words: statements, closed vocabularies, no solution."""
+"""Answers in words: statements, closed vocabularies, no solution, true or false, ①③④."""
 
 from __future__ import annotations
 
@@ -9,73 +9,9 @@ from lmms_rpts.tasks.cmmath.grading.normalization import clean
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
 """Where the question leaves a place for an answer."""
 OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
-_NOTHING = re.compile(
-    r"^(?:(?:该|原|此|这个|分式)?(?:方程|不等式)?组?的?(?:解集|解|根)?(?:是|为)?)?"
-    r"(?:无解|没有解|无实数?[解根]|没有实数?[解根]|空集|∅|❴\s?❵|解集为空集?|无)$"
-    r"|^(?:there\s(?:is|are)\s)?no\s(?:real\s)?(?:solutions?|roots?)$|^(?:the\s)?empty\sset$",
-    re.IGNORECASE,
-)
-_SAYS_NOTHING = re.compile(
-    r"无解|没有(?:实数)?[解根]|无实数?[解根]|(?:是|为|即|得)空集|(?:解集|交集)?[是为=]\s?∅|∅\s?$|空集\s?$"
-    r"|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
-    re.IGNORECASE,
-)
-_GIVES_UP = re.compile(
-    r"(?:无法|不能|难以|没办法)(?:[^，。\n]{0,12})?(?:确定|得出|求|计算|判断|解答|回答|得到|得知|给出|知道|作答|看)"
-    r"|(?:没有|缺少|缺乏)(?:提供|给出|足够|具体|必要|更多)|信息不(?:足|够|全)|条件不(?:足|够)"
-    r"|我?不(?:太)?(?:确定|知道|清楚)(?:如何|怎么|怎样|答案)|需要更多的?(?:信息|条件)|请(?:提供|上传|补充)|看不到(?:图|题)"
-    r"|\bI\s(?:do\snot|don['’]t)\sknow|\bnot\ssure\b"
-    r"|(?:cannot|can['’]t|can\snot|unable\sto|impossible\sto)\s(?:be\s)?"
-    r"(?:determined?|tell|answer|solve|compute|calculate|find|see)"
-    r"|(?:not\senough|insufficient)\sinformation|more\sinformation\sis\sneeded",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"(?:不是|并非|不为|不能|不可能是|没有|而非|并不|未必|不一定|不等于|而不是|错误地)[^，,。；;]{0,12}$"
-    r"|(?:\bnot|\bnever|n['’]t)\s[^,.;]{0,20}$",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(r"(?:不|非|无|没有?|未|缺乏|缺少|不具有?|不一定)$")
-_JOINED_BEFORE = re.compile(r"(?:和|与|或者?|及|以及)$")
-_JOINED_AFTER = re.compile(r"(?:和|与|或者?|及|以及|而)")
-_DENIED_AFTER = re.compile(
-    r"^[”\"'」』)]{0,2}(?:这|的)?[^，,。；;]{0,6}(?:是错|不对|不正确|错误|不成立|是假)|^\s?is\s(?:not|wrong|false)"
-)
-_FILLED = re.compile(r"[(（][^()（）]{0,8}(?:填|选填|填写|填入|选)([^()（）]{2,80})[)）]")
-_QUOTED = re.compile(r"[“\"「‘']\s{0,3}([^”\"」’“']{1,20}?)\s{0,3}[”\"」’']")
-_CLOSED = (
-    frozenset("上下左右"),
-    frozenset({"东", "南", "西", "北", "东南", "东北", "西南", "西北"}),
-    frozenset("前后左右"),
-    frozenset("<>="),
-    frozenset({"锐角", "直角", "钝角", "平角", "周角"}),
-    frozenset({"锐角三角形", "直角三角形", "钝角三角形"}),
-    frozenset({"必然", "随机", "不可能"}),
-    frozenset({"奇", "偶"}), frozenset({"奇数", "偶数"}), frozenset({"增", "减"}),
-    frozenset({"增大", "减小", "不变"}), frozenset({"变大", "变小", "不变"}),
-    frozenset({"相交", "相切", "相离"}), frozenset({"平行", "垂直", "相交"}),
-    frozenset({"大于", "小于", "等于"}), frozenset({"甲", "乙", "丙", "丁"}),
-    frozenset({"一", "二", "三", "四"}), frozenset({"正", "负"}), frozenset({"长", "短"}),
-)  # fmt: skip
+# punctuation, but not the point of 2.5
 _SKIPPED = re.compile(r"(?<!\d)\.|\.(?!\d)|[\s,，。;；:：、'\"“”‘’「」『』()（）【】$*_!！]")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
-_SQUEEZED = re.compile(r"\s+")
-
-
-def is_nothing(text: str) -> bool:
-    """Whether a short cleaned text says that there is no solution, or names the empty set."""
-    texts = (_SKIPPED.sub("", text), text.strip(" .。,"))
-    return len(text) <= 60 and any(_NOTHING.match(each) for each in texts)
-
-
-def says_nothing(text: str) -> bool:
-    """Whether a sentence settles on there being no solution."""
-    return _SAYS_NOTHING.search(clean(text)[-120:]) is not None
-
-
-def gives_up(text: str) -> bool:
-    """Whether a text says that the question can't be answered."""
-    return _GIVES_UP.search(text[-600:]) is not None
 
 
 def plain_words(text: str) -> str:
@@ -85,43 +21,233 @@ def plain_words(text: str) -> str:
 
 def squeezed(text: str) -> str:
     """A cleaned text without spaces and the punctuation around it."""
-    return _SQUEEZED.sub("", text).strip(".。,;:")
+    return "".join(text.split()).strip(".。,;:")
 
 
-def states(sentence: str, wanted: str) -> bool:
-    """Whether a sentence holds the wanted words and does not deny them."""
-    said, words = clean(sentence), plain_words(clean(wanted))
-    if not words:
+# No solution
+
+_NOTHING = re.compile(  # 原方程无解, 空集, "no real roots"
+    r"^(?:(?:该|原|此|这个|分式)?(?:方程|不等式)?组?的?(?:解集|解|根)?(?:是|为)?)?"
+    r"(?:无解|没有解|无实数?[解根]|没有实数?[解根]|空集|∅|❴\s?❵|解集为空集?|无)$"
+    r"|^(?:there\s(?:is|are)\s)?no\s(?:real\s)?(?:solutions?|roots?)$|^(?:the\s)?empty\sset$",
+    re.IGNORECASE,
+)
+_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)  # what such a text must hold
+_SAYS_NOTHING = re.compile(  # ……所以解集为空集
+    r"无解|没有(?:实数)?[解根]|无实数?[解根]|(?:是|为|即|得)空集|(?:解集|交集)?[是为=]\s?∅|∅\s?$|空集\s?$"
+    r"|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
+    re.IGNORECASE,
+)
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a short cleaned text says that there is no solution, or names the empty set."""
+    if len(text) > 60 or not _NOTHING_SIGN.search(text):
         return False
-    folded = plain_words(said)
-    at = folded.rfind(words)
+    return bool(_NOTHING.match(_SKIPPED.sub("", text)) or _NOTHING.match(text.strip(" .。,")))
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a cleaned sentence settles on there being no solution."""
+    return _SAYS_NOTHING.search(text[-120:]) is not None
+
+
+# Statements and closed vocabularies
+
+_DENIED = re.compile(
+    r"(?:不是|并非|不为|不能|不可能是|没有|而非|并不|未必|不一定|不等于|而不是|错误地)[^，,。；;]{0,12}$"
+    r"|(?:\bnot|\bnever|n['’]t)\s[^,.;]{0,20}$"
+    # "乙" stands in "甲和乙", "能" in "不能"
+    r"|(?:不|非|无|没有?|未|缺乏|缺少|不具有?|不一定|和|与|或者?|及|以及)$",
+    re.IGNORECASE,
+)
+_DENIED_AFTER = re.compile(  # "是错误的" behind the words, or "和……" that goes on
+    r"^(?:和|与|或者?|及|以及|而)"
+    r"|^[”\"'」』)]{0,2}(?:这|的)?[^，,。；;]{0,6}(?:是错|不对|不正确|错误|不成立|是假)|^\s?is\s(?:not|wrong|false)"
+)
+# （填“必然”“不可能”或“随机”）
+_FILLED = re.compile(r"[(（][^()（）]{0,8}(?:填|选填|填写|填入|选)([^()（）]{2,80})[)）]")
+_QUOTED = re.compile(r"[“\"「‘']\s{0,3}([^”\"」’“']{1,20}?)\s{0,3}[”\"」’']")  # “必然”
+_CLOSED = tuple(
+    frozenset(words.split())
+    for words in (
+        "上 下 左 右", "东 南 西 北 东南 东北 西南 西北", "前 后 左 右", "< > =",
+        "锐角 直角 钝角 平角 周角", "等腰 等边 等腰直角 直角 锐角 钝角", "必然 随机 不可能",
+        "等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形",
+        "平行四边形 矩形 菱形 正方形 梯形",
+        "奇 偶", "奇数 偶数", "增 减", "增大 减小 不变", "变大 变小 不变", "相交 相切 相离",
+        "平行 垂直 相交", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四", "正 负", "长 短",
+    )
+)  # fmt: skip
+# School's axioms and theorems: who names another one names a wrong one.
+_THEOREMS = tuple(
+    frozenset(words.split())
+    for words in (
+        "两点之间线段最短 两点确定一条直线 经过两点有且只有一条直线 垂线段最短 稳定性",
+        "同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行"
+        " 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补",
+        "sss sas asa aas hl",
+    )
+)
+
+
+def states(said: str, wanted: str) -> bool:
+    """Whether a cleaned sentence holds the wanted words and does not deny them."""
+    folded, words = plain_words(said), plain_words(wanted)
+    at = folded.rfind(words) if words else -1
     if at < 0:
         return False
     before, after = folded[:at], folded[at + len(words) :]
-    if _NEGATED.search(before) or _JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after):
-        return False
     return not _DENIED.search(before) and not _DENIED_AFTER.search(after)
 
 
-def vocabulary(question: str, reference: str) -> frozenset[str]:
-    """The words among which the question lets choose; empty where it is open."""
-    wanted = plain_words(clean(reference))
+def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
+    """The words that exclude the wanted one, and whether the question lets choose among them."""
     for found in _FILLED.finditer(question):
-        words = [plain_words(clean(each)) for each in _QUOTED.findall(found[1])]
-        if not words:
-            words = [plain_words(clean(each)) for each in re.split(r"[、，,或/]|还是", found[1])]
-        chosen = frozenset(word for word in words if word)
+        words = _QUOTED.findall(found[1]) or re.split(r"[、，,或/]|还是", found[1])
+        chosen = frozenset(filter(None, (plain_words(clean(each)) for each in words)))
         if wanted in chosen:
-            return chosen
-    return next((closed for closed in _CLOSED if wanted in closed), frozenset())
+            return chosen, True
+    return next((closed for closed in _CLOSED if wanted in closed), frozenset()), False
 
 
-def chosen_word(sentence: str, words: frozenset[str]) -> str | None:
+def other_theorem(said: str, wanted: str) -> bool:
+    """Whether a sentence names another of school's theorems than the wanted one."""
+    for family in _THEOREMS:
+        own = [word for word in family if word in wanted]
+        if own:
+            named = chosen_word(said, family)
+            return named is not None and named not in own
+    return False
+
+
+def chosen_word(said: str, words: frozenset[str]) -> str | None:
     """The only one of the words that a short sentence holds; longer words before shorter ones."""
-    rest = plain_words(clean(sentence))[-60:]
+    rest = plain_words(said)[-60:]
     found = []
     for word in sorted(words, key=len, reverse=True):
         if word in rest:
             found.append(word)
             rest = rest.replace(word, " ")
     return found[0] if len(found) == 1 else None
+
+
+# True or false
+
+_SIGNS = {
+    **dict.fromkeys(("√", "✓", "✔", "✅", "☑"), True),
+    **dict.fromkeys(("×", "✗", "✘", "❌", "☒", "❎"), False),
+}
+_EDGES = " \n\t.。,，;；:：!！、\"'“”‘’「」『』()（）[]【】❴❵"
+_NOUN = "话|说法|命题|结论|判断|陈述|题目|题|表述|观点|叙述|论述|语句|答案|描述|做法|算法|看法|结果"
+_SUBJECT = (
+    rf"(?:(?:这|该|此|上述|题中|题目|原|本|以上|题干)(?:的|一|个|种|句|道|条){{0,2}}(?:{_NOUN})?"
+    rf"|(?:{_NOUN}))"
+)
+# Cleaning takes a lone √ for a root of what follows it.
+_LONE_ROOT = re.compile(r"\\sqrt\{([^{}\w]?|[\u4e00-\u9fff])\}")
+_CHINESE_TRUTH = re.compile(  # 所以这句话是错误的, 判断：×
+    rf"(?:(?:所以|因此|故)[,，]?)?(?:{_SUBJECT})?\s?(?:(?:应该|应)?(?:判断)?(?:(?:是|为)(?!是|否|不是)|选|填)|[:：])?\s?[“\"]?"
+    r"(?:(?P<yes>正确|对|是|真命题|真|成立|没错|没有错|无误|√|✓)"
+    r"|(?P<no>错误|错|不正确|不对|不是(?:正确|对|真)?|否|假命题|假|不成立|有误|×|✗))(?:的|了)?\s?[”\"]?"
+)
+_ENGLISH_TRUTH = re.compile(  # so the statement is not true
+    r"(?:(?:so|therefore|thus|hence),?\s)?"
+    r"(?:(?:it|that|this|the|this is|the given|the above|answer|statement)\s?)?"
+    r"(?:statement|claim|proposition|answer|conclusion|judge?ment|sentence)?"
+    r"(?:\sis|'s|:|\sis:)?\s?"
+    r"(?:(?P<yes>true|correct|right|yes)"
+    r"|(?P<no>false|incorrect|wrong|no|not true|not correct|not right|untrue))"
+)
+
+
+def truth_of(text: str) -> bool | None:
+    """What a cleaned text that says just right or wrong says; None for anything longer or mixed.
+
+    A sign and a word that agree are one answer: ``错误(×)``.
+    """
+    if len(text) > 60:
+        return None
+    text = _LONE_ROOT.sub(r"√ \1", text).strip(_EDGES)
+    if (value := _one_truth(text)) is not None:
+        return value
+    parts = [part for part in re.split(r"[\s()（）,，;；。]{1,8}", text) if part]
+    if len(parts) != 2 or sum(part in _SIGNS for part in parts) != 1:
+        return None
+    one, other = map(_one_truth, parts)
+    return one if one is other else None
+
+
+def _one_truth(text: str) -> bool | None:
+    if text in _SIGNS:
+        return _SIGNS[text]
+    if text in ("T", "F"):
+        return text == "T"
+    found = _CHINESE_TRUTH.fullmatch(text) or _ENGLISH_TRUTH.fullmatch(text.lower())
+    return None if found is None else found["yes"] is not None
+
+
+# Circled numbers
+
+CIRCLED = re.compile(r"[①-⑳]")
+_STATEMENT = "结论|说法|命题|判断|选项|式子|答案"
+_BEFORE = re.compile(  # 其中正确结论的序号是
+    rf"(?:其中)?(?:(?:所有)?正确的?)?(?:{_STATEMENT})?(?:的?(?:序号|编号))?(?:分别)?(?:有|是|为)?\s?:?\s?"
+)
+_AFTER = re.compile(  # ①③都正确
+    r"\s?(?:这[一二两三四五六七八九十]个)?(?:都|均)?(?:是)?(?:正确|成立)的?|\s?(?:is|are)\s(?:correct|true)"
+)
+# ①, 、③, ①~③
+_MEMBER = re.compile(r"(?:[\s,、;.。和与及]|以及|and){0,6}([①-⑳])(?:(?:\s?[~-]\s?|至|到)([①-⑳]))?")
+_CIRCLED_ROW = r"[①-⑳](?:[\s,、和与及]{0,3}[①-⑳]){0,19}"
+_JUDGED = re.compile(  # ①③正确
+    rf"({_CIRCLED_ROW})(?:(?:的?(?:{_STATEMENT}))|都|均|是|为|\s){{0,3}}(不正确|不成立|错误?|正确|成立|对)"
+)
+_NAMED = re.compile(  # 正确的结论有①③
+    rf"(不正确|不成立|错误|正确|成立)的?(?:{_STATEMENT}|的?序号)?(?:分别)?(?:有|是|为|:){{1,2}}\s?({_CIRCLED_ROW})"
+)
+_WRONG_ASKED = re.compile(r"(?:错误|不正确|不成立)的")  # 其中错误的是
+
+
+def circled_of(text: str) -> frozenset[int] | None:
+    """The circled numbers ① to ⑳ of a cleaned text that says nothing else.
+
+    Words such as 正确的结论是 before them and 都正确 after them are passed over; ①~③ are three
+    numbers. None for any other text, such as (1)(3) or ①正确②错误.
+    """
+    text = text.strip(" \n,、;.。")
+    if len(text) > 200 or not CIRCLED.search(text):
+        return None
+    if text[:1] + text[-1:] in ("()", "[]", "❴❵", "【】", "“”"):
+        text = text[1:-1]
+    before = _BEFORE.match(text)
+    at = before.end() if before else 0
+    found: set[int] = set()
+    while (member := _MEMBER.match(text, at)) is not None:
+        first, last = (_number(each or member[1]) for each in member.groups())
+        if member[2] and last <= first:
+            return None
+        found.update(range(first, last + 1))
+        at = member.end()
+    rest = text[at:].strip(" \n,、;.。和与及")
+    return frozenset(found) if found and (not rest or _AFTER.fullmatch(text, at)) else None
+
+
+def called_so(text: str, question: str) -> frozenset[int] | None:
+    """The circled numbers that a cleaned text calls right, or wrong where those are asked for.
+
+    None where it says both, or nothing, of any number that it names.
+    """
+    said = [*_JUDGED.findall(text), *((row, word) for word, row in _NAMED.findall(text))]
+    right: set[int] = set()
+    wrong: set[int] = set()
+    for row, word in said:
+        (wrong if re.search("不|错", word) else right).update(map(_number, CIRCLED.findall(row)))
+    named = set(map(_number, CIRCLED.findall(text)))
+    if not said or right & wrong or right | wrong != named:
+        return None
+    return frozenset(wrong if _WRONG_ASKED.search(question) else right) or None
+
+
+def _number(character: str) -> int:
+    return ord(character) - ord("①") + 1

@@ -1,74 +1,212 @@
-"""Parser of the unit behind an amount, and of the unit that a question asks for."""
+"""Units: their names and factors, the amount before a unit, and the unit that a question asks."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
-from lmms_rpts.answers.number_words import chinese_number
-from lmms_rpts.tasks.cmmath.grading.amounts import ENDING, find_amount
-from lmms_rpts.tasks.cmmath.grading.unit_names import ALSO, Unit, simple_unit_at, unit_at
+from lmms_rpts.answers.number_words import (
+    CHINESE_DIGITS,
+    CHINESE_SCALES,
+    ENGLISH_SCALES,
+    ENGLISH_WORDS,
+    chinese_number,
+)
 
-__all__ = ["Unit", "may_be_letter", "ratio", "split_unit", "unit_after_blank"]
-
-_PIECE = re.compile(r"\s{0,2}(\d{1,15}(?:\.\d{1,15})?|[零一二两三四五六七八九十]{1,4})\s{0,2}")
-_BLANK = re.compile(r"\\underline|_{2,}|□|\(\s{0,40}\)")
-_AFTER = 60
-_BRACED = re.compile(r"^_?\{([^{}]{1,3})\}")
-_UNIT_MARK = re.compile(r"单位\s?(?::|是|为)\s?|\bunits?:\s?")
-_SENTENCE = re.compile(r"[。\n]|\.(?!\d)")
-# What these units are the beginnings of, when other text follows the blank.
-_BEGINS = {
-    "元": "[一二三]?[一二三]?次|素",
-    "分": "[之数解析别配布类为成割母子式]",
-    "次": "函数|方程|[多单]项|项|不等式|幂|方",
-    "条": "件",
-    "面": "[体积向]",
-    "年": "级",
-    "时": "[针间候刻,、]|$",
-    "对": "[称应边角]",
-    "位": "[于置似数移]",
-    "双": "曲",
-    "列": "[出表方车]",
-    "周": "[长期]",
-    "升": "[高降]",
-    "两": ".",
-    "里": "面",
-    "点": "[A-ZPQ]",
-    "级": "数",
-    "行": "[四的]",
-    "边": "[形长]",
-    "度": "数",
-    "组": "[成]",
-    "间": "[的隔]",
-    "门": "[票]",
-    "倍": "数",
-    "根": "据",
-    "种": "植",
-    "字": "母",
-    "步": "骤",
-    "排": "列",
-    "段": "[的]",
-    "安": "[全排]",
-    "日": "期",
-    "月": "球",
-    "刻": "度",
-    "单位": "[圆向]",
+# Each entry: how many of the dimension's base unit it is, its name, its other names. An English
+# name of four letters or more has a plural in -s as well; "+" stands for a space.
+_LENGTHS = """1000 km 千米 公里 kilometer; 1 m 米 公尺 meter; 1/10 dm 分米 decimeter
+    ; 1/100 cm 厘米 公分 centimeter; 1/1000 mm 毫米 millimeter; 1/1000000 μm 微米 um µm micrometer
+    ; 1/1000000000 nm 纳米 nanometer; 500 里 华里; 10/3 丈; 1/3 尺 市尺; 1/30 寸 市寸
+    ; 1609344/1000 mile 英里; 3048/10000 ft 英尺 foot feet; 254/10000 inch 英寸 inches
+    ; 9144/10000 yard 码; 1852 海里 nautical+mile"""
+_OTHERS = {
+    "length:单位": "1 单位 个单位 单位长度 个单位长度 长度单位 个长度单位 unit unit+length",
+    "area": "1 m^{2} 平米; 10000 公顷 hectare hm^{2} ha; 100 公亩; 2000/3 亩 市亩",
+    "area:单位": "1 平方单位 个平方单位 单位面积 个单位面积 面积单位 square+unit sq+unit",
+    "volume": "1/1000 L 升 公升 liter; 1/1000000 mL 毫升 ml milliliter",
+    "volume:单位": "1 立方单位 个立方单位 单位体积 个单位体积 cubic+unit",
+    "mass": """1000 t 吨 公吨 ton tonne; 1 kg KG 千克 公斤 kilogram; 1/1000 g 克 gram
+        ; 1/1000000 mg 毫克 milligram; 1/1000000000 μg 微克 ug µg microgram; 1/2 斤 市斤; 1/20 两
+        ; 45359237/100000000 磅 pound""",
+    "time": """1 s 秒 秒钟 sec second; 1/1000 毫秒 millisecond; 60 min 分钟 mins minute
+        ; 900 刻 刻钟 个刻钟; 3600 h 小时 个小时 时 钟头 个钟头 hr hrs hour; 86400 天 日 day
+        ; 604800 周 星期 个星期 礼拜 个礼拜 week""",
+    "calendar": "1 月 个月 month; 3 季度 个季度; 12 年 year; 1200 世纪 个世纪",
+    "angle": "1 ° 度 degree deg",
+    "angle:弧度": "1 rad 弧度 radian",
+    "temperature": "1 °C 摄氏度 °+C degrees+celsius degree+celsius",
+    "temperature:F": "1 °F 华氏度 °+F degrees+fahrenheit degree+fahrenheit",
+    "money": """1 元 元钱 块钱 人民币 元人民币 yuan rmb cny; 1/10 角 角钱 毛 毛钱 jiao
+        ; 1/100 分钱""",
+    "money:USD": "1 美元 dollar usd; 1/100 cent 美分",
+    "money:EUR": "1 欧元 euro",
+    "money:GBP": "1 英镑",
+    "money:HKD": "1 港元 港币",
+    "money:JPY": "1 日元",
+    "energy": "1 J 焦耳 焦 joule; 1000 kJ 千焦; 3600000 kWh 千瓦时 kW×h 千瓦×时",
+    "power": "1 瓦 瓦特 watt; 1000 kW 千瓦 kilowatt",
+    "force": "1 牛 牛顿 newton",
+    "pressure": "1 Pa 帕 帕斯卡; 1000 kPa 千帕",
+    "current": "1 安 安培 ampere; 1/1000 mA 毫安",
+    "voltage": "1 伏 伏特 volt",
+    "resistance": "1 Ω 欧 欧姆 ohm",
+    "frequency": "1 Hz 赫兹 赫 hertz",
+    "loudness": "1 dB 分贝 decibel",
+    "length/time^2": "1 m/s^{2} 米/秒^{2} 米/平方秒 米每二次方秒 米/二次方秒",
+    "count:分": "1 分 mark",
 }
+_COUNTERS = (
+    "个人名位只件条张把支枝本辆台匹头棵株朵颗粒块片根双对副套组队排行列层页次遍回种类箱盒"
+    "袋包瓶桶杯碗盆盘筐篮份户家间座所栋幢艘架道题字级阶圈步盏面枚串束节段句首篇扇幅封项局"
+    "场班车趟罐听壶滴顶尾群岁点倍门口"
+)
+_COUNTED = """
+个 人 学生 同学 三角形 直角三角形 等腰三角形 四边形 平行四边形 长方形 矩形 正方形 小正方形 菱形 梯形
+ 圆 圆圈 角 直角 锐角 钝角 点 交点 零点 公共点 面 球 小球 正方体 小正方体 立方体 小立方体 小方块
+ 苹果 家庭 元素 实数根 根 解 =item =piece; 名 人 学生 同学 老师 男生 女生 工人 员工
+; 位 同学 学生 老师; 条 线段 直线 射线 棱 边 对角线 对称轴 鱼 公共边
+; 种 情况 方法 可能 走法 选法 结果 不同的情况 不同的方法 =way =kind; 只 鸡 兔 鸟 鸭 羊 小动物 动物
+; 棵 树; 辆 车 汽车; 本 书; 张 纸 卡片 桌子; 枝 花 铅笔; 支 铅笔 笔; 根 小棒 火柴棒 木棒 火柴
+; 块 糖 砖; 朵 花; 对 全等三角形 相似三角形 对顶角; 户 家庭 人家; 件 产品 商品; 次 =times
+; 人 =person =people =student =boy =girl =child =children
+"""
+SCALES = {"万亿": 10**12, "亿": 10**8, "万": 10**4}
+"""What may stand before a unit as a part of it: 2.5万元."""
 
 
-def split_unit(text: str) -> tuple[str, Unit | None]:
-    """The amount in a cleaned text, and its unit.
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of measurement, or a counter.
 
-    ``60km/h``, ``150(厘米)``, ``每小时60千米`` and ``￥5`` are amounts with units; 2小时30分 is 150
-    分. A text that ends in no known unit, or has no amount before it, comes back with None, and so
-    does one where the unit would be a letter of a formula: ``2a+3m``, ``2t``, ``sin30°``.
+    Attributes:
+        name: its usual short name, such as ``cm``, ``km/h`` or ``个``.
+        dimension: what it measures: ``length``, ``money/mass``; ``count:个`` for a counter.
+        factor: how many of the dimension's base unit it is (metre, square metre, cubic metre,
+            kilogram, second, month, degree, yuan; a compound's is the quotient).
     """
-    whole = _in_pieces(text)
-    if whole is not None:
-        return whole
-    found = find_amount(text)
-    return (text, None) if found is None else (text[found.start : found.end], found.unit)
+
+    name: str
+    dimension: str
+    factor: Fraction
+
+
+_ALSO = {
+    "分": (("time", Fraction(60)), ("money", Fraction(1, 100))),
+    "度": (("temperature", Fraction(1)), ("energy", Fraction(3_600_000))),
+    "块": (("money", Fraction(1)),),
+    "毛": (("money", Fraction(1, 10)),),
+}
+"""What else a unit of this name may measure: dimension and factor."""
+
+
+def _plurals(name: str) -> tuple[str, ...]:
+    """An English name with its plural, and in both spellings of -meter and -liter."""
+    if len(name) < 4 or not name.replace(" ", "").isalpha() or not name.isascii():
+        return (name,)
+    if name.endswith("s") or name in ("feet", "people", "children", "yuan", "jiao"):
+        return (name,)
+    names = (name, name.replace("meter", "metre").replace("liter", "litre"))
+    if name.startswith(("degree ", "degrees ")):
+        return names
+    return tuple(each + end for each in names for end in ("", "s"))
+
+
+def _read(dimension: str, entries: str) -> Iterator[tuple[Unit, list[str]]]:
+    for entry in entries.split(";"):
+        factor, *words = entry.split()
+        names = [word.replace("+", " ") for word in words]
+        aliases = [alias for name in names for alias in _plurals(name)]
+        yield Unit(names[0], dimension, Fraction(factor)), aliases
+
+
+def _power(unit: Unit, exponent: int, names: list[str]) -> tuple[Unit, list[str]]:
+    """The square or cube of a length with its names: cm^{2}, cm2, 平方厘米, square cm."""
+    noun, chinese = {2: ("area", "平方"), 3: ("volume", "立方")}[exponent]
+    english = ("square ", "sq ", "sq. ") if exponent == 2 else ("cubic ", "cu ", "cu. ")
+    aliases = []
+    for name in names:
+        aliases += [f"{name}^{{{exponent}}}", f"{name} ^{{{exponent}}}"]
+        aliases += [word + name for word in (english if name.isascii() else (chinese,))]
+        if name.isascii() and len(name) < 3:
+            aliases.append(f"{name}{exponent}")
+    return Unit(f"{unit.name}^{{{exponent}}}", noun, unit.factor**exponent), aliases
+
+
+def _table() -> dict[str, Unit]:
+    entries = list(_read("length", _LENGTHS))
+    entries += [_power(unit, exponent, names) for unit, names in entries for exponent in (2, 3)]
+    for dimension, listed in _OTHERS.items():
+        entries += _read(dimension, listed)
+    for name in _COUNTERS:
+        entries.append((Unit(name, f"count:{name}", Fraction(1)), [name]))
+    for line in _COUNTED.split(";"):
+        name, *nouns = line.split()
+        aliases = [alias for noun in nouns if noun[0] == "=" for alias in _plurals(noun[1:])]
+        aliases += [name + noun for noun in nouns if noun[0] != "="]
+        entries.append((Unit(name, f"count:{name}", Fraction(1)), aliases))
+    table: dict[str, Unit] = {}
+    for unit, aliases in entries:
+        for alias in aliases:
+            # 度 and 毛 measure more than their namesakes: they keep their own names.
+            table[alias] = Unit(alias, unit.dimension, unit.factor) if alias in _ALSO else unit
+    return table
+
+
+UNITS = _table()
+"""Every unit by each of its names."""
+_FOLDED = {name.lower(): unit for name, unit in UNITS.items() if name.isascii() and len(name) > 1}
+_LAST_CHARACTERS = {name[-1] for name in UNITS} | {name[-1].upper() for name in UNITS}
+_LONGEST_NAME = max(map(len, UNITS))
+
+
+def _unit_named(name: str) -> Unit | None:
+    """The simple unit of exactly this name; capitals are looked through, but not in ``CM``.
+
+    Two capitals are more often a segment's name than a unit.
+    """
+    if (unit := UNITS.get(name)) is not None:
+        return unit
+    segment = name.isupper() and sum(map(str.isalpha, name)) <= 2
+    return None if segment or len(name) < 2 else _FOLDED.get(name.lower())
+
+
+def _quotient(above: Unit, below: Unit) -> Unit:
+    """The unit of so many of the one for each of the other, such as ``元/kg``."""
+    below = UNITS["分钟"] if below.name == "分" else below
+    dimension = f"{above.dimension}/{below.dimension}"
+    return Unit(f"{above.name}/{below.name}", dimension, above.factor / below.factor)
+
+
+def _scaled(unit: Unit, mark: str) -> Unit:
+    return Unit(mark + unit.name, unit.dimension, unit.factor * SCALES[mark])
+
+
+def _simple_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
+    """The longest simple unit that begins at this place of a text, and where it ends."""
+    for length in range(min(_LONGEST_NAME, len(text) - at), 0, -1):
+        unit = _unit_named(text[at : at + length])
+        if unit is not None:
+            return unit, at + length
+    return None, at
+
+
+_RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")  # km/h, 千米每小时, "km per hour"
+
+
+def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
+    """The longest unit, be it a quotient or have it a scale, at this place; and where it ends."""
+    mark = next((mark for mark in SCALES if text.startswith(mark, at)), "")
+    unit, end = _simple_unit_at(text, at + len(mark))
+    if unit is None:
+        return None, at
+    if mark:
+        unit = _scaled(unit, mark)
+    rate = _RATE.match(text, end)
+    below, behind = _simple_unit_at(text, rate.end()) if rate else (None, end)
+    return (unit, end) if below is None else (_quotient(unit, below), behind)
 
 
 def ratio(one: Unit, other: Unit) -> Fraction | None:
@@ -84,92 +222,154 @@ def ratio(one: Unit, other: Unit) -> Fraction | None:
     return None
 
 
+def _readings(unit: Unit) -> tuple[tuple[str, Fraction], ...]:
+    main = (re.sub(r"count:[^/]{1,9}", "count", unit.dimension), unit.factor)
+    return (main, *_ALSO.get(unit.name, ()))
+
+
 def may_be_letter(unit: Unit) -> bool:
     """Whether the unit may as well be a letter of a formula, as the m of ``5m``."""
     return re.fullmatch(r"[A-Za-z](?:\^\{[23]\})?(?:/[a-zA-Z])?", unit.name) is not None
 
 
-def unit_after_blank(question: str) -> Unit | None:
-    """The unit that a cleaned question writes after its last blank.
+# Amounts
 
-    Where none stands there, that of a remark such as (单位:cm) in the blank's sentence, unless it
-    is one of length and an area or a volume is asked for.
+ENDING = " .。,，;；、\n~"
+"""What may follow the unit without being a part of it."""
+_LAST = tuple("})]|'!")
+_TAIL = 3 * _LONGEST_NAME
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_CHINESE_NUMERALS = frozenset({*CHINESE_DIGITS, *CHINESE_SCALES, *"点分之又半负"})
+_IN_AMOUNT = _CHINESE_NUMERALS | set("个约或和与至到大")
+_COMMAND = re.compile(r"\\(?:frac|sqrt)")
+_LETTER = re.compile("[A-Za-zα-ορ-ωΩ]")
+_WORD = re.compile("[A-Za-z]{1,60}")
+_AMOUNT_WORDS = {*ENGLISH_WORDS, *ENGLISH_SCALES, "half", "halves"}
+_PARTS = "third quarter fourth fifth sixth seventh eighth ninth tenth hundredth"
+_AMOUNT_WORDS |= {part + end for part in _PARTS.split() for end in ("", "s")}
+_AMOUNT_WORDS |= {"a", "an", "and", "or", "about", "point", "of", "over", "minus", "negative"}
+_FUNCTIONS = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
+_PLAIN = re.compile(r"-?\d{1,30}(?:[.,]\d{1,30}){0,9}")
+_COLLOQUIAL = re.compile("[百万亿][一二三四五六七八九1-9]$")  # 三万五 is 35000
+_RATE_MARK = re.compile(r"/|每|(?<![A-Za-z])(?:per|an?)(?=\s)")  # 60 km an hour
+_RATE_WORD = re.compile(r"(?:/|每|per|an?)\s?每?\s?")
+# Quotients of two letters that are known as units; others, such as m/t, are those of a formula.
+_LETTER_RATES = frozenset({"m/s", "L/s", "L/h", "t/h", "g/L"})
+_LETTER_RATE = re.compile("[A-Za-z]/[A-Za-z]")  # m/t of a formula
+_PIECE = re.compile(r"\s{0,2}(\d{1,15}(?:\.\d{1,15})?|[零一二两三四五六七八九十]{1,4})\s{0,2}")
+_Amount = tuple[str, Unit]
+
+
+def split_unit(text: str) -> tuple[str, Unit | None]:
+    """The amount in a cleaned text, and its unit.
+
+    ``60km/h``, ``150(厘米)``, ``每小时60千米`` and ``￥5`` are amounts with units; 2小时30分 is 150
+    分. A text that ends in no known unit, or has no amount before it, comes back with None, and so
+    does one where the unit would be a letter of a formula: ``2a+3m``, ``2t``, ``sin30°``.
     """
-    blank = _last(_BLANK, question)
-    if blank is not None:
-        unit = _unit_behind(question, blank.end())
-        if unit is not None:
-            return unit
-    return _remarked(question, len(question) if blank is None else blank.start())
+    return _in_pieces(text) or _split(text.strip().rstrip(ENDING)) or (text, None)
 
 
-def _unit_behind(question: str, at: int) -> Unit | None:
-    # Cleaning takes what follows ____ for its index.
-    rest = _BRACED.sub(r"\1", question[at : at + _AFTER]).lstrip(" )~}")
-    bracket = re.match(r"\((?:单位\s?:)?\s?([^()]{1,30})\)", rest)
-    if bracket is not None:
-        unit, end = unit_at(bracket[1], 0)
-        return unit if end == len(bracket[1]) else None
-    unit, end = unit_at(rest, 0)
-    if unit is None:
-        return None
-    if rest[end - 1].isascii() and re.match(r"\s?[=<>+×÷≤≥-]|[\w^\\]", rest[end:], re.ASCII):
-        return None
-    begins = _BEGINS.get(rest[:end])
-    if rest[:end] == "角":  # of an angle, where nobody pays
-        return unit if "元" in question[:at] else None
-    if begins and re.match(begins, rest[end:].lstrip(" ")):
-        return None
-    return unit
-
-
-def _remarked(question: str, at: int) -> Unit | None:
-    end = _last(_SENTENCE, question[:at].rstrip(" \n.。"))
-    sentence = end.end() if end else 0
-    remark = _last(_UNIT_MARK, question, sentence)
-    if remark is None:
-        return None
-    unit, stop = unit_at(question[: remark.end() + _AFTER], remark.end())
-    if unit is None or re.match(r"[\w^]", question[stop : stop + 1]):
-        return None
-    asked = re.search("面积|体积|容积", question[sentence:])
-    return None if asked and unit.dimension == "length" else unit
-
-
-def _last(pattern: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] | None:
-    found = None
-    for each in pattern.finditer(text, start):
-        found = each
-    return found
-
-
-def _readings(unit: Unit) -> tuple[tuple[str, Fraction], ...]:
-    main = (re.sub(r"count:[^/]{1,9}", "count", unit.dimension), unit.factor)
-    return (main, *ALSO.get(unit.name, ()))
-
-
-def _in_pieces(text: str) -> tuple[str, Unit] | None:
+def _in_pieces(text: str) -> _Amount | None:
     """2小时30分 as 150 分, 5元8角 as 58 角."""
     pieces: list[tuple[Fraction, Unit]] = []
     at, end = 0, len(text.rstrip(ENDING))
     while at < end and len(pieces) < 5:
         number = _PIECE.match(text, at, end)
-        value = number and (Fraction(number[1]) if number[1].isascii() else _word(number[1]))
-        unit, at = simple_unit_at(text[: min(end, at + _AFTER)], number.end() if number else at)
-        if unit is None or not isinstance(value, Fraction):
+        value = number and (number[1] if number[1].isascii() else chinese_number(number[1]))
+        if number is None or value is None:
             return None
-        if pieces and not (ratio(pieces[-1][1], unit) or 0) > 1:
+        unit, at = _simple_unit_at(text[: min(end, number.end() + _TAIL)], number.end())
+        if unit is None or (pieces and not (ratio(pieces[-1][1], unit) or 0) > 1):
             return None
-        pieces.append((value, unit))
+        pieces.append((Fraction(value), unit))
     if at < end or len(pieces) < 2:
         return None
     last = pieces[-1][1]
     total = sum((value * (ratio(unit, last) or 0) for value, unit in pieces), Fraction(0))
-    if total.denominator == 1:
-        return str(total), last
-    return f"\\frac{{{total.numerator}}}{{{total.denominator}}}", last
+    whole = total.denominator == 1
+    return str(total) if whole else f"\\frac{{{total.numerator}}}{{{total.denominator}}}", last
 
 
-def _word(text: str) -> Fraction | None:
-    value = chinese_number(text)
-    return None if value is None else Fraction(value)
+def _split(text: str) -> _Amount | None:
+    """The amount that, with its unit, is the whole of a text."""
+    if text[:1] in ("¥", "￥"):
+        return _amount(text[1:], UNITS["元"], "元")
+    if text[:1] == "每":  # 每小时60千米
+        below, at = _simple_unit_at(text, 1)
+        found = _simple(text[at:]) if below else None
+        return (found[0], _quotient(found[1], below)) if found and below else None
+    if text[-1:] == ")":  # 150(厘米), 150(单位:cm)
+        front, _, inside = text[:-1].rpartition("(")
+        name = re.sub(r"^单位\s?:\s?", "", inside.strip())
+        unit, length = unit_at(name, 0) if len(name) < _TAIL else (None, 0)
+        complete = unit is not None and length == len(name)
+        return _amount(front, unit, name, spaced=True) if unit and complete else None
+    for mark in list(_RATE_MARK.finditer(text, max(0, len(text) - _TAIL)))[-2:]:
+        below = _unit_named(_RATE_WORD.sub("", text[mark.start() :], count=1).strip())
+        found = _simple(text[: mark.start()].rstrip()) if below else None
+        if found and below:
+            unit = _quotient(found[1], below)
+            formula = _LETTER_RATE.fullmatch(unit.name) and unit.name not in _LETTER_RATES
+            return None if formula else (found[0], unit)
+    return _simple(text)
+
+
+def _simple(text: str) -> _Amount | None:
+    if text[-1:] not in _LAST_CHARACTERS:
+        return None
+    for length in range(min(_LONGEST_NAME, len(text) - 1), 0, -1):
+        name = text[-length:]
+        unit = _unit_named(name)
+        found = _amount(text[:-length], unit, name) if unit else None
+        if found is not None:
+            return found
+    return None
+
+
+def _amount(text: str, unit: Unit, name: str, *, spaced: bool = False) -> _Amount | None:
+    """The amount before a unit, if it is one and the name after it is a unit's there."""
+    front = text.rstrip(" ~")
+    spaced = spaced or len(front) < len(text)
+    front = front.lstrip()
+    if name.startswith("千") and _COLLOQUIAL.search(front):
+        return None  # 三万五千克 are 35000 克
+    for mark in SCALES:
+        number = front.removesuffix(mark).rstrip()
+        # The 万 of 2.5万元 belongs to the unit, that of 十五万元 to the number.
+        if front.endswith(mark) and number and number[-1] not in _CHINESE_NUMERALS:
+            front, unit = number, _scaled(unit, mark)
+            break
+    return (front, unit) if _is_amount(front) and _is_unit_there(front, name, spaced) else None
+
+
+def _is_amount(front: str) -> bool:
+    """Whether a text may be an amount: formulas and number words, no other words."""
+    if not (front[-1:] in _LAST or front[-1:].isalnum()) or not any(map(str.isalnum, front)):
+        return False
+    if any(character not in _IN_AMOUNT for character in _CHINESE.findall(front)):
+        return False
+    return all(len(word) < 4 or word in _AMOUNT_WORDS for word in _words(front))
+
+
+def _words(front: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(_COMMAND.sub(" ", front))]
+
+
+def _is_unit_there(front: str, name: str, spaced: bool) -> bool:
+    """Whether a name behind an amount is a unit's, not a word's end or a letter of a formula."""
+    if "°" in name or name == "度":
+        return "°" not in front and _FUNCTIONS.isdisjoint(_words(front))
+    letters = sum(character.isascii() and character.isalpha() for character in name)
+    if letters == 0:
+        return True
+    if name in ("t", "ha") or (letters == 1 and name[-1].isdigit()):
+        # 2t and ha are products much more often.
+        return _PLAIN.fullmatch(front) is not None and (spaced or name != "t")
+    if letters == 1:
+        words = _words(front)
+        return not _LETTER.search(_COMMAND.sub(" ", front)) or (
+            all(word in _AMOUNT_WORDS for word in words) and words != ["a"]
+        )
+    before = len(re.search("[A-Za-z]*$", front[-60:])[0])  # type: ignore[index]
+    return spaced or before == 0 or (letters == 2 and before == 1)

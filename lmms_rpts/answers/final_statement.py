@@ -1,0 +1,309 @@
+"""Final statement of a response: the text that states the answer, and whether it is taken back.
+
+The last statement wins. A box or words (答案, 故选, 答：, "the answer is") mark an answer; else it
+stands in the last sentence. Every pattern is bounded, so that no text makes it slow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from lmms_rpts.reasoning.thinking import select_reasoning
+
+READ = 60_000
+"""Characters of a response's end that are read."""
+
+# <|im_end|>, <STEP1>
+_IGNORED = re.compile(r"<\|[a-z_]{1,20}\|>|</s>|</?(?:STEP|step|Step)\s?\d{0,3}>")
+# "希望对你有帮助！", "Let me know if you have questions."
+_CHATTER = re.compile(
+    r"^\W{0,8}(?:如果你?您?(?:还|有|需要|想|对)|如有(?:疑问|问题|任何)|希望(?:以上|这|对|能)|请问|祝你?您?"
+    r"|欢迎|以上就?是|感谢|谢谢|(?:please\s)?(?:let|feel\sfree)\s|i\shope|hope\s|if\syou\s|would\syou)",
+    re.IGNORECASE,
+)
+_BOX = "\\boxed"
+_MARKUP = r"[\s*_`\"”]{0,4}"
+_LABEL = re.compile(
+    "|".join((
+        # "Final answer: 5", "the correct option is B", "my answer to the question would be"
+        r"(?<![a-z])(?:(?:final|correct|right|my)\s{1,3})?(?:answers?|ans|(?:correct|right)"
+        r"\s{1,3}(?:option|choice)s?)(?![a-z])(?:\s{1,3}(?:to|for)\s[^.:：\n]{1,60}?)?"
+        rf"{_MARKUP}(?:[:：=]|(?:is|are|would\s{{1,3}}be|should\s{{1,3}}be|must\s{{1,3}}be)\b"
+        r"(?!\s{1,3}not\b)(?:\s{0,3}[:：])?)",
+        # 最终答案：5, 所以结果应为 5, 符合题意的选项是 B; but not 答案是什么
+        r"(?:(?:最终|正确|最后|本题|参考|所以|因此|故)?的?(?:答案|结果)"
+        rf"|(?:正确|应选|所选|符合[^，。\n]{{0,8}})的?选项){_MARKUP}(?:应该|应当|应|就|便)?"
+        r"(?:[:：]|(?:是|为|选|即|有)(?!否|不|什么|多少|哪)[:：]?)",
+        # 故选：B, 我选择 $\text{B}$, 应选①
+        r"(?:故|因此|所以|应该|应当|应|综上|，|,|。|^|\n|\s)(?:本题)?\s?我?选(?!项)择?(?:是|为)?[:：]?"
+        r"(?=[\s*（(【\[$\"“]{0,4}(?:\\?[a-z]{0,8}\{)?(?:[A-ZＡ-Ｚ](?![a-z])|[①-⑳]))",
+        # 依次填：2、3
+        r"(?:故|因此|所以|应)?(?:依次)?(?:应?填(?:入|写)?)[:：]?(?=[^\n，。]{1,80})",
+        # 【答案】B, 答案——B, 答案（B）, 答：用了24秒
+        r"[【\[〔#]{1,2}(?:最终|正确|参考)?(?:答案|解答)[】\]〕#]{1,2}[:：]?",
+        r"答案\s?(?:——?|→|=>|⇒|(?=[『「(（]))|(?:^|\n)[\s*_#]{0,6}答[\s*_]{0,3}[:：]",
+        r"(?:综上(?:所述)?|综合(?:以上|上述)[^，,。\n]{0,10})[，,：:、]?",
+    )),
+    re.IGNORECASE,
+)  # fmt: skip
+# "### 最终答案" above the answer
+_HEADING = re.compile(
+    r"^[#*_\s【\[]{0,8}(?:final\s{1,3}answer|answer|最终答案|答案|结论)[*_】\]]{0,3}[ \t]{0,8}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
+# "经检验，符合题意。" behind the answer
+_REMARK = re.compile(
+    r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
+    r"|(?<!不)成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
+)
+# "等等，上面有误", "Wait, that is the radius"
+_REVISED = re.compile(
+    r"等等|等一下|(?:^|[。！？!?\n，,\s])不对[，,。]|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
+    r"|更正|修正|(?:上面|前面|以上)[^。\n]{0,10}(?:有误|错了|不对)"
+    r"|(?<![a-z])(?:wait|actually|correction|on\s{1,3}(?:second\s{1,3}thought|reflection)|hmm)\b",
+    re.IGNORECASE,
+)
+# "抱歉，应该是 6", "No, I meant 6": only behind an answer
+_TAKEN_BACK = re.compile(
+    r"我错了|抱歉|对不起|(?:算|写|看|搞|弄)错了|应(?:该)?[是为]\s?\$?-?\d|其实|正确的是"
+    r"|(?<![a-z])(?:sorry|i\s{1,3}meant|edit|(?:is|was)\s{1,3}(?:wrong|incorrect)|mistake)\b"
+    r"|(?:^|[.!\s])no,",
+    re.IGNORECASE,
+)
+# "所以面积为：" and the formula in the next line
+_JOINS = re.compile(
+    r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
+)
+_BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
+    r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
+    r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
+)
+# the point of "B. 26" ends no sentence
+_OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
+_EXPLAINED = re.compile(  # 解析：… behind an answer without a label
+    r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
+)
+# The letters that are chosen, one a line
+_LETTER_LINES = re.compile(
+    r"(?:^|\n)[^\nA-Za-z]{0,12}(?:[A-HＡ-Ｈ](?:[.、．:：][^\n正错对不]{0,80}|[ \t.。．]{0,4})"
+    r"(?:\n{1,2}[ \t]{0,4}|$)){2,8}$"
+)
+_LONGEST_ROW = 4000
+_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
+_PLAIN_TAIL = 1600
+# the ends of sentences; no decimal point
+_END = re.compile(r"[。！？\n]|(?<![\d.])[．](?!\d)|[.!?](?=\s|$)|．(?=\s|$)")
+# 无法确定, 看不到图, "cannot be determined"
+_GIVES_UP = re.compile(
+    r"(?:无法|不能|难以|没办法)(?:[^，。\n]{0,12})?(?:确定|得出|求|计算|判断|解答|回答|得到|得知|给出|知道|作答|看|估计)"
+    r"|(?:没有|缺少|缺乏)(?:提供|给出|足够|具体|必要|更多)|信息不(?:足|够|全)|条件不(?:足|够)"
+    r"|我?不(?:太)?(?:确定|知道|清楚)(?:如何|怎么|怎样|答案)|需要更多的?(?:信息|条件)|请(?:提供|上传|补充)|看不到(?:图|题)"
+    r"|\bI\s(?:do\snot|don['’]t)\sknow|\bnot\ssure\b"
+    r"|(?:cannot|can['’]t|can\snot|unable\sto|impossible\sto)\s(?:be\s)?"
+    r"(?:determined?|tell|answer|solve|compute|calculate|find|see)"
+    r"|(?:not\senough|insufficient)\sinformation|more\sinformation\sis\sneeded",
+    re.IGNORECASE,
+)
+
+# "不是 5", "x=3 舍去", "is not B"; "如果是 5" states nothing either
+_DENIED = re.compile(
+    r"不是|并非|而非|不为|不会|不可能|不对|不正确|不成立(?!的)|不能?选|不一定|不具|非(?=\s?-?\d)|是错|错误?的?$|错了"
+    r"|错,|矛盾|舍去|舍掉|除了?[^,。]{1,8}外|排除|如果|(?:^|,)若|假设|否定"
+    r"|(?<![A-Za-z])(?:not|cannot|never|except|wrong|incorrect|false|anything\sbut|would\sbe)(?![A-Za-z])|n't",
+    re.IGNORECASE,
+)
+# 可能是 5, "maybe 5"
+_HEDGED = re.compile(
+    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|(?:may|might|could)\sbe)(?![a-z])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The final answer as it is stated.
+
+    Attributes:
+        text: what follows the mark, to the end of its sentence and of the bullets below; without
+            a mark the last sentence.
+        marked: whether something marks it as the answer.
+        boxed: what the boxes in it hold.
+        block: all from the mark, or from the last paragraph, to the end, without chatter.
+        spoken: the response without thinking, step marks and chatter.
+        revised: whether what follows takes it back.
+    """
+
+    text: str
+    marked: bool
+    boxed: str
+    block: str
+    spoken: str
+    revised: bool
+
+
+def find_statement(response: str) -> Statement:
+    """The final answer of a response; all texts are empty where there is none."""
+    spoken = _spoken(response)
+    box_at, boxed, box_end = _last_box(spoken)
+    for start, end in islice(_marks(spoken), 40):
+        if start < box_at:
+            break
+        text = _content(spoken, end)
+        if text.endswith((":", "：")):
+            break  # it leads up to something else
+        if text and not text.endswith(("?", "？")):
+            after = spoken[end + len(text) :]
+            asks = text.endswith("吗") or after[:3].lstrip(" *$").startswith(("?", "？"))
+            revised = asks or _takes_back(after) or _REVISED.search(text[:2000]) is not None
+            return Statement(text, True, _last_box(text)[1], spoken[end:], spoken, revised)
+    if box_at >= 0:
+        end = spoken.find("\n", box_end)
+        line = spoken[spoken.rfind("\n", 0, box_at) + 1 : len(spoken) if end < 0 else end]
+        after = spoken[box_end:]
+        return Statement(line.strip(), True, boxed, spoken[box_at:], spoken, _takes_back(after))
+    behind = _EXPLAINED.search(spoken)
+    spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
+    sentence = _last_sentence(spoken)
+    paragraphs = [part for part in re.split(r"\n[ \t]*\n", spoken[-4000:]) if part.strip()]
+    revised = _REVISED.search(sentence[:2000]) is not None
+    return Statement(sentence, False, "", "".join(paragraphs[-1:]).strip(), spoken, revised)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, without the empty ones."""
+    return [part.strip() for part in _END.split(text) if part.strip(" \t*_#-$")]
+
+
+def gives_up(text: str) -> bool:
+    """Whether a text says that the question can't be answered."""
+    return _GIVES_UP.search(text[-600:]) is not None
+
+
+def denies(text: str) -> bool:
+    """Whether a sentence may deny the value that it holds."""
+    return _DENIED.search(text.strip(" .。!")) is not None
+
+
+def hedges(text: str) -> bool:
+    """Whether a sentence says of its value that it is one of those that may be."""
+    return _HEDGED.search(text) is not None
+
+
+def _spoken(response: str) -> str:
+    # Thinking first: a cut may fall within it.
+    response = select_reasoning(response.translate(_DIGITS)).spoken[-READ:].replace("```", "\n")
+    tagged = "<" in response
+    lines = (_IGNORED.sub(" ", response) if tagged else response).rstrip().split("\n")
+    while len(lines) > 1 and (not lines[-1].strip() or _CHATTER.match(lines[-1])):
+        lines.pop()
+    spoken = "\n".join(lines)
+    if "|" in spoken:
+        spoken = "\n".join(map(_row, lines))
+    if tagged:
+        spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
+    for opening, closing in (("$$", "$$"), ("\\[", "\\]")):
+        spoken = _in_one_line(spoken, opening, closing) if opening in spoken else spoken
+    return _JOINS.sub(r"\g<end> ", spoken)
+
+
+def _row(line: str) -> str:
+    """A row of a markdown table as a line: the first cell names the others."""
+    row = line.strip()
+    if not (row[:1] == row[-1:] == "|" and row.count("|") > 2 and len(row) < _LONGEST_ROW):
+        return line
+    cells = [cell.strip() for cell in row[1:-1].split("|")]
+    if all(set(cell) <= set(":- ") for cell in cells):
+        return ""
+    first, *others = cells
+    return f"{first}{' ' if first.endswith((')', '）')) else '：'}{'；'.join(others)}"
+
+
+def _in_one_line(text: str, opening: str, closing: str) -> str:
+    """The text with displayed formulas, of at most 2,000 characters, without line ends."""
+    parts: list[str] = []
+    at = 0
+    while True:
+        start = text.find(opening, at)
+        end = text.find(closing, start + 2) if start >= 0 else -1
+        if end < 0:
+            return "".join([*parts, text[at:]])
+        formula = text[start:end]
+        parts += [text[at:start], formula.replace("\n", " ") if len(formula) < 2000 else formula]
+        parts.append(closing)
+        at = end + 2
+
+
+def _last_box(text: str) -> tuple[int, str, int]:
+    """Where the last boxes of a line begin, what they hold, and where they end; -1 if none."""
+    contents: list[str] = []
+    first, last, end = -1, -1, len(text)
+    for _ in range(20):
+        start = text.rfind(_BOX, 0, end)
+        if start < 0 or (contents and "\n" in text[start:first]):
+            break
+        content, stop = _braced(text, start + len(_BOX))
+        if content.strip():
+            first, last = start, max(last, stop)
+            contents.insert(0, content.strip())
+        end = start
+    return first, "; ".join(contents), last
+
+
+def _braced(text: str, start: int) -> tuple[str, int]:
+    opening = text.find("{", start, start + 3)
+    if opening < 0:
+        return "", start
+    depth = 0
+    for place in range(opening, min(len(text), opening + 2000)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return text[opening + 1 : place], place + 1
+    line = text[opening + 1 : opening + 2000].split("\n", 1)[0]
+    return line, opening + 1 + len(line)
+
+
+def _marks(text: str) -> Iterator[tuple[int, int]]:
+    """Where the labels of answers begin and end, the last first; mostly they stand near the end."""
+    tail = text.rfind("\n", 0, max(0, len(text) - _PLAIN_TAIL)) + 1
+    for begin, end in ((tail, len(text)), (0, tail)):
+        found = [*_LABEL.finditer(text, begin, end), *_HEADING.finditer(text, begin, end)]
+        yield from sorted([mark.span() for mark in found], reverse=True)
+
+
+def _content(text: str, start: int) -> str:
+    """What follows a mark: to the end of the sentence, or the next line and the bullets below."""
+    line, _, below = text[start : start + 4000].partition("\n")
+    if not line.strip(" \t*_:：$"):
+        line, _, below = below.lstrip("\n \t*").partition("\n")
+    kept = [_to_sentence_end(line)]
+    if kept[0].rstrip(" *") == line.rstrip(" *"):
+        for bullet in below.split("\n"):
+            if not _BULLET.match(bullet):
+                break
+            kept.append(bullet)
+    return "\n".join(kept).strip(" \t\n*_")
+
+
+def _to_sentence_end(line: str) -> str:
+    end = _END.search(line, len(line) - len(line.lstrip(" .。")))
+    while end and end[0] in ".．" and _OPTION_BEFORE.search(line[: end.start()]):  # "B. 26"
+        end = _END.search(line, end.end())
+    return line[: end.start()] if end else line
+
+
+def _last_sentence(text: str) -> str:
+    """The last sentence that is no mere remark."""
+    row = _LETTER_LINES.search(text[-_PLAIN_TAIL:])
+    if row:
+        return row[0].strip()
+    found = [each for each in sentences(text[-_PLAIN_TAIL:]) if not _CHATTER.match(each)]
+    told = [each for each in found if not _REMARK.match(each)]
+    return (told or found or [""])[-1]
+
+
+def _takes_back(after: str) -> bool:
+    after = after[:2000]
+    return _REVISED.search(after) is not None or _TAKEN_BACK.search(after) is not None

@@ -1,0 +1,234 @@
+"""Multiple choice: the options of a question, and whether a response chooses the right ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from lmms_rpts.answers.final_statement import gives_up
+from lmms_rpts.answers.option_letters import (
+    Chosen,
+    chosen_letters,
+    letters_by_rows,
+    names_alternatives,
+)
+from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
+from lmms_rpts.tasks.cmmath.grading.target import Question, Target
+from lmms_rpts.tasks.cmmath.grading.text_answers import OR, called_so, plain_words, states
+from lmms_rpts.tasks.cmmath.grading.verdicts import (
+    Verdict,
+    holds,
+    is_bounded,
+    is_denied,
+    without_answer,
+)
+
+# "A. 16", "(B) 18", "Ｃ．20"
+_MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
+_HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
+_NONE = re.compile(  # 四个选项都不正确
+    r"(?:选项|答案|以上)[都均](?:不(?:正确|对|符合)|是?错)|没有正确(?:的)?(?:选项|答案)"
+)
+# A、B、C、D 都有可能
+_EVERY = re.compile(r"都有?可能|均有?可能|all\s(?:are\s)?possible", re.IGNORECASE)
+_EXCEPT = re.compile(r"除了?[^,。]{1,12}(?:外|以外|之外)|排除|except")  # 排除A、C、D
+_WRONG_ASKED = re.compile(  # 下列说法错误的是
+    r"(?:错误|不正确|不成立|不符合|不对|不能|不是|不属于|不可能)[^。\n]{0,12}(?:是|有|为)?[^。\n]{0,6}[(（_\\]"
+    r"|(?:错误|不正确|不成立)的[是有]"
+)
+# 其余两个都是负数, 全选
+_REST = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
+_UNTOLD = "no option can be told from the answer"
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not hold 2个
+_LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
+_JUDGED = re.compile(r"正确|错|对|不|符合|成立|[√×]")
+
+Options = Mapping[str, Reading]
+
+
+class _Choice(NamedTuple):
+    """What an answer chooses: letters, or None where it can't be told; and what told it."""
+
+    letters: frozenset[str] | None
+    rule: str
+
+
+def choice_verdict(response: Response, target: Target) -> Verdict:
+    """Whether a response chooses the right options, by their letters or by what they say."""
+    question, several = target.question, target.type == "choice_multi"
+    options = options_of(question.raw)
+    choice = _chosen(response, options, question, several=several, right=target.letters)
+    if choice.letters is not None:
+        return Verdict(choice.letters == target.letters, choice.rule)
+    if choice.rule != _UNTOLD or not options or _REST.search(response.text):
+        return Verdict(None, choice.rule)
+    contents = " ".join(options[each].text for each in sorted(target.letters & options.keys()))
+    return Verdict(None if holds(response, contents) else False, choice.rule)
+
+
+def options_of(question: str) -> dict[str, Reading]:
+    """The options of a question, cleaned, by letter; empty where it has fewer than two."""
+    found: list[tuple[str, int, int]] = []
+    for mark in _MARK.finditer(question):
+        letter = mark[1].translate(_HALF_WIDTH)
+        if letter == "A":
+            found = []
+        if letter == chr(ord("A") + len(found)):
+            found.append((letter, mark.start(), mark.end()))
+    ends = [start for _, start, _ in found[1:]] + [len(question)]
+    if len(found) < 2:
+        return {}
+    return {
+        letter: Reading(clean(question[end:stop]).strip(" .。;,\n"))
+        for (letter, _, end), stop in zip(found, ends, strict=True)
+    }
+
+
+def _chosen(
+    response: Response,
+    options: Options,
+    question: Question,
+    *,
+    several: bool,
+    right: frozenset[str],
+) -> _Choice:
+    text, statement = response.text, response.statement
+    if _EXCEPT.search(text) and not statement.marked:
+        return _Choice(None, "names what is excluded")
+    if names_alternatives(text):
+        return _Choice(frozenset(), "names one option or another")
+    if _EVERY.search(text) and not several:
+        return _Choice(frozenset(options), "names several options")
+    if _NONE.search(text):
+        return _Choice(frozenset(), "no option is called right")
+    wrong = _WRONG_ASKED.search(question.raw) is not None
+    rows = (
+        None if statement.marked else letters_by_rows(statement.spoken, options, wrong_wanted=wrong)
+    )
+    if rows:
+        return _Choice(rows, "letter")
+    found = chosen_letters(
+        text, response.boxed, marked=statement.marked, several=several, wrong_wanted=wrong
+    )
+    if found is None:
+        by_content = _several_by_content if several else _by_content
+        return by_content(response, options, question)
+    letters = found.letters
+    if options and not letters <= options.keys():
+        return _Choice(frozenset(), "names an option that there is not")
+    if len(letters) > 1 and not several:
+        return _Choice(letters, "letter")  # two letters for one place are no choice
+    if several and not statement.marked and not _all_named(statement.spoken, letters):
+        return _Choice(None, "other letters stand beside the last")
+    beside = _spelled_out(found, options, question) if len(letters) == 1 else None
+    if beside is not None and beside not in letters:
+        rule = f"the letter says {min(letters)}, the words say {beside}"
+        return _Choice(None if right & {*letters, beside} else letters, rule)
+    return _Choice(letters, "letter")
+
+
+def _all_named(spoken: str, letters: frozenset[str]) -> bool:
+    """Whether the last line of an answer without a mark names these options only."""
+    line = clean(spoken.rstrip().rsplit("\n", 1)[-1])
+    return _JUDGED.search(line) is not None or set(_LONE_LETTER.findall(line)) <= letters
+
+
+def _spelled_out(chosen: Chosen, options: Options, question: Question) -> str | None:
+    """The option that the words behind a letter spell out, if not its own; else None."""
+    said = Reading(chosen.rest.strip(' .。、:,()）\n"”*'))
+    own = options.get(min(chosen.letters))
+    if not 0 < len(said.text) <= 200 or (own and same_reading(said, own, question)):
+        return None
+    return _option_of(said, options, question)
+
+
+def _option_of(said: Reading, options: Options, question: Question) -> str | None:
+    """The only option that says the same."""
+    right = [each for each, option in options.items() if same_reading(said, option, question)]
+    return right[0] if len(right) == 1 else None
+
+
+def _by_content(response: Response, options: Options, question: Question) -> _Choice:
+    text = response.text
+    if not options:
+        return _Choice(None, "no letter, and the question lists no options")
+    undetermined = any(gives_up(option.text) for option in options.values())  # 无法确定
+    if without_answer(response) and not undetermined:
+        return _Choice(frozenset(), "gives no answer")
+    contents = "".join(option.text for option in options.values())
+    if is_denied(response) or is_bounded(response, question.raw + contents):
+        return _Choice(None, "a value that is denied, or a bound")
+    if OR.search(text) and not OR.search(contents):
+        return _Choice(frozenset(), "offers several answers")
+    called = called_so(text, question.raw)
+    if called is not None:
+        right = [letter for letter, option in options.items() if option.circled == called]
+        return _Choice(frozenset(right), "verdicts on circled numbers")
+    values = list(response.values())
+    for reading in (*values, *response.relations):
+        letter = _option_of(reading, options, question)
+        if letter is not None:
+            return _Choice(frozenset(letter), "option's value")
+    held = _held(text, options)
+    if held is not None:
+        return _Choice(frozenset(held), "option's words")
+    if not _LONE_LETTER.search(text):
+        rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
+        for reading in (*values[:2], *response.relations[:2]):
+            told = [same_reading(reading, option, rounding) for option in options.values()]
+            if _is_value(reading, contents) and set(told) == {False}:
+                return _Choice(frozenset(), "value of no option")
+        numbers = any(option.is_number for option in options.values())
+        if numbers and any(reading.is_number for reading in values[:2]):
+            return _Choice(None, "a value that may be that of an option")
+    return _Choice(None, _UNTOLD)
+
+
+def _is_value(reading: Reading, contents: str) -> bool:
+    """Whether a reading can be told from the options: a lone letter is no value."""
+    if "%" not in reading.text and "%" in contents:
+        return False
+    letter = _LONE_LETTER.search(reading.text)
+    return letter is None and re.search(r"[0-9√π∅∞]", reading.text) is not None
+
+
+def _several_by_content(response: Response, options: Options, question: Question) -> _Choice:
+    for reading in response.values():
+        listed = Reading(re.sub(r"^.*(?:有|是|为|:)", "", reading.text)).members
+        letters = [_option_of(part, options, question) for part in listed]
+        known = frozenset(filter(None, letters))
+        if letters and None not in letters and len(known) == len(letters):
+            return _Choice(known, "options' values")
+    if gives_up(response.statement.text):
+        return _Choice(frozenset(), "gives no answer")
+    return _Choice(None, _UNTOLD)
+
+
+def _held(text: str, options: Options) -> str | None:
+    """The only option whose words a sentence holds and does not deny; formulas are no words."""
+    said = plain_words(text)
+    held = {
+        letter: plain_words(option.text)
+        for letter, option in options.items()
+        if len(_CHINESE.findall(option.text)) >= 2 and _holds_words(said, text, option.text)
+    }
+    longest = [
+        letter
+        for letter, words in held.items()
+        if not any(words in other for name, other in held.items() if name != letter)
+    ]
+    return longest[0] if len(longest) == 1 else None
+
+
+def _holds_words(said: str, text: str, option: str) -> bool:
+    """Whether the words stand there by themselves: "12个" does not hold "2个"."""
+    words = plain_words(option)
+    at = said.rfind(words)
+    if at < 0 or not states(text, option):
+        return False
+    edges = (said[at - 1 : at] + words[0], words[-1] + said[at + len(words) :][:1])
+    return not any(len(edge) == 2 and _FORMULA_EDGE.fullmatch(edge) for edge in edges)

@@ -1,0 +1,399 @@
+"""Regions of the number line: inequalities, intervals, their unions, and sets such as ❴x|x>2❵."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from lmms_rpts.tasks.cmmath.grading.formulas import Expression, equal, parse
+from lmms_rpts.tasks.cmmath.grading.normalization import Joiner, all_of, pieces, same_items, signed
+
+
+class UnknownOrderError(ValueError):
+    """The order of two ends depends on their unknowns, or can't be told."""
+
+
+class Cut(NamedTuple):
+    """A place between numbers: just below (side -1) or above (1) an end; without one at ∓∞."""
+
+    at: Expression | None
+    side: int
+
+    @property
+    def in_radians(self) -> Cut:
+        return self._replace(at=self.at and parse(f"\\frac{{({self.at.text})π}}{{180}}"))
+
+
+class Interval(NamedTuple):
+    """What lies between two cuts."""
+
+    low: Cut
+    high: Cut
+
+    @property
+    def known(self) -> bool:
+        """Whether both ends are numbers or infinite."""
+        return all(cut.at is None or cut.at.number is not None for cut in self)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing lies in it; not so where that depends on unknowns."""
+        return self.known and _order(self.low, self.high) >= 0
+
+
+Intervals = tuple[Interval, ...]
+LINE: Intervals = (Interval(Cut(None, -1), Cut(None, 1)),)
+
+
+def _order(one: Cut, other: Cut) -> int:
+    """Below zero, zero or above as one cut lies before, at or behind the other; may raise."""
+    if one.at is None or other.at is None:
+        return (one.at is None) * one.side - (other.at is None) * other.side
+    left, right = one.at.number, other.at.number
+    if left is None or right is None:
+        if equal(one.at, other.at):
+            return one.side - other.side
+        raise UnknownOrderError
+    if left == right or isinstance(left, float) or isinstance(right, float):
+        same = equal(one.at, other.at) if _near(left, right) else False
+        if same is None:
+            raise UnknownOrderError
+        if same:
+            return one.side - other.side
+    return 1 if left > right else -1
+
+
+def _near(left: float | object, right: float | object) -> bool:
+    try:
+        return math.isclose(float(left), float(right), rel_tol=1e-9, abs_tol=1e-12)  # type: ignore[arg-type]
+    except OverflowError:
+        return left == right
+
+
+_in_order = functools.cmp_to_key(_order)
+
+
+def _union(both: Intervals) -> Intervals:
+    """What lies in any, sorted and merged; intervals with unknowns come last, as they are."""
+    merged: list[Interval] = []
+    for each in sorted((each for each in both if each.known), key=lambda it: _in_order(it.low)):
+        if merged and _order(each.low, merged[-1].high) <= 0:
+            high = max(merged[-1].high, each.high, key=_in_order)
+            merged[-1] = Interval(merged[-1].low, high)
+        else:
+            merged.append(each)
+    return (*merged, *(each for each in both if not each.known))
+
+
+def _intersection(one: Intervals, other: Intervals) -> Intervals:
+    found = []
+    for left in one:
+        for right in other:
+            low = max(left.low, right.low, key=_in_order)
+            high = min(left.high, right.high, key=_in_order)
+            if not Interval(low, high).empty:
+                found.append(Interval(low, high))
+    return _union(tuple(found))
+
+
+def _same_intervals(one: Intervals, other: Intervals) -> bool | None:
+    """Whether two unions hold the same numbers; None where that can't be told."""
+    if all(each.known for each in (*one, *other)):
+        if len(one) != len(other):
+            return False
+        return all_of([_same_interval(*pair) for pair in zip(one, other, strict=True)])
+    # Unions of several intervals with unknowns may hold the same for some values of these.
+    found = same_items(one, other, _same_interval)
+    return None if found is False and not (_is_plain(one) and _is_plain(other)) else found
+
+
+def _same_interval(one: Interval, other: Interval) -> bool | None:
+    return all_of([_same_cut(*cuts) for cuts in zip(one, other, strict=True)])
+
+
+def _same_cut(one: Cut, other: Cut) -> bool | None:
+    if one.side != other.side or one.at is None or other.at is None:
+        return one == other
+    return equal(one.at, other.at)
+
+
+def _is_plain(intervals: Intervals) -> bool:
+    ends = sorted((each.low.at is None, each.high.at is None) for each in intervals)
+    return len(intervals) == 1 or ends == [(False, True), (True, False)]
+
+
+# Reading
+
+RELATION = re.compile("[<>≤≥≠=∈]")
+_REALS = re.compile(  # x为全体实数, all real numbers, R
+    r"(?:(?P<name>[a-zα-ω])\s?(?:可以?)?[为取是]?)?(?:全体|一切|任意|所有|任何)实数"
+    r"|(?:all|any)\sreal\snumbers?|[Rℝ]"
+)
+# ❴x∈R|x≠1❵
+_SET = re.compile(r"❴(?P<head>[^|:;❴❵]{1,40})[|:;](?P<condition>.{1,1500})❵", re.DOTALL)
+_LISTED = re.compile(r"❴([^|❴❵]{1,400})❵")  # ❴1,2❵
+_FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
+_VARIABLES = "xyztuvw"
+_DEEPEST = 3
+_EXCEPTED: frozenset[Joiner] = frozenset({"list", "and"})
+"""How an exception such as x≠1 is joined: it is one from all that was said before."""
+Kind = Literal["interval", "inequality", "unequal", "equal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of the number line, never empty: its variable, its parts, and their unit."""
+
+    name: str | None
+    intervals: Intervals
+    degrees: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A region as one member of a list, how it is written, and what joins it to those before."""
+
+    name: str | None
+    intervals: Intervals
+    kind: Kind
+    degrees: bool = False
+    joined: frozenset[Joiner] = frozenset()
+
+
+def parse_region(text: str) -> Region | None:
+    """The region that a whole cleaned text gives; None where it gives none.
+
+    "或" and ∪ unite; "且" and ∩ intersect, and bind tighter; a comma or "和" binds loosest: it
+    unites intervals in brackets, and intersects inequalities. What contradicts itself is no region.
+    """
+    try:
+        return _region(text, 0)
+    except UnknownOrderError:
+        return None
+
+
+def same_region(one: Region, other: Region) -> bool | None:
+    """Whether two regions hold the same numbers; a region without a name may be that of any.
+
+    None where the names differ, but not the numbers, and where only the sign ° does.
+    """
+    same = _same_intervals(one.intervals, other.intervals)
+    if one.degrees != other.degrees and not same:
+        degrees, plain = (one, other) if one.degrees else (other, one)
+        radians = tuple(Interval(*(cut.in_radians for cut in each)) for each in degrees.intervals)
+        same = _same_intervals(radians, plain.intervals) or None
+    named = one.name is not None and other.name is not None
+    return None if same and named and one.name != other.name else same
+
+
+def _region(text: str, depth: int) -> Region | None:
+    parts: list[_Part] = []
+    for member, joiners in (pieces(text) or ()) if depth < _DEEPEST else ():
+        found = _parts(member, parts[-1] if parts else None, depth)
+        if not found:
+            return None
+        joined = found[0].joined or joiners
+        if parts and found[0].kind == "unequal" and "or" not in joined:
+            joined = _EXCEPTED
+        parts += [replace(found[0], joined=joined), *found[1:]]
+    names = {part.name for part in parts} - {None}
+    if len(names) > 1 or all(part.kind == "equal" for part in parts):
+        return None
+    intervals = _together(parts)
+    if not intervals or (intervals == LINE and any(part.kind == "unequal" for part in parts)):
+        return None  # x≠1或x≠2 says nothing
+    return Region(next(iter(names), None), intervals, any(part.degrees for part in parts))
+
+
+def _together(parts: Sequence[_Part]) -> Intervals:
+    found: Intervals | None = None
+    last: Kind | None = None
+    for group in _groups(parts, "list"):
+        value: Intervals = ()
+        for alternative in _groups(group, "or"):
+            both = LINE
+            for part in alternative:
+                both = _intersection(both, part.intervals)
+            value = _union((*value, *both))
+        joined = group[0].joined
+        unite = "or" in joined or (last == group[0].kind == "interval" and "and" not in joined)
+        if found is not None:
+            value = _union((*found, *value)) if unite else _intersection(found, value)
+        found, last = value, group[-1].kind
+    return found or ()
+
+
+def _groups(parts: Sequence[_Part], joiner: Joiner) -> list[list[_Part]]:
+    groups: list[list[_Part]] = []
+    for part in parts:
+        if groups and joiner not in part.joined:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+def _parts(text: str, before: _Part | None, depth: int) -> list[_Part]:
+    """What one member of a list says: two parts where it has a ±, none where it is no region."""
+    relations = RELATION.findall(text)
+    if not relations and before is not None and before.kind == "unequal" and parse(text):
+        listed = _parts(f"{before.name or ''}≠{text}", None, depth)  # x≠1,2
+        return [replace(each, joined=_EXCEPTED) for each in listed[:1]] + listed[1:]
+    if before is not None and before.name and relations != ["∈"] and RELATION.match(text):
+        text = before.name + text  # x≤-1或≥2
+    if relations in (["≠"], ["="]) and text[0] != "❴":
+        joined: frozenset[Joiner] = frozenset({"or"} if relations == ["="] else {"and"})
+        both = [_inequality(each) for each in signed(text) or ()]
+        known = [each for each in both if each is not None]
+        if not known or len(known) < len(both):
+            return []
+        return [known[0], *(replace(each, joined=joined) for each in known[1:])]
+    part = _part(text, relations, depth)
+    return [] if part is None else [part]
+
+
+def _part(text: str, relations: Sequence[str], depth: int) -> _Part | None:
+    if text[0] == "❴":
+        return _set(text, depth)
+    if not relations:
+        return _reals(text) or _bracketed(text)
+    if relations[0] == "∈":
+        return _member(text, depth)
+    return _chain(text) if len(relations) == 2 else _inequality(text)
+
+
+def _set(text: str, depth: int) -> _Part | None:
+    """❴x|x>2❵, ❴x∈R|x≠1❵, or the numbers of ❴1,2❵."""
+    numbers = _LISTED.fullmatch(text)
+    if numbers:
+        listed = [parse(piece.text) for piece in pieces(numbers[1]) or ()]
+        known = [each for each in listed if each is not None and each.number is not None]
+        if not known or len(known) < len(listed):
+            return None
+        points = tuple(Interval(Cut(each, -1), Cut(each, 1)) for each in known)
+        return _Part(None, _union(points), "equal")
+    found = _SET.fullmatch(text)
+    region = _region(found["condition"], depth + 1) if found else None
+    if found is None or region is None:
+        return None
+    head = [part.strip() for part in found["head"].split("∈")]
+    if region.name is None or _variable(head[0]) != region.name:
+        return None
+    if head[1:] not in ([], ["R"], ["ℝ"]):
+        return None
+    return _Part(region.name, region.intervals, "interval", region.degrees)
+
+
+def _member(text: str, depth: int) -> _Part | None:
+    """x∈R, x∈(1,2), x∈❴x|x>2❵."""
+    left, right = (side.strip() for side in text.split("∈", 1))
+    name = _variable(left)
+    if name is None or not right:
+        return None
+    part = _set(right, depth) if right[0] == "❴" else _reals(right) or _bracketed(right)
+    return None if part is None or part.name not in (None, name) else replace(part, name=name)
+
+
+def _reals(text: str) -> _Part | None:
+    found = _REALS.fullmatch(text)
+    return _Part(found["name"], LINE, "inequality") if found else None
+
+
+def _bracketed(text: str) -> _Part | None:
+    """(1,2], with one comma outside of inner brackets."""
+    if text[0] not in "([" or text[-1] not in ")]" or "," not in text:
+        return None
+    listed = pieces(text[1:-1], thousands=False)
+    if listed is None or len(listed) != 2 or listed[1].joined != {"list"}:
+        return None
+    holds = (text[0] == "[", text[-1] == "]")
+    return _between(None, listed[0].text, listed[1].text, holds, "interval")
+
+
+def _inequality(text: str) -> _Part | None:
+    """x>2, 2<x, x≠1; without a name >2."""
+    sides = [side.strip() for side in RELATION.split(text)]
+    if len(sides) != 2:
+        return None
+    relation = RELATION.findall(text)[0]
+    left, right = sides
+    one, other = _variable(left), _variable(right)
+    if other is not None and (one is None or _rank(other) < _rank(one)) and left:
+        return _bounded(other, _FLIPPED[relation], left)
+    return None if one is None and left else _bounded(one, relation, right)
+
+
+def _bounded(name: str | None, relation: str, text: str) -> _Part | None:
+    if relation in "<≤":
+        return _between(name, "-∞", text, (False, relation == "≤"))
+    if relation in ">≥":
+        return _between(name, text, "+∞", (relation == "≥", False))
+    end, degrees = _end(text)
+    if end is None or name in end.names or (name is None and relation == "="):
+        return None
+    below, above = Cut(end, -1), Cut(end, 1)
+    if relation == "=":
+        return _Part(name, (Interval(below, above),), "equal", degrees)
+    rays = (Interval(LINE[0].low, below), Interval(above, LINE[0].high))
+    return _Part(name, rays, "unequal", degrees)
+
+
+def _chain(text: str) -> _Part | None:
+    """1<x≤2, or 2≥x>1."""
+    low, middle, high = (side.strip() for side in RELATION.split(text))
+    signs = RELATION.findall(text)
+    if set(signs) <= {">", "≥"}:
+        low, high = high, low
+        signs = [_FLIPPED[sign] for sign in reversed(signs)]
+    name = _variable(middle)
+    if name is None or not set(signs) <= {"<", "≤"}:
+        return None
+    return _between(name, low, high, (signs[0] == "≤", signs[1] == "≤"))
+
+
+def _between(
+    name: str | None, low: str, high: str, holds: tuple[bool, bool], kind: Kind = "inequality"
+) -> _Part | None:
+    """What lies between two ends; None where they are none, or nothing lies between them."""
+    cuts: list[Cut] = []
+    some_degrees = False
+    for text, infinite, side, held in (
+        (low, ("-∞",), -1, holds[0]), (high, ("+∞", "∞"), 1, holds[1])
+    ):  # fmt: skip
+        if text.replace(" ", "") in infinite:
+            if held:
+                return None
+            cuts.append(Cut(None, side))
+            continue
+        end, degrees = _end(text)
+        if end is None or name in end.names:
+            return None
+        cuts.append(Cut(end, side if held else -side))
+        some_degrees = some_degrees or degrees
+    interval = Interval(*cuts)
+    return None if interval.empty else _Part(name, (interval,), kind, some_degrees)
+
+
+def _end(text: str) -> tuple[Expression | None, bool]:
+    """An end, and whether it is in degrees; None for what has no value."""
+    found, degrees = parse(text), False
+    if found is None and text.endswith("°"):
+        found, degrees = parse(text[:-1]), True
+    valued = found is not None and (found.number is not None or found.names)
+    return found if valued else None, degrees
+
+
+def _variable(text: str) -> str | None:
+    """The name that a text is; None where it is more, or a number."""
+    found = parse(text)
+    return None if found is None else found.bare_name
+
+
+def _rank(name: str) -> tuple[bool, int, str]:
+    """Which of two names is the variable: x before others, e after all."""
+    at = _VARIABLES.find(name[0])
+    return name == "e", at if at >= 0 else len(_VARIABLES), name

@@ -1,0 +1,394 @@
+"""Verdict on a response: whether it gives the value of a target, and the rule that told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
+from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
+from lmms_rpts.tasks.cmmath.grading.target import Question, Target
+from lmms_rpts.tasks.cmmath.grading.text_answers import (
+    BLANK,
+    CIRCLED,
+    OR,
+    called_so,
+    chosen_word,
+    other_theorem,
+    plain_words,
+    says_nothing,
+    squeezed,
+    states,
+    truth_of,
+    vocabulary,
+)
+
+_RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
+_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
+_UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
+_LONGEST_SENTENCE = 240
+
+
+class Verdict(NamedTuple):
+    """Whether the answer is the target, and by what that was told."""
+
+    same: bool | None
+    rule: str
+
+
+def value_verdict(response: Response, target: Target) -> Verdict:
+    """Whether a response gives the value of a target that is one value."""
+    if target.alternatives[0].nothing:
+        return _nothing_verdict(response)
+    if target.type == "true_false":
+        return _truth_verdict(response, target)
+    if target.type == "statement":
+        return _words_verdict(response, target)
+    found = _circled_verdict(response, target) if target.type == "circled" else None
+    found = found or _read_verdict(response, target)
+    if found is not None:
+        return found
+    if says_nothing(response.text):
+        return Verdict(False, "says that there is no solution")
+    return unread(response, target.text, f"no {target.type} can be read from the answer")
+
+
+def unread(response: Response, wanted: str, rule: str) -> Verdict:
+    """Of an answer that can't be read: wrong, unless it holds what the wanted text is made of."""
+    return without_answer(response) or Verdict(None if holds(response, wanted) else False, rule)
+
+
+# Numbers, formulas, regions, points, equations, sets
+
+
+def _read_verdict(response: Response, target: Target) -> Verdict | None:
+    """The verdict on the likeliest candidate that can be compared; None if none can."""
+    alternatives = bool(OR.search(response.text) and OR.search(response.clause))
+    either = alternatives and OR.search(target.text) is None
+    candidates = _candidates(response, target)
+    if alternatives:
+        listed = list(candidates)
+        candidates = [each for each in listed if OR.search(each.text)] or listed
+    unsettled = False
+    for reading in candidates:
+        same = _is_any(reading, target)
+        unsettled = unsettled or (same is None and _is_alike(reading, target.alternatives[0]))
+        if same and reading.squeezed == response.text:
+            return Verdict(True, f"equal as {target.type}")  # nothing else is said
+        if same or reading.squeezed == target.alternatives[0].squeezed:
+            return _doubt(response, target, either=either) or Verdict(
+                True, f"equal as {target.type}"
+            )
+        if same is False and not unsettled:
+            return _other_value(response, reading, target, either=either)
+    return Verdict(None, f"no rule settles this {target.type}") if unsettled else None
+
+
+def _is_alike(reading: Reading, wanted: Reading) -> bool:
+    """Whether a reading is a value of the target's type, so that it may be another form of it."""
+    if wanted.quantity is not None:
+        return reading.unnamed.quantity is not None
+    if reading.region and wanted.region and reading.region.name and wanted.region.name:
+        return reading.region.name == wanted.region.name  # y<0 where x is asked for
+    return any(
+        getattr(wanted, kind) is not None and getattr(reading, kind) is not None
+        for kind in ("region", "points", "equations", "circled")
+    )
+
+
+def _candidates(response: Response, target: Target) -> Iterable[Reading]:
+    decimal = re.fullmatch(r"-?\d+\.\d+", target.text) is not None
+    rounded = decimal and target.question.rounding.asked
+    if target.type == "set":
+        return [*response.relations, *response.values(rounded=rounded)]
+    return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
+
+
+def _is_any(reading: Reading, target: Target) -> bool | None:
+    """True if the reading is any of the target's alternatives, False if it surely is none."""
+    found = [same_reading(reading, each, target.question) for each in target.alternatives]
+    return True if True in found else (None if None in found else False)
+
+
+def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | None:
+    """Why a sentence that holds the right value may not give it as the answer; None if it does."""
+    if is_denied(response):
+        return Verdict(None, "the value may be denied")
+    if either and (target.type == "circled" or len(set(_UNKNOWN.findall(target.text))) > 1):
+        return Verdict(False, "offers several answers")
+    if target.type in _RELATIONS:
+        return None
+    if is_bounded(response, target.question.raw + target.text):
+        return Verdict(None, "a bound, no value")
+    if target.question.is_of_another(response.clause):
+        return Verdict(None, "the value of another quantity")
+    return _one_of_several(response, target.question)
+
+
+def _other_value(response: Response, reading: Reading, target: Target, *, either: bool) -> Verdict:
+    text = response.text
+    if "分之" in text and "分之" not in reading.text:
+        return Verdict(None, "a fraction in words")
+    if re.search("每|时速", text) and _same_but_unit(reading, target):
+        return Verdict(None, "the unit may be told in words")
+    if not either and _elsewhere(response, reading, target):
+        return Verdict(None, "several values, one of them that of the reference")
+    return Verdict(False, f"different as {target.type}")
+
+
+def _same_but_unit(reading: Reading, target: Target) -> bool:
+    one, other = reading.unnamed.quantity, target.alternatives[0].quantity
+    return bool(one and other and one.expression.number == other.expression.number)
+
+
+def _elsewhere(response: Response, reading: Reading, target: Target) -> bool:
+    """Whether the value of the target stands beside the one that was read.
+
+    Where nothing marks the answer, also in the sentence before; a box, or a last clause that
+    draws the conclusion, leaves no doubt.
+    """
+    if response.boxed and reading.text in response.boxed:
+        return False
+    texts = [response.text]
+    if response.concludes and reading.text in response.clause:
+        texts = [response.clause]
+    elif not response.statement.marked:
+        texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
+    for text in (text.replace(reading.text, " ; ", 1) for text in texts):
+        for found in list(_SPAN.finditer(text))[-12:]:
+            for span in _with_units(found, text):
+                if _is_any(span, target):
+                    return True
+    return False
+
+
+def _with_units(found: re.Match[str], text: str) -> list[Reading]:
+    """The values of a run, each what stands behind its last sign of equality, with its unit."""
+    pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
+    following = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
+    if pieces and following and Reading(pieces[-1] + following[0]).quantity:
+        pieces[-1] += following[0]
+    return [Reading(piece) for piece in pieces if piece]
+
+
+# Circled numbers
+
+_CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
+_TOLD = re.compile(r"不正确|不成立|错误|正确|成立")  # the verdict of a line
+_REST = re.compile(r"其余|其他|其它|others?\b|the rest")  # 只有②错误，其余都正确
+
+
+def _circled_verdict(response: Response, target: Target) -> Verdict | None:
+    """The verdict where the answer calls numbers right and wrong; None where it only names some."""
+    question = target.question.raw
+    rows = _rows_of_verdicts(response)
+    text = " ".join(f"{number}{verdict}" for number, verdict in rows) or response.text
+    called = called_so(text, question)
+    if called is not None:
+        return Verdict(called == target.alternatives[0].circled, "verdicts on circled numbers")
+    wrong = _CALLED_WRONG.search(response.clause) and not _CALLED_WRONG.search(question)
+    if rows or wrong or _REST.search(text):
+        return Verdict(None, "which circled numbers are meant is unclear")
+    return None
+
+
+def _rows_of_verdicts(response: Response) -> list[tuple[str, str]]:
+    """Circled numbers with their verdicts, where the statement ends a row of lines with each."""
+    if response.statement.marked or response.concludes or len(CIRCLED.findall(response.text)) > 1:
+        return []
+    lines = [line for line in response.statement.spoken[-800:].split("\n") if CIRCLED.search(line)]
+    told = [(CIRCLED.findall(line), _TOLD.findall(line)) for line in lines]
+    return [(each[0], said[-1] if said else "") for each, said in told] if len(lines) > 1 else []
+
+
+# No solution, true or false, words
+
+
+def _nothing_verdict(response: Response) -> Verdict:
+    text = response.text
+    denied = is_denied(response)
+    if says_nothing(text) or Reading(text).nothing:
+        if denied or "≠" in text:
+            return Verdict(None, "whether there is no solution may be denied")
+        return Verdict(True, "no solution")
+    if denied:
+        return Verdict(None, "what is denied is unclear")
+    if re.search(r"无数|任意|❴[^❵]{1,200}❵", text):
+        return Verdict(False, "a solution where there is none")
+    for reading in (*response.values(), *response.relations):
+        if reading.quantity is not None or re.search(r"[=<>≤≥]\s?-?\d", reading.text):
+            return Verdict(False, "a solution where there is none")
+    unclear = Verdict(None, "whether it says that there is no solution is unclear")
+    return without_answer(response) or unclear
+
+
+# 没有错, and "错误……正确": a verdict on a verdict
+_TWO_TRUTHS = re.compile(
+    r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
+)
+_JUDGEMENT = re.compile(r"判断|看法|观点")  # 认为这句话错误，这个判断是正确的
+# 不是错误的
+_NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是")
+
+
+def _truth_verdict(response: Response, target: Target) -> Verdict:
+    wanted, text = truth_of(target.text), response.text
+    if _NOT_SO.search(text):
+        return Verdict(None, "a verdict that is denied")
+    if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
+        return Verdict(None, "a verdict on a verdict")
+    pieces = re.split(r"[,，。;；]", text)
+    if len({truth_of(piece) for piece in pieces} - {None}) > 1:
+        return Verdict(False, "offers several answers")
+    if hedges(text):
+        return Verdict(None, "a verdict that is hedged")
+    for reading in (*response.values(), Reading(pieces[0])):
+        said = truth_of(reading.text)
+        if said is not None:
+            return Verdict(said == wanted, "true or false")
+    told = re.search(r"正确|错|对|成立|true|false|right|wrong", text, re.IGNORECASE)
+    rule = "neither true nor false can be read"
+    return without_answer(response) or Verdict(None if told else False, rule)
+
+
+def _words_verdict(response: Response, target: Target) -> Verdict:
+    """Whether a response says the wanted words."""
+    text, wanted = response.text, plain_words(target.text)
+    words, given = vocabulary(target.question.raw, wanted)
+    if words:
+        return _closed_verdict(response, target.question, words, wanted, given=given)
+    if other_theorem(text, wanted):
+        return Verdict(False, "another theorem")
+    if len(response.statement.text) <= _LONGEST_SENTENCE and len(wanted) > 1:
+        same = states(text, wanted)
+    else:
+        same = plain_words(text) == wanted
+    if not same:
+        same = any(
+            same_reading(each, target.alternatives[0], target.question)
+            for each in response.values()
+        )
+    if same:
+        return Verdict(True, "the words of the reference")
+    return without_answer(response) or Verdict(None, "other words than the reference")
+
+
+def _closed_verdict(
+    response: Response, question: Question, words: frozenset[str], wanted: str, *, given: bool
+) -> Verdict:
+    sentence = response.text.rsplit("而是", 1)[-1]
+    chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words) or chosen_word(
+        sentence, words
+    )
+    if words == frozenset("<>=") and len(squeezed(sentence)) > 1:
+        chosen = _sign_in_order(sentence, question)
+    rest = sentence[-_LONGEST_SENTENCE:]
+    for word in words:
+        rest = rest.replace(word, " ")
+    if chosen is not None and not denies(rest):
+        return Verdict(chosen == wanted, "one of the given words")
+    chinese = re.search("[\u4e00-\u9fff<>=]", sentence) is not None
+    none = given and chinese and not any(word in plain_words(sentence) for word in words)
+    rule = "none of the given words" if none else "which of the given words is unclear"
+    return without_answer(response) or Verdict(False if none else None, rule)
+
+
+def _sign_in_order(sentence: str, question: Question) -> str | None:
+    """The sign of order, where the same text stands before it as before the question's blank."""
+    before = squeezed(question.before)[-4:]
+    said = with_signs(sentence)
+    for found in re.finditer(r"[<>=]", said):
+        if before and squeezed(said[: found.start()]).endswith(before):
+            return found[0]
+    return None
+
+
+# Denials, bounds, hedges, no answer
+
+# 平均数是85, 众数是90
+_LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BOUND = re.compile(  # 至少330人, over 330
+    r"大于|小于|超过|不到|(?<!信息)(?<!条件)不足|至少|至多|最多|最少|不超过|不少于|少于|多于|高于|低于|以上|以下"
+    r"|(?<![A-Za-z])(?:at\s(?:least|most)|(?:less|more|fewer|greater)\sthan|over|under|about\shalf)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+# "最终答案：" and nothing behind it
+_EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)[\s:：*_。.]{0,6}$", re.IGNORECASE)
+_LOOP = re.compile(r"([^\s.…_-][^…_]{3,40}?)\1{3,20}")  # (3,1)=(3,1)=(3,1)=(3,1)
+_NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
+_DIGITS = {ord("①") + digit: f" {digit + 1} " for digit in range(20)}
+_CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", strict=True))
+
+
+def is_denied(response: Response) -> bool:
+    """Whether the statement may deny the value that it holds."""
+    return denies(response.conclusion)
+
+
+def is_bounded(response: Response, asked: str) -> bool:
+    """Whether the statement gives a bound, in words that the problem does not use."""
+    return any(found[0] not in asked for found in _BOUND.finditer(response.conclusion))
+
+
+def _one_of_several(response: Response, question: Question) -> Verdict | None:
+    """The verdict where the value is hedged, one of a list, or that of another quantity."""
+    several = Verdict(False, "offers several answers")
+    if hedges(response.text) and "可能" not in question.raw:
+        values = set(_NUMBER.findall(response.text))
+        return several if len(values) > 1 else Verdict(None, "a value that is hedged")
+    clause = _THOUSANDS.sub("", response.clause)
+    for text in (value_tail(clause), clause):
+        reading = Reading(bare(text))
+        if reading.is_number:  # one hundred and five
+            continue
+        quantities = [Reading(bare(each.text)).quantity for each in reading.members]
+        numbers = {each.expression.number for each in quantities if each} - {None}
+        if len(numbers) > 1:
+            return several
+    asked = squeezed(question.before)[-12:]
+    labels = [found[1][-2:] for found in _LABELLED.finditer(response.text)]
+    if len(set(labels)) < 2 or labels[-1] in asked:
+        return None
+    others = any(label in asked for label in labels[:-1])
+    return Verdict(None, "the value of another quantity") if others else None
+
+
+NO_ANSWER = frozenset({"gives no answer", "leaves the blank as it is", "repeats itself"})
+
+
+def without_answer(response: Response) -> Verdict | None:
+    """A wrong answer where the response gives none."""
+    raw, text = response.statement, response.text
+    valued = re.search(r"[=＝]\s?\$?-?\d", raw.text)
+    if not valued and gives_up(" ".join(sentences(raw.spoken[-400:])[-2:])):
+        return Verdict(False, "gives no answer")
+    if not re.search(r"[^\W_]|[<>=≤≥√×✓✗]", _EMPTY_LABEL.sub("", text)):
+        return Verdict(False, "gives no answer")
+    if _LOOP.search(text[-_LONGEST_SENTENCE:]):
+        return Verdict(False, "repeats itself")
+    if BLANK.search(text) and not re.search(r"\d", BLANK.sub("", text)):
+        return Verdict(False, "leaves the blank as it is")
+    return None
+
+
+def holds(response: Response, wanted: str) -> bool:
+    """Whether an answer holds every number of a text, or the words of one that has none."""
+    said = f"{response.text} {response.boxed}"
+    if not response.statement.marked:
+        said += clean(" ".join(sentences(response.statement.spoken[-600:])[-3:]))
+    return holds_numbers(said, wanted)
+
+
+def holds_numbers(said: str, wanted: str) -> bool:
+    """As ``holds``, for a cleaned text."""
+    wanted, said = wanted.translate(_DIGITS), said.translate(_DIGITS)
+    numbers = set(_NUMBER.findall(wanted))
+    if not numbers:
+        names = set(re.findall(r"[A-Za-z]|[\u4e00-\u9fff]", wanted))
+        return len(names & set(said)) * 2 > len(names)
+    found = set(_NUMBER.findall(said))
+    return all(each in found or _CHINESE_NUMBER.get(each, "x") in said for each in numbers)

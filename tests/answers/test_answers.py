@@ -1,0 +1,120 @@
+"""Number words, final statements and option letters, in English and Chinese."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.answers.final_statement import denies, find_statement, gives_up, hedges
+from lmms_rpts.answers.number_words import chinese_number, english_number
+from lmms_rpts.answers.option_letters import chosen_letters, letters_by_rows, names_alternatives
+from tests.support.growth import assert_linear_in_text
+
+CHINESE = [
+    ("一二三", 123), ("零五", 5), ("一百一十五", 115), ("三万五", 35000), ("三万亿", 3 * 10**12),
+    ("百", None), ("十百", None), ("二三十", None), ("一百零", None), ("3万2", None), ("万", None),
+    ("", None), ("三千千", None), ("一百两", None), ("亿亿", None),
+]  # fmt: skip
+ENGLISH = [
+    ("two hundred and five", 205), ("one thousand two hundred", 1200), ("ninety-nine", 99),
+    ("a hundred", 100), ("two billion", 2 * 10**9), ("twenty eleven", None), ("five five", None),
+    ("five apples", None), ("ten one", None),
+]  # fmt: skip
+# a final statement, whether something marks it, the letters that it chooses
+LETTERS = [
+    ("B", True, "B"), ("(B)", True, "B"), ("B and C", True, "BC"), ("选项B和选项C", True, "BC"),
+    ("So the answer is B.", False, "B"), ("只能选B", False, "B"), ("C is wrong, so D", False, "D"),
+    ("Option B is correct", False, "B"), ("答案不是A,而是B", False, "B"),
+    ("A line has a slope", False, ""), ("垂足为点D", False, ""), ("AB=3", True, ""),
+]  # fmt: skip
+# a response, its final statement, whether it is taken back
+STATEMENTS = [
+    ("先算 2+3=5。\n答案：5", "5", False),
+    ("The answer is 7. Let me know if you have questions.", "7", False),
+    ("答案：5。等等，上面有误", "5", True),
+    ("Answer: 5. Wait, that is the radius", "5", True),
+    ("| 小题 | 答案 |\n|---|---|\n| (1) | 6 |", "(1) 6", False),
+    ("<answer>C</answer>", "C", False),
+    ("", "", False),
+]
+
+
+def test_numbers_in_words() -> None:
+    assert not [row for row in CHINESE if chinese_number(row[0]) != row[1]]
+    assert not [row for row in ENGLISH if english_number(row[0]) != row[1]]
+
+
+def in_chinese(number: int) -> str:
+    """A number below 10¹² in words, as a school book writes it."""
+    words = ""
+    for scale, mark in ((10**8, "亿"), (10**4, "万"), (1, "")):
+        part, number = divmod(number, scale)
+        if part:
+            words += ("零" if words and part < 1000 else "") + _section(part) + mark
+    return words or "零"
+
+
+def _section(number: int) -> str:
+    words, skipped = "", False
+    for scale, mark in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
+        digit, number = divmod(number, scale)
+        if digit:
+            words += ("零" if skipped and words else "") + "零一二三四五六七八九"[digit] + mark
+        skipped = not digit
+    return words
+
+
+@given(st.integers(1, 10**12 - 1))
+def test_every_number_in_chinese(number: int) -> None:
+    assert chinese_number(in_chinese(number)) == number
+
+
+def test_option_letters() -> None:
+    wrong = []
+    for text, marked, letters in LETTERS:
+        found = chosen_letters(text, "", marked=marked, several=True, wrong_wanted=False)
+        wrong += [] if (found.letters if found else frozenset()) == set(letters) else [text]
+    assert not wrong
+    rows = "A：正确；\nB：错误；\nC：正确。"
+    assert letters_by_rows(rows, "ABC", wrong_wanted=False) == {"A", "C"}
+    assert letters_by_rows(rows, "ABC", wrong_wanted=True) == {"B"}
+    assert letters_by_rows(rows, "ABCD", wrong_wanted=True) is None
+    assert names_alternatives("B或C")
+    assert names_alternatives("B or C")
+    assert names_alternatives("选项B看起来正确，但A也可能。")
+    assert names_alternatives("可能是B，也可能是C")
+    assert not names_alternatives("B")
+
+
+def test_final_statements() -> None:
+    found = [(row, find_statement(row[0])) for row in STATEMENTS]
+    assert not [row for row, told in found if row[1:] != (told.text, told.revised)]
+
+
+def test_denials_hedges_and_refusals() -> None:
+    assert denies("不是 5")
+    assert denies("It is not B.")
+    assert not denies("等于 5")
+    assert hedges("可能是 5")
+    assert hedges("maybe 5")
+    assert not hedges("是 5")
+    assert gives_up("信息不足，无法确定")
+    assert gives_up("It cannot be determined.")
+    assert not gives_up("答案是 5")
+
+
+def test_hostile_responses_take_linear_time() -> None:
+    pieces = (
+        "答案：",
+        "故选",
+        "\\boxed{",
+        "**",
+        "$$",
+        "answer is ",
+        "(1)",
+        "\n- ",
+        "\\[",
+        "=  \n\\[",
+    )
+    for piece in (*pieces, "|" * 4100 + "x\n", "A\n", "A.x\n", "`", "<think>", "是否"):
+        assert_linear_in_text(find_statement, piece * (200_000 // len(piece)))
