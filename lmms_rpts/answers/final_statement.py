@@ -28,11 +28,12 @@ _BOX = "\\boxed"
 _MARKUP = r"[\s*_`\"”]{0,4}"
 _LABEL = re.compile(
     "|".join((
-        # "Final answer: 5", "the correct option is B", "my answer to the question would be"
+        # "Final answer: 5", "the correct option is B", "my answer to the question would be"; but
+        # not "this answer would be different if A were larger"
         r"(?<![a-z])(?:(?:final|correct|right|my)\s{1,3})?(?:answers?|ans|(?:correct|right)"
         r"\s{1,3}(?:option|choice)s?)(?![a-z])(?:\s{1,3}(?:to|for)\s[^.:：\n]{1,60}?)?"
         rf"{_MARKUP}(?:[:：=]|(?:is|are|would\s{{1,3}}be|should\s{{1,3}}be|must\s{{1,3}}be)\b"
-        r"(?!\s{1,3}not\b)(?:\s{0,3}[:：])?)",
+        r"(?!\s{1,3}(?:not|different|unaffected|the\s{1,3}same|clear|obvious)\b)(?:\s{0,3}[:：])?)",
         # 最终答案：5, 所以结果应为 5, 符合题意的选项是 B; but not 答案是什么
         r"(?:(?:最终|正确|最后|本题|参考|所以|因此|故)?的?(?:答案|结果)"
         rf"|(?:正确|应选|所选|符合[^，。\n]{{0,8}})的?选项){_MARKUP}(?:应该|应当|应|就|便)?"
@@ -83,6 +84,9 @@ _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
 # the point of "B. 26" ends no sentence
+# "1. A 2. B 3. C", and "1. C" above "2. D": these points end no sentence
+_NUMBERED = re.compile(r"\s{0,3}1[.)、]\s(?:.{0,200}?\s2[.)、]\s|\s{0,3}[A-Z]$)")
+_QUOTED = re.compile(r"^(?:>\s{1,3}){1,5}")  # "> 12" below a heading
 _OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
 _EXPLAINED = re.compile(  # 解析：… behind an answer without a label
     r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
@@ -278,6 +282,7 @@ def _content(text: str, start: int) -> str:
     line, _, below = text[start : start + 4000].partition("\n")
     if not line.strip(" \t*_:：$"):
         line, _, below = below.lstrip("\n \t*").partition("\n")
+        line = _QUOTED.sub("", line)
     kept = [_to_sentence_end(line)]
     if kept[0].rstrip(" *") == line.rstrip(" *"):
         for bullet in below.split("\n"):
@@ -288,6 +293,8 @@ def _content(text: str, start: int) -> str:
 
 
 def _to_sentence_end(line: str) -> str:
+    if _NUMBERED.match(line):
+        return line
     end = _END.search(line, len(line) - len(line.lstrip(" .。")))
     while end and end[0] in ".．" and _OPTION_BEFORE.search(line[: end.start()]):  # "B. 26"
         end = _END.search(line, end.end())
