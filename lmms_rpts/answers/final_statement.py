@@ -83,10 +83,10 @@ _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
-# the point of "B. 26" ends no sentence
 # "1. A 2. B 3. C", and "1. C" above "2. D": these points end no sentence
 _NUMBERED = re.compile(r"\s{0,3}1[.)、]\s(?:.{0,200}?\s2[.)、]\s|\s{0,3}[A-Z]$)")
 _QUOTED = re.compile(r"^(?:>\s{1,3}){1,5}")  # "> 12" below a heading
+# the point of "B. 26" ends no sentence
 _OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
 _EXPLAINED = re.compile(  # 解析：… behind an answer without a label
     r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
