@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
+from lmms_rpts.tasks.benchmark import Benchmark, registry
 from tests.support.fork_client import AVAILABLE, ForkServer
 from tests.support.lmms import clean_environment, run, run_lmms_eval
 
@@ -45,7 +45,8 @@ def samples(tmp_path: Path) -> Path:
 
 def test_the_documentation_shows_what_is_tested() -> None:
     page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert (PACKAGE / "colours" / "benchmark.py").read_text(encoding="utf-8") in page
+    for name in ("benchmark.py", "record.py", "grading.py", "colours.yaml"):
+        assert (PACKAGE / "colours" / name).read_text(encoding="utf-8") in page, name
     fields = {each.name for each in dataclasses.fields(Benchmark)}
     table = page[page.index("| field |") : page.index("Functions and classes are named")]
     assert fields - set(re.findall(r"`(\w+)`", table)) == set()
@@ -105,9 +106,9 @@ def clashing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
     points = "[lmms_rpts.benchmarks]\nmore = clash:BENCHMARK\n"
     (info / "entry_points.txt").write_text(points)
     monkeypatch.syspath_prepend(tmp_path)
-    benchmarks.cache_clear()
+    registry.cache_clear()
     yield {"PYTHONPATH": str(tmp_path)}
-    benchmarks.cache_clear()
+    registry.cache_clear()
 
 
 def test_a_clash_is_told_and_ends_no_run_of_others(

@@ -23,7 +23,7 @@ from lmms_rpts.settings import (
     environment_without,
     load_settings,
 )
-from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
+from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, broken_benchmarks
 from lmms_rpts.tasks.data_checks import Check, problem
 
 
@@ -70,7 +70,8 @@ def check_settings() -> list[Check]:
         changed = _changed(settings, load_settings(environment_without("LMMS_RPTS_")))
         for each in benchmarks().values():
             now, usual = each.read_settings(), each.read_settings({})
-            changed += [f"{each.name}_{said}" for said in _changed(now, usual)]
+            if now is not None:
+                changed += [f"{each.name}_{said}" for said in _changed(now, usual)]
     except SettingError as error:
         return [problem("settings", error)]
     said = f"not the default: {', '.join(changed)}" if changed else "all as by default"
@@ -85,7 +86,12 @@ def _data_stages() -> list[Stage]:
         fault = problem("benchmarks", error)
         return [Stage("benchmarks", "listing benchmarks", lambda: [fault])]
     doing = "checking data and images"
-    return [_stage(each.title, doing, partial(_examine, each)) for each in known]
+    broken = [
+        problem("benchmarks", each, "mend that package, or uninstall it")
+        for each in broken_benchmarks()
+    ]
+    stages = [Stage("benchmarks", "listing benchmarks", lambda: broken)] if broken else []
+    return [*stages, *(_stage(each.title, doing, partial(_examine, each)) for each in known)]
 
 
 def _changed(now: Any, usual: Any) -> list[str]:

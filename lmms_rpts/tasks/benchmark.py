@@ -44,9 +44,10 @@ class Benchmark:
         title: what it is called in messages and tables.
         folder: its task files, for lmms-eval's index.
         variables: the environment variables of its own.
-        settings: reads these, or those of a mapping, into a dataclass; raises SettingError.
+        settings: a function of a mapping, or of None for the environment, that reads these into a
+            dataclass; raises SettingError. None: it has no settings.
         checks: by the name of a task or group, what must be there before it runs: functions that
-            raise DataError, JudgeConfigurationError or SettingError.
+            raise DataError, JudgeConfigurationError or SettingError. None: nothing.
         examine: what is there of its data, for ``lmms-rpts doctor``; downloads nothing that is
             large.
         filters: lmms-eval filters, by the names that YAML files give.
@@ -66,8 +67,8 @@ class Benchmark:
     title: str
     folder: Path
     variables: tuple[str, ...] = ()
-    settings: str
-    checks: str
+    settings: str | None = None
+    checks: str | None = None
     examine: str | None = None
     filters: Mapping[str, str] = field(default_factory=dict)
     verifiers: Mapping[str, str] = field(default_factory=dict)
@@ -92,33 +93,48 @@ class Benchmark:
 
     def read_settings(self, environ: Mapping[str, str] | None = None) -> Any:
         """Its settings, checked; from the environment where there is no mapping."""
-        return resolve_name(self.settings)(environ)
+        return None if self.settings is None else resolve_name(self.settings)(environ)
 
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
-        checks: Mapping[str, Callable[[], None]] = resolve_name(self.checks)
-        return checks
+        return {} if self.checks is None else dict(resolve_name(self.checks))
 
     def data_checks(self) -> list[Check]:
         """What is there of its data."""
         return [] if self.examine is None else list(resolve_name(self.examine)())
 
 
-@cache
 def benchmarks() -> Mapping[str, Benchmark]:
     """All benchmarks by name: ours, then those of other packages.
 
     Raises:
         BenchmarkError: where two benchmarks claim one name, filter, verifier, prompt or variable.
     """
+    return registry()[0]
+
+
+def broken_benchmarks() -> tuple[str, ...]:
+    """Why benchmarks of other packages can't be used, a sentence for each.
+
+    Raises:
+        BenchmarkError: as ``benchmarks``.
+    """
+    return registry()[1]
+
+
+@cache
+def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
+    """All benchmarks, and why others can't be used; read once."""
     found: dict[str, Benchmark] = {}
+    broken: list[str] = []
     for place in _OURS:
         _add(found, resolve_name(place))
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             loaded = point.load()
         except Exception as error:  # another package's fault must not take down the rest
-            logger.error("The benchmark {} ({}) can't be used: {}", point.name, point.value, error)
+            broken.append(f"the benchmark {point.name} ({point.value}) can't be used: {error}")
+            logger.error("{}", broken[-1])
             continue
         if not isinstance(loaded, Benchmark):
             raise BenchmarkError(
@@ -131,7 +147,7 @@ def benchmarks() -> Mapping[str, Benchmark]:
             add_request_kinds(each.request_kinds)
         except ValueError as error:
             raise BenchmarkError(f"the benchmark {each.name!r}: {error}: rename it") from None
-    return found
+    return found, tuple(broken)
 
 
 def get_benchmark(name: str) -> Benchmark:

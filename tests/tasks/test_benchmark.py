@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from lmms_rpts.doctor.checks import perform
+from lmms_rpts.doctor.examination import check_settings, plan
 from lmms_rpts.filters import RptsFilter
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds, request_kinds
 from lmms_rpts.settings import SettingError
@@ -55,10 +57,10 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
         places.update(named)
         points = [Point(name, f"toy:{name}", GROUP) for name in places]
         monkeypatch.setattr(benchmark, "entry_points", lambda group: points)
-        benchmarks.cache_clear()
+        benchmark.registry.cache_clear()
 
     yield add
-    benchmarks.cache_clear()
+    benchmark.registry.cache_clear()
 
 
 def test_every_task_file_is_of_a_benchmark_that_checks_it() -> None:
@@ -161,6 +163,18 @@ def test_a_package_that_can_not_be_imported_leaves_the_others(
     assert list(benchmarks()) == ["rpts", "rome", "cmmath", "toy"]
     (said,) = caplog_loguru
     assert "broken (toy:broken) can't be used: no module named colours" in said
+    checks = [check for stage in plan(quick=True, offline=True) for check in perform(stage)]
+    (found,) = [check for check in checks if check.name == "benchmarks"]
+    assert (found.state, found.said) == ("problem", benchmark.broken_benchmarks()[0])
+
+
+def test_a_benchmark_needs_no_settings_and_no_checks(added: Callable[..., None]) -> None:
+    added(toy=Benchmark(name="toy", title="Toy", folder=Path(__file__).parent))
+    found = benchmarks()["toy"]
+    assert found.read_settings() is None
+    assert found.task_checks() == {}
+    (settings,) = check_settings()
+    assert settings.state == "ok", settings
 
 
 @pytest.fixture
