@@ -105,7 +105,7 @@ _END = re.compile(r"[。！？\n]|(?<![\d.])[．](?!\d)|[.!?](?=\s|$)|．(?=\s|$
 _GIVES_UP = re.compile(
     r"(?:无法|不能|难以|没办法)(?:[^，。\n]{0,12})?(?:确定|得出|求|计算|判断|解答|回答|得到|得知|给出|知道|作答|看|估计)"
     r"|(?:没有|缺少|缺乏)(?:提供|给出|足够|具体|必要|更多)|信息不(?:足|够|全)|条件不(?:足|够)"
-    r"|我?不(?:太)?(?:确定|知道|清楚)(?:如何|怎么|怎样|答案)|需要更多的?(?:信息|条件)|请(?:提供|上传|补充)|看不到(?:图|题)"
+    r"|我?不(?:太)?(?:确定|知道|清楚)(?:如何|怎么|怎样|答案)|需要更多的?(?:信息|条件)|建议[您你]?(?:参考|查阅)|请(?:提供|上传|补充)|看不到(?:图|题)"
     r"|\bI\s(?:do\snot|don['’]t)\sknow|\bnot\ssure\b"
     r"|(?:cannot|can['’]t|can\snot|unable\sto|impossible\sto)\s(?:be\s)?"
     r"(?:determined?|tell|answer|solve|compute|calculate|find|see)"
@@ -172,7 +172,9 @@ def find_statement(response: str) -> Statement:
     spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
     sentence = _last_sentence(spoken)
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", spoken[-4000:]) if part.strip()]
-    revised = _REVISED.search(sentence[:2000]) is not None
+    # What stands first takes nothing back: 不对，等腰直角三角形就不是。
+    start = 1 if spoken.lstrip().startswith(sentence) else 0
+    revised = _REVISED.search(sentence[start:2000]) is not None
     return Statement(sentence, False, "", "".join(paragraphs[-1:]).strip(), spoken, revised)
 
 

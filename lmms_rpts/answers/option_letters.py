@@ -43,7 +43,8 @@ _VERDICT = re.compile(
     re.IGNORECASE,
 )
 # "A. 错误", "选项B：正确"
-_ROW = re.compile(r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（]?([A-H])[)）]?\s?[.．、:：)）*项\s]")
+# "A. 正确", "A选项：错误"
+_ROW = re.compile(r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（]?([A-H])[)）]?\s?(?:选项)?[.．、:：)）*项\s]")
 _TOLD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
 # "B 选项错误" chooses no B
 _CALLED_WRONG = re.compile(r"(?:错误|不正确|不成立|不符合题意)[^A-H]{0,4}$")
@@ -126,7 +127,7 @@ def letters_by_rows(
 ) -> frozenset[str] | None:
     """The options that rows of verdicts call right, where they have one for every option."""
     said: dict[str, bool] = {}
-    for line in text[-3000:].split("\n"):
+    for line in re.split(r"[\n。；;]", text[-3000:]):
         row = _ROW.match(line)
         verdicts = _TOLD.findall(line) if row else []
         if row and verdicts:

@@ -34,8 +34,8 @@ _SPELLED_SIGNS = (  # x 不小于 4
     (re.compile(r"小于|少于|低于"), "<"),
     (re.compile(r"不等于"), "≠"),
 )
-_CLOCK = re.compile(  # 8:30, 下午3点, 8时30分
-    r"^(上午|下午|凌晨|晚上|早上)?\s?([01]?\d|2[0-4])\s?(?::|时|点)\s?(?:([0-5]\d|(?<![:])\d)分?)?$"
+_CLOCK = re.compile(  # 8:30, 下午3点, 8时30分, 8点半
+    r"^(上午|下午|凌晨|晚上|早上)?\s?([01]?\d|2[0-4])\s?(?::|时|点)\s?(?:([0-5]\d|(?<![:])\d)分?|(半))?$"
 )
 _TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")  # 5=x
 _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
@@ -108,7 +108,7 @@ class Reading:
         if found is None:
             return None
         hour = int(found[2]) + (12 if found[1] in ("下午", "晚上") and int(found[2]) < 12 else 0)
-        return 60 * hour + int(found[3] or 0)
+        return 60 * hour + (30 if found[4] else int(found[3] or 0))
 
     @cached_property
     def in_braces(self) -> Reading | None:
@@ -251,7 +251,9 @@ class Response:
             yield self.text
         if self.boxed:
             yield from _of_text(self.boxed, rounded)
-        bold = _BOLD.findall(f"**{raw}"[:_LONGEST]) if "**" in raw else []
+        # "**答案：12**": the mark took the first two asterisks with it.
+        marked = raw if raw.count("**") % 2 == 0 else f"**{raw}"
+        bold = _BOLD.findall(marked[:_LONGEST]) if "**" in raw else []
         if len(bold) == 1 and any(character.isalnum() for character in bold[0]):
             yield from _of_text(clean(bold[0]), rounded)
         text = self.text[-_LONGEST:]

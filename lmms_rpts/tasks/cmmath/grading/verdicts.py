@@ -30,6 +30,8 @@ _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 _UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
 _LONGEST_SENTENCE = 240
+_NAME = 3
+"""Characters of a reference that may be a name: whoever says more than the name may deny it."""
 
 
 class Verdict(NamedTuple):
@@ -236,6 +238,9 @@ _NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|�
 
 def _truth_verdict(response: Response, target: Target) -> Verdict:
     wanted, text = truth_of(target.text), response.text
+    first = _first_truth(response)
+    if first is not None:
+        return Verdict(first == wanted, "true or false")
     if _NOT_SO.search(text):
         return Verdict(None, "a verdict that is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
@@ -254,6 +259,17 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
     return without_answer(response) or Verdict(None if told else False, rule)
 
 
+def _first_truth(response: Response) -> bool | None:
+    """The verdict that an answer without a mark begins with, if none follows: 对。同圆内d=2r。"""
+    if response.statement.marked:
+        return None
+    found = [re.split(r"[,，]", each) for each in sentences(response.statement.spoken[:600])]
+    if not found or len(found) + len(found[0]) < 3:
+        return None
+    said = {truth_of(clean(piece)) for pieces in found for piece in pieces} - {None}
+    return truth_of(clean(found[0][0])) if len(said) == 1 else None
+
+
 def _words_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response says the wanted words."""
     text, wanted = response.text, plain_words(target.text)
@@ -262,7 +278,9 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
         return _closed_verdict(response, target.question, words, wanted, given=given)
     if other_theorem(text, wanted):
         return Verdict(False, "another theorem")
-    if len(response.statement.text) <= _LONGEST_SENTENCE and len(wanted) > 1:
+    if 1 < len(wanted) <= _NAME:
+        same = _names(response, wanted, target.question)
+    elif len(response.statement.text) <= _LONGEST_SENTENCE and len(wanted) > 1:
         same = states(text, wanted)
     else:
         same = plain_words(text) == wanted
@@ -276,10 +294,28 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
     return without_answer(response) or Verdict(None, "other words than the reference")
 
 
+def _names(response: Response, wanted: str, question: Question) -> bool:
+    """Whether a sentence gives a name as its answer, and says no more than the question does.
+
+    小红 and 小红跑得快 where it is asked who runs fast; not 小红跑得慢, 小红比小明跑得慢.
+    """
+    asked = plain_words(clean(question.raw))
+    for text in (response.text, response.clause):
+        said = plain_words(bare(text))
+        if wanted in (said, plain_words(bare(value_tail(text)))):
+            return True
+        before, _, after = said.partition(wanted)
+        if before != said and before in asked and after in asked:
+            return True
+    return False
+
+
 def _closed_verdict(
     response: Response, question: Question, words: frozenset[str], wanted: str, *, given: bool
 ) -> Verdict:
     sentence = response.text.rsplit("而是", 1)[-1]
+    if words == frozenset("<>="):
+        sentence = with_signs(sentence).replace("等于", "=")
     chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words) or chosen_word(
         sentence, words
     )
