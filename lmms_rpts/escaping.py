@@ -28,10 +28,20 @@ _MARKDOWN = str.maketrans(
     }
 )
 
+# What makes a spreadsheet run a cell as a formula (OWASP, "CSV Injection"), wide forms included.
+_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
+GUARD = "'"
+
 
 def storable(text: str) -> str:
     """``text`` without lone surrogates, which a model may emit but no file and no server takes."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def escape_formula(text: str) -> str:
+    """A cell of CSV that no spreadsheet takes for a formula: then an apostrophe stands in front."""
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return GUARD + text if text.lstrip(GUARD)[:1] in _FORMULA else text
 
 
 def printable(label: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, PlainValidator, ValidationError
 
 from lmms_rpts.escaping import storable
 
@@ -33,7 +33,7 @@ class Described:
 class Model(BaseModel):
     """A frozen JSON object; fields that it does not know are passed over."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 def shown(value: object) -> str:
@@ -102,6 +102,11 @@ def _share(value: object) -> float:
         raise wrong("a number from 0 to 1", value)
     return number
 
+
+T = TypeVar("T")
+
+Several = Annotated[tuple[T, ...], FailFast()]
+"""A list; its first fault is the last that is looked for: a hostile file may have millions."""
 
 Text = Annotated[str, PlainValidator(_text), Described("text")]
 """A text; lone surrogates are replaced, which no file can hold."""

@@ -33,9 +33,8 @@ def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
     both = (SAVED / "rome", SAVED / "cmmath")
     done = grades(*both)
     assert done.exit_code == 1
-    assert "there are graded answers of ROME and CMMaTH: choose with --benchmark rome or" in (
-        done.output
-    )
+    assert "there are graded answers of ROME and CMMaTH: name the runs of one" in done.output
+    assert "choose with --benchmark rome or --benchmark cmmath" in done.output
     assert grades(SAVED / "rome", "--benchmark", "rome").exit_code == 0
 
 

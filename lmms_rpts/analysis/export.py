@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lmms_rpts.analysis.dataframes import STEP_TYPES, cited, place_of, typed
+from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import (
@@ -36,10 +37,6 @@ RATING_TYPES: Mapping[str, str] = {
 """The columns of ``rating_frame`` in their order."""
 
 _TYPES = {**STEP_TYPES, **RATING_TYPES}
-
-# What makes a spreadsheet run a cell as a formula (OWASP, "CSV Injection"), wide forms included.
-_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
-_GUARD = "'"
 
 
 class ExportError(ValueError):
@@ -171,7 +168,7 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
     guarded = frame.copy()
     for name in frame.columns[frame.dtypes == "string"]:
-        guarded[name] = frame[name].map(_guard, na_action="ignore").astype("string")
+        guarded[name] = frame[name].map(escape_formula, na_action="ignore").astype("string")
     # Excel takes UTF-8 for something else without a mark in front. All texts stand in quotes: a
     # bare carriage return ends a row for some readers.
     guarded.to_csv(
@@ -198,14 +195,8 @@ def _types(names: Iterable[str]) -> dict[str, Any]:
     return {name: _TYPES[name] for name in names if name in _TYPES}
 
 
-def _guard(text: str) -> str:
-    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return _GUARD + text if text.lstrip(_GUARD)[:1] in _FORMULA else text
-
-
 def _unguard(text: str) -> str:
-    is_guarded = text.startswith(_GUARD) and text.lstrip(_GUARD)[:1] in _FORMULA
-    return text[1:] if is_guarded else text
+    return text[1:] if text[:1] == GUARD and text == escape_formula(text[1:]) else text
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import check_suffixes, spare, told, write_text
+from lmms_rpts.commands.common import check_suffixes, csv_of, spare, told, write_text
 from lmms_rpts.escaping import (
     escape_markdown,
     markdown_row,
@@ -217,7 +217,7 @@ def _several_tasks(found: Agreement) -> bool:
 
 def _written(found: Agreement, worst: int, suffix: str) -> str:
     if suffix == ".csv":
-        return found.frame().to_csv(index=False)
+        return csv_of(found.frame())
     if suffix == ".md":
         return _markdown(found, worst)
     return json.dumps(_plain(found, worst), ensure_ascii=False, indent=1, allow_nan=False) + "\n"

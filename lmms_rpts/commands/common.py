@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from lmms_rpts.escaping import escape_formula
+from lmms_rpts.files import draft_of
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmms_rpts.runs.run import AnyRun
 
 Runs = Annotated[
@@ -79,11 +84,21 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8", errors="replace"))
 
 
+def csv_of(frame: pd.DataFrame) -> str:
+    """A frame as CSV; texts that a spreadsheet would take for formulas begin with an apostrophe."""
+    guarded = frame.copy()
+    for name in [name for name in frame if frame[name].dtype in (object, "string")]:
+        guarded[name] = [
+            escape_formula(cell) if isinstance(cell, str) else cell for cell in frame[name]
+        ]
+    return str(guarded.to_csv(index=False))
+
+
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file whole, and say so; its folder is made."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        with draft_of(path) as draft:
+            draft.write_bytes(content)
     except OSError as error:
         fail(f"can't write to {path}: {error.strerror}")
     typer.echo(f"Written: {path}", err=True)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import check_suffixes, spare, told, write_text
+from lmms_rpts.commands.common import check_suffixes, csv_of, spare, told, write_text
 from lmms_rpts.escaping import (
     escape_markdown,
     markdown_row,
@@ -269,7 +269,7 @@ def _category(side: Side) -> str:
 
 def _written(comparison: Comparison, warnings: list[str], suffix: str) -> str:
     if suffix == ".csv":
-        return str(comparison.frame().to_csv(index=False))
+        return csv_of(comparison.frame())
     if suffix == ".json":
         found = {**asdict(comparison), "warnings": warnings}
         return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import Runs, check_suffixes, fail, spare, told, write_text
+from lmms_rpts.commands.common import Runs, check_suffixes, csv_of, fail, spare, told, write_text
 from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
     if len(found) > 1:
         raise RunError(
             f"there are graded answers of {' and '.join(graded[each].title for each in found)}: "
+            "name the runs of one of them; where they lie in one folder, "
             f"choose with --benchmark {' or --benchmark '.join(found)}"
         )
     return found[0]
@@ -198,7 +199,7 @@ def _summarize(
 def _file_text(summary: GradeSummary, sheets: Sequence[Sheet], suffix: str) -> str:
     """What a file of this suffix holds."""
     if suffix == ".csv":
-        return str(summary.frame().to_csv(index=False))
+        return csv_of(summary.frame())
     if suffix == ".json":
         numbers = summary.to_dict()
         return json.dumps(numbers, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

@@ -15,6 +15,7 @@ from lmms_rpts.commands.common import (
     PLOTS,
     Runs,
     check_suffixes,
+    csv_of,
     fail,
     spare,
     told,
@@ -91,8 +92,7 @@ def _check_metric(metric: str) -> None:
 def _written(path: Path, summary: Summary) -> str:
     kind = path.suffix.lower()
     if kind == ".csv":
-        text: str = summary.frame().to_csv(index=False)
-        return text
+        return csv_of(summary.frame())
     if kind == ".md":
         return "\n".join(_markdown(summary))
     return "\n".join(_latex(summary))

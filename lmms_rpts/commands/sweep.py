@@ -17,6 +17,7 @@ from lmms_rpts.commands.common import (
     PLOTS,
     Runs,
     check_suffixes,
+    csv_of,
     fail,
     spare,
     told,
@@ -172,8 +173,7 @@ def _csv(sweeps: Sweeps, threshold: float) -> str:
 
     frames = [frame.assign(threshold=threshold) for frame in sweeps.values()]
     whole = pd.concat(frames, keys=list(sweeps), names=["run", None]).droplevel(1)
-    text: str = whole.to_csv()
-    return text
+    return csv_of(whole.reset_index())
 
 
 def _json(sweeps: Sweeps, threshold: float) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
 from loguru import logger
+from pydantic import TypeAdapter
 
 from lmms_rpts.filters.base import RptsFilter
+from lmms_rpts.filters.documents import as_language, as_optional_text, as_text, as_texts
 from lmms_rpts.filters.record import (
     Answer,
     Fault,
@@ -21,10 +23,12 @@ from lmms_rpts.filters.record import (
     RptsRecord,
     Scoring,
     Transform,
+    own_id,
 )
 from lmms_rpts.filters.responses import (
     READ_BY_RULES,
     Doc,
+    Question,
     ScoredResponse,
     StepScore,
     TransformedResponse,
@@ -45,6 +49,8 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.settings import load_settings
+
+_QUESTION = TypeAdapter(Question)
 
 
 class AggregateFilter(RptsFilter):
@@ -145,7 +151,8 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
     Args:
         scoring: its settings but for the judge, which the response knows.
     """
-    tree = build_tree(scored.chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
+    instance = _instance(doc)
+    tree = build_tree(scored.chain, len(instance.visual_clue), len(instance.textual_clue))
     scores = [step.score for step in scored.steps if step.score is not None]
     judged = scored.error is None
     error = locate_error(tree, scores) if judged else None
@@ -158,7 +165,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         answer=Answer(
             value=transformed.answer,
             by=transformed.answer_by,
-            correct=transformed.correct,
+            correct=None if transformed.correct is None else bool(transformed.correct),
             error=transformed.answer_error,
         ),
         first_error=None if error is None else _first_error(error),
@@ -166,7 +173,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         steps=tuple(_step(tree, at, step) for at, step in enumerate(scored.steps)),
         invalid_references=tuple(_fault(fault) for fault in tree.invalid),
         transform=_transform(transformed, scored.chain.problems),
-        instance=_instance(doc),
+        instance=instance,
         settings=scoring.model_copy(update=by),
     )
 
@@ -186,8 +193,13 @@ def _step(tree: ReasoningTree, at: int, scored: StepScore) -> JudgedStep:
         modality=modality(step),
         score=scored.score,
         note=scored.note,
-        questions=scored.questions,
+        questions=tuple(map(_checked, scored.questions)),
     )
+
+
+def _checked(question: Question) -> Question:
+    """A question that can be read back; raises ``ValidationError`` for one of foreign making."""
+    return _QUESTION.validate_python(asdict(question))
 
 
 def _first_error(error: StepError) -> FirstError:
@@ -219,15 +231,16 @@ def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> Tra
 
 
 def _instance(doc: Doc) -> RptsInstance:
+    """The document as far as a record can hold it: no document may cost what was paid for."""
     return RptsInstance(
-        id=doc.get("id"),
-        language=doc["language"],
-        ability=tuple(doc.get("ability") or ()),
-        relation=doc.get("relation"),
-        statement=doc["statement"],
-        context=doc["context"],
-        textual_clue=tuple(doc["textual_clue"]),
-        visual_clue=tuple(doc["visual_clue"]),
-        reasoning=tuple(doc["reasoning"]),
-        answer=str(doc["answer"]),
+        id=own_id(doc.get("id")),
+        language=as_language(doc.get("language")),
+        ability=as_texts(doc.get("ability")),
+        relation=as_optional_text(doc.get("relation")),
+        statement=as_text(doc.get("statement", "")),
+        context=as_text(doc.get("context", "")),
+        textual_clue=as_texts(doc.get("textual_clue")),
+        visual_clue=as_texts(doc.get("visual_clue")),
+        reasoning=as_texts(doc.get("reasoning")),
+        answer=as_text(doc.get("answer", "")),
     )

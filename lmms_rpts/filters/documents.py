@@ -94,6 +94,34 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
                 yield f"'reasoning' cites Image{clue.index} in line {at}, of {images} images from 0"
 
 
+def as_text(value: object) -> str:
+    """Any value of a document as a text that a record holds."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except Exception:  # whatever a foreign type does; an integer of 5000 digits
+        return f"this {type(value).__name__}"
+
+
+def as_optional_text(value: object) -> str | None:
+    """As ``as_text``; None stays."""
+    return None if value is None else as_text(value)
+
+
+def as_texts(value: object) -> tuple[str, ...]:
+    """A list of a document as texts that a record holds; empty for what is no list."""
+    return tuple(map(as_text, value)) if isinstance(value, list | tuple) else ()
+
+
+def as_language(value: object) -> Language:
+    """The language of a document; English for what is none."""
+    return "zh" if isinstance(value, str) and value == "zh" else "en"
+
+
+def as_whole(value: object) -> int | None:
+    """A whole number of a document as a record holds it; None for what is none."""
+    return value if type(value) is int and 0 <= value < 2**63 else None
+
+
 def short(value: object, longest: int = 60) -> str:
     """A value as a message shows it."""
     text = repr(value)

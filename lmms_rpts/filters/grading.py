@@ -80,7 +80,10 @@ class GradingFilter(JudgingFilter):
                 given = isolation.run(partial(self.read, response, doc), self.unread)
                 parts.append(given)
                 dialogues.append(isolation.begin(partial(self.ask, given, doc), _not_told))
-            answers = self.hear(dialogues, any(self.asks(doc) for _, doc in pairs))
+            asks = [
+                isolation.run(partial(self.asks, doc), lambda reason: False) for _, doc in pairs
+            ]
+            answers = self.hear(dialogues, any(asks))
             return [
                 isolation.run(
                     partial(self.record, given, *answer, doc), partial(self._unrecorded, doc)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, get_args
 from pydantic import Field, PlainSerializer, PlainValidator, model_validator
 
 from lmms_rpts.escaping import storable
+from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.responses import AnswerBy, Question, ReadBy
 from lmms_rpts.reasoning import (
     Clue,
@@ -31,6 +32,7 @@ from lmms_rpts.schema import (
     Flag,
     Model,
     Number,
+    Several,
     Share,
     Text,
     Whole,
@@ -74,14 +76,16 @@ def _clue(value: object) -> Clue:
 def _own_id(value: object) -> object:
     if isinstance(value, list | dict):
         raise wrong("a text or a number", value)
-    if isinstance(value, str):
-        return storable(value)
+    return own_id(value)
+
+
+def own_id(value: object) -> str | int | float | None:
+    """The id of a document, of whatever type, as a record holds it."""
     if value is None or type(value) is bool or (type(value) is int and abs(value) < 2**63):
         return value
-    # A document may have an id of any type; it must not cost what was paid for.
     if type(value) is float and math.isfinite(value):
         return value
-    return shown(value) if isinstance(value, int | float) else storable(str(value))
+    return storable(shown(value) if isinstance(value, int | float) else as_text(value))
 
 
 def _focus_height(value: object) -> int:
@@ -122,21 +126,21 @@ class FirstError(Model):
     height: Whole = Field(description="its height in the tree")
     modality: Modality = Field(description="what it concludes from")
     score: Share = Field(description="its score")
-    path: tuple[Whole, ...] = Field(description="the steps from it to the root, itself first")
-    invalid: tuple[ClueField, ...] = Field(description="its references to clues that do not exist")
+    path: Several[Whole] = Field(description="the steps from it to the root, itself first")
+    invalid: Several[ClueField] = Field(description="its references to clues that do not exist")
 
 
 class JudgedStep(Model):
     """A step and its score."""
 
-    premises: tuple[ClueField, ...] = Field(description="the clues that it cites")
+    premises: Several[ClueField] = Field(description="the clues that it cites")
     conclusion: Text = Field(description="what it concludes")
     height: Whole = Field(description="1 + the greatest height of its premises; a leaf has 0")
     counts: Flag = Field(description="whether the root rests on it: others do not enter the score")
     modality: Modality = Field(description="what it concludes from")
     score: Share | None = Field(description="its score; null if the judge failed")
     note: Text | None = Field(description="why it needed no judge")
-    questions: tuple[Question, ...] = Field(description="what the judge was asked, in order")
+    questions: Several[Question] = Field(description="what the judge was asked, in order")
 
 
 class Fault(Model):
@@ -158,8 +162,8 @@ class Transform(Model):
     read_by: ReadBy = Field(description="rules or a judge; `nothing` where there was no text")
     style: Text = Field(description="how the model wrote its steps, as the rules see it")
     source: ReasoningSource = Field(description="which part of the response was parsed")
-    chain: tuple[Text, ...] = Field(description="the steps as parsed, before repair")
-    problems: tuple[Text, ...] = Field(description="what could not be parsed")
+    chain: Several[Text] = Field(description="the steps as parsed, before repair")
+    problems: Several[Text] = Field(description="what could not be parsed")
     reply: Text | None = Field(description="the judge's reply, where it was asked for the steps")
     error: Text | None = Field(description="why there are no steps, where the judge failed")
 
@@ -169,16 +173,16 @@ class RptsInstance(Asked):
 
     own_id: OwnId = Field(alias="id", description="its own id")
     language: Language = Field(description="its language")
-    ability: tuple[Text, ...] = Field(description="the abilities that it tests")
+    ability: Several[Text] = Field(description="the abilities that it tests")
     relation: Text | None = Field(
         description="guided, adversarial or independent; null where the data do not say (the "
         "release of RPTS-Eval does not)"
     )
     statement: Text = Field(description="the statement to agree or disagree with")
     context: Text = Field(description="the context")
-    textual_clue: tuple[Text, ...] = Field(description="the textual clues")
-    visual_clue: tuple[Text, ...] = Field(description="the file names of the images")
-    reasoning: tuple[Text, ...] = Field(description="the gold reasoning, one step per line")
+    textual_clue: Several[Text] = Field(description="the textual clues")
+    visual_clue: Several[Text] = Field(description="the file names of the images")
+    reasoning: Several[Text] = Field(description="the gold reasoning, one step per line")
     answer: Text = Field(description="the gold answer")
 
     @property
@@ -222,11 +226,11 @@ class RptsRecord(Record):
     first_error: FirstError | None = Field(
         description="the first step below 0.5 that the root rests on; null if there is none"
     )
-    chain: tuple[Text, ...] = Field(
+    chain: Several[Text] = Field(
         description='the repaired steps as text; step k concludes "Conclusion k"'
     )
-    steps: tuple[JudgedStep, ...] = Field(description="each step with its score")
-    invalid_references: tuple[Fault, ...] = Field(
+    steps: Several[JudgedStep] = Field(description="each step with its score")
+    invalid_references: Several[Fault] = Field(
         description="premises that name nothing; they count as leaves without evidence"
     )
     transform: Transform = Field(description="how the response was parsed into steps")

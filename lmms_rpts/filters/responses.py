@@ -11,7 +11,7 @@ from pydantic import Field
 from lmms_rpts.judging import NO_JUDGE, Opinion
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.schema import Number, Share, Text
+from lmms_rpts.schema import Number, Several, Share, Text
 
 Doc = Mapping[str, Any]
 ReadBy = Literal["rule", "llm", "nothing"]
@@ -71,7 +71,7 @@ class Question:
         Field(description="about an image, an inference, or again where that scored below 0.5"),
     ]
     evidence: Annotated[
-        tuple[Text, ...], Field(description="the facts or premises that the judge was given")
+        Several[Text], Field(description="the facts or premises that the judge was given")
     ]
     score: Annotated[
         Share | None,
@@ -87,7 +87,7 @@ class Question:
         Field(description="with several replies, their (population) standard deviation"),
     ] = None
     opinions: Annotated[
-        tuple[Opinion, ...], Field(description="the replies, where there are several")
+        Several[Opinion], Field(description="the replies, where there are several")
     ] = ()
 
 

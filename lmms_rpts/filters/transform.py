@@ -10,7 +10,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.documents import REASONING_FIELDS, STANCE
+from lmms_rpts.filters.documents import REASONING_FIELDS, STANCE, as_language
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.responses import (
     NO_RESPONSE,
@@ -249,7 +249,7 @@ def _no_response(doc: Doc) -> Dialogue[TransformedResponse]:
 def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
     """A response that is left unscored before it was read."""
     return TransformedResponse(
-        chain=ReasoningChain((), doc["language"]),
+        chain=ReasoningChain((), as_language(doc.get("language"))),
         read_by="nothing",
         style="none",
         source="response",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,4 +78,13 @@ def other_reader_of(files: list[Path], record: type[Record], known: Records) -> 
 def holds_schema(file: Path, schema: str) -> bool:
     """Whether any line may hold a record of this schema, if only a broken one."""
     with file.open("rb") as lines:
-        return any(schema.encode() in line for line in lines)
+        return any(schema.encode() in line and names_schema(line, schema) for line in lines)
+
+
+def names_schema(line: bytes, schema: str) -> bool:
+    """Whether a text may be a record of this schema, and does not only speak of it.
+
+    In samples a record is JSON within JSON, with a backslash before each quotation mark.
+    """
+    mark = rb'schema\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"' + re.escape(schema.encode())
+    return re.search(mark, line) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from lmms_rpts.escaping import storable
 from lmms_rpts.models.responses import CUT_SHORT
 from lmms_rpts.runs.record import R
-from lmms_rpts.runs.run import Records, holds_schema, other_reader
+from lmms_rpts.runs.run import Records, holds_schema, names_schema, other_reader
 from lmms_rpts.schema import (
     FieldError,
     ForeignError,
@@ -132,8 +133,8 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """An object; of a name that stands twice nobody knows which value counts."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name in found if counts[name] > 1)
         raise ValueError(f"{shown(twice)} stands twice in one object")
     return found
 
@@ -172,7 +173,7 @@ def _loaded(record: type[R], written: object, task: str, known: Records) -> obje
         try:
             value = json.loads(written, object_pairs_hook=_unique)
         except (ValueError, RecursionError) as error:
-            if record.SCHEMA in written:
+            if names_schema(storable(written).encode(), record.SCHEMA):
                 raise FieldError(f"filtered_resps is no JSON ({_reason(error)})") from None
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != record.SCHEMA:

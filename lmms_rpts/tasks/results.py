@@ -15,10 +15,10 @@ Metrics = Mapping[str, Callable[[Any], float | None]]
 def read_records(record: type[R], results: Iterable[str]) -> list[R]:
     """The records among a document's results; what is none, or of another version, is left out."""
     found: list[R] = []
-    for result in results:
+    for result in results if isinstance(results, list | tuple) else ():
         try:
             found.append(record.parse(json.loads(result)))
-        except (ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError):
             continue
     return found
 

@@ -14,19 +14,26 @@ from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters import aggregate as aggregating
 from lmms_rpts.filters import score as scoring
 from lmms_rpts.filters import transform as transforming
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore
 from lmms_rpts.judging import JudgeRequest, open_engine
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.tasks.cmmath import filter as cmmath_filter
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath import verifier as cmmath_verifier
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
+from lmms_rpts.tasks.cmmath.record import CmmathRecord
+from lmms_rpts.tasks.cmmath.results import process_results as process_cmmath
 from lmms_rpts.tasks.rome import filter as rome_filter
 from lmms_rpts.tasks.rome import verifier as rome_verifier
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
+from lmms_rpts.tasks.rome.record import RomeRecord
+from lmms_rpts.tasks.rome.results import process_results as process_rome
 from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
 from tests.support.cmmath import make_doc as make_problem
 from tests.support.instances import make_doc
 from tests.support.rome import make_doc as make_question
+from tests.support.tables import table
 
 GOOD = (
     "Conclusion 0: from Image 0, the clock shows nine.\n"
@@ -144,6 +151,92 @@ def test_what_a_record_can_not_hold_is_a_fault_of_its_document(
     assert list(grading().document_faults(doc)) == []
     (fault,) = grading().document_faults(doc | {field: value})
     assert fault.startswith(f"{field!r} should be ")
+
+
+class Unprintable:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+ODD_IDS: list[object] = [
+    [1, 2],
+    {"a": 1},
+    10**5000,
+    Unprintable(),
+    b"x",
+    float("nan"),
+    {1},
+    "\ud800",
+]
+
+
+@table("own", *ODD_IDS)
+def test_an_odd_id_costs_no_record(monkeypatch: pytest.MonkeyPatch, own: object) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    docs = [make_doc(), make_doc(id=own), make_doc()]
+    scored = ScoreFilter("lexical").apply(TransformFilter().apply([[GOOD]] * 3, docs), docs)
+    for each in AggregateFilter().apply(scored, docs):
+        assert RptsRecord.parse(json.loads(str(each))).outcome == "scored"
+    question, problem = make_question() | {"id": own}, make_problem() | {"id": own}
+    for grading, record, doc in (
+        (RomeAnswerFilter(), RomeRecord, question),
+        (CmmathGradeFilter(), CmmathRecord, problem),
+    ):
+        (found,) = grading.apply([["B"]], [doc])
+        assert record.parse(json.loads(str(found))).outcome == "scored"
+
+
+@table(
+    "change",
+    {"relation": 7},
+    {"statement": 7},
+    {"context": None},
+    {"answer": 3},
+    {"ability": 5},
+    {"visual_clue": 5},
+    {"textual_clue": None},
+    {"language": "fr"},
+)
+def test_an_odd_document_is_its_own_outcome(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    docs = [make_doc(), make_doc() | change, make_doc()]
+    scored = ScoreFilter("lexical").apply(TransformFilter().apply([[GOOD]] * 3, docs), docs)
+    records = [
+        RptsRecord.parse(json.loads(str(each))) for each in AggregateFilter().apply(scored, docs)
+    ]
+    assert [records[0].outcome, records[2].outcome] == ["scored", "scored"]
+
+
+@table(
+    "question",
+    Question("image", ("a",), 1.5, "r", None),
+    Question("image", ("a",), 0.5, 5, None),  # type: ignore[arg-type]
+    Question("image", ("a",), 0.5, "r", None, spread=float("nan")),
+    Question("image", ("a",), 0.5, "r", None, opinions=({"judge": "a"},)),  # type: ignore[arg-type]
+)
+def test_what_could_not_be_read_back_is_not_written(
+    monkeypatch: pytest.MonkeyPatch, question: Question
+) -> None:
+    """Another package's filter may hand over any score."""
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    ((transformed,),) = TransformFilter().apply([[GOOD]], [make_doc()])
+    chain = ScoreFilter("lexical").apply([[transformed]], [make_doc()])[0][0].chain
+    steps = tuple(StepScore(0.5, (question,)) for _ in chain.steps)
+    scored = ScoredResponse(transformed, chain, steps, "lexical")
+    (found,) = AggregateFilter().apply([[scored]], [make_doc()])
+    record = RptsRecord.parse(json.loads(str(found)))
+    assert record.outcome == "unscored"
+    assert record.reason is not None
+    assert "internal error" in record.reason
+
+
+@table("results", None, [None], [5], [{}], [["x"]], [float("nan")], ["{"], "text")
+def test_metrics_of_what_is_no_record(results: Any) -> None:
+    for process in (process_results, process_rome, process_cmmath):
+        for doc in ({}, make_doc(), {"id": Unprintable(), "visual_clue": 5}):
+            assert set(process(doc, results).values()) == {None}
 
 
 def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.rpts_eval.runs import read_samples
+from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 
@@ -516,3 +519,29 @@ def test_a_task_that_is_no_text(good: Path) -> None:
 def test_the_order_of_lines_is_kept(good: Path) -> None:
     write(good, reversed(rows(good)))
     assert documents(good) == [3, 2, 1]
+
+
+def test_a_response_that_names_a_schema_makes_no_file_ours(good: Path) -> None:
+    entry = {"doc_id": 0, "resps": ["lmms_rpts.rpts"], "filtered_resps": "it is lmms_rpts.rpts"}
+    foreign = write(good.parent / "1_samples_mme.jsonl", [entry])
+    assert read_samples(foreign, pass_over=True) is None
+
+
+def test_a_name_that_stands_twice_among_many_is_found_in_linear_time(tmp_path: Path) -> None:
+    def named_twice(count: int) -> Path:
+        file = tmp_path / f"{count}_samples_t.jsonl"
+        names = "".join(f'"k{at}": 0, ' for at in range(count))
+        file.write_text(f'{{"schema": "lmms_rpts.rpts", {names}"k{count - 1}": 1}}\n')
+        return file
+
+    assert_linear(lambda file: refused(file, "stands twice"), named_twice, 2_000)
+
+
+def test_of_many_faults_only_the_first_is_looked_for() -> None:
+    record = make_record([0.5, 0.5])
+    tracemalloc.start()
+    with pytest.raises(FieldError, match=r"steps\[0\] should be an object"):
+        RptsRecord.parse(record | {"steps": [0] * 100_000})
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20_000_000

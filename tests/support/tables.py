@@ -107,6 +107,6 @@ def _told(function: Test, row: Row, error: BaseException) -> str:
 def _short(value: Any) -> str:
     try:
         shown = repr(value)
-    except RecursionError:  # a list nested a thousand deep
+    except (RecursionError, ValueError):  # a list nested a thousand deep; 5000 digits
         return object.__repr__(value)
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}... ({len(shown)} characters)"

@@ -17,6 +17,10 @@ from lmms_rpts.filters.documents import (
     SOME_TEXT,
     TEXT,
     FieldCheck,
+    as_optional_text,
+    as_text,
+    as_texts,
+    as_whole,
 )
 from lmms_rpts.filters.grading import (
     Answers,
@@ -252,14 +256,15 @@ def _rules(given: Given) -> RuleGrade | None:
 
 
 def _instance(doc: Doc) -> CmmathInstance:
+    """The problem as far as a record can hold it: no document may cost what was paid for."""
     return CmmathInstance(
-        id=str(doc["id"]),
-        question=doc["question"],
-        reference=doc["reference"],
-        form=doc["form"],
-        category=doc.get("category"),
-        grade_id=doc.get("grade_id"),
-        grade_group=doc.get("grade_group"),
-        knowledge_point=doc["knowledge_point"],
-        images=tuple(doc["img_path"]),
+        id=as_text(doc.get("id", "")),
+        question=as_text(doc.get("question", "")),
+        reference=as_text(doc.get("reference", "")),
+        form=as_text(doc.get("form", "")),
+        category=as_optional_text(doc.get("category")),
+        grade_id=as_whole(doc.get("grade_id")),
+        grade_group=as_whole(doc.get("grade_group")),
+        knowledge_point=as_optional_text(doc.get("knowledge_point")),
+        images=as_texts(doc.get("img_path")),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
@@ -13,7 +14,7 @@ from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.schema import Flag, Model, Share, Text, Whole
+from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.cmmath.knowledge import Point, knowledge_points
 from lmms_rpts.tasks.cmmath.settings import CmmathGrader
@@ -62,9 +63,9 @@ class CmmathInstance(Asked):
     knowledge_point: Text | None = Field(
         description="the knowledge points that it needs, as published; null as above"
     )
-    images: tuple[Text, ...] = Field(description="the file names of the images")
+    images: Several[Text] = Field(description="the file names of the images")
 
-    @property
+    @cached_property
     def points(self) -> tuple[Point, ...]:
         """The knowledge points that it needs."""
         return knowledge_points(self.knowledge_point)

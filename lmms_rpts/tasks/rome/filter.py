@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from lmms_rpts.filters.documents import ANYTHING, LANGUAGE, NAMES, OPTIONAL_TEXT, TEXT, FieldCheck
+from lmms_rpts.filters.documents import (
+    ANYTHING,
+    LANGUAGE,
+    NAMES,
+    OPTIONAL_TEXT,
+    TEXT,
+    FieldCheck,
+    as_optional_text,
+    as_text,
+    as_texts,
+)
 from lmms_rpts.filters.grading import (
     Answers,
     GradingFilter,
@@ -144,7 +156,7 @@ class RomeAnswerFilter(GradingFilter):
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades this subtask, or compares thinking and answer."""
-        return asks_judge(self.rome, doc["task"])
+        return asks_judge(self.rome, as_text(doc.get("task")))
 
     def report(self, records: Sequence[RomeRecord]) -> None:
         """Say how many answers could not be graded, or compared with their thinking, and why."""
@@ -200,7 +212,7 @@ class RomeAnswerFilter(GradingFilter):
             outcome="unscored" if score is None else "scored",
             reason=fault if score is None else None,
             score=score,
-            grader=grader_of(self.rome, doc["task"]),
+            grader=grader_of(self.rome, as_text(doc.get("task"))),
             grades=RomeGrades(rule=given.rules.rule, strict=given.rules.strict, llm=grade),
             answer=given.answer,
             source=given.source,
@@ -248,21 +260,22 @@ def _known_grade(given: Given, doc: Doc) -> JudgeGrade | None:
 
 
 def _instance(doc: Doc) -> RomeInstance:
-    try:
+    """The question as far as a record can hold it: no document may cost what was paid for."""
+    kwargs: Any = {}
+    with suppress(KeyError, ValueError, TypeError, RecursionError):
         kwargs = json.loads(doc["evaluator_kwargs"])
-    except (ValueError, TypeError):
-        kwargs = {}
+    arguments: Any = kwargs if isinstance(kwargs, dict) else {}
     return RomeInstance(
-        id=str(doc["id"]),
-        subtask=doc["task"],
-        language=doc["language"],
-        question=doc["question"],
-        reference=doc["reference"],
-        evaluator=doc["evaluator"],
-        evaluator_kwargs=kwargs,
-        question_type=doc.get("question_type"),
-        image_type=doc.get("image_type"),
-        image_subtype=doc.get("image_subtype"),
-        reasoning_type=doc.get("reasoning_type"),
-        images=tuple(doc["img_path"]),
+        id=as_text(doc.get("id", "")),
+        subtask=as_text(doc.get("task", "")),
+        language=as_text(doc.get("language", "")),
+        question=as_text(doc.get("question", "")),
+        reference=as_text(doc.get("reference", "")),
+        evaluator=as_text(doc.get("evaluator", "")),
+        evaluator_kwargs=arguments,
+        question_type=as_optional_text(doc.get("question_type")),
+        image_type=as_optional_text(doc.get("image_type")),
+        image_subtype=as_optional_text(doc.get("image_subtype")),
+        reasoning_type=as_optional_text(doc.get("reasoning_type")),
+        images=as_texts(doc.get("img_path")),
     )

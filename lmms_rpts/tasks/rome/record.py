@@ -15,7 +15,7 @@ from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.schema import Described, FieldError, Flag, Model, Share, Text, wrong
+from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.rome.settings import Grader, RomeGrader
 
@@ -68,7 +68,7 @@ class RomeInstance(Asked):
     image_type: Text | None = Field(description="as above")
     image_subtype: Text | None = Field(description="as above")
     reasoning_type: Text | None = Field(description="as above")
-    images: tuple[Text, ...] = Field(description="the file names of the images")
+    images: Several[Text] = Field(description="the file names of the images")
 
 
 class RomeGrading(Model):

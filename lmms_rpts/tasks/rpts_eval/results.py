@@ -45,6 +45,9 @@ def _identity(doc: Mapping[str, Any]) -> str | None:
 
     None without an id or images: then nobody can tell.
     """
-    if doc.get("id") is None or not doc.get("visual_clue"):
+    try:
+        if doc.get("id") is None or not doc.get("visual_clue"):
+            return None
+        return json.dumps([doc["id"], list(doc["visual_clue"]), doc.get("answer")], default=str)
+    except Exception:  # whatever a foreign document holds: nobody can tell
         return None
-    return json.dumps([doc["id"], list(doc["visual_clue"]), doc.get("answer")], default=str)

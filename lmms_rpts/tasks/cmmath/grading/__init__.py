@@ -7,6 +7,7 @@ from typing import Literal
 
 from loguru import logger
 
+from lmms_rpts.tasks.cmmath.grading.hedging import NO_ANSWER, Verdict, holds_numbers
 from lmms_rpts.tasks.cmmath.grading.multiple_choice import choice_verdict
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.parts import blanks_verdict, parts_verdict
@@ -19,12 +20,7 @@ from lmms_rpts.tasks.cmmath.grading.target import (
     is_open,
     read_target,
 )
-from lmms_rpts.tasks.cmmath.grading.verdicts import (
-    NO_ANSWER,
-    Verdict,
-    holds_numbers,
-    value_verdict,
-)
+from lmms_rpts.tasks.cmmath.grading.verdicts import value_verdict
 
 __all__ = ["ANSWER_TYPES", "FAILED", "AnswerType", "Grade", "Outcome", "grade"]
 

@@ -14,17 +14,17 @@ from lmms_rpts.answers.option_letters import (
     names_alternatives,
 )
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
-from lmms_rpts.tasks.cmmath.grading.target import Question, Target
-from lmms_rpts.tasks.cmmath.grading.text_answers import OR, called_so, plain_words, states
-from lmms_rpts.tasks.cmmath.grading.verdicts import (
+from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
     holds,
     is_bounded,
     is_denied,
     without_answer,
 )
+from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
+from lmms_rpts.tasks.cmmath.grading.target import Question, Target
+from lmms_rpts.tasks.cmmath.grading.text_answers import OR, called_so, plain_words, states
 
 # "A. 16", "(B) 18", "Ｃ．20"
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lmms_rpts.tasks.cmmath.grading.hedging import Verdict
 from lmms_rpts.tasks.cmmath.grading.normalization import all_of as all_told
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity, same_quantity
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, part_of, read_response
 from lmms_rpts.tasks.cmmath.grading.target import Target, split_parts
 from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, squeezed
-from lmms_rpts.tasks.cmmath.grading.verdicts import Verdict, unread, value_verdict
+from lmms_rpts.tasks.cmmath.grading.verdicts import unread, value_verdict
 
 # Parts
 

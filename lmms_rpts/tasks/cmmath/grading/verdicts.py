@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
+from lmms_rpts.answers.final_statement import denies, hedges, sentences
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
+from lmms_rpts.tasks.cmmath.grading.hedging import (
+    Verdict,
+    holds,
+    is_bounded,
+    is_denied,
+    one_of_several,
+    without_answer,
+)
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
 from lmms_rpts.tasks.cmmath.grading.target import Question, Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import (
-    BLANK,
     CIRCLED,
     OR,
     called_so,
@@ -32,13 +38,6 @@ _UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
 _LONGEST_SENTENCE = 240
 _NAME = 3
 """Characters of a reference that may be a name: whoever says more than the name may deny it."""
-
-
-class Verdict(NamedTuple):
-    """Whether the answer is the target, and by what that was told."""
-
-    same: bool | None
-    rule: str
 
 
 def value_verdict(response: Response, target: Target) -> Verdict:
@@ -127,7 +126,7 @@ def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | Non
         return Verdict(None, "a bound, no value")
     if target.question.is_of_another(response.clause):
         return Verdict(None, "the value of another quantity")
-    return _one_of_several(response, target.question)
+    return one_of_several(response, target.question)
 
 
 def _other_value(response: Response, reading: Reading, target: Target, *, either: bool) -> Verdict:
@@ -340,91 +339,3 @@ def _sign_in_order(sentence: str, question: Question) -> str | None:
         if before and squeezed(said[: found.start()]).endswith(before):
             return found[0]
     return None
-
-
-# Denials, bounds, hedges, no answer
-
-# 平均数是85, 众数是90
-_LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_BOUND = re.compile(  # 至少330人, over 330
-    r"大于|小于|超过|不到|(?<!信息)(?<!条件)不足|至少|至多|最多|最少|不超过|不少于|少于|多于|高于|低于|以上|以下"
-    r"|(?<![A-Za-z])(?:at\s(?:least|most)|(?:less|more|fewer|greater)\sthan|over|under|about\shalf)(?![A-Za-z])",
-    re.IGNORECASE,
-)
-# "最终答案：" and nothing behind it
-_EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)[\s:：*_。.]{0,6}$", re.IGNORECASE)
-_LOOP = re.compile(r"([^\s.…_-][^…_]{3,40}?)\1{3,20}")  # (3,1)=(3,1)=(3,1)=(3,1)
-_NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
-_DIGITS = {ord("①") + digit: f" {digit + 1} " for digit in range(20)}
-_CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", strict=True))
-
-
-def is_denied(response: Response) -> bool:
-    """Whether the statement may deny the value that it holds."""
-    return denies(response.conclusion)
-
-
-def is_bounded(response: Response, asked: str) -> bool:
-    """Whether the statement gives a bound, in words that the problem does not use."""
-    return any(found[0] not in asked for found in _BOUND.finditer(response.conclusion))
-
-
-def _one_of_several(response: Response, question: Question) -> Verdict | None:
-    """The verdict where the value is hedged, one of a list, or that of another quantity."""
-    several = Verdict(False, "offers several answers")
-    if hedges(response.text) and "可能" not in question.raw:
-        values = set(_NUMBER.findall(response.text))
-        return several if len(values) > 1 else Verdict(None, "a value that is hedged")
-    clause = _THOUSANDS.sub("", response.clause)
-    for text in (value_tail(clause), clause):
-        reading = Reading(bare(text))
-        if reading.is_number:  # one hundred and five
-            continue
-        quantities = [Reading(bare(each.text)).quantity for each in reading.members]
-        numbers = {each.expression.number for each in quantities if each} - {None}
-        if len(numbers) > 1:
-            return several
-    asked = squeezed(question.before)[-12:]
-    labels = [found[1][-2:] for found in _LABELLED.finditer(response.text)]
-    if len(set(labels)) < 2 or labels[-1] in asked:
-        return None
-    others = any(label in asked for label in labels[:-1])
-    return Verdict(None, "the value of another quantity") if others else None
-
-
-NO_ANSWER = frozenset({"gives no answer", "leaves the blank as it is", "repeats itself"})
-
-
-def without_answer(response: Response) -> Verdict | None:
-    """A wrong answer where the response gives none."""
-    raw, text = response.statement, response.text
-    valued = re.search(r"[=＝]\s?\$?-?\d", raw.text)
-    if not valued and gives_up(" ".join(sentences(raw.spoken[-400:])[-2:])):
-        return Verdict(False, "gives no answer")
-    if not re.search(r"[^\W_]|[<>=≤≥√×✓✗]", _EMPTY_LABEL.sub("", text)):
-        return Verdict(False, "gives no answer")
-    if _LOOP.search(text[-_LONGEST_SENTENCE:]):
-        return Verdict(False, "repeats itself")
-    if BLANK.search(text) and not re.search(r"\d", BLANK.sub("", text)):
-        return Verdict(False, "leaves the blank as it is")
-    return None
-
-
-def holds(response: Response, wanted: str) -> bool:
-    """Whether an answer holds every number of a text, or the words of one that has none."""
-    said = f"{response.text} {response.boxed}"
-    if not response.statement.marked:
-        said += clean(" ".join(sentences(response.statement.spoken[-600:])[-3:]))
-    return holds_numbers(said, wanted)
-
-
-def holds_numbers(said: str, wanted: str) -> bool:
-    """As ``holds``, for a cleaned text."""
-    wanted, said = wanted.translate(_DIGITS), said.translate(_DIGITS)
-    numbers = set(_NUMBER.findall(wanted))
-    if not numbers:
-        names = set(re.findall(r"[A-Za-z]|[\u4e00-\u9fff]", wanted))
-        return len(names & set(said)) * 2 > len(names)
-    found = set(_NUMBER.findall(said))
-    return all(each in found or _CHINESE_NUMBER.get(each, "x") in said for each in numbers)
