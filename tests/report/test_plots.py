@@ -63,7 +63,7 @@ labels = st.text(max_size=60)
 shares = st.floats(0, 1) | st.just(math.nan)
 
 
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(st.dictionaries(labels, st.lists(shares, min_size=4, max_size=4), min_size=1, max_size=3))
 def test_any_heat_map_is_sound(runs: dict[str, list[float]]) -> None:
     drawn = heatmap(runs)
@@ -111,7 +111,7 @@ def model(name: str, tokens: float | None, value: float | None, *ends: float) ->
     return ModelSummary(name, 1, 1, {"rpts": Figure(value, None, low, high, 1)}, Figure(tokens))
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(st.lists(st.tuples(labels, st.floats(0, 1e6), st.floats(0, 1)), min_size=1, max_size=8))
 def test_any_scatter_plot_is_sound(models: list[tuple[str, float, float]]) -> None:
     drawn = scatter(*(model(*each) for each in models))
