@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.escaping import escape_formula, storable
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -120,6 +120,17 @@ def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.Dat
     frame = pd.DataFrame(clean, columns=list(types), dtype=object)
     columns: pd.DataFrame = frame.astype(dict(types))
     return columns
+
+
+def guarded(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy for CSV: texts that a spreadsheet would take for formulas begin with an apostrophe."""
+    clean: pd.DataFrame = frame.copy()
+    for name in [name for name in frame if frame[name].dtype in (object, "string")]:
+        texts = frame[name].map(
+            lambda cell: escape_formula(cell) if isinstance(cell, str) else cell
+        )
+        clean[name] = texts.astype(frame[name].dtype)  # also where no cell has a text
+    return clean
 
 
 def cited(step: JudgedStep) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from lmms_rpts.analysis.dataframes import STEP_TYPES, cited, place_of, typed
+from lmms_rpts.analysis.dataframes import STEP_TYPES, cited, guarded, place_of, typed
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import RptsRecord
@@ -166,12 +166,9 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
-    guarded = frame.copy()
-    for name in frame.columns[frame.dtypes == "string"]:
-        guarded[name] = frame[name].map(escape_formula, na_action="ignore").astype("string")
     # Excel takes UTF-8 for something else without a mark in front. All texts stand in quotes: a
     # bare carriage return ends a row for some readers.
-    guarded.to_csv(
+    guarded(frame).to_csv(
         path, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
     )
 

@@ -135,7 +135,7 @@ class _Scored:
             settings=(response.settings.decay, response.settings.focus_height),
             correct=None if response.answer.correct is None else float(response.answer.correct),
             tree=response.tree(),
-            # A record with an RPTS has a score for each step: parse_response sees to it.
+            # A record with an RPTS has a score for each step: RptsRecord sees to it.
             scores=tuple(math.nan if step.score is None else step.score for step in response.steps),
         )
 

@@ -42,8 +42,7 @@ _VERDICT = re.compile(
     r"|(?:is|are)\s(?:the\s)?(?:correct|right|true)|(?:is|are)\s(?:not\s\w{1,8}|incorrect|wrong|false))",
     re.IGNORECASE,
 )
-# "A. 错误", "选项B：正确"
-# "A. 正确", "A选项：错误"
+# "A. 错误", "选项B：正确", "A选项：错误"
 _ROW = re.compile(r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（]?([A-H])[)）]?\s?(?:选项)?[.．、:：)）*项\s]")
 _TOLD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
 # "B 选项错误" chooses no B

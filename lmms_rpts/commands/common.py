@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from lmms_rpts.escaping import escape_formula
 from lmms_rpts.files import draft_of
 
 if TYPE_CHECKING:
@@ -86,12 +85,9 @@ def write_text(path: Path, text: str) -> None:
 
 def csv_of(frame: pd.DataFrame) -> str:
     """A frame as CSV; texts that a spreadsheet would take for formulas begin with an apostrophe."""
-    guarded = frame.copy()
-    for name in [name for name in frame if frame[name].dtype in (object, "string")]:
-        guarded[name] = [
-            escape_formula(cell) if isinstance(cell, str) else cell for cell in frame[name]
-        ]
-    return str(guarded.to_csv(index=False))
+    from lmms_rpts.analysis.dataframes import guarded
+
+    return str(guarded(frame).to_csv(index=False))
 
 
 def write_bytes(path: Path, content: bytes) -> None:

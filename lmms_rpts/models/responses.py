@@ -130,7 +130,7 @@ def _entry(line: str, place: str) -> dict[str, Any]:
         if line.lstrip().startswith("{") and not line.endswith("\n"):
             raise ResponsesError(f"{place} {CUT_SHORT}") from None
         raise ResponsesError(
-            f"{place} is no JSON ({error}): copy the file again, or mend that line"
+            f"{place} is no JSON ({error}): copy the file again, or correct that line"
         ) from None
     if not isinstance(entry, dict):
         raise ResponsesError(f"{place} holds no JSON object")

@@ -133,7 +133,8 @@ def summarize_grades(
         if name not in grading.breakdowns:
             known = ", ".join(grading.breakdowns)
             raise RunError(f"there is no breakdown by {name!r}; there are: {known}")
-    tasks = {task: rounds_of(parts) for task, parts in _parts(grading, runs).items()}
+    parts = _parts(grading, runs)
+    tasks = {task: rounds_of(each) for task, each in parts.items()}
     subjects = {
         Subject(task, model): rounds
         for task, models in tasks.items()
@@ -159,7 +160,7 @@ def summarize_grades(
             for option, listing in grading.lists.items()
         },
         trees=tuple(grading.tree(*each) for each in subjects.items()) if grading.tree else (),
-        warnings=tuple(_warnings(grading, runs, tasks)),
+        warnings=tuple(_warnings(grading, runs, parts, tasks)),
     )
 
 
@@ -179,7 +180,7 @@ def _parts(grading: Grading, runs: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
 
 def _place(grading: Grading, value: str | None) -> tuple[object, ...]:
     """Values stand in the order of their benchmark, others behind them: numbers by size."""
-    places = list(grading.places)
+    places = grading.places
     known = places.index(value) if value in places else len(places)
     text = value or ""
     return (value is None, known, len(text) if text.isdigit() else 0, text)
@@ -226,7 +227,10 @@ def _figures(
 
 
 def _warnings(
-    grading: Grading, runs: Sequence[AnyRun], tasks: Mapping[str, Mapping[str, Sequence[AnyRun]]]
+    grading: Grading,
+    runs: Sequence[AnyRun],
+    parts: Mapping[str, Sequence[AnyRun]],
+    tasks: Mapping[str, Mapping[str, Sequence[AnyRun]]],
 ) -> Iterator[str]:
     scored = next(iter(grading.metrics.values()))
     yield from differing_settings(runs, grading.settings)
@@ -243,8 +247,8 @@ def _warnings(
             for task, of in tasks.items()
         }
         yield from differing_coverage("tasks", covered, grading.questions)
-    for task, parts in _parts(grading, runs).items():
-        for run in parts:
+    for task, of_task in parts.items():
+        for run in of_task:
             yield from _left_out(grading, run, f" to {task}" * bool(task))
 
 

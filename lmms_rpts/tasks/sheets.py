@@ -40,9 +40,8 @@ def summary_sheets(summary: GradeSummary) -> list[Sheet]:
     """
     grading = summary.grading
     shown = _Columns(summary)
-    first, *others = summary.tables or [Breakdown("", ())]
-    if not grading.first:
-        first, others = Breakdown("", ()), list(summary.tables)
+    others = list(summary.tables)
+    first = others.pop(0) if grading.first else Breakdown("", ())
     further = grading.sheets(summary.models) if grading.sheets else ()
     return [shown.sheet(first, summary.overall), *further, *map(shown.sheet, others)]
 
