@@ -213,6 +213,17 @@ def _render(figure: Figure, kind: str) -> bytes:
     metadata = {"Title": figure.get_suptitle(), date: None}
     # Hundreds of settings make a picture of many inches: some 8,000 pixels a side at most.
     dpi = min(160, 8000 / max(figure.get_size_inches()))
+    _round_layout(figure)
     file = io.BytesIO()
     figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata)
     return file.getvalue()
+
+
+def _round_layout(figure: Figure) -> None:
+    """The solver of the layout leaves other last digits each time; an SVG's ids hash all of them."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for part in figure.subfigs:
+        part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 6))
+    for axes in figure.axes:
+        axes.set_position(Bbox(np.round(axes.get_position(original=True).get_points(), 6)))
