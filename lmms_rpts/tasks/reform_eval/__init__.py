@@ -1,0 +1,1 @@
+"""ReForm-Eval: 61 data sets as single choice, reading of text, and captions."""
