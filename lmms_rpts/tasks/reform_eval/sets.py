@@ -44,6 +44,9 @@ class DataSet:
         family: which instructions are used.
         version, split: what its file must say of itself; empty: nothing.
         variant: what distinguishes it among the sets of its layout; may be empty.
+        dataset_name: what its file must call itself; empty: nothing.
+        boxes: ``xywh N`` or ``xyxy N``: boxes of such numbers are drawn, N pixels wide; ``crop``:
+            the image is cut to its box; empty: boxes are passed over.
     """
 
     name: str
@@ -57,6 +60,8 @@ class DataSet:
     version: str
     split: str
     variant: str
+    dataset_name: str
+    boxes: str
 
     @property
     def methods(self) -> tuple[Method, ...]:

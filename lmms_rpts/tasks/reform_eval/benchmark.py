@@ -1,0 +1,26 @@
+"""ReForm-Eval: 61 data sets, each sample asked in several wordings, graded by rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.reform_eval.settings import VARIABLES
+
+_HERE = "lmms_rpts.tasks.reform_eval"
+
+BENCHMARK = Benchmark(
+    name="reform",
+    title="ReForm-Eval",
+    folder=Path(__file__).parent,
+    variables=VARIABLES,
+    settings=f"{_HERE}.settings:load_reform_settings",
+    checks=f"{_HERE}.checks:CHECKS",
+    examine=f"{_HERE}.checks:examine",
+    filters={
+        "reform_answer": f"{_HERE}.filter:ReformAnswerFilter",
+        "reform_likelihood": f"{_HERE}.filter:ReformLikelihoodFilter",
+    },
+    record=f"{_HERE}.record:ReformRecord",
+    grades=f"{_HERE}.summary:GRADING",
+)

@@ -1,0 +1,132 @@
+"""Checks of settings and data before a task of ReForm-Eval runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from lmms_rpts.tasks.data_checks import Check, data_fault, problem
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.reform_eval.dataset import (
+    TASKS,
+    load_documents,
+    load_samples,
+    load_wordings,
+    missing_files,
+    prepare,
+    remedy,
+    root_of,
+)
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets, groups
+from lmms_rpts.tasks.reform_eval.source_format import Sample
+from lmms_rpts.tasks.reform_eval.text_form import marks_of
+
+
+def check_reform(*tasks: str) -> None:
+    """Check what these tasks need; downloads their data without REFORM_PATH.
+
+    Raises:
+        DataError: listing the first faults, each with its file and record, and the remedy.
+        SettingError: where a setting has a value that can't be used.
+    """
+    settings = load_reform_settings()
+    instructions = load_wordings(settings)
+    chosen = [TASKS[task] for task in tasks]
+    for each, method in chosen:
+        instructions.of(each, method)
+    _check_files([each for each, _ in chosen], tasks, settings)
+    for each, method in chosen:
+        found = load_samples(each, settings)
+        faults = list(found.faults)
+        if each.kind == "choice" and method == "generation":
+            faults += _unmarkable(each, found.samples, settings)
+        raise_faults(settings.path or each.file, faults, remedy(settings))
+        prepare(load_documents(each, method))
+
+
+def _check_files(
+    chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings
+) -> None:
+    """Say at once which sets are not there, and which are."""
+    if settings.path is None:
+        return
+    if not settings.path.is_dir():
+        raise DataError(
+            f"REFORM_PATH={str(settings.path)!r} is no folder. Set it to ReForm-Eval-Data in the "
+            "publishers' layout (also huggingface_data or a parent), or leave it out to download "
+            "the data."
+        )
+    root = root_of(settings.path)
+    lacking = {each.title: name for each in chosen for name in missing_files(each, root)[:1]}
+    if lacking:
+        there = [
+            task for task, each in zip(tasks, chosen, strict=True) if each.title not in lacking
+        ]
+        runnable = f"run --tasks {','.join(there)} for the others" if there else "none is there"
+        faults = [f"{name} of {title} is missing" for title, name in lacking.items()]
+        raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {runnable}.")
+
+
+def _unmarkable(
+    chosen: DataSet, samples: Sequence[Sample], settings: ReformSettings
+) -> Iterator[str]:
+    """Samples with more options than there are digits to mark them."""
+    if settings.marks not in ("number", "random"):
+        return
+    most = len(marks_of("number", 9))
+    for sample in samples:
+        if len(sample.options) > most:
+            yield (
+                f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, and "
+                f"numbers mark {most} at most (REFORM_MARKS={settings.marks}; letters mark 26)"
+            )
+
+
+def examine() -> list[Check]:
+    """Check REFORM_PATH: which of the 61 sets are there and whole; nothing where it is not set."""
+    settings = load_reform_settings()
+    if settings.path is None:
+        return []
+    name = "ReForm-Eval"
+    try:
+        load_wordings(settings)
+        _check_files([], [], settings)
+    except DataError as error:
+        return [data_fault(name, error)]
+    root = root_of(settings.path)
+    there = [each for each in data_sets().values() if not missing_files(each, root)]
+    if not there:
+        return [problem(name, f"none of the 61 sets is in {root}", "set REFORM_PATH to the data")]
+    broken = {each: fault for each in there for fault in _broken(each, settings)[:1]}
+    checks = [problem(f"{name}, {each.title}", text, remedy(settings))
+              for each, text in broken.items()]
+    whole = [each for each in there if each not in broken]
+    count = sum(len(load_samples(each, settings).samples) for each in whole)
+    said = f"{len(whole)} of {len(data_sets())} sets, {count:,} samples, all images, in {root}"
+    lacking = [each.title for each in data_sets().values() if each not in there]
+    if lacking:
+        said += f"\nnot there: {', '.join(lacking)}"
+    return [*checks, Check(name, "ok", said)] if whole else checks
+
+
+def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
+    """What is wrong with a set, its images decoded whole."""
+    found = load_samples(chosen, settings)
+    faults = list(found.faults)
+    for sample in found.samples:
+        try:
+            sample.image.open().load()
+        except (ValueError, OSError) as error:
+            faults.append(f"{chosen.file}: the image of {sample.id!r} can't be read: {error}")
+    return faults
+
+
+def _checks() -> Iterator[tuple[str, Callable[[], None]]]:
+    for task in TASKS:
+        yield task, partial(check_reform, task)
+    for name, tasks in groups().items():
+        yield name, partial(check_reform, *tasks)
+
+
+CHECKS: dict[str, Callable[[], None]] = dict(_checks())

@@ -1,0 +1,185 @@
+"""The data of ReForm-Eval: where they lie, and documents of its tasks for lmms-eval.
+
+The YAML files name ``kwargs_TASK`` and ``metadata_TASK`` of this module: they are computed whenever
+a task is built, not once at import, so that the settings are read afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.tasks.data import as_jsonl, content_digest, store
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.reform_eval.documents import Document, documents_of
+from lmms_rpts.tasks.reform_eval.instructions import (
+    Instructions,
+    load_instructions,
+    own_instructions,
+)
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
+from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, Method, data_sets
+from lmms_rpts.tasks.reform_eval.source_format import Samples, files_of, read_samples
+
+HUB_DATASET = "Aweminus/ReForm-Eval-Data"
+HUB_FOLDER = "huggingface_data"
+_PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
+
+TASKS: dict[str, tuple[DataSet, Method]] = {
+    chosen.task(method): (chosen, method)
+    for chosen in data_sets().values()
+    for method in METHODS
+    if method in chosen.methods
+}
+"""Which set, and which method, by the name of a task."""
+
+
+def root_of(path: Path) -> Path:
+    """The folder of the sets: REFORM_PATH may be this one, or one of two above it."""
+    return next(path / place for place in _PLACES if place == "" or (path / place).is_dir())
+
+
+def missing_files(chosen: DataSet, root: Path) -> list[str]:
+    """The files of a set that are not there."""
+    return [name for name in files_of(chosen) if not (root / name).is_file()]
+
+
+def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Samples:
+    """The samples of a set and what is wrong with others; downloads it without REFORM_PATH.
+
+    Raises:
+        DataError: where its files are not there.
+    """
+    settings = settings or load_reform_settings()
+    root = _downloaded(files_of(chosen)) if settings.path is None else root_of(settings.path)
+    missing = missing_files(chosen, root)
+    if missing:
+        raise DataError(
+            f"{missing[0]} of {chosen.title} is not in {root} (REFORM_PATH). Set REFORM_PATH to a "
+            "folder with the publishers' files (ReForm-Eval-Data, huggingface_data or a parent), "
+            f"or leave it out to download {HUB_DATASET}."
+        )
+    found = [(root / name).stat() for name in files_of(chosen)]
+    stamps = tuple((each.st_mtime_ns, each.st_size) for each in found)
+    return _read(chosen, root, settings.seed, stamps)
+
+
+@lru_cache(maxsize=128)
+def _read(chosen: DataSet, root: Path, seed: int, stamps: tuple[tuple[int, int], ...]) -> Samples:
+    return read_samples(chosen, root, seed)
+
+
+@lru_cache(maxsize=1)
+def _published(path: Path, stamp: int) -> Instructions:
+    return load_instructions(path)
+
+
+def load_wordings(settings: ReformSettings) -> Instructions:
+    """The instructions that are set: ours, or those of the publishers.
+
+    Raises:
+        DataError: where they can't be read.
+    """
+    path = settings.instructions
+    if path is None:
+        return own_instructions()
+    return _published(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+def load_documents(chosen: DataSet, method: Method) -> list[Document]:
+    """The documents of a task.
+
+    Raises:
+        DataError: where the data or the instructions can't be used.
+    """
+    settings = load_reform_settings()
+    found = load_samples(chosen, settings)
+    raise_faults(chosen.file, found.faults, remedy(settings))
+    instructions = load_wordings(settings)
+    return list(documents_of(chosen, method, found.samples, instructions, settings))
+
+
+def prepare(documents: Sequence[Document]) -> Path:
+    """A JSONL file of these documents that the ``datasets`` library can read.
+
+    Raises:
+        DataError: where no folder can be written to.
+    """
+    return store(as_jsonl(documents), "REFORM", "documents")
+
+
+def remedy(settings: ReformSettings) -> str:
+    """What to do about data that can't be used."""
+    if settings.path is None:
+        return (
+            f"The download from {HUB_DATASET} may be damaged: delete it and try again, or set "
+            "REFORM_PATH to a local folder."
+        )
+    return f"Get the file anew from {HUB_DATASET}, or leave REFORM_PATH out to download it."
+
+
+@lru_cache(maxsize=64)  # a failure is not kept: the next call tries again
+def _downloaded(names: tuple[str, ...]) -> Path:
+    from huggingface_hub import hf_hub_download
+
+    try:
+        for name in names:
+            place = f"{HUB_FOLDER}/{name}"
+            path = Path(hf_hub_download(HUB_DATASET, place, repo_type="dataset"))
+    except Exception as error:  # the Hub's client raises many kinds; all mean no data
+        raise DataError(
+            f"{names[0]} could not be downloaded from {HUB_DATASET} ({type(error).__name__}: "
+            f"{str(error).splitlines()[0] if str(error) else ''}). Set REFORM_PATH to a folder "
+            "with the publishers' files, or try again with a connection."
+        ) from error
+    return path.parents[len(Path(name).parts) - 1]
+
+
+def _metadata(chosen: DataSet, method: Method) -> dict[str, Any]:
+    settings, documents = load_reform_settings(), load_documents(chosen, method)
+    instructions = load_wordings(settings)
+    return {
+        "version": 1.0,
+        "set": chosen.title,
+        "samples": len({each.sample for each in documents}),
+        "duplicates": settings.duplicates_of(chosen),
+        # Without the place of the files, which says nothing of what was asked.
+        "data_sha256": content_digest(
+            as_jsonl(_Elsewhere(each) for each in documents)
+        ),
+        "instructions": instructions.source,
+        "instructions_sha256": instructions.sha256,
+        "wording": settings.wording,
+        "order": settings.order,
+        "marks": settings.marks,
+        "in_context": settings.in_context,
+        "prefix": "in the text form, and in solved examples",
+        "history": "gold",
+        "reduction": settings.reduction if method == "likelihood" else None,
+        "seed": settings.seed,
+    }
+
+
+class _Elsewhere:
+    """A document wherever its files lie."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def as_line(self) -> str:
+        from dataclasses import replace
+
+        return replace(self._document, image_file="").as_line()
+
+
+def __getattr__(name: str) -> Any:
+    kind, _, rest = name.partition("_")
+    task = f"reform_{rest}"
+    if task in TASKS:
+        if kind == "kwargs":
+            return {"data_files": {"test": str(prepare(load_documents(*TASKS[task])))}}
+        if kind == "metadata":
+            return _metadata(*TASKS[task])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,206 @@
+"""Documents of the tasks of ReForm-Eval: each sample asked several times, in other wordings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
+from lmms_rpts.tasks.reform_eval.published_samples import completed, fixed_question
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
+from lmms_rpts.tasks.reform_eval.source_format import Sample, Turn
+from lmms_rpts.tasks.reform_eval.text_form import (
+    PREFIX,
+    STYLES,
+    marked,
+    marks_of,
+    question_with_options,
+)
+from lmms_rpts.tasks.variants import balanced_order, rng_of
+
+_MARK = re.compile(r"\(([A-Z])\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One duplicate of a sample, in the fields that a task's documents have.
+
+    Attributes:
+        set, method: the data set's name, and how its answers are had.
+        id: of the sample, as text.
+        sample: its place in the data.
+        duplicate: which of its duplicates, from 0.
+        instruct: the instruction before the first question; may be empty.
+        question: with options behind it where they are shown.
+        options: in the order in which they are shown; empty where the answer is free.
+        order: for each of these its place in the data.
+        marks: their marks; empty where they are not shown.
+        right: the place of the right one as shown; -1 where the answer is free.
+        answers: what a free answer may be, or the reference captions.
+        history: JSON, pairs of a question and an answer before this one.
+        begun: whether the text form begins the answer.
+        round: of a dialogue; -1 for others.
+        image_file, image_start, image_length: where the image lies.
+        boxes: JSON, boxes in the file's way.
+    """
+
+    set: str
+    method: Method
+    id: str
+    sample: int
+    duplicate: int
+    instruct: str
+    question: str
+    options: tuple[str, ...]
+    order: tuple[int, ...]
+    marks: str
+    right: int
+    answers: tuple[str, ...]
+    history: str
+    begun: bool
+    round: int
+    image_file: str
+    image_start: int
+    image_length: int
+    boxes: str
+
+    def as_line(self) -> str:
+        """The document as a line of JSONL: the same fields and types for every document."""
+        return json.dumps(asdict(self))
+
+
+def documents_of(
+    chosen: DataSet,
+    method: Method,
+    samples: Sequence[Sample],
+    instructions: Instructions,
+    settings: ReformSettings,
+) -> Iterator[Document]:
+    """The documents of samples, the duplicates of each next to each other."""
+    asking = _Asking(chosen, method, instructions, settings)
+    for at, sample in enumerate(samples[: settings.limit]):
+        for duplicate in range(settings.duplicates_of(chosen)):
+            yield asking.document(sample, at, duplicate)
+
+
+class _Asking:
+    """How the samples of one set are asked."""
+
+    def __init__(
+        self,
+        chosen: DataSet,
+        method: Method,
+        instructions: Instructions,
+        settings: ReformSettings,
+    ) -> None:
+        self._set = chosen
+        self._method = method
+        self._settings = settings
+        self._wording: Wording = instructions.of(chosen, method)
+        self._published = instructions.source == "published"
+        self._shown = chosen.kind == "choice" and method == "generation"
+
+    def document(self, sample: Sample, at: int, duplicate: int) -> Document:
+        """One duplicate of a sample, which stands ``at`` this place in the data."""
+        order = self._order(sample, at, duplicate)
+        options = [_sentence_case(each, self._set) for each in sample.options]
+        shown = tuple(options[each] for each in order)
+        style = self._style(at, duplicate)
+        instruct, question = self._question(sample, at, duplicate)
+        if self._shown:
+            question = question_with_options(question, shown, style)
+        return Document(
+            set=self._set.name,
+            method=self._method,
+            id=str(sample.id),
+            sample=at,
+            duplicate=duplicate,
+            instruct=instruct,
+            question=question,
+            options=shown,
+            order=tuple(order),
+            marks=marks_of(style, len(shown)) if self._shown else "",
+            right=-1 if sample.right is None else order.index(sample.right),
+            answers=sample.answers,
+            history=json.dumps(list(self._history(sample, style)), ensure_ascii=False),
+            begun=self._method == "generation" and self._set.kind != "caption",
+            round=-1 if sample.round is None else sample.round,
+            image_file=str(sample.image.file),
+            image_start=sample.image.start,
+            image_length=sample.image.length,
+            boxes=json.dumps(sample.boxes) if self._set.boxes else "[]",
+        )
+
+    def _order(self, sample: Sample, at: int, duplicate: int) -> list[int]:
+        if sample.right is None:
+            return []
+        first = self._settings.order == "fixed" or not self._shown
+        names = (self._set.name, at)
+        variant = 0 if first else duplicate
+        return balanced_order(
+            len(sample.options), sample.right, variant, self._settings.seed, *names
+        )
+
+    def _style(self, at: int, duplicate: int) -> str:
+        if self._settings.marks != "random":
+            return self._settings.marks
+        rng = rng_of(self._settings.seed, self._set.name, at, duplicate, "marks")
+        return rng.choice(STYLES)
+
+    def _question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
+        """The instruction and the question; that is the instruction where the data have none."""
+        which = duplicate if self._settings.wording == "varied" else at
+        wordings = self._wording.instructions or sample.instructions
+        if self._published and sample.instructions:
+            wordings = sample.instructions
+        instruction = wordings[which % len(wordings)]
+        if not sample.question and not fixed_question(self._set, self._method):
+            return "", instruction.replace("{}", sample.filling or "")
+        if self._published:
+            instruction = completed(instruction, self._set, self._method)
+        question = fixed_question(self._set, self._method)
+        if not question:
+            question = _asked(sample.question[which % len(sample.question)], self._set)
+        return instruction, question
+
+    def _history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
+        if self._shown and self._settings.in_context and self._wording.in_context:
+            asked, answered = (_remarked(each, style) for each in self._wording.in_context)
+            yield asked, f"{PREFIX} {answered}"
+        for turn in sample.history:
+            yield self._past(turn, style)
+
+    def _past(self, turn: Turn, style: str) -> tuple[str, str]:
+        """A past round: its options in the data's order, and the right answer."""
+        question = _asked(turn.question, self._set)
+        options = [_sentence_case(each, self._set) for each in turn.options]
+        if not self._shown:
+            return question, options[turn.right]
+        answer = marked(options, style)[turn.right]
+        return question_with_options(question, options, style), f"{PREFIX} {answer}"
+
+
+def _asked(question: str, chosen: DataSet) -> str:
+    """A question; those of dialogues have neither capital letters nor question marks."""
+    if chosen.layout != "dialogue" or question.endswith("?"):
+        return _sentence_case(question, chosen)
+    return f"{_sentence_case(question, chosen)}?"
+
+
+def _sentence_case(text: str, chosen: DataSet) -> str:
+    # Not str.capitalize, which makes "NYC" "nyc".
+    return text[:1].upper() + text[1:] if chosen.layout == "dialogue" else text
+
+
+def _remarked(text: str, style: str) -> str:
+    """An in-context sample, whose options are marked (A), (B), ..., in another style."""
+    marks = marks_of(style, 9)
+    return _MARK.sub(lambda found: f"({_in_style(found[1], marks)})", text)
+
+
+def _in_style(letter: str, marks: str) -> str:
+    at = ord(letter) - ord("A")
+    return marks[at] if at < len(marks) else letter

@@ -1,0 +1,246 @@
+"""Checked fields of the JSON records of ReForm-Eval, and places of images in its files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from lmms_rpts.filters.documents import short
+from lmms_rpts.tasks.images import FORMATS
+from lmms_rpts.tasks.source_fields import is_encodable
+
+Box = tuple[float, float, float, float]
+
+
+class FieldFault(ValueError):
+    """What is wrong with a file or a record, with its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePlace:
+    """Where the base64 text of an image lies in a file: from which byte on, and how many."""
+
+    file: Path
+    start: int
+    length: int
+
+    def open(self) -> Image.Image:
+        """The image, of which only the head was read as yet.
+
+        Raises:
+            ValueError, OSError: where it can't be read.
+        """
+        with self.file.open("rb") as file:
+            file.seek(self.start)
+            text = file.read(self.length)
+        return _open(text)
+
+
+class ImageIndex:
+    """Finds the images of a file, whose records are asked for in their order."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._content = path.read_bytes()
+        self._end = 0
+
+    def place(self, text: str) -> ImagePlace:
+        """Where the base64 text of a record's image lies.
+
+        Raises:
+            FieldFault: if it is no image.
+        """
+        for written in (text, text.replace("/", "\\/")):
+            sought = f'"{written}"'.encode()
+            at = self._content.find(sought, self._end)
+            if at < 0:  # the image of a record that was asked for out of order
+                at = self._content.find(sought)
+            if at >= 0:
+                self._end = at + len(sought)
+                place = ImagePlace(self._path, at + 1, len(sought) - 2)
+                self._check(written.encode())
+                return place
+        raise FieldFault("it is no base64 text")
+
+    def _check(self, written: bytes) -> None:
+        try:
+            _open(written).close()
+        except (ValueError, OSError) as error:
+            raise FieldFault(str(error).splitlines()[0]) from None
+
+
+def _open(text: bytes) -> Image.Image:
+    try:
+        content = base64.b64decode(text.replace(b"\\/", b"/"), validate=True)
+    except binascii.Error:
+        raise ValueError("it is no base64 text") from None
+    try:
+        return Image.open(io.BytesIO(content), formats=FORMATS)
+    except Image.DecompressionBombError as error:
+        raise ValueError(str(error)) from None
+    except OSError:
+        raise ValueError("it is no image") from None
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value of a file; of JSON lines, or of two values in a row, the list of all.
+
+    Raises:
+        FieldFault: naming the file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise FieldFault(f"{path.name} can't be read ({reason})") from None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise FieldFault(
+                f"{path.name} is not valid JSON ({error.msg} at line {error.lineno}, column "
+                f"{error.colno}): it may be cut short"
+            ) from None
+    except (ValueError, RecursionError):
+        raise FieldFault(f"{path.name} is not valid JSON (nested too deeply)") from None
+    return [_line(path, number, line) for number, line in enumerate(text.splitlines(), start=1)]
+
+
+def _line(path: Path, number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise FieldFault(f"{path.name}, line {number} is not valid JSON") from None
+
+
+class Fields:
+    """The fields of a JSON object; each is checked when it is asked for.
+
+    All raise FieldFault, naming the place and the field.
+
+    Args:
+        value: the object.
+        place: what it is called in messages.
+        images: of the file; None: it holds none.
+    """
+
+    def __init__(self, value: Any, place: str, images: ImageIndex | None = None) -> None:
+        if not isinstance(value, dict):
+            raise FieldFault(f"{place} should be an object, not {short(value)}")
+        self.value: dict[str, Any] = value
+        self.place = place
+        self._images = images
+
+    def __contains__(self, name: str) -> bool:
+        return self.value.get(name) is not None
+
+    def wrong(self, name: str, wanted: str) -> FieldFault:
+        """The fault of a field that is not what is wanted."""
+        return FieldFault(f"{self.place}: {name!r} should be {wanted}, not {self.shown(name)}")
+
+    def shown(self, name: str) -> str:
+        """The value of a field, for a message."""
+        return short(self.value.get(name))
+
+    def any(self, name: str) -> Any:
+        """The value of a field that must be there."""
+        if name not in self.value:
+            raise FieldFault(f"{self.place}: the field {name!r} is missing")
+        return self.value[name]
+
+    def text(self, name: str) -> str:
+        """A text, perhaps an empty one, or a number as text."""
+        text = _as_text(self.any(name))
+        if text is None:
+            raise self.wrong(name, "a text")
+        return text
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """One text or several, at least one."""
+        value = self.any(name)
+        values = value if isinstance(value, list) else [value]
+        texts = [text for each in values if (text := _as_text(each)) is not None]
+        if not texts or len(texts) < len(values):
+            raise self.wrong(name, "a text or a list of texts")
+        return tuple(texts)
+
+    def id(self, name: str) -> str | int:
+        """What names a record."""
+        value = self.any(name)
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise self.wrong(name, "a text or a whole number")
+        if isinstance(value, str) and not is_encodable(value):
+            raise self.wrong(name, "a text without lone surrogates")
+        return value
+
+    def options(self, name: str, most: int) -> tuple[str, ...]:
+        """Options to choose from."""
+        found = self.texts(name)
+        if not isinstance(self.any(name), list) or len(found) < 2:
+            raise self.wrong(name, "a list of two options or more")
+        if len(found) > most:
+            raise FieldFault(f"{self.place}: {len(found)} options; at most {most} can be marked")
+        return found
+
+    def index(self, name: str, count: int) -> int:
+        """A place among ``count``, as a number or a text."""
+        value = self.any(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
+            value = int(value)
+        if type(value) is not int or not 0 <= value < count:
+            raise self.wrong(name, f"a whole number from 0 to {count - 1}")
+        return value
+
+    def boxes(self, name: str) -> tuple[Box, ...]:
+        """Boxes of four numbers each; also a single one."""
+        value = self.any(name)
+        rows = (
+            value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+        )
+        boxes = [tuple(map(float, row)) for row in rows if _is_box(row)]
+        if len(boxes) < len(rows):
+            raise self.wrong(name, "four numbers, or a list of such")
+        return tuple((a, b, c, d) for a, b, c, d in boxes)
+
+    def image(self, *names: str) -> ImagePlace:
+        """Where the image lies that stands in the first of these fields that is there."""
+        name = next((each for each in names if each in self), names[0])
+        value = self.any(name)
+        if not isinstance(value, str) or not value or not value.isascii():
+            raise self.wrong(name, "an image as base64 text")
+        assert self._images is not None, "the file has no images"
+        try:
+            return self._images.place(value)
+        except FieldFault as fault:
+            raise FieldFault(
+                f"{self.place}: the image in {name!r} can't be read: {fault}"
+            ) from None
+
+
+def _as_text(value: object) -> str | None:
+    if isinstance(value, str):
+        return value if is_encodable(value) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return json.dumps(value) if is_number and abs(value) < 1e18 else None  # type: ignore[arg-type]
+
+
+def _is_box(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 4
+        and all(
+            isinstance(each, int | float)
+            and not isinstance(each, bool)
+            and math.isfinite(each)
+            and abs(each) < 1e6
+            for each in value
+        )
+    )

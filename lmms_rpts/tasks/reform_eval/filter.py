@@ -1,0 +1,279 @@
+"""``reform_answer`` and ``reform_likelihood``: grade answers to ReForm-Eval by rules, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from lmms_rpts.filters.base import RptsFilter
+from lmms_rpts.filters.documents import (
+    ANYTHING,
+    TEXT,
+    TEXTS,
+    FieldCheck,
+    as_text,
+    as_texts,
+    as_whole,
+)
+from lmms_rpts.filters.grading import Answers, GradingFilter, report_ungraded
+from lmms_rpts.filters.responses import NO_RESPONSE, Doc
+from lmms_rpts.judging import NO_JUDGE
+from lmms_rpts.judging.isolation import Isolation
+from lmms_rpts.reasoning.thinking import select_reasoning
+from lmms_rpts.runs.record import JudgeGrade
+from lmms_rpts.tasks.reform_eval.captions import rouge_l
+from lmms_rpts.tasks.reform_eval.dataset import load_wordings
+from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
+from lmms_rpts.tasks.reform_eval.record import (
+    ReformAsking,
+    ReformGrade,
+    ReformInstance,
+    ReformRecord,
+)
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
+from lmms_rpts.tasks.reform_eval.sets import Method, data_sets
+from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
+
+FIELDS: Mapping[str, FieldCheck] = {
+    "set": (lambda value: value in data_sets(), "the name of a data set"),
+    "method": (lambda value: value in ("generation", "likelihood"), "generation or likelihood"),
+    "id": TEXT,
+    "sample": ANYTHING,
+    "duplicate": ANYTHING,
+    "instruct": TEXT,
+    "question": TEXT,
+    "options": TEXTS,
+    "order": ANYTHING,
+    "marks": TEXT,
+    "right": ANYTHING,
+    "answers": TEXTS,
+    "round": ANYTHING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A response, graded by the published rules and by ours; None as score: with the reason."""
+
+    prediction: str
+    source: Any
+    published: ReformGrade
+    strict: ReformGrade
+    score: float | None
+    reason: str | None = None
+    losses: tuple[float, ...] = ()
+    means: tuple[float, ...] = ()
+
+
+_NOTHING = ReformGrade(chosen=None, correct=None, rule="")
+
+
+def not_given(reason: str) -> Given:
+    """A response that there is nothing to grade of."""
+    return Given("", "response", _NOTHING, _NOTHING, None, reason)
+
+
+class ReformAnswerFilter(GradingFilter):
+    """Turns each response into one JSON string; docs/record.md names its fields. Needs no judge."""
+
+    DATA = "ReForm-Eval"
+    FIELDS = FIELDS
+    OPTIONAL: Mapping[str, FieldCheck] = {}
+    ORDER = "use reform_answer alone"
+
+    def __init__(self, judge: str | None = None) -> None:
+        self.reform = load_reform_settings()
+        self.asking = asking_of(self.reform, "generation")
+        super().__init__(judge)
+
+    def choose(self, default: str | None) -> str:
+        """Nobody is asked."""
+        return NO_JUDGE
+
+    def read(self, response: str | None, doc: Doc) -> Given:
+        """A response, graded; thinking is passed over."""
+        if response is None:
+            return not_given(NO_RESPONSE)
+        part = select_reasoning(response)
+        return replace(grade_text(part.spoken, doc), source=part.source)
+
+    def unread(self, reason: str) -> Given:
+        """A response that there is nothing to grade of."""
+        return not_given(reason)
+
+    def record(self, given: Given, grade: JudgeGrade | None, more: Any, doc: Doc) -> ReformRecord:
+        """The record of a response."""
+        return record_of(given, doc, self.asking)
+
+    def report(self, records: Sequence[ReformRecord]) -> None:
+        """Say how many answers could not be graded, and why."""
+        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
+
+
+class ReformLikelihoodFilter(RptsFilter):
+    """Chooses the likeliest option of each document; docs/record.md names the fields.
+
+    lmms-eval makes one request an option. The first one's place takes the record, as one JSON
+    string, the others' nothing.
+    """
+
+    DATA = "ReForm-Eval"
+    FIELDS = FIELDS
+    OPTIONAL: Mapping[str, FieldCheck] = {}
+    ORDER = "use reform_likelihood alone"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reform = load_reform_settings()
+        self.asking = asking_of(self.reform, "likelihood")
+
+    def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | None]:
+        """One entry an instance: a record for the first of a document, None for its others."""
+        self._check([()] * len(resps), docs)
+        entries: list[str | None] = []
+        whole = [(_first(each), doc) for each, doc in zip(resps, docs, strict=True)]
+        with Isolation("grading likelihoods") as isolation:
+            for _, group in groupby(whole, key=lambda pair: _identity(pair[1])):
+                members = list(group)
+                doc = members[0][1]
+                for values in _of_options([value for value, _ in members], doc):
+                    given = isolation.run(
+                        lambda values=values, doc=doc: self._read(values, doc), not_given
+                    )
+                    record = record_of(given, doc, self.asking)
+                    entries += [record.to_json(), *[None] * (len(values) - 1)]
+        return entries
+
+    def _read(self, values: Sequence[Any], doc: Doc) -> Given:
+        return grade_losses(values, doc, self.reform)
+
+
+def _first(responses: Any) -> Any:
+    return responses[0] if isinstance(responses, list) and responses else responses
+
+
+def _identity(doc: Doc) -> tuple[Any, ...]:
+    return doc["set"], doc["sample"], doc["duplicate"]
+
+
+def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
+    """The values of a document's options; several times where the document was asked again."""
+    count = max(1, len(doc["options"]))
+    for start in range(0, len(values), count):
+        yield values[start : start + count]
+
+
+def asking_of(reform: ReformSettings, method: Method) -> ReformAsking:
+    """How samples are asked under these settings."""
+    instructions = load_wordings(reform)
+    return ReformAsking(
+        instructions=instructions.source,
+        instructions_sha256=instructions.sha256,
+        wording=reform.wording,
+        order=reform.order,
+        marks=reform.marks,
+        in_context=reform.in_context,
+        reduction=reform.reduction if method == "likelihood" else None,
+        seed=reform.seed,
+    )
+
+
+def grade_text(prediction: str, doc: Doc) -> Given:
+    """A generated answer, graded by the published rules and by ours."""
+    kind = data_sets()[doc["set"]].kind
+    if kind == "choice":
+        return _grade_choice(prediction, doc)
+    if kind == "caption":
+        grade = ReformGrade(chosen=None, correct=None, rule="rouge_l")
+        return Given(prediction, "response", grade, grade, rouge_l(prediction, doc["answers"]))
+    answers = list(doc["answers"])
+    match = kie_open_ended if kind == "kie" else ocr_open_ended
+    found = match(prediction, answers if len(answers) > 1 else answers[0])
+    published = ReformGrade(chosen=None, correct=bool(found), rule=kind)
+    holds = text_contains(prediction, answers, numbers_as_words=kind == "kie")
+    strict = ReformGrade(chosen=None, correct=holds, rule=kind)
+    return Given(prediction, "response", published, strict, float(found))
+
+
+def _grade_choice(prediction: str, doc: Doc) -> Given:
+    right = doc["right"]
+    chosen = single_choice(prediction)
+    found = chosen_option(prediction, doc["options"], doc["marks"])
+    published = ReformGrade(chosen=chosen, correct=chosen == right, rule="mark")
+    strict = ReformGrade(chosen=found.index, correct=found.index == right, rule=found.rule)
+    return Given(prediction, "response", published, strict, float(chosen == right))
+
+
+def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Given:
+    """The likeliest option, graded.
+
+    Args:
+        values: of each option, pairs of its mean loss per token, which may know its ``total``, and
+            whether greedy decoding gives it.
+    """
+    losses = [value[0] if isinstance(value, tuple | list) and value else None for value in values]
+    if len(losses) < len(doc["options"]) or not all(isinstance(each, float) for each in losses):
+        return not_given("the model gave no likelihood of each option")
+    totals = [getattr(each, "total", None) for each in losses]
+    if reform.reduction == "sum" and None in totals:
+        return not_given(
+            "the model does not say how many tokens an option has (REFORM_REDUCTION=mean compares "
+            "means)"
+        )
+    compared = totals if reform.reduction == "sum" else losses
+    if not all(each == each and abs(each) < float("inf") for each in (*compared, *losses)):
+        return not_given("a likelihood is not a finite number")
+    if len(compared) > 1 and len(set(compared)) == 1:
+        return not_given("the likelihoods of all options are equal: the model does not compute them")
+    chosen = compared.index(min(compared))
+    grade = ReformGrade(chosen=chosen, correct=chosen == doc["right"], rule="likelihood")
+    return Given(
+        doc["options"][chosen],
+        "likelihood",
+        grade,
+        grade,
+        float(chosen == doc["right"]),
+        losses=tuple(map(float, compared)),
+        means=tuple(map(float, losses)),
+    )
+
+
+def record_of(given: Given, doc: Doc, asking: ReformAsking) -> ReformRecord:
+    """The record of a response."""
+    return ReformRecord(
+        outcome="unscored" if given.score is None else "scored",
+        reason=given.reason,
+        score=given.score,
+        published=given.published,
+        strict=given.strict,
+        prediction=given.prediction,
+        source=given.source,
+        losses=given.losses,
+        means=given.means,
+        instance=_instance(doc),
+        settings=asking,
+    )
+
+
+def _instance(doc: Doc) -> ReformInstance:
+    """The document as far as a record can hold it: no document may cost what was paid for."""
+    chosen = data_sets().get(as_text(doc.get("set")))
+    order = doc.get("order")
+    return ReformInstance(
+        id=as_text(doc.get("id", "")),
+        sample=as_whole(doc.get("sample")) or 0,
+        duplicate=as_whole(doc.get("duplicate")) or 0,
+        set=as_text(doc.get("set", "")),
+        kind=chosen.kind if chosen else "choice",
+        method="likelihood" if doc.get("method") == "likelihood" else "generation",
+        instruct=as_text(doc.get("instruct", "")),
+        question=as_text(doc.get("question", "")),
+        options=as_texts(doc.get("options")),
+        order=tuple(as_whole(each) or 0 for each in order) if isinstance(order, list) else (),
+        marks=as_text(doc.get("marks", "")),
+        right=as_whole(doc.get("right")),
+        answers=as_texts(doc.get("answers")),
+        round=as_whole(doc.get("round")),
+    )

@@ -1,0 +1,58 @@
+"""Images of ReForm-Eval: decoded when asked for, with their boxes drawn, or cut to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from lmms_rpts.tasks.images import as_rgb
+from lmms_rpts.tasks.reform_eval.fields import Box, ImagePlace
+from lmms_rpts.tasks.reform_eval.sets import data_sets
+
+_COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
+
+
+def image_of(doc: Mapping[str, Any]) -> Image.Image:
+    """The image of a document; its duplicates, one after another, share it."""
+    place = ImagePlace(Path(doc["image_file"]), doc["image_start"], doc["image_length"])
+    return _decoded(place, data_sets()[doc["set"]].boxes, doc["boxes"])
+
+
+@lru_cache(maxsize=4)
+def _decoded(place: ImagePlace, how: str, boxes: str) -> Image.Image:
+    return with_boxes(as_rgb(place.open()), how, json.loads(boxes))
+
+
+def with_boxes(image: Image.Image, how: str, boxes: list[Box]) -> Image.Image:
+    """An image as the published code shows it.
+
+    Args:
+        image: in RGB; it is not changed.
+        how: as ``DataSet.boxes``.
+        boxes: four numbers each, the first in red.
+    """
+    form, _, width = how.partition(" ")
+    if not boxes or not how:
+        return image
+    if form == "crop":
+        x, y, across, down = boxes[0]
+        return image.crop((int(x), int(y), int(x + across), int(y + down)))
+    shown = image.copy()
+    draw = ImageDraw.Draw(shown)
+    for at, (x, y, third, fourth) in enumerate(boxes):
+        right, lower = (x + third, y + fourth) if form == "xywh" else (third, fourth)
+        left, right = sorted((int(x), int(right)))
+        upper, lower = sorted((int(y), int(lower)))
+        # Published boxes straddle their lines; Pillow's grow inwards.
+        half = int(width) // 2
+        draw.rectangle(
+            (left - half, upper - half, right + half, lower + half),
+            outline=_COLOURS[at % len(_COLOURS)],
+            width=int(width),
+        )
+    return shown

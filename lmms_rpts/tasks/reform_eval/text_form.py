@@ -1,0 +1,59 @@
+"""Questions with marked options, and conversations as one text, in the published form."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Literal, get_args
+
+Mark = Literal["upper", "lower", "number", "random"]
+MARKS: tuple[Mark, ...] = get_args(Mark)
+
+PREFIX = "The answer is"
+"""How an answer to a question with options begins."""
+
+_LETTERS = {
+    "upper": string.ascii_uppercase,
+    "lower": string.ascii_lowercase,
+    "number": string.digits[1:],
+}
+STYLES = tuple(_LETTERS)
+
+
+def marks_of(style: str, count: int) -> str:
+    """The marks of so many options, a character each.
+
+    Raises:
+        IndexError: for more options than there are marks: 26 letters, 9 numbers.
+    """
+    letters = _LETTERS["upper" if style == "random" else style]
+    if count > len(letters):
+        raise IndexError(f"{count} options can't be marked {style}: at most {len(letters)} can")
+    return letters[:count]
+
+
+def marked(options: Sequence[str], style: str) -> list[str]:
+    """The options, each behind its mark: ``(A) a dog``."""
+    marks = marks_of(style, len(options))
+    return [f"({mark}) {option}" for mark, option in zip(marks, options, strict=True)]
+
+
+def question_with_options(question: str, options: Sequence[str], style: str) -> str:
+    """A question with its options behind it."""
+    shown = "; ".join(marked(options, style))
+    return f"{question} Options: {shown}{'.' if options else ''}"
+
+
+def text_form(instruct: str | None, turns: Sequence[str], prefix: str | None) -> str:
+    """A conversation as one text that ends where the answer is to be written.
+
+    Args:
+        instruct: what stands before the first turn.
+        turns: the user's and the model's in turn, the last of them the user's.
+        prefix: how the answer begins; None: it is not begun.
+    """
+    first, *rest = turns
+    first = first if instruct is None else f"{instruct} {first}"
+    lines = [f"{role}: {turn}" for role, turn in zip(cycle(("User", "Bot")), (first, *rest))]
+    return "\n".join([*lines, f"Bot: {prefix}" if prefix else "Bot:"])
