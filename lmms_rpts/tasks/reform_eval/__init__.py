@@ -1,1 +1,1 @@
-"""ReForm-Eval: 61 data sets as single choice, reading of text, and captions."""
+"""ReForm-Eval (arXiv 2310.02569): 61 data sets, each asked in several wordings."""

@@ -1,0 +1,262 @@
+"""Graders and metrics of ReForm-Eval by the published rules, to the letter.
+
+Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Their quirks are kept;
+``lmms_rpts.tasks.reform_eval.strict`` grades without them. Where the published code raises on
+what it is given, these functions answer: what is no text matches nothing and chooses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lmms_rpts.answers.number_words import ENGLISH_WORDS
+from lmms_rpts.tasks.reform_eval.captions import raw_scores
+
+NO_INDEX = -1
+"""The index of a prediction by likelihood that is no whole number; it is never right."""
+
+_MARKS = {
+    "all": re.compile(r"\([1-9A-Za-z]\)"),
+    "upper": re.compile(r"\([A-Z]\)"),
+    "lower": re.compile(r"\([a-z]\)"),
+    "number": re.compile(r"\([1-9]\)"),
+}
+_NOT_ASCII_WORD = re.compile(r"[^a-zA-Z0-9\s]")
+_BOUNDARY = re.compile(r"\b|\0")
+_COMMA_IN_NUMBER = re.compile(r"\d,\d")
+# The published look-behind is mistyped; it stands for nothing.
+_PERIOD = re.compile(r"\.(?!\d)")
+# re.UNICODE is passed as the count of substitutions.
+_PERIODS_REMOVED = 32
+_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
+_ARTICLES = frozenset(("a", "an", "the"))
+_NUMBERS = {"none": "0"} | {
+    word: str(value) for word, value in ENGLISH_WORDS.items() if value <= 10
+}
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z']+", text)
+
+
+# English contractions that a word without its apostrophe stands for.
+_CONTRACTED = _words("""
+ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd
+how'll how's isn't it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock
+oughtn't shan't should've shouldn't somebody'll somebody's someone'd someone'll someone's
+something'd something'll that's there'd there're there's they'd they'll they're they've 'twas
+wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll
+who's who've why'll why're why's won't would've wouldn't y'all you'd you'll you're you've
+""")
+# Of these one apostrophe or another may be left out, but not all.
+_TWICE_CONTRACTED = _words("""
+couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've
+someone'd've something'd've there'd've they'd've we'd've who'd've wouldn't've y'all'll
+y'all'd've you'd've 'ow's'at
+""")
+
+
+def _without_one_apostrophe(word: str) -> list[str]:
+    return [word[:at] + word[at + 1 :] for at, letter in enumerate(word) if letter == "'"]
+
+
+_CONTRACTIONS = {
+    short: word
+    for word in _CONTRACTED + _TWICE_CONTRACTED
+    for short in _without_one_apostrophe(word)
+} | {"somebody'd": "somebodyd"}
+
+
+def single_choice(
+    prediction: Any, options: Sequence[str] | None = None, *, alphabet: str = "all"
+) -> int | None:
+    """The index of the option that a generated answer chooses, from 0; None where it has no mark.
+
+    The first mark in round brackets counts, whether it was offered or not: ``(A)``, ``(a)`` and
+    ``(1)`` are 0. The published scores are made without ``options``; with them, an answer without
+    a mark that equals an option to the letter chooses this. What is no text chooses nothing.
+
+    Args:
+        alphabet: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as
+            the published scores have it.
+
+    Raises:
+        ValueError: naming the alphabets.
+    """
+    if alphabet not in _MARKS:
+        raise ValueError(f"unknown alphabet {alphabet!r}; allowed are {', '.join(_MARKS)}")
+    if not isinstance(prediction, str):
+        return None
+    found = _MARKS[alphabet].search(prediction)
+    if found is None:
+        same = [index for index, option in enumerate(options or ()) if option == prediction]
+        return same[0] if same else None
+    mark = found[0][1]
+    return int(mark) - 1 if mark.isdigit() else ord(mark.upper()) - ord("A")
+
+
+def single_choice_likelihood(prediction: Any) -> int:
+    """The index that was predicted by likelihood; ``NO_INDEX`` for what is no whole number.
+
+    Whole numbers of NumPy count, other than in the published code; booleans and ``"1"`` don't.
+    """
+    whole = isinstance(prediction, int | np.integer) and not isinstance(prediction, bool)
+    return int(prediction) if whole else NO_INDEX
+
+
+def chosen_text(prediction: Any, options: Sequence[str], *, likelihood: bool = False) -> Any:
+    """What instability and the history of a dialogue take for an answer.
+
+    The text of the option that was chosen, or the prediction as it is where it chose none of
+    them. By likelihood, a negative index counts from the last option, as in Python.
+    """
+    index = single_choice_likelihood(prediction) if likelihood else single_choice(prediction)
+    if index is None or (likelihood and index != prediction):
+        return prediction
+    return options[index] if -len(options) <= index < len(options) else prediction
+
+
+def ocr_open_ended(prediction: Any, answer: Any) -> int:
+    """1 where the answer stands in the prediction as whole words, else 0.
+
+    All but ASCII letters, digits and white space is removed from both. An answer that is empty
+    then is found in every prediction that has a word. A list is joined: all its texts must stand
+    in the prediction, in this order. A number is read as its text; what is neither is not found.
+    """
+    said, wanted = _joined(prediction), _joined(answer)
+    if said is None or wanted is None:
+        return 0
+    return int(_has_words(_ascii_words(said), _ascii_words(wanted)))
+
+
+def kie_open_ended(prediction: Any, answer: Any) -> int:
+    """1 where the answer, or one of several, stands in the prediction as whole words, else 0.
+
+    Both are normalised as for VQA: without punctuation and articles, number words as digits,
+    contractions with their apostrophes. An answer whose edge is no word character, such as
+    ``50%``, is not found between spaces. A number is read as its text; what is neither text,
+    number nor list is not found.
+    """
+    said = _text(prediction)
+    answers = answer if isinstance(answer, list | tuple) else [answer]
+    if said is None:
+        return 0
+    normalised = normalise(said)
+    wanted = [text for each in answers if (text := _text(each)) is not None]
+    return int(any(_has_words(normalised, normalise(each)) for each in wanted))
+
+
+def normalise(text: str) -> str:
+    """A text as the rule for key information compares it."""
+    words = _without_punctuation(text.replace("\n", " ").replace("\t", " ").strip()).lower().split()
+    numbers = [_NUMBERS.get(word, word) for word in words]
+    kept = [word for word in numbers if word not in _ARTICLES]
+    return " ".join(_CONTRACTIONS.get(word, word) for word in kept)
+
+
+def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
+    """The mean over samples of the entropy (nats) of the predictions of one sample.
+
+    Args:
+        predictions: by sample, the text of the option that each duplicate chose, or the
+            prediction as it is where it chose none.
+
+    Returns:
+        From 0 to ln N; NaN without samples, where the published code divides by zero.
+    """
+    if not predictions:
+        return math.nan
+    return sum(_entropy(each) for each in predictions.values()) / len(predictions)
+
+
+def multi_round(scores: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+    """How the mean score moves with the round of a dialogue.
+
+    Args:
+        scores: by number of the round, a whole number or its text, the scores of this round.
+            Rounds of another name or without scores don't count.
+
+    Returns:
+        Pearson's correlation of round and mean score, NaN where the means are all the same or
+        there is one round; and the slope of the regression line, 0 for one round, NaN for none.
+    """
+    means = {number: float(np.mean(each)) for number, each in _rounds(scores) if len(each)}
+    if not means:
+        return math.nan, math.nan
+    x, y = np.array(list(means), dtype=float), np.array(list(means.values()), dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = float(np.corrcoef(x, y)[0, 1]) if len(means) > 1 else math.nan
+    centred = x - x.mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ (y - y.mean())) / spread if spread else 0.0
+    return correlation, slope
+
+
+def captions(results: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """BLEU-1 to 4, ROUGE-L and CIDEr of the raw texts of a whole set.
+
+    Args:
+        results: rows with ``prediction`` and ``references``, a list of texts. Rows without
+            references are left out; a prediction that is no text counts as an empty one.
+
+    Returns:
+        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``; NaN where there is no row.
+    """
+    return raw_scores(results)
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(value) if number else None
+
+
+def _joined(value: Any) -> str | None:
+    """A text, or the texts of a list joined by spaces."""
+    if not isinstance(value, list | tuple):
+        return _text(value)
+    texts = [_text(each) for each in value]
+    return None if None in texts else " ".join(filter(None, texts))
+
+
+def _ascii_words(text: str) -> str:
+    return _NOT_ASCII_WORD.sub("", text).lower()
+
+
+def _has_words(text: str, wanted: str) -> bool:
+    r"""Whether ``\bwanted\b`` is found; in linear time, since both texts' boundaries are marked."""
+    inner = _with_boundaries(wanted).removeprefix("\0b").removesuffix("\0b")
+    return (f"\0b{inner}\0b" if wanted else "\0b") in _with_boundaries(text)
+
+
+def _with_boundaries(text: str) -> str:
+    return _BOUNDARY.sub(lambda found: "\0n" if found[0] else "\0b", text)
+
+
+def _without_punctuation(text: str) -> str:
+    """Each sign is removed, or replaced by a space where it never stands beside one."""
+    found = text
+    comma_in_number = _COMMA_IN_NUMBER.search(text) is not None
+    for sign in _PUNCTUATION:
+        removed = comma_in_number or f"{sign} " in text or f" {sign}" in text
+        found = found.replace(sign, "" if removed else " ")
+    return _PERIOD.sub("", found, count=_PERIODS_REMOVED)
+
+
+def _entropy(predictions: Sequence[Any]) -> float:
+    counts = Counter(each if isinstance(each, Hashable) else repr(each) for each in predictions)
+    shares = [count / len(predictions) for count in counts.values()]
+    return -sum(share * math.log(share) for share in shares)
+
+
+def _rounds(scores: Mapping[Any, Sequence[float]]) -> list[tuple[int, Sequence[float]]]:
+    """The rounds that have a number."""
+    named = [(str(name).strip(), each) for name, each in scores.items()]
+    return [(int(name), each) for name, each in named if re.fullmatch(r"[0-9]{1,9}", name)]
