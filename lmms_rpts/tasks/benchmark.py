@@ -28,6 +28,7 @@ _OURS = (
     "lmms_rpts.tasks.rpts_eval.benchmark:BENCHMARK",
     "lmms_rpts.tasks.rome.benchmark:BENCHMARK",
     "lmms_rpts.tasks.cmmath.benchmark:BENCHMARK",
+    "lmms_rpts.tasks.reform_eval.benchmark:BENCHMARK",
 )
 
 

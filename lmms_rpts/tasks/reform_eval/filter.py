@@ -33,7 +33,7 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformRecord,
 )
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
-from lmms_rpts.tasks.reform_eval.sets import Method, data_sets
+from lmms_rpts.tasks.reform_eval.sets import Kind, Method, data_sets
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
 FIELDS: Mapping[str, FieldCheck] = {
@@ -97,7 +97,8 @@ class ReformAnswerFilter(GradingFilter):
         if response is None:
             return not_given(NO_RESPONSE)
         part = select_reasoning(response)
-        return replace(grade_text(part.spoken, doc), source=part.source)
+        kind = data_sets()[doc["set"]].kind
+        return replace(grade_text(part.spoken, doc, kind), source=part.source)
 
     def unread(self, reason: str) -> Given:
         """A response that there is nothing to grade of."""
@@ -180,9 +181,8 @@ def asking_of(reform: ReformSettings, method: Method) -> ReformAsking:
     )
 
 
-def grade_text(prediction: str, doc: Doc) -> Given:
+def grade_text(prediction: str, doc: Doc, kind: Kind) -> Given:
     """A generated answer, graded by the published rules and by ours."""
-    kind = data_sets()[doc["set"]].kind
     if kind == "choice":
         return _grade_choice(prediction, doc)
     if kind == "caption":
@@ -259,14 +259,15 @@ def record_of(given: Given, doc: Doc, asking: ReformAsking) -> ReformRecord:
 
 def _instance(doc: Doc) -> ReformInstance:
     """The document as far as a record can hold it: no document may cost what was paid for."""
-    chosen = data_sets().get(as_text(doc.get("set")))
+    known = data_sets().get(as_text(doc.get("set")))
+    kind = doc.get("kind", known.kind if known else "choice")
     order = doc.get("order")
     return ReformInstance(
         id=as_text(doc.get("id", "")),
         sample=as_whole(doc.get("sample")) or 0,
         duplicate=as_whole(doc.get("duplicate")) or 0,
         set=as_text(doc.get("set", "")),
-        kind=chosen.kind if chosen else "choice",
+        kind=kind,
         method="likelihood" if doc.get("method") == "likelihood" else "generation",
         instruct=as_text(doc.get("instruct", "")),
         question=as_text(doc.get("question", "")),

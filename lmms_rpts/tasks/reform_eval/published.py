@@ -17,6 +17,21 @@ import numpy as np
 
 from lmms_rpts.answers.number_words import ENGLISH_WORDS
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
+from lmms_rpts.tasks.reform_eval.published_samples import prompt, samples
+
+__all__ = [
+    "NO_INDEX",
+    "captions",
+    "chosen_text",
+    "instability",
+    "kie_open_ended",
+    "multi_round",
+    "ocr_open_ended",
+    "prompt",
+    "samples",
+    "single_choice",
+    "single_choice_likelihood",
+]
 
 NO_INDEX = -1
 """The index of a prediction by likelihood that is no whole number; it is never right."""

@@ -15,6 +15,7 @@ VARIABLES = (
     "REFORM_DUPLICATES",
     "REFORM_IN_CONTEXT",
     "REFORM_INSTRUCTIONS",
+    "REFORM_JAVA",
     "REFORM_LIMIT_SAMPLES",
     "REFORM_MARKS",
     "REFORM_ORDER",
@@ -51,6 +52,7 @@ class ReformSettings:
         reduction: REFORM_REDUCTION, which likelihood of an option counts: the sum over its tokens,
             as published, or their mean.
         seed: REFORM_SEED, of all that is drawn.
+        java: REFORM_JAVA, whether METEOR and PTB tokens of captions are computed, where Java is.
     """
 
     path: Path | None = None
@@ -63,6 +65,7 @@ class ReformSettings:
     limit: int | None = None
     reduction: Reduction = "sum"
     seed: int = 0
+    java: bool = True
 
     def duplicates_of(self, chosen: DataSet) -> int:
         """How often each sample of a set is asked."""
@@ -83,4 +86,5 @@ def load_reform_settings(environ: Mapping[str, str] | None = None) -> ReformSett
         limit=env.whole("REFORM_LIMIT_SAMPLES", 1),
         reduction=env.choice("REFORM_REDUCTION", get_args(Reduction)) or "sum",
         seed=env.whole("REFORM_SEED", 0) or 0,
+        java=env.choice("REFORM_JAVA", ("0", "1")) != "0",
     )

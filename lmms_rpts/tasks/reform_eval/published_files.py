@@ -1,0 +1,146 @@
+"""Reader of the prediction files that the published code writes, as runs of ReForm-Eval.
+
+Source: ``run_eval.py`` of github.com/FudanDISC/ReForm-Eval (df1cfa7). A file is a JSON list of
+rows with ``sample_id`` and ``prediction``; its name says the data, the formulation and the method:
+``TDIUC_SingleChoice_likelihood.json``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.schema import FieldError
+from lmms_rpts.tasks.reform_eval.fields import FieldFault, Fields, read_json
+from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given, record_of
+from lmms_rpts.tasks.reform_eval.published import NO_INDEX, single_choice_likelihood
+from lmms_rpts.tasks.reform_eval.record import (
+    ReformAsking,
+    ReformGrade,
+    ReformRecord,
+    ReformRun,
+)
+from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
+
+_NAME = re.compile(
+    r"(?P<data>.+)_(?P<formulation>SingleChoice|OCROpenEnded|KIEOpenEnded|Generation)"
+    r"_(?P<method>generation|likelihood)(?:_.*)?"
+)
+_KINDS: dict[str, Kind] = {
+    "SingleChoice": "choice",
+    "OCROpenEnded": "ocr",
+    "KIEOpenEnded": "kie",
+    "Generation": "caption",
+}
+# Of how the publishers asked, a file does not say more.
+_ASKING = {
+    "instructions": "published",
+    "instructions_sha256": "",
+    "wording": "varied",
+    "order": "fixed",
+    "marks": "upper",
+    "in_context": True,
+    "seed": 0,
+}
+
+
+def is_published_file(path: Path) -> bool:
+    """Whether a file is named as the published code names its prediction files."""
+    return path.suffix == ".json" and _NAME.fullmatch(path.stem) is not None
+
+
+def read_published_file(path: Path, label: str | None = None) -> ReformRun:
+    """The predictions of a file, graded.
+
+    Args:
+        path: such a file.
+        label: of the run; None: the name of its folder.
+
+    Raises:
+        RunError: naming the row that can't be read.
+    """
+    name = _NAME.fullmatch(path.stem)
+    assert name is not None, "is_published_file tells"
+    method, kind = name["method"], _KINDS[name["formulation"]]
+    titles = {(each.title, each.kind): each.name for each in data_sets().values()}
+    chosen = titles.get((name["data"], kind), name["data"])
+    reduction = "sum" if method == "likelihood" else None
+    asking = ReformAsking(**_ASKING, reduction=reduction)  # type: ignore[arg-type]
+    task = f"reform_{chosen}{'_likelihood' if reduction else ''}"
+    try:
+        rows = read_json(path)
+        if not isinstance(rows, list) or not rows:
+            raise FieldFault(f"{path.name} should hold a list of rows")
+        documents = list(_documents(rows, chosen, kind, method))
+    except FieldFault as fault:
+        raise RunError(
+            f"{path}: {fault}. Name a file of predictions of the published code, or samples of "
+            "lmms-eval"
+        ) from None
+    records = []
+    for at, (document, prediction) in enumerate(documents):
+        given = _graded(prediction, document, method)
+        record = record_of(given, document, asking)
+        instance = record.instance.model_copy(update={"task": task, "doc_id": at})
+        records.append(record.model_copy(update={"instance": instance}))
+    model = label or path.parent.absolute().name or "published"
+    source = "" if label else str(path.parent.absolute())
+    return ReformRun(model, model, tuple(records), {}, (path,), source)
+
+
+def _documents(
+    rows: list[Any], chosen: str, kind: Kind, method: str
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Documents as our filters take them, with the predictions for them."""
+    samples: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
+    for at, row in enumerate(rows):
+        fields = Fields(row, f"row {at}")
+        name = fields.id("sample_id")
+        sample = samples.setdefault(name, len(samples))
+        counts[name] = counts.get(name, 0) + 1
+        document: dict[str, Any] = {
+            "set": chosen,
+            "kind": kind,
+            "method": method,
+            "id": str(name),
+            "sample": sample,
+            "duplicate": counts[name] - 1,
+            "instruct": fields.text("instruct") if "instruct" in fields else "",
+            "question": fields.text("question") if "question" in fields else "",
+            "options": [],
+            "order": [],
+            "marks": "",
+            "right": -1,
+            "answers": [],
+            "round": fields.value.get("round_id", -1),
+        }
+        yield {**document, **_reference(fields, kind)}, fields.any("prediction")
+
+
+def _reference(fields: Fields, kind: Kind) -> Mapping[str, Any]:
+    if kind != "choice":
+        return {"answers": list(fields.texts("references" if kind == "caption" else "answer"))}
+    options = list(fields.options("answer_options", 26))
+    return {
+        "options": options,
+        "order": list(range(len(options))),
+        "marks": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)],
+        "right": fields.index("answer", len(options)),
+    }
+
+
+def _graded(prediction: Any, document: Mapping[str, Any], method: str) -> Given:
+    if method == "likelihood":
+        chosen = single_choice_likelihood(prediction)
+        if chosen == NO_INDEX or chosen >= len(document["options"]):
+            return not_given("the prediction is no option's number")
+        right = chosen == document["right"]
+        grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
+        return Given(document["options"][chosen], "likelihood", grade, grade, float(right))
+    if not isinstance(prediction, str):
+        return not_given("the prediction is no text")
+    return grade_text(prediction, document, document["kind"])

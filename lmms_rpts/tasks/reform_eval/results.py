@@ -1,0 +1,100 @@
+"""Metrics of ReForm-Eval for lmms-eval, from the records of its filters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from lmms_rpts.tasks.aggregation import Mean, Value
+from lmms_rpts.tasks.reform_eval.captions import all_scores
+from lmms_rpts.tasks.reform_eval.published import instability
+from lmms_rpts.tasks.reform_eval.record import ReformRecord
+from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
+from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
+
+CHOICE: Metrics = {
+    "accuracy": lambda record: record.score,
+    "accuracy_strict": lambda record: _known(record, record.strict.correct),
+    "format_hit_rate": lambda record: _known(record, record.hit),
+}
+OPEN: Metrics = {name: CHOICE[name] for name in ("accuracy", "accuracy_strict")}
+CAPTION: Metrics = {"rouge_l": lambda record: record.score}
+"""The value of a record in each metric; None where it has none.
+
+``accuracy``: by the published rules; ``accuracy_strict``: by ours; ``format_hit_rate``: whether
+there is a mark in round brackets; ``rouge_l``: of a caption. All in [0, 1].
+"""
+
+OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
+"""The metrics of captions that only a whole set has."""
+
+
+def _known(record: ReformRecord, value: bool | None) -> bool | None:
+    return None if record.score is None else value
+
+
+def process_choice(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """The metrics of a duplicate of a single choice."""
+    return _of_duplicate(doc, results, CHOICE)
+
+
+def process_open(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """The metrics of a duplicate whose answer is free."""
+    return _of_duplicate(doc, results, OPEN)
+
+
+def process_caption(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """The metrics of a caption; those of the whole set take its text and its references."""
+    records = _records(results)
+    rows = [(each.prediction, each.instance.answers) for each in records if each.score is not None]
+    return document_metrics(records, CAPTION) | dict.fromkeys(OF_SET, rows)
+
+
+def _records(results: Iterable[Any]) -> list[ReformRecord]:
+    return read_records(ReformRecord, results)
+
+
+def _of_duplicate(
+    doc: Mapping[str, Any], results: Sequence[Any], metrics: Metrics
+) -> dict[str, Any]:
+    records = _records(results)
+    sample = f"{doc['set']} {doc['sample']}"
+    values = {
+        name: None if value is None else Value(value, sample)
+        for name, value in document_metrics(records, metrics).items()
+    }
+    chosen = [each.chosen_text for each in records if each.score is not None]
+    return {**values, "instability": (sample, chosen)}
+
+
+def instability_over(items: Sequence[tuple[str, Sequence[str]]]) -> float:
+    """The published instability: the mean over samples of the entropy (nats) of their answers."""
+    chosen: dict[str, list[str]] = {}
+    for sample, texts in items:
+        chosen.setdefault(sample, []).extend(texts)
+    there = {sample: texts for sample, texts in chosen.items() if texts}
+    return Mean(instability(there), len(there)) if there else math.nan
+
+
+def _over(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
+    """A metric of the captions of a whole set; NaN where it can't be had."""
+    rows = tuple((text, tuple(references)) for each in items for text, references in each)
+    return _scores(rows, load_reform_settings().java).get(name, math.nan)
+
+
+@lru_cache(maxsize=2)
+def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> dict[str, float]:
+    return all_scores(
+        [{"prediction": text, "references": references} for text, references in rows], java=java
+    )
+
+
+_Aggregation = Callable[[Sequence[Any]], float]
+cider_over: _Aggregation = partial(_over, "cider")
+bleu_4_over: _Aggregation = partial(_over, "bleu_4")
+cider_ptb_over: _Aggregation = partial(_over, "cider_ptb")
+rouge_l_ptb_over: _Aggregation = partial(_over, "rouge_l_ptb")
+bleu_4_ptb_over: _Aggregation = partial(_over, "bleu_4_ptb")
+meteor_over: _Aggregation = partial(_over, "meteor")

@@ -1,0 +1,57 @@
+"""The YAML files of ReForm-Eval's tasks and groups, from its table of data sets.
+
+``python -m tests.support.reform_yaml`` writes them; a test holds them equal.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lmms_rpts.tasks.reform_eval
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets, groups
+
+FOLDER = Path(lmms_rpts.tasks.reform_eval.__file__).parent / "yaml"
+_HERE = "lmms_rpts.tasks.reform_eval"
+_METRICS = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
+_CAPTIONS = ("cider", "rouge_l", "bleu_4")
+
+
+def task_yaml(chosen: DataSet, method: Method) -> str:
+    """The file of a task."""
+    task = chosen.task(method)
+    name = task.removeprefix("reform_")
+    base = "caption" if chosen.kind == "caption" else f"{chosen.kind}_{method}"
+    return (
+        f"task: {task}\n"
+        f"include: _{base}.yaml\n"
+        f"dataset_kwargs: !function {_HERE}.dataset.kwargs_{name}\n"
+        f"metadata: !function {_HERE}.dataset.metadata_{name}\n"
+    )
+
+
+def group_yaml(name: str, tasks: list[str]) -> str:
+    """The file of a group: its sets weigh alike, as in the published averages."""
+    metrics = _CAPTIONS if name == "reform_description" else _METRICS
+    lines = [f"group: {name}", "task:", *(f"  - {task}" for task in tasks), "aggregate_metric_list:"]
+    for metric in metrics:
+        lines += [
+            f"  - metric: {metric}",
+            "    aggregation: !function lmms_rpts.tasks.aggregation.mean_over_tasks",
+            "    weight_by_size: false",
+        ]
+    return "\n".join([*lines, "metadata:", "  version: 1.0", ""])
+
+
+def all_files() -> dict[str, str]:
+    """The texts of all files that are generated, by name."""
+    files = {
+        f"{chosen.task(method)}.yaml": task_yaml(chosen, method)
+        for chosen in data_sets().values()
+        for method in chosen.methods
+    }
+    return files | {f"{name}.yaml": group_yaml(name, tasks) for name, tasks in groups().items()}
+
+
+if __name__ == "__main__":
+    for file, text in all_files().items():
+        (FOLDER / file).write_text(text, encoding="utf-8")
