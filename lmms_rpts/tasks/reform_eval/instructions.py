@@ -1,0 +1,239 @@
+"""Instructions and in-context samples of ReForm-Eval: our own, or the published ones.
+
+Our own sentences stand in ``instructions.yaml``. The published ones aren't distributed with this
+package: they are read from a clone of the publishers' repository, or from a JSON file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+import yaml
+
+from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.reform_eval.checkout import REMEDY, read_checkout, read_text
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
+
+Source = Literal["ours", "published"]
+Key = tuple[str, Method]
+
+FILLED = frozenset({"match", "entailment", "task_step"})
+"""Families whose instructions hold one ``{}``, for the caption, the statement or the task."""
+FROM_DATA = "spatial"
+"""The family (of CLEVR alone) whose published instructions stand in the data file."""
+
+_LONGEST = 10_000
+_MOST = 100
+_LARGEST_JSON = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The instructions of one data set and method.
+
+    Attributes:
+        instructions: never empty, but for CLEVR where the published ones are read from a checkout,
+            or from a file without them: the caller takes those of its data (``instructs``).
+        in_context: the human's turn and the assistant's, without a prefix such as "The answer is".
+    """
+
+    instructions: tuple[str, ...]
+    in_context: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Wordings of the data sets.
+
+    Attributes:
+        source: whose sentences they are.
+        sha256: of the canonical JSON of all wordings, in hexadecimal digits.
+        place: where they were read.
+        wordings: by the set's title and the method.
+    """
+
+    source: Source
+    sha256: str
+    place: str
+    wordings: Mapping[Key, Wording] = field(repr=False, compare=False)
+
+    def of(self, chosen: DataSet, method: Method) -> Wording:
+        """The wording of a set.
+
+        Raises:
+            DataError: if there is none for this method.
+        """
+        found = self.wordings.get((chosen.title, method))
+        if found is None:
+            _refuse(self.place, f"{chosen.title} has no instructions_{method}")
+        return found
+
+
+@cache
+def own_instructions() -> Instructions:
+    """Our own sentences, five for each set and method (``instructions.yaml``)."""
+    path = Path(__file__).with_name("instructions.yaml")
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    wordings = {
+        (each.title, method): _own(content, each, method)
+        for each in data_sets().values()
+        for method in each.methods
+    }
+    return _instructions("ours", wordings, str(path))
+
+
+def load_instructions(path: Path) -> Instructions:
+    """The published sentences.
+
+    Args:
+        path: a JSON file in the layout of ``parse_instructions``, or the folder of a clone of
+            github.com/FudanDISC/ReForm-Eval, whose Python files are parsed and never run.
+
+    Raises:
+        DataError: naming the file, where possible the line, and what to do.
+    """
+    try:
+        is_folder = path.is_dir()
+    except (OSError, ValueError):  # a name too long; a null character
+        is_folder = False
+    content = read_checkout(path) if is_folder else _read_json(path)
+    return parse_instructions(content, str(path))
+
+
+def parse_instructions(content: Mapping[str, Any], place: str) -> Instructions:
+    """The published sentences from the content of a JSON file.
+
+    Args:
+        content: by the title of the set (``DataSet.title``) an object with
+            ``instructions_generation``, ``instructions_likelihood`` (lists of texts) and
+            ``in_context`` (null, or two messages with ``from`` and ``value``). Other fields and
+            other titles are ignored.
+        place: for errors.
+
+    Raises:
+        DataError: naming the sets and fields that are malformed.
+    """
+    wordings: dict[Key, Wording] = {}
+    faults = []
+    if not isinstance(content, Mapping):
+        faults.append(f"it should hold an object, not {_kind(content)}")
+        content = {}
+    for each in data_sets().values():
+        if each.title in content:
+            try:
+                wordings.update(_published(each, content[each.title]))
+            except ValueError as error:
+                faults.append(f"{each.title}: {error}")
+    if not wordings and not faults:
+        faults.append("it names none of the 61 data sets, such as 'Flowers102' or 'VQA v2'")
+    raise_faults(place, faults, REMEDY)
+    return _instructions("published", wordings, place)
+
+
+def _instructions(source: Source, wordings: Mapping[Key, Wording], place: str) -> Instructions:
+    listed = [
+        [title, method, each.instructions, each.in_context]
+        for (title, method), each in sorted(wordings.items())
+    ]
+    canonical = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+    digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+    return Instructions(source, digest, place, wordings)
+
+
+def _own(content: Mapping[str, Any], chosen: DataSet, method: Method) -> Wording:
+    family = content["families"][chosen.family]
+    sentences = family["sentences"]
+    if chosen.kind != "choice":
+        return Wording(tuple(sentences), None)
+    ends = content["closings"] if method == "generation" else family.get("answers")
+    if ends:
+        sentences = [f"{each} {end}" for each, end in zip(sentences, ends, strict=True)]
+    return Wording(tuple(sentences), _own_sample(family["sample"], method))
+
+
+def _own_sample(sample: Mapping[str, Any], method: Method) -> tuple[str, str]:
+    """By likelihood it shows no options, as the question after it shows none."""
+    question, answers = sample["question"], sample["answers"]
+    if method == "likelihood":
+        return question, answers[0]
+    marked = [f"({mark}) {answer}" for mark, answer in zip("ABCD", answers, strict=False)]
+    return f"{question} Options: {'; '.join(marked)}.", marked[0]
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path, _LARGEST_JSON))
+    except json.JSONDecodeError as error:
+        fault = f"line {error.lineno}: it is no JSON: {error.msg}"
+    except ValueError as error:  # what read_text says; a number of 5000 digits
+        fault = str(error)
+    except (RecursionError, MemoryError):
+        fault = "it is nested too deeply"
+    _refuse(path, fault)
+
+
+def _refuse(place: object, fault: str) -> NoReturn:
+    raise_faults(place, [fault], REMEDY)
+    raise AssertionError("there was a fault")
+
+
+def _published(chosen: DataSet, entry: Any) -> Iterator[tuple[Key, Wording]]:
+    """Raises ValueError, naming the field."""
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"it should be an object, not {_kind(entry)}")
+    sample = _sample(entry.get("in_context"))
+    for method in chosen.methods:
+        name = f"instructions_{method}"
+        listed = entry.get(name)
+        if listed is not None:
+            yield (chosen.title, method), Wording(_sentences(listed, name, chosen), sample)
+        elif chosen.family == FROM_DATA:
+            yield (chosen.title, method), Wording((), sample)
+
+
+def _sentences(listed: Any, name: str, chosen: DataSet) -> tuple[str, ...]:
+    if not isinstance(listed, list) or not 0 < len(listed) <= _MOST:
+        raise ValueError(f"{name} should be a list of 1 to {_MOST} texts, not {_kind(listed)}")
+    found = tuple(_text(each, f"{name}[{at}]") for at, each in enumerate(listed))
+    braces = int(chosen.family in FILLED)
+    for at, each in enumerate(found):
+        if each.count("{}") != braces:
+            raise ValueError(f"{name}[{at}] should hold {{}} {'once' if braces else 'nowhere'}")
+    return found
+
+
+def _sample(messages: Any) -> tuple[str, str] | None:
+    if messages is None:
+        return None
+    if not isinstance(messages, list) or len(messages) != 2:
+        raise ValueError(f"in_context should be null or two messages, not {_kind(messages)}")
+    turns = []
+    for at, (message, role) in enumerate(zip(messages, ("human", "assistant"), strict=True)):
+        if not isinstance(message, Mapping) or message.get("from") != role:
+            raise ValueError(f"in_context[{at}] should be a message from '{role}'")
+        turns.append(_text(message.get("value"), f"in_context[{at}].value"))
+    return turns[0], turns[1]
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} should be a text, not {_kind(value)}")
+    if len(value) > _LONGEST:
+        raise ValueError(f"{name} has {len(value)} characters, of at most {_LONGEST}")
+    if not value.strip():
+        raise ValueError(f"{name} is empty")
+    if any("\ud800" <= each <= "\udfff" for each in value):
+        raise ValueError(f"{name} holds half of a surrogate pair, which is no character")
+    return value
+
+
+def _kind(value: Any) -> str:
+    """What a value is, without showing it: it may be long."""
+    size = f" of {len(value)}" if isinstance(value, list | dict | str) else ""
+    return f"a value of type {type(value).__name__}{size}"
