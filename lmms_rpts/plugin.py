@@ -1,10 +1,10 @@
 """Integration with lmms-eval: the only module that touches its internals.
 
 lmms-eval 0.7 has no hook for a plugin's tasks, hands filters the wrong documents, has no standard
-error for means that leave documents out, sums up the tokens of one process only, and forgets the
-responses of a run that was killed. Each of these is mended here by wrapping a function when the
-module that holds it is imported; nothing is imported for it, other tasks are left as they are, and
-a wrap that fails is logged and never breaks lmms-eval.
+error for means that leave documents out, sums up the tokens of one process only, makes a text of a
+likelihood, and forgets the responses of a run that was killed. Each of these is mended here by
+wrapping a function when the module that holds it is imported; nothing is imported for it, other
+tasks are left as they are, and a wrap that fails is logged and never breaks lmms-eval.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _registered = False
 
 def manifests() -> list[Any]:
     """The entry point of the group ``lmms_eval.models``: registers all, returns our models."""
-    from lmms_eval.models.registry_v2 import ModelManifest
+    from lmms_rpts.models.manifests import model_manifests
 
     register()
-    return [ModelManifest("replay", simple_class_path="lmms_rpts.models.replay.Replay")]
+    return model_manifests()
 
 
 def register() -> None:
@@ -41,12 +41,13 @@ def register() -> None:
         "lmms_eval.filters": _add_filters,
         "lmms_eval.verifiers": _add_verifiers,
         "lmms_eval.api.filter": _align_documents,
+        "lmms_eval.api.instance": _keep_likelihoods,
         "lmms_eval.api.task": _check_documents,
         "lmms_eval.evaluator": _check_early,
         "lmms_eval.tasks": _add_tasks,
         "lmms_eval.evaluator_utils": _add_standard_error,
         "lmms_eval.models.model_utils.usage_metrics": _count_usage,
-        "lmms_eval.caching.response_cache": _find_killed_runs,
+        "lmms_eval.caching.response_cache": _change_cache,
     }
     hooks |= dict.fromkeys(_verifier_modules(), _add_late_verifier)
     for module, hook in hooks.items():
@@ -121,20 +122,22 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
     lmms-eval builds tasks after the model, and a fault of their documents would be told then.
     """
     call = inspect.signature(original).bind(*args, **kwargs)
-    manager = call.arguments.get("task_manager")
+    manager, model = (call.arguments.get(each) for each in ("task_manager", "model"))
     if manager is None:
         from lmms_eval.tasks import TaskManager
 
         # As simple_evaluate makes it, which then need not index all tasks again.
-        verbosity, model = (call.arguments.get(each) for each in ("verbosity", "model"))
-        manager = TaskManager(verbosity or "INFO", model_name=model)
+        manager = TaskManager(call.arguments.get("verbosity") or "INFO", model_name=model)
         call.arguments["task_manager"] = manager
     try:
+        from lmms_rpts.tasks.likelihood_checks import check_model
         from lmms_rpts.tasks.own_tasks import check_own_tasks
     except ImportError:  # a plugin's fault must not take down lmms-eval
         return original(**call.arguments)
     tasks = call.arguments.get("tasks") or []
-    check_own_tasks(manager, [tasks] if isinstance(tasks, str) else tasks)
+    names = [tasks] if isinstance(tasks, str) else tasks
+    check_model(manager, names, model, force_simple=bool(call.arguments.get("force_simple")))
+    check_own_tasks(manager, names)
     return original(**call.arguments)
 
 
@@ -210,6 +213,8 @@ def _apply_ensemble(
     if docs is None or not any(_is_ours(each, "RptsFilter") for each in ensemble.filters):
         original(ensemble, instances, docs)
         return
+    from lmms_rpts.filters.aligned_documents import AlignedDocuments
+
     # An idle process of a distributed run holds a copy of document 0 as padding, which lmms-eval
     # does not report: judging it would be paid for nothing.
     padding = [each for each in instances if each.metadata.get("__padding_only__")]
@@ -248,51 +253,16 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
 def _check_filters_documents(task: Any) -> None:
     filters = [each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters]
     if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
+        from lmms_rpts.filters.aligned_documents import without_media
         from lmms_rpts.tasks.own_tasks import check_task
 
-        check_task(task, _without_media(task.task_docs))
+        check_task(task, without_media(task.task_docs))
 
 
 def _is_ours(candidate: Any, kind: str) -> bool:
     # Without an import: where ours failed, there are no such filters, and others must go on.
     filters = sys.modules.get("lmms_rpts.filters")
     return filters is not None and isinstance(candidate, getattr(filters, kind))
-
-
-class AlignedDocuments(Sequence[Mapping[str, Any]]):
-    """The documents of some instances, in the instances' order, without their media.
-
-    lmms-eval pairs this process's responses with the documents of the whole data set, which are
-    others as soon as there are several processes or an offset. Read-only and lazy: a row is read
-    when it is asked for, and no image is decoded. ``task``: whose documents they are.
-    """
-
-    def __init__(self, docs: Any, doc_ids: Sequence[int], task: str | None = None) -> None:
-        self.task = task
-        self._docs = _without_media(docs)
-        self._doc_ids = list(doc_ids)
-
-    def __len__(self) -> int:
-        return len(self._doc_ids)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self._docs[doc_id] for doc_id in self._doc_ids[at]]
-        return self._docs[self._doc_ids[at]]
-
-
-def _without_media(docs: Any) -> Any:
-    features = getattr(docs, "features", None)
-    if features is None:
-        return docs
-    from datasets import Audio, Image, Sequence, Video
-
-    def is_media(feature: Any) -> bool:
-        inner = feature.feature if isinstance(feature, Sequence) else feature
-        return isinstance(inner, Audio | Image | Video)
-
-    media = [name for name, feature in features.items() if is_media(feature)]
-    return docs.remove_columns(media)
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -336,7 +306,16 @@ def _consolidate_group_results(
 # --- responses -----------------------------------------------------------------------------------
 
 
-def _find_killed_runs(module: ModuleType) -> None:
+def _keep_likelihoods(module: ModuleType) -> None:
+    from lmms_rpts.models.token_loss import keep_likelihoods
+
+    keep_likelihoods(module)
+
+
+def _change_cache(module: ModuleType) -> None:
+    from lmms_rpts.models.token_loss import keep_totals
+
+    keep_totals(module)
     _wrap(module.ResponseCache, "create", _create_response_cache)
 
 

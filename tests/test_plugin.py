@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts import plugin
-from lmms_rpts.plugin import AlignedDocuments
+from lmms_rpts.filters.aligned_documents import AlignedDocuments
 from tests.support.instances import write_folder
 from tests.support.lmms import run, run_lmms_eval
 from tests.support.tables import table

@@ -1,0 +1,168 @@
+"""What an image-text-to-text model of transformers reads: chat template, images, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from loguru import logger
+from PIL import Image
+
+PLACEHOLDER = "<image>"
+"""Where a prompt of lmms-eval may say that an image stands."""
+_PROBE = "nothing but a probe"
+_MEDIA_TOKENS = ("image_token", "video_token", "audio_token")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyPrompt:
+    """A prompt as the processor takes it.
+
+    Attributes:
+        text: rendered by the chat template, up to where the model's answer begins.
+        images: in the order of their places in the text.
+    """
+
+    text: str
+    images: tuple[Image.Image, ...] = ()
+
+
+class PromptBuilder:
+    """Makes prompts of contexts, and tensors of prompts.
+
+    Args:
+        processor: of transformers, with a tokenizer.
+        chat_template: a Jinja template or the path of a file that holds one, in place of that of
+            the checkpoint.
+    """
+
+    def __init__(self, processor: Any, chat_template: str | None = None) -> None:
+        self._processor = processor
+        self._tokenizer = processor.tokenizer
+        if self._tokenizer.pad_token_id is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
+        self.template = _template(processor, chat_template)
+        self._takes_parts = self.template is not None and self._understands_parts()
+        if self.template is None:
+            logger.warning(
+                "The checkpoint has no chat template: prompts go to the model as they are. Name "
+                "one with --model_args chat_template=FILE if the model was trained on a chat form."
+            )
+
+    def prompt(self, context: str, images: Sequence[Image.Image]) -> ReadyPrompt:
+        """The prompt of a context: its images first, or where ``<image>`` stands for each.
+
+        Args:
+            context: what the task asks.
+            images: of the document, none for text alone.
+        """
+        pieces = context.split(PLACEHOLDER)
+        if not images or len(pieces) != len(images) + 1:
+            pieces = [""] * len(images) + [context]
+        pieces = [self.plain(piece) for piece in pieces]
+        return ReadyPrompt(self._render(pieces), tuple(images))
+
+    def plain(self, text: str) -> str:
+        """Text in which no name of a token stands for an image, which would have no pixels."""
+        for token in self._media_tokens():
+            text = text.replace(token, f"{token[:1]} {token[1:]}")
+        return text
+
+    def with_continuation(self, prompt: ReadyPrompt, continuation: str) -> ReadyPrompt:
+        """The prompt and an answer to it, which no end of turn follows.
+
+        White space that would stand twice, as with lmms-eval's delimiter ``" "`` after a template
+        that ends in a new line, stands once.
+        """
+        if prompt.text[-1:].isspace():
+            continuation = continuation.lstrip()
+        return ReadyPrompt(prompt.text + self.plain(continuation), prompt.images)
+
+    def encode(self, prompts: Sequence[ReadyPrompt], padding: Literal["left", "right"]) -> Any:
+        """The model's inputs for prompts with equally many images: tensors (prompts, tokens)."""
+        self._tokenizer.padding_side = padding
+        options: dict[str, Any] = {}
+        if prompts[0].images:
+            options["images"] = [list(prompt.images) for prompt in prompts]
+        begin = self._tokenizer.bos_token
+        if begin and prompts[0].text.startswith(begin):
+            options["add_special_tokens"] = False  # the template has written them
+        texts = [prompt.text for prompt in prompts]
+        return self._processor(text=texts, padding=True, return_tensors="pt", **options)
+
+    def _render(self, pieces: Sequence[str]) -> str:
+        """``pieces`` are the texts before, between and after the images."""
+        if self.template is None or not self._takes_parts:
+            mark = self._media_tokens()[0] if self._media_tokens() else PLACEHOLDER
+            first = mark.join(pieces[:-1]) + mark if len(pieces) > 1 else ""
+            leading = not any(pieces[:-1])
+            blank = "\n" if first and leading and not pieces[-1].startswith("\n") else ""
+            text = f"{first}{blank}{pieces[-1]}"
+            return text if self.template is None else self._apply(text)
+        parts: list[dict[str, str]] = []
+        for number, piece in enumerate(pieces):
+            parts += [{"type": "image"}] if number else []
+            parts += [{"type": "text", "text": piece}] if piece else []
+        return self._apply(parts or [{"type": "text", "text": ""}])
+
+    def _apply(self, content: str | list[dict[str, str]]) -> str:
+        rendered: str = self._tokenizer.apply_chat_template(
+            [{"role": "user", "content": content}],
+            chat_template=self.template,
+            tokenize=False,
+            add_generation_prompt=True,
+        )
+        return rendered
+
+    def _understands_parts(self) -> bool:
+        """Whether the template takes content in parts; older ones take text, and print a list."""
+        try:
+            found = self._apply([{"type": "text", "text": _PROBE}])
+        except Exception:  # a template that joins texts fails in many ways
+            return False
+        return _PROBE in found and "'type'" not in found and '"type"' not in found
+
+    def _media_tokens(self) -> list[str]:
+        owners = (self._processor, self._tokenizer)
+        found = [getattr(each, name, None) for name in _MEDIA_TOKENS for each in owners]
+        # Some hold a token of the tokenizers library, which prints as its text.
+        return list(dict.fromkeys(str(token) for token in found if token))
+
+
+def read_images(visuals: Sequence[Any] | None) -> list[Image.Image]:
+    """The images of a document, from images or paths of images.
+
+    Raises:
+        ValueError: for videos and other media.
+    """
+    return [_image(each) for each in visuals or ()]
+
+
+def _image(visual: Any) -> Image.Image:
+    if isinstance(visual, str):
+        try:
+            visual = Image.open(visual)
+        except OSError as error:
+            raise ValueError(f"hf_multimodal takes images, not {visual!r} ({error})") from None
+    if not isinstance(visual, Image.Image):
+        raise ValueError(f"hf_multimodal takes images, not {type(visual).__name__}")
+    return visual.convert("RGB")
+
+
+def _template(processor: Any, given: str | None) -> str | None:
+    if given is None:
+        owners = (processor, processor.tokenizer)
+        listed = [getattr(owner, "chat_template", None) for owner in owners]
+        found = listed[0] or listed[1]
+        # A checkpoint may have several by name.
+        return found.get("default") if isinstance(found, Mapping) else found
+    if any(mark in given for mark in ("{{", "{%")):
+        return given
+    try:
+        return Path(given).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"chat_template={given!r} is neither a template nor a file that can be read: {error}"
+        ) from None

@@ -1,0 +1,159 @@
+"""Which models of lmms-eval have likelihoods of answer options with images, and which don't.
+
+Read in lmms-eval 0.7.3; a test reads the code of the installed version and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from loguru import logger
+
+OURS = "hf_multimodal"
+"""The model that has them for every image-text-to-text checkpoint of transformers."""
+Kind = Literal["right", "unchecked", "constant", "missing", "broken", "chat", "unknown"]
+
+_CONSTANT = "dummy qwen_image_edit sam3"
+_INHERITED = "llama_vid mplug_owl_video video_llava xcomposer2_4KHD"
+_UNCHECKED = """
+    auroracap fuyu llava llava_onevision llava_vid longva ola oryx qwen_vl ross slime tinyllava vila
+    vqtoken
+"""
+_NOT_THERE = """
+    aero aria audio_flamingo_3 bagel bagel_umm bagel_unig2u baichuan_omni batch_gpt4 cambrians
+    cambrians_vsc cambrians_vsc_streaming cambrians_vsr claude cogvlm2 cosmos_wm egogpt from_log
+    gemini gemma3 gemma4 generation_api glm4v gpt4o_audio gpt4v idefics2 illume_plus instructblip
+    internvideo2 internvideo2_5 internvl internvl2 internvl3 internvl3_5 kimi_audio litellm
+    llama4_scout llama_vision llava_onevision1_5 llava_onevision_moviechat llava_sglang ltx_video
+    magi1_wm mantis minicpm_o minicpm_v minimonkey mistral3_vl mmada moviechat omnivinci openai
+    ovis_u1 penguinvl phi3v phi4_multimodal plm qwen2_5_omni qwen2_5_vl qwen2_audio qwen2_vl qwen3_5
+    qwen3_omni qwen3_vl qwen_vl_api reka srt_api uni_moe_2_omni videoChatGPT video_salmonn_2
+    videochat2 videochat_flash videollama3 vita vllm vora wan2_1_t2i wan2_1_t2v wan2_2 wan2_2_t2v
+    whisper whisper_tt whisper_vllm xcomposer2d5
+"""
+REASONS: Mapping[Kind, str] = {
+    "right": "it reads image, context and option together",
+    "unchecked": "it has code of its own in lmms-eval, which counts the end of turn as a token",
+    "constant": "it returns the same number for every option",
+    "missing": "its wrapper has no loglikelihood",
+    "broken": "its loglikelihood reads the context without the images, which transformers refuses",
+    "chat": "lmms-eval runs its chat form, which it refuses for likelihood",
+    "unknown": "it is no model of lmms-eval",
+}
+"""Why a model of each kind can be used, or can't."""
+SIMPLE: Mapping[str, Kind] = {
+    **dict.fromkeys(_UNCHECKED.split(), "unchecked"),
+    **dict.fromkeys(_CONSTANT.split(), "constant"),
+    **dict.fromkeys((_INHERITED + _NOT_THERE).split(), "missing"),
+    "llava_hf": "broken",
+    "replay": "missing",
+    OURS: "right",
+}
+"""Simple wrappers of lmms-eval, and our own, by name."""
+_PACKAGES = ("lmms_eval.models.", "lmms_rpts.models.")
+_USABLE = ("right", "unchecked", "unknown")
+
+
+class LikelihoodError(ValueError):
+    """A task needs likelihoods that the chosen model does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodSupport:
+    """What is known of a model.
+
+    Attributes:
+        model: its name.
+        kind: a key of ``REASONS``.
+        simple: of a chat wrapper: the kind of the simple one that ``--force_simple`` would pick.
+    """
+
+    model: str
+    kind: Kind
+    simple: Kind | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether options may be scored with it; also where nothing is known."""
+        return self.kind in _USABLE
+
+    @property
+    def remedy(self) -> str:
+        """What to use in its place."""
+        ours = (
+            f"Use --model {OURS} --model_args pretrained=CHECKPOINT, for any image-text-to-text "
+            "checkpoint of transformers"
+        )
+        if self.simple in _USABLE:
+            return f"{ours}; or add --force_simple, which picks the simple form of {self.model}"
+        return ours
+
+
+def likelihood_support(model: Any, force_simple: bool = False) -> LikelihoodSupport:
+    """Tell whether the model that lmms-eval would build has likelihoods; imports none.
+
+    Args:
+        model: its name or alias, as for ``--model``, or a model that is there already.
+        force_simple: as lmms-eval's flag.
+    """
+    if not isinstance(model, str):
+        return _of_object(model)
+    from lmms_eval.models import MODEL_REGISTRY_V2
+
+    try:
+        resolved = MODEL_REGISTRY_V2.resolve(model, force_simple=force_simple)
+    except ValueError:  # no such model: lmms-eval will say so
+        return LikelihoodSupport(model, "unknown")
+    if resolved.model_type == "simple":
+        return LikelihoodSupport(model, _kind(resolved.model_id, resolved.class_path))
+    simple = MODEL_REGISTRY_V2.get_manifest(model).simple_class_path
+    return LikelihoodSupport(
+        model, "chat", None if simple is None else _kind(resolved.model_id, simple)
+    )
+
+
+def has_likelihood(model: Any, force_simple: bool = False) -> bool:
+    """Whether answer options may be scored with a model: ``likelihood_support(...).usable``."""
+    return likelihood_support(model, force_simple).usable
+
+
+def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None:
+    """Refuse models without likelihoods before they are loaded; warn of those nobody has checked.
+
+    Args:
+        model, force_simple: as for ``likelihood_support``.
+        tasks: what needs them, for the message.
+
+    Raises:
+        LikelihoodError: saying why, and what to use.
+    """
+    found = likelihood_support(model, force_simple)
+    reason = REASONS[found.kind]
+    if not found.usable:
+        raise LikelihoodError(
+            f"{tasks}: the answer options can't be scored by likelihood with the model "
+            f"{found.model}: {reason}. {found.remedy}."
+        )
+    if found.kind != "right":
+        logger.warning(
+            "{}: the likelihoods of the model {} are not checked: {}. {} has right ones.",
+            tasks,
+            found.model,
+            reason,
+            OURS,
+        )
+
+
+def _of_object(model: Any) -> LikelihoodSupport:
+    kind = type(model)
+    if not getattr(kind, "is_simple", True):
+        return LikelihoodSupport(kind.__name__, "chat")
+    module = kind.__module__
+    return LikelihoodSupport(kind.__name__, _kind(module.rpartition(".")[2], f"{module}."))
+
+
+def _kind(name: str, class_path: str) -> Kind:
+    # Another package may have put a class of its own under a known name.
+    return SIMPLE.get(name, "unknown") if class_path.startswith(_PACKAGES) else "unknown"

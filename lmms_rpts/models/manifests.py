@@ -1,0 +1,19 @@
+"""The models that this package adds to lmms-eval, none of which is imported for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def model_manifests() -> list[Any]:
+    """Names and classes, as lmms-eval's registry takes them."""
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+    return [
+        ModelManifest("replay", simple_class_path="lmms_rpts.models.replay.Replay"),
+        ModelManifest(
+            "hf_multimodal",
+            simple_class_path="lmms_rpts.models.hf_multimodal.HfMultimodal",
+            aliases=("hf-multimodal",),  # as lm-evaluation-harness writes it
+        ),
+    ]

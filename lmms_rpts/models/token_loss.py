@@ -1,0 +1,102 @@
+"""The loss of an answer option, which knows its sum and its tokens, and its way through lmms-eval.
+
+lmms-eval's likelihood of an option is ``(mean token loss, is_greedy)``. The published ReForm-Eval
+sums instead of taking the mean, and the sum can't be had from a mean alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+_MARK = "_lmms_rpts_keeps_likelihoods"
+_TOTAL, _TOKENS, _GREEDY = "total_logprob", "tokens", "is_greedy"
+
+
+class TokenLoss(float):
+    """Mean loss over the tokens of an option, in nats a token; the lower, the likelier.
+
+    Attributes:
+        total: sum of the natural logarithms of the tokens' probabilities: never above zero, and
+            the higher, the likelier. The value of the float itself is ``-total / tokens``.
+        tokens: how many tokens were counted.
+
+    An option without tokens has no likelihood. Its loss is infinite and its total minus infinity,
+    so that neither choice falls on it.
+    """
+
+    total: float
+    tokens: int
+
+    def __new__(cls, total: float, tokens: int) -> TokenLoss:
+        """Make the loss of a sum over so many tokens."""
+        made = super().__new__(cls, -total / tokens if tokens else math.inf)
+        made.total = float(total) if tokens else -math.inf
+        made.tokens = tokens
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Results are gathered from other processes, and copied by loggers.
+        return type(self), (self.total, self.tokens)
+
+
+def keep_likelihoods(module: Any) -> None:
+    """Let lmms-eval hand on likelihoods as they are.
+
+    lmms-eval 0.7.3 makes a text of every response that is none, also of ``(loss, is_greedy)``;
+    its multiple_choice then ends in an error. Other responses are treated as before. Idempotent.
+
+    Args:
+        module: lmms_eval.api.instance, which has ``unwrap_generation_output``.
+    """
+    original = module.unwrap_generation_output
+
+    def unwrap(output: Any) -> tuple[Any, Any]:
+        return (tuple(output), None) if _is_likelihood(output) else original(output)
+
+    _replace(module, "unwrap_generation_output", unwrap)
+
+
+def keep_totals(module: Any) -> None:
+    """Let lmms-eval's cache of responses (``--use_cache``) keep the sum and the tokens; idempotent.
+
+    Args:
+        module: lmms_eval.caching.response_cache.
+    """
+    serialize, deserialize = module._serialize_response, module._deserialize_response
+
+    def write(response: Any) -> str:
+        if not (_is_likelihood(response) and isinstance(response[0], TokenLoss)):
+            text: str = serialize(response)
+            return text
+        loss, greedy = response
+        return json.dumps({_TOTAL: loss.total, _TOKENS: loss.tokens, _GREEDY: bool(greedy)})
+
+    def read(stored: str) -> Any:
+        found = deserialize(stored)
+        if isinstance(found, dict) and found.keys() == {_TOTAL, _TOKENS, _GREEDY}:
+            return TokenLoss(found[_TOTAL], found[_TOKENS]), found[_GREEDY]
+        return found
+
+    _replace(module, "_serialize_response", write)
+    _replace(module, "_deserialize_response", read)
+
+
+def _is_likelihood(output: Any) -> bool:
+    """A pair of a number and a truth value; a list of two where it comes from the cache."""
+    if not isinstance(output, tuple | list) or len(output) != 2:
+        return False
+    loss, greedy = output
+    # Wrappers return their own kinds of truth, such as numpy's.
+    return isinstance(loss, float | int) and not isinstance(greedy, str | dict | list | tuple)
+
+
+def _replace(module: Any, name: str, function: Callable[..., Any]) -> None:
+    original = getattr(module, name)
+    if not getattr(original, _MARK, False):
+        wrapped = functools.wraps(original)(function)
+        setattr(wrapped, _MARK, True)
+        setattr(module, name, wrapped)
