@@ -1,0 +1,114 @@
+"""A small folder of ReForm-Eval in the publishers' layout, with drawings of our own."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
+
+SETS = ("gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
+"""A set of each kind and of most layouts."""
+
+
+def image_text(colour: str = "red", size: tuple[int, int] = (64, 48)) -> str:
+    """A drawing as base64 text."""
+    file = io.BytesIO()
+    Image.new("RGB", size, colour).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def content_of(name: str, count: int = 3) -> Any:
+    """What the file of one of ``SETS`` holds, with so many records."""
+    chosen = data_sets()[name]
+    head = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
+    head = {key: value for key, value in head.items() if value}
+    if name == "visdial":
+        return {**head, "data": _dialogues(count)}
+    return {**head, "data": [_record(name, at) for at in range(count)]}
+
+
+def _record(name: str, at: int) -> dict[str, Any]:
+    image = image_text(("red", "green", "blue", "gold")[at % 4])
+    options = ["a red sheet", "a green sheet", "a blue sheet", "a gold sheet"]
+    records: Mapping[str, dict[str, Any]] = {
+        "gqa": {
+            "question_id": f"g{at}",
+            "image_id": image,
+            "question": "What is it?",
+            "answer": options[at % 4],
+            "answer_options": options,
+        },
+        "coco_itm": {"img": image, "anno": f"A {{sheet}} numbered {at}", "gt": at % 2},
+        "vsr": {
+            "question_id": at,
+            "image": image,
+            "question": [f"Which one fits ({each})?" for each in range(5)],
+            "answer": at % 2,
+            "answer_options": ["The sheet is plain", "The sheet is striped."],
+        },
+        "ic15_grounded": {
+            "question_id": at,
+            "image": image,
+            "question": [f"What does the red box hold ({each})?" for each in range(5)],
+            "answer_txt": ["EXIT", "24-hours", "café"][at % 3],
+            "bbox": [10, 8, 40, 30],
+        },
+        "funsd": {
+            "question_id": at,
+            "image": image,
+            "question": 'what is "total"?',
+            "answer_txt": "12.50",
+        },
+        "coco_caption": {"img": image, "annos": ["A coloured sheet.", "a plain sheet of paper"]},
+    }
+    return records[name]
+
+
+def _dialogues(count: int) -> dict[str, Any]:
+    rounds = [
+        {"question": 0, "answer": 0, "answer_options": [0, 1, 2]},
+        {"question": 1, "answer": 3, "answer_options": [2, 3, 1]},
+    ]
+    return {
+        "questions": ["is it a sheet from NYC", "what colour has it?"],
+        "answers": ["yes", "no", "can't tell", "one of NYC's"],
+        "dialogs": [
+            {
+                "image_id": 100 + at,
+                "image_base64": image_text("navy"),
+                "caption": "a sheet",
+                "dialog": rounds,
+            }
+            for at in range(count)
+        ],
+    }
+
+
+def write_reform(folder: Path, count: int = 3, **changed: Any) -> Path:
+    """Write the files of ``SETS`` below ``huggingface_data`` of a folder, and give the folder.
+
+    Args:
+        changed: contents by name, in place of ours; a text or bytes is written as it is.
+    """
+    for name in SETS:
+        write_set(folder, data_sets()[name], changed.get(name, content_of(name, count)))
+    return folder
+
+
+def write_set(folder: Path, chosen: DataSet, content: Any) -> Path:
+    """Write the file of a set."""
+    path = folder / "huggingface_data" / chosen.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        text = content if isinstance(content, str) else json.dumps(content)
+        path.write_text(text, encoding="utf-8")
+    return path

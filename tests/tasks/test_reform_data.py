@@ -1,0 +1,304 @@
+"""ReForm-Eval's data: read as published, faults named, images found where they lie."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.tasks import check_tasks
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.reform_eval import published
+from lmms_rpts.tasks.reform_eval.dataset import load_samples, root_of
+from lmms_rpts.tasks.reform_eval.images import with_boxes
+from lmms_rpts.tasks.reform_eval.published_samples import question_with_answer
+from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, data_sets, groups
+from lmms_rpts.tasks.reform_eval.source_format import read_samples
+from lmms_rpts.tasks.reform_eval.text_form import question_with_options
+from tests.support import reform_yaml
+from tests.support.reference import reference
+from tests.support.reform import SETS, content_of, image_text, write_reform, write_set
+from tests.support.tables import table
+
+DATA = "reform_eval/data_samples/ReForm-Eval-Data"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REFORM_PATH", str(tmp_path / "reform"))
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
+    return write_reform(tmp_path / "reform")
+
+
+def test_the_table_has_61_sets_of_8_dimensions_and_the_files_follow_it() -> None:
+    assert len(data_sets()) == 61
+    assert len(groups()["reform_eval"]) == 61
+    assert len(groups()["reform_eval_likelihood"]) == 42
+    assert {each.dimension for each in data_sets().values()} == {*DIMENSIONS.values()}
+    there = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in reform_yaml.FOLDER.glob("*.yaml")
+        if not path.name.startswith("_")
+    }
+    assert there == reform_yaml.all_files(), "run: python -m tests.support.reform_yaml"
+
+
+def test_every_set_of_the_reference_is_read_whole() -> None:
+    root = root_of(reference(DATA))
+    found = {name: read_samples(chosen, root) for name, chosen in data_sets().items()}
+    assert {name: each.faults for name, each in found.items() if each.faults} == {}
+    assert all(each.samples for each in found.values())
+    for name in ("gqa", "visdial", "tdiuc_color", "coco_caption"):
+        for sample in found[name].samples:
+            sample.image.open().load()
+
+
+def _cases(kind: str) -> list[dict[str, Any]]:
+    with reference("reform_eval/prompts.jsonl").open(encoding="utf-8") as lines:
+        return [each for each in map(json.loads, lines) if each["kind"] == kind]
+
+
+def _expected(work: Any) -> Any:
+    try:
+        return work()
+    except (IndexError, TypeError) as error:
+        return type(error).__name__
+
+
+def test_samples_and_prompts_are_the_published_ones() -> None:
+    instructions = json.loads(reference("reform_eval/instructions.json").read_text())
+    root = root_of(reference(DATA))
+    loaded: dict[str, Any] = {}
+    wrong = []
+    for case in _cases("dataset"):
+        grid, method = case["grid"], case["infer_method"]
+        key = json.dumps([case["config"], method, grid])
+        if key not in loaded:
+            loaded[key] = published.samples(
+                case["config"],
+                root,
+                method=method,
+                duplication=grid["dup"],
+                random_instruct=grid["random_instruct"],
+                in_context=grid["in_context"],
+                mark=grid["mark"],
+                instructions=instructions,
+            )
+        found, wanted = dict(loaded[key][case["index"]]), case["sample"]
+        if case["random_distractors"]:
+            assert len(found["answer_options"]) == len(wanted["answer_options"])
+            found["answer_options"] = wanted["answer_options"]
+        prefix = case["settings"].get("response_prefix")
+        said = published.prompt(found, method=method, mark=grid["mark"], prefix=prefix)
+        shown = wanted["question"]
+        if "answer_options" in wanted:
+            shown = question_with_options(shown, wanted["answer_options"], grid["mark"])
+        if (found, said, shown) != (
+            wanted,
+            case["expected"],
+            case["expected_question_with_option"],
+        ):
+            wrong.append((case["config"], grid, found, wanted))
+    assert wrong == []
+
+
+def test_the_text_form_and_past_questions_are_the_published_ones() -> None:
+    wrong = []
+    for case in [*_cases("processor"), *_cases("processor_random_mark")]:
+        found = _expected(
+            lambda case=case: published.prompt(
+                case["item"],
+                method=case["infer_method"],
+                mark=case.get("mark", "random"),
+                prefix=case["settings"].get("response_prefix"),
+            )
+        )
+        allowed = case.get("expected_any", [case.get("expected", case.get("expected_error"))])
+        wrong += [] if found in allowed else [(case, found)]
+    for case in _cases("process_qa"):
+        prefix = case["settings"].get("response_prefix")
+        prefix = f"{prefix} " if prefix and case["infer_method"] == "generation" else ""
+
+        def answer(case: Any = case, prefix: str = prefix) -> list[str]:
+            given = (case[name] for name in ("question", "options", "answer", "mark"))
+            asked, answered = question_with_answer(*given)
+            return [asked, prefix + answered]
+
+        found = _expected(answer)
+        wrong += [] if found == case.get("expected", case.get("expected_error")) else [(case, found)]
+    for case in _cases("question_with_options"):
+        item = case["item"]
+        options = item.get("answer_options")
+        found = _expected(
+            lambda item=item, options=options, case=case: item["question"]
+            if options is None
+            else question_with_options(item["question"], options, case["mark"])
+        )
+        wrong += [] if found == case.get("expected", case.get("expected_error")) else [(case, found)]
+    assert wrong == []
+
+
+def test_crops_have_the_published_size() -> None:
+    root = root_of(reference(DATA))
+    samples = read_samples(data_sets()["textocr"], root).samples
+    sizes = {
+        case["index"] // case["grid"]["dup"]: tuple(case["image_size"])
+        for case in _cases("dataset")
+        if case["config"] == "OCR_textocr_val.yaml"
+    }
+    assert sizes
+    for at, size in sizes.items():
+        image = samples[at].image.open().convert("RGB")
+        assert with_boxes(image, "crop", list(samples[at].boxes)).size == size
+
+
+@table(
+    "how, boxes, red, white",
+    ("xywh 3", [[10, 8, 20, 10]], [(10, 8), (9, 7), (30, 18), (31, 19)], [(12, 10), (7, 8)]),
+    ("xyxy 2", [[10, 8, 30, 18]], [(10, 8), (30, 18)], [(20, 13), (7, 8)]),
+    ("xywh 5", [[10, 8, 20, 10]], [(8, 6), (12, 8), (10, 10)], [(20, 13), (6, 6)]),
+    ("xyxy 2", [[30, 18, 10, 8]], [(10, 8), (30, 18)], [(20, 13)]),
+    ("xyxy 2", [[-5, -5, 900, 18]], [(20, 18)], [(20, 10)]),
+)
+def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -> None:
+    from PIL import Image
+
+    image = Image.new("RGB", (64, 48), "white")
+    shown = with_boxes(image, how, boxes)
+    assert [shown.getpixel(at) for at in red] == [(255, 0, 0)] * len(red)
+    assert [shown.getpixel(at) for at in white] == [(255, 255, 255)] * len(white)
+    assert image.getcolors() == [(64 * 48, (255, 255, 255))]
+
+
+def changed_record(name: str, at: int = 1, **fields: Any) -> Any:
+    content = content_of(name)
+    content["data"][at] = {
+        key: value for key, value in (content["data"][at] | fields).items() if value is not ...
+    }
+    return content
+
+
+@table(
+    "name, content, said",
+    ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON (Unterminated string"),
+    ("gqa", b"\xff\xfe\x00", "gqa_testdev_10p.json can't be read (it is not UTF-8 text)"),
+    ("gqa", "[" * 100_000, "is not valid JSON (nested too deeply)"),
+    ("gqa", "[]", "should be an object, not []"),
+    ("gqa", {**content_of("gqa"), "version": "1.0"}, "'version' should be '2.0' (these are other"),
+    ("gqa", {**content_of("gqa"), "data": []}, "there is no record in it"),
+    ("gqa", {**content_of("gqa"), "data": {}}, "should hold a list of records, not dict"),
+    ("gqa", changed_record("gqa", image_id=...), "record 1: the field 'image_id' is missing"),
+    ("gqa", changed_record("gqa", image_id=None), "'image_id' should be an image as base64 text"),
+    ("gqa", changed_record("gqa", image_id="abcd"), "the image in 'image_id' can't be read: it is"),
+    ("gqa", changed_record("gqa", image_id="not base64!"), "it is no base64 text"),
+    ("gqa", changed_record("gqa", question_id="g0"), "record 1: the id 'g0' stands more than once"),
+    ("gqa", changed_record("gqa", question_id=True), "should be a text or a whole number, not True"),
+    ("gqa", changed_record("gqa", answer="a sheep"), "'answer' should be one of the options"),
+    ("gqa", changed_record("gqa", answer_options=["a"]), "a list of two options or more"),
+    (
+        "gqa",
+        changed_record("gqa", answer="0", answer_options=[str(each) for each in range(27)]),
+        "record 1: 27 options; at most 26 can be marked",
+    ),
+    ("gqa", changed_record("gqa", question={"a": 1}), "'question' should be a text, not {'a': 1}"),
+    ("gqa", changed_record("gqa", question="\ud800"), "'question' should be a text"),
+    ("coco_itm", {"dataset_name": "COCO", "data": []}, "'dataset_name' should be 'MSCOCO'"),
+    ("coco_itm", changed_record("coco_itm", gt=2), "'gt' should be a whole number from 0 to 1"),
+    ("coco_itm", changed_record("coco_itm", gt="²"), "'gt' should be a whole number from 0 to 1"),
+    ("ic15_grounded", changed_record("ic15_grounded", bbox=[1, 2, 3]), "should be four numbers"),
+    ("ic15_grounded", changed_record("ic15_grounded", bbox=[[1, 2, 3, 1e400]]), "four numbers"),
+    ("coco_caption", changed_record("coco_caption", annos=[]), "a text or a list of texts"),
+    ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "the field 'answers'"),
+)
+def test_a_broken_file_is_told_of_before_a_model_is_loaded(
+    name: str, content: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REFORM_PATH", str(tmp_path))
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
+    chosen = data_sets()[name]
+    write_set(tmp_path, chosen, content)
+    with pytest.raises(DataError) as raised:
+        check_tasks([chosen.task("generation")])
+    message = str(raised.value)
+    assert said in message
+    assert chosen.file.rpartition("/")[2] in message
+    assert "Get the file anew" in message
+    assert len(message) < 2_000, "base64 text never reaches a message"
+
+
+def test_a_part_of_the_sets_is_told_of_with_those_that_are_there(folder: Path) -> None:
+    check_tasks([f"reform_{name}" for name in SETS])
+    with pytest.raises(DataError, match=r"A-OKVQA is missing") as raised:
+        check_tasks(["reform_reasoning"])
+    assert "run --tasks reform_gqa for the others" in str(raised.value)
+
+
+@table(
+    "value, said",
+    ("", None),
+    ("nowhere", "is no folder. Set it to ReForm-Eval-Data"),
+)
+def test_the_folder_may_be_named_on_three_levels(
+    value: str, said: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in (folder, folder / "huggingface_data"):
+        monkeypatch.setenv("REFORM_PATH", str(place / value))
+        if said is None:
+            check_tasks(["reform_gqa"])
+            continue
+        with pytest.raises(DataError, match=said):
+            check_tasks(["reform_gqa"])
+
+
+@table("shape", "plain", "indented", "lines", "escaped")
+def test_all_shapes_of_json_are_read_alike(shape: str, tmp_path: Path) -> None:
+    records = [
+        {"id": at, "image": image_text(), "question": "?", "answer": 1, "options": ["a", "b"]}
+        for at in range(3)
+    ]
+    texts = {
+        "plain": json.dumps(records),
+        "indented": json.dumps(records, indent=2),
+        "lines": "\n".join(map(json.dumps, records)),
+        "escaped": json.dumps(records).replace("/", "\\/"),
+    }
+    write_set(tmp_path, data_sets()["cifar10"], texts[shape])
+    found = read_samples(data_sets()["cifar10"], root_of(tmp_path))
+    assert found.faults == ()
+    assert [each.image.open().getpixel((0, 0)) for each in found.samples] == [(255, 0, 0)] * 3
+
+
+def test_a_changed_file_is_read_again(folder: Path) -> None:
+    gqa = data_sets()["gqa"]
+    first = load_samples(gqa)
+    assert load_samples(gqa) is first
+    write_set(folder, gqa, content_of("gqa", 2))
+    assert len(load_samples(gqa).samples) == 2
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=6,
+)
+_NAMES = ("question_id", "question", "answer", "answer_options", "img", "image", "bbox", "gt")
+
+
+@given(
+    st.sampled_from(sorted(data_sets())),
+    st.dictionaries(st.sampled_from(_NAMES), _JSON),
+)
+def test_whatever_a_record_holds_is_a_fault_at_most(
+    tmp_path_factory: pytest.TempPathFactory, name: str, record: dict[str, Any]
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "fuzzed"
+    chosen = data_sets()[name]
+    head = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
+    write_set(folder, chosen, {**head, "data": [record]})
+    found = read_samples(chosen, folder / "huggingface_data")
+    assert found.faults
+    assert all(len(each) < 2_000 for each in found.faults)
