@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lmms_rpts.answers.number_words import ENGLISH_WORDS
-from lmms_rpts.tasks.reform_eval.captions import raw_scores
+from lmms_rpts.tasks.reform_eval.captions import METEOR, meteor_of, raw_scores
 from lmms_rpts.tasks.reform_eval.published_samples import prompt, samples
 
 __all__ = [
@@ -213,17 +213,23 @@ def multi_round(scores: Mapping[str, Sequence[float]]) -> tuple[float, float]:
     return correlation, slope
 
 
-def captions(results: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """BLEU-1 to 4, ROUGE-L and CIDEr of the raw texts of a whole set.
+def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
+    """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
+
+    METEOR is that of the published code with white space collapsed: there, a line break in any
+    text raises, and may wait for ever.
 
     Args:
         results: rows with ``prediction`` and ``references``, a list of texts. Rows without
             references are left out; a prediction that is no text counts as an empty one.
+        meteor: whether METEOR is wanted: it starts Java, which takes 10 s and more.
 
     Returns:
-        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``; NaN where there is no row.
+        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN where there is no row,
+        and for METEOR where Java is absent.
     """
-    return raw_scores(results)
+    scores = raw_scores(results)
+    return {**scores, METEOR: meteor_of(results)} if meteor else scores
 
 
 def _text(value: Any) -> str | None:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from loguru import logger
+
 from lmms_rpts.tasks.aggregation import Mean, Value
-from lmms_rpts.tasks.reform_eval.captions import all_scores
+from lmms_rpts.tasks.reform_eval.captions import caption_scores, raw_scores
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
@@ -85,10 +87,14 @@ def _over(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> fl
 
 
 @lru_cache(maxsize=2)
-def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> dict[str, float]:
-    return all_scores(
-        [{"prediction": text, "references": references} for text, references in rows], java=java
-    )
+def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> Mapping[str, float]:
+    results = [{"prediction": text, "references": references} for text, references in rows]
+    if not java:
+        return raw_scores(results)
+    found = caption_scores(results)
+    for reason in dict.fromkeys(found.missing.values()):
+        logger.warning("Some caption metrics are missing: {}", reason)
+    return found.values
 
 
 _Aggregation = Callable[[Sequence[Any]], float]

@@ -1,0 +1,226 @@
+"""The two Java programs that pycocoevalcap brings: METEOR and the Penn Treebank tokeniser.
+
+The published wrapper of METEOR waits for ever where a text holds a line break: one line too many
+goes in, and requests and replies are out of step. Here each text is one line, and Java has a time
+limit. A process ends with its use, or when its input is closed because this one has ended.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+IDLE_SECONDS = 5.0
+"""METEOR takes 10 s to start: it stays for the next set that follows at once."""
+
+_TOKENISER = "stanford-corenlp-3.4.1.jar"
+_TOKENISER_CLASS = "edu.stanford.nlp.process.PTBTokenizer"
+_METEOR = "meteor-1.5.jar"
+# What pycocoevalcap takes out of the tokens.
+_BRACKETS = ("-LRB-", "-RRB-", "-LCB-", "-RCB-")
+_SIGNS = ("''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";")
+_PUNCTUATION = frozenset((*_BRACKETS, *_SIGNS))
+
+
+class JavaError(Exception):
+    """Java is absent, takes too long, or answers what it should not."""
+
+
+class Captioned(Protocol):
+    """A caption and its references."""
+
+    @property
+    def prediction(self) -> str: ...
+
+    @property
+    def references(self) -> Sequence[str]: ...
+
+
+def tokenise(texts: Sequence[str], seconds: float) -> list[str]:
+    """Texts in small letters as Penn Treebank tokens between spaces, without punctuation.
+
+    Raises:
+        JavaError: saying what is absent or went wrong.
+    """
+    lines = [_one_line(text) for text in texts]
+    asked = [line for line in lines if line]
+    command = [_java(), "-cp", str(_jar("tokenizer", _TOKENISER)), _TOKENISER_CLASS]
+    command += ["-encoding", "UTF-8", "-preserveLines", "-lowerCase"]
+    given = "".join(f"{line}\n" for line in asked).encode("utf-8", "replace")
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, input=given, capture_output=True, timeout=seconds, check=True
+        )
+    except subprocess.TimeoutExpired as error:
+        raise JavaError(f"the tokeniser took more than {seconds:g} s") from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise JavaError(f"the tokeniser failed: {error}") from error
+    answered = done.stdout.decode("utf-8", "replace").split("\n")[:-1]
+    if len(answered) != len(asked):
+        raise JavaError(f"the tokeniser gave {len(answered)} lines for {len(asked)}")
+    found = iter(answered)
+    return [_without_punctuation(next(found)) if line else "" for line in lines]
+
+
+def meteor_score(captions: Sequence[Captioned], seconds: float) -> float:
+    """METEOR 1.5 of a whole set, with white space collapsed.
+
+    Args:
+        captions: at least one.
+        seconds: how long it may take, with the start of Java.
+
+    Raises:
+        JavaError: saying what is absent or went wrong.
+    """
+    if not captions:
+        raise JavaError("there are no captions")
+    return _METEORS.score(captions, seconds)
+
+
+class _Meteor:
+    """A METEOR process."""
+
+    def __init__(self) -> None:
+        jar = _jar("meteor", _METEOR)
+        command = [_java(), "-Xmx2G", "-jar", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"]
+        self._process = subprocess.Popen(  # noqa: S603
+            command,
+            cwd=jar.parent,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def score(self, captions: Sequence[Captioned], seconds: float) -> float:
+        """METEOR of a set; the process is killed after ``seconds``, which fails."""
+        timer = threading.Timer(seconds, self._process.kill)
+        timer.start()
+        try:
+            statistics = [self._ask(_score_request(each)) for each in captions]
+            self._send(" ||| ".join(("EVAL", *statistics)))
+            for _ in captions:
+                self._receive()  # the score of each caption
+            return float(self._receive())
+        except (OSError, ValueError) as error:
+            raise JavaError(f"METEOR failed, or took more than {seconds:g} s") from error
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            try:
+                pipe and pipe.close()
+            except OSError:  # what was not sent can't be any more
+                continue
+
+    def _ask(self, request: str) -> str:
+        self._send(request)
+        return self._receive()
+
+    def _send(self, line: str) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        pipe.write(f"{line}\n".encode("utf-8", "replace"))
+        pipe.flush()
+
+    def _receive(self) -> str:
+        """The next line; raises ValueError where the process has ended."""
+        pipe = self._process.stdout
+        assert pipe is not None
+        line = pipe.readline().decode("utf-8", "replace").strip()
+        if not line:
+            raise ValueError("no answer")
+        return line
+
+
+class _Meteors:
+    """The METEOR process of this process; it ends after a failure and when nobody asks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._meteor: _Meteor | None = None
+        self._idle: threading.Timer | None = None
+
+    def score(self, captions: Sequence[Captioned], seconds: float) -> float:
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            try:
+                self._meteor = self._meteor or _Meteor()
+                score = self._meteor.score(captions, seconds)
+            except BaseException as error:  # an interrupt, too, leaves it out of step
+                self._end()
+                if isinstance(error, OSError):
+                    raise JavaError(f"METEOR can't be started: {error}") from error
+                raise
+            self._idle = threading.Timer(IDLE_SECONDS, self.close)
+            self._idle.daemon = True
+            self._idle.start()
+            return score
+
+    def close(self) -> None:
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        if self._meteor is not None:
+            self._meteor.close()
+        self._meteor = None
+
+
+_METEORS = _Meteors()
+
+
+def close_java() -> None:
+    """End the METEOR process, if one waits for the next set."""
+    _METEORS.close()
+
+
+def _forget() -> None:
+    """A forked process must not speak to the METEOR of its parent."""
+    global _METEORS
+    _METEORS = _Meteors()
+
+
+atexit.register(close_java)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forget)
+
+
+def _java() -> str:
+    found = shutil.which("java")
+    if found is None:
+        raise JavaError("java is not installed")
+    return found
+
+
+def _jar(folder: str, name: str) -> Path:
+    """A program of pycocoevalcap, which is not imported for it."""
+    package = find_spec("pycocoevalcap")
+    places = list(package.submodule_search_locations or ()) if package else []
+    found = [path for place in places if (path := Path(place, folder, name)).is_file()]
+    if not found:
+        raise JavaError(f"pycocoevalcap with {folder}/{name} is not installed")
+    return found[0]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _without_punctuation(line: str) -> str:
+    return " ".join(token for token in line.rstrip().split(" ") if token not in _PUNCTUATION)
+
+
+def _score_request(caption: Captioned) -> str:
+    texts = [*caption.references, caption.prediction]
+    return " ||| ".join(("SCORE", *(_one_line(text.replace("|||", "")) for text in texts)))

@@ -1,0 +1,265 @@
+"""Caption metrics: against the published code, and with a Java that is absent, slow or broken."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.tasks.reform_eval import java, published
+from lmms_rpts.tasks.reform_eval.captions import (
+    METEOR,
+    NO_REFERENCES,
+    RAW,
+    TOKENISED,
+    caption_scores,
+    raw_scores,
+)
+from lmms_rpts.tasks.reform_eval.java import JavaError, close_java, meteor_score, tokenise
+from tests.support.reference import reference
+from tests.support.tables import table
+
+ROWS: list[dict[str, Any]] = [
+    {"prediction": "a dog\nruns", "references": ["a dog runs", "the dog is running"]},
+    {"prediction": "a red car", "references": ["a blue car"]},
+]
+
+# Answers as METEOR does: statistics for each SCORE, then all scores and their mean for EVAL.
+FAKE_METEOR = """\
+for line in sys.stdin:
+    parts = line.rstrip("\\n").split(" ||| ")
+    if parts[0] == "SCORE":
+        assert len(parts) > 2, line
+        scores = [float(parts[-1] in parts[1:-1])]
+    else:
+        scores = [float(each) for each in parts[1:]]
+        scores.append(sum(scores) / len(scores))
+    print("\\n".join(map(str, scores)), flush=True)
+"""
+# Answers each line with the line in small letters.
+FAKE_TOKENISER = (
+    "for line in sys.stdin:\n    print(line.rstrip('\\n').lower().replace('.', ' .'))\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_java_stays() -> Iterator[None]:
+    close_java()
+    yield
+    close_java()
+
+
+def has_java() -> None:
+    try:
+        java._java()
+    except JavaError as error:
+        pytest.skip(str(error))
+
+
+def fake_java(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str) -> Path:
+    """A ``java`` that is a Python program; it writes its process id into a file."""
+    file, pid = folder / "java", folder / "pid"
+    begin = f"import os, sys, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\n"
+    file.write_text(f"#!{sys.executable}\n{begin}{program}", encoding="utf-8")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(folder))
+    return pid
+
+
+def is_running(pid: Path) -> bool:
+    try:
+        os.kill(int(pid.read_text()), 0)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return True
+
+
+def generation_cases() -> list[dict[str, Any]]:
+    lines = reference("reform_eval", "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [case for case in map(json.loads, lines) if case["metric"] == "generation"]
+
+
+def test_tokenised_scores_agree() -> None:
+    has_java()
+    cases = [(case["results"], case["standard_ptb_tokenised"]) for case in generation_cases()[:3]]
+    for results, expected in cases:
+        found = caption_scores(results, meteor=False).values
+        assert {name: found[f"{name}_ptb"] for name in expected} == pytest.approx(
+            expected, abs=1e-9
+        )
+
+
+@pytest.mark.slow
+def test_meteor_agrees() -> None:
+    has_java()
+    cases = [case for case in generation_cases() if METEOR in case["expected"]]
+    assert len(cases) >= 25
+    for case in cases:
+        found = published.captions(case["results"])
+        assert found == pytest.approx(case["expected"], abs=1e-6)
+    file = reference("reform_eval", "MSCOCO_Generation_generation.json")
+    scores = caption_scores(json.loads(file.read_text(encoding="utf-8")))
+    assert scores.values[METEOR] == pytest.approx(0.24802535565774977, abs=1e-6)
+    assert scores.values["cider_ptb"] == pytest.approx(1.0770421226836238, abs=1e-9)
+    assert not scores.missing
+
+
+@table(
+    "text, tokens",
+    ("A dog isn't here.", "a dog is n't here"),
+    ("(x) 1,000; - café 红色", "-lrb- x -rrb- 1,000 café 红色"),
+    ("", ""),
+    (" \n\u2028\t ", ""),
+    ("...", ""),
+    ("two\r\nlines\x0bof\x85text", "two lines of text"),
+    ("\ud800 x", "x"),
+)
+def test_tokens(text: str, tokens: str) -> None:
+    """All texts in one call, so that a line lost would shift the others."""
+    assert _tokens()[text] == tokens
+
+
+_TOLD: dict[str, str] = {}
+
+
+def _tokens() -> dict[str, str]:
+    has_java()
+    if not _TOLD:
+        texts = [row["text"] for row in test_tokens.rows]  # type: ignore[attr-defined]
+        _TOLD.update(zip(texts, tokenise(texts, 60), strict=True))
+    return _TOLD
+
+
+def test_scores_worked_by_hand() -> None:
+    """Two of two words are right, of a reference of two: all but CIDEr of one image are 1."""
+    found = raw_scores([{"prediction": "a dog", "references": ["a dog"]}])
+    assert found["bleu_1"] == pytest.approx(1)
+    assert found["bleu_2"] == pytest.approx(1)
+    assert found["rouge_l"] == pytest.approx(1)
+    assert found["cider"] == 0
+    # ROUGE-L of raw texts: the capital is another word; precision and recall 1/2.
+    assert raw_scores([{"prediction": "A dog", "references": ["a dog"]}])[
+        "rouge_l"
+    ] == pytest.approx(0.5)
+
+
+@table(
+    "rows, count",
+    ([], 0),
+    ([{}], 0),
+    ([{"prediction": "x", "references": []}], 0),
+    ([{"prediction": "x", "references": [None, 5]}], 0),
+    ([{"prediction": None, "references": ["x"]}], 1),
+    ([{"prediction": "", "references": [""]}], 0),
+    ([{"prediction": "x", "references": [" "]}, {"prediction": "", "references": [""]}], 0),
+    ([{"prediction": "", "references": ["", "x"]}, {"prediction": "", "references": [""]}], 2),
+    ([{"prediction": "x", "references": "x"}], 1),
+    ([{"prediction": "\ud800", "references": ["\ud800"]}], 1),
+)
+def test_odd_rows(rows: list[dict[str, Any]], count: int) -> None:
+    found = raw_scores(rows)
+    assert set(found) == set(RAW)
+    assert all(math.isnan(value) == (count == 0) for value in found.values())
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    raw_scores(ROWS)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    scores = caption_scores(ROWS)
+    assert scores.missing == dict.fromkeys((*TOKENISED, METEOR), "java is not installed")
+    assert all(math.isnan(scores.values[name]) for name in scores.missing)
+    assert {name: scores.values[name] for name in RAW} == raw_scores(ROWS)
+    assert math.isnan(published.captions(ROWS)[METEOR])
+
+
+def test_meteor_of_two_sets_from_one_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Line breaks are collapsed, so that requests and replies stay in step."""
+    pid = fake_java(monkeypatch, tmp_path, FAKE_METEOR)
+    assert published.captions(ROWS)[METEOR] == 0.5
+    first = pid.read_text()
+    assert published.captions([{"prediction": "x|||", "references": ["|||x"]}])[METEOR] == 1
+    assert pid.read_text() == first
+    close_java()
+    assert not is_running(pid)
+
+
+def test_meteor_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(java, "IDLE_SECONDS", 0.05)
+    pid = fake_java(monkeypatch, tmp_path, FAKE_METEOR)
+    published.captions(ROWS)
+    waiting = java._METEORS._idle
+    assert waiting is not None
+    waiting.join(10)
+    assert not is_running(pid)
+
+
+@table(
+    "program, reason",
+    ("time.sleep(60)", "took more than 0.5 s"),
+    ("sys.exit(3)", "METEOR failed"),
+    ("print('rubbish\\n' * 9)", "METEOR failed"),
+)
+def test_meteor_that_fails(
+    program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pid = fake_java(monkeypatch, tmp_path, program)
+    scores = caption_scores(ROWS, seconds=0.5)
+    assert math.isnan(scores.values[METEOR])
+    assert reason in scores.missing[METEOR]
+    assert not is_running(pid)
+
+
+@table(
+    "program, reason",
+    ("time.sleep(60)", "the tokeniser took more than 0.5 s"),
+    ("sys.exit(3)", "exit status 3"),
+    ("print('a line')", "gave 1 lines for 5"),
+)
+def test_tokeniser_that_fails(
+    program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pid = fake_java(monkeypatch, tmp_path, program)
+    scores = caption_scores(ROWS, meteor=False, seconds=0.5)
+    assert all(math.isnan(scores.values[name]) for name in TOKENISED)
+    assert all(reason in scores.missing[name] for name in TOKENISED), scores.missing
+    assert not is_running(pid)
+
+
+def test_tokenised_scores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Case and the final point don't count."""
+    fake_java(monkeypatch, tmp_path, FAKE_TOKENISER)
+    rows = [{"prediction": "A dog", "references": ["a dog."]}, {"prediction": "", **ROWS[1]}]
+    scores = caption_scores(rows[:1], meteor=False)
+    assert scores.values["rouge_l_ptb"] == pytest.approx(1)
+    assert not scores.missing
+    assert tokenise(["", "A.", " "], 10) == ["", "a", ""]
+
+
+def test_a_set_without_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake_java(monkeypatch, tmp_path, FAKE_TOKENISER)
+    scores = caption_scores([{"prediction": "x", "references": [" "]}], meteor=False)
+    assert scores.missing == dict.fromkeys((*RAW, *TOKENISED), NO_REFERENCES)
+    assert all(map(math.isnan, scores.values.values()))
+
+
+def test_an_absent_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake_java(monkeypatch, tmp_path, FAKE_METEOR)
+    monkeypatch.setattr(java, "find_spec", lambda _: None)
+    with pytest.raises(JavaError, match=r"pycocoevalcap with meteor/meteor-1\.5\.jar"):
+        java._jar("meteor", "meteor-1.5.jar")
+    with pytest.raises(JavaError, match="there are no captions"):
+        meteor_score([], 1)
+    assert math.isnan(published.captions(ROWS)[METEOR])
