@@ -32,7 +32,12 @@ def task_yaml(chosen: DataSet, method: Method) -> str:
 def group_yaml(name: str, tasks: list[str]) -> str:
     """The file of a group: its sets weigh alike, as in the published averages."""
     metrics = _CAPTIONS if name == "reform_description" else _METRICS
-    lines = [f"group: {name}", "task:", *(f"  - {task}" for task in tasks), "aggregate_metric_list:"]
+    lines = [
+        f"group: {name}",
+        "task:",
+        *(f"  - {task}" for task in tasks),
+        "aggregate_metric_list:",
+    ]
     for metric in metrics:
         lines += [
             f"  - metric: {metric}",

@@ -45,9 +45,7 @@ def check_reform(*tasks: str) -> None:
         prepare(load_documents(each, method))
 
 
-def _check_files(
-    chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings
-) -> None:
+def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings) -> None:
     """Say at once which sets are not there, and which are."""
     if settings.path is None:
         return
@@ -99,8 +97,9 @@ def examine() -> list[Check]:
     if not there:
         return [problem(name, f"none of the 61 sets is in {root}", "set REFORM_PATH to the data")]
     broken = {each: fault for each in there for fault in _broken(each, settings)[:1]}
-    checks = [problem(f"{name}, {each.title}", text, remedy(settings))
-              for each, text in broken.items()]
+    checks = [
+        problem(f"{name}, {each.title}", text, remedy(settings)) for each, text in broken.items()
+    ]
     whole = [each for each in there if each not in broken]
     count = sum(len(load_samples(each, settings).samples) for each in whole)
     said = f"{len(whole)} of {len(data_sets())} sets, {count:,} samples, all images, in {root}"

@@ -146,9 +146,7 @@ def _metadata(chosen: DataSet, method: Method) -> dict[str, Any]:
         "samples": len({each.sample for each in documents}),
         "duplicates": settings.duplicates_of(chosen),
         # Without the place of the files, which says nothing of what was asked.
-        "data_sha256": content_digest(
-            as_jsonl(_Elsewhere(each) for each in documents)
-        ),
+        "data_sha256": content_digest(as_jsonl(_Elsewhere(each) for each in documents)),
         "instructions": instructions.source,
         "instructions_sha256": instructions.sha256,
         "wording": settings.wording,

@@ -226,7 +226,9 @@ def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Giv
     if not all(each == each and abs(each) < float("inf") for each in (*compared, *losses)):
         return not_given("a likelihood is not a finite number")
     if len(compared) > 1 and len(set(compared)) == 1:
-        return not_given("the likelihoods of all options are equal: the model does not compute them")
+        return not_given(
+            "the likelihoods of all options are equal: the model does not compute them"
+        )
     chosen = compared.index(min(compared))
     grade = ReformGrade(chosen=chosen, correct=chosen == doc["right"], rule="likelihood")
     return Given(

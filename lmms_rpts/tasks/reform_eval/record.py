@@ -46,7 +46,9 @@ class ReformInstance(Asked):
     options: Several[Text] = Field(description="in the order in which they are shown; may be empty")
     order: Several[Whole] = Field(description="for each of these its place in the data")
     marks: Text = Field(description="their marks; empty where they are not shown")
-    right: Whole | None = Field(description="the place of the right one as shown; null: free answer")
+    right: Whole | None = Field(
+        description="the place of the right one as shown; null: free answer"
+    )
     answers: Several[Text] = Field(description="what a free answer may be; reference captions")
     round: Whole | None = Field(description="of a dialogue, from 0; null for others")
 
