@@ -23,6 +23,8 @@ REMEDY = (
     "REFORM_INSTRUCTIONS, or leave it out: our own instructions are then used."
 )
 
+FROM_DATA = "spatial"
+"""The family (of CLEVR alone) whose published instructions stand in the data file."""
 INSTRUCTIONS = "instruction_list"
 SAMPLE = "in_context_history"
 _ELEMENTS: Mapping[str, type] = {INSTRUCTIONS: str, SAMPLE: dict}
@@ -99,16 +101,25 @@ def read_checkout(folder: Path) -> dict[str, Any]:
         DataError: with the files and lines that can't be understood.
     """
     found: dict[str, Any] = {}
-    faults: dict[str, None] = {}  # sets that share a loader share its faults
-    for each in data_sets().values():
-        path = folder / module_path(each)
+    faults = []
+    for name, sets in _by_module().items():
         try:
-            found[each.title] = _entry(path, each)
-        except ValueError as error:
-            faults[f"{module_path(each)}{error}"] = None
-    if len(found) == 0 and not (folder / "build").is_dir():
-        faults = {"it has no folder 'build': it is no clone of ReForm-Eval": None}
-    raise_faults(folder, list(faults), REMEDY)
+            body = _constructor(folder / name)
+            found.update({each.title: _entry(body, each) for each in sets})
+        except ValueError as error:  # its text goes on after the file's name
+            faults.append(f"{name}{error}")
+        except (RecursionError, MemoryError):
+            faults.append(f"{name}: it is nested too deeply to be parsed")
+    if not found and not (folder / "build").is_dir():
+        faults = ["it has no folder 'build': it is no clone of ReForm-Eval"]
+    raise_faults(folder, faults, REMEDY)
+    return found
+
+
+def _by_module() -> dict[str, list[DataSet]]:
+    found: dict[str, list[DataSet]] = {}
+    for each in data_sets().values():
+        found.setdefault(module_path(each), []).append(each)
     return found
 
 
@@ -140,21 +151,21 @@ def read_text(path: Path, largest: int) -> str:
         raise ValueError(f"line {line}: it is no text in UTF-8") from None
 
 
-def _entry(path: Path, chosen: DataSet) -> dict[str, Any]:
-    """Raises ValueError, whose text continues the file's name (", line 3: ...")."""
-    try:
-        body = _constructor(path)
-        entry: dict[str, Any] = {}
-        for method in chosen.methods:
-            assigned = _Assigned(_known(chosen, method))
-            assigned.run(body, None)
-            if SAMPLE in assigned.values:
-                entry["in_context"] = _literal(assigned.values[SAMPLE], SAMPLE)
-            if chosen.family != "spatial":
-                entry[f"instructions_{method}"] = assigned.instructions(method)
-        return entry
-    except (RecursionError, MemoryError):
-        raise ValueError(": it is nested too deeply to be parsed") from None
+def _entry(body: Sequence[ast.stmt], chosen: DataSet) -> dict[str, Any]:
+    """What a loader's constructor assigns for a data set.
+
+    Raises:
+        ValueError: with the line, such as ", line 3: ...".
+    """
+    entry: dict[str, Any] = {}
+    for method in chosen.methods:
+        assigned = _Assigned(_known(chosen, method))
+        assigned.run(body, None)
+        if SAMPLE in assigned.values:
+            entry["in_context"] = _literal(assigned.values[SAMPLE], SAMPLE)
+        if chosen.family != FROM_DATA:
+            entry[f"instructions_{method}"] = assigned.instructions(method)
+    return entry
 
 
 def _constructor(path: Path) -> Sequence[ast.stmt]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NoReturn
 import yaml
 
 from lmms_rpts.tasks.data_errors import raise_faults
-from lmms_rpts.tasks.reform_eval.checkout import REMEDY, read_checkout, read_text
+from lmms_rpts.tasks.reform_eval.checkout import FROM_DATA, REMEDY, read_checkout, read_text
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
 
 Source = Literal["ours", "published"]
@@ -25,8 +25,6 @@ Key = tuple[str, Method]
 
 FILLED = frozenset({"match", "entailment", "task_step"})
 """Families whose instructions hold one ``{}``, for the caption, the statement or the task."""
-FROM_DATA = "spatial"
-"""The family (of CLEVR alone) whose published instructions stand in the data file."""
 
 _LONGEST = 10_000
 _MOST = 100
