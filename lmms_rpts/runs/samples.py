@@ -150,7 +150,10 @@ def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) 
     except ValidationError as error:
         raise FieldError(first_fault(error)) from None
     found = sample.filtered_resps
-    values = found if isinstance(found, list) else [found]
+    values = list(found) if isinstance(found, list) else [found]
+    # The record of a likelihood stands in the place of its first option; the others are empty.
+    while len(values) > 1 and values[-1] == "":
+        values.pop()
     texts, tokens = _texts(entry), _tokens(entry)
     return [
         record.parse(

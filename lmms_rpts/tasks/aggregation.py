@@ -28,22 +28,28 @@ class Mean(float):
 
 
 class Value(float):
-    """A document's value of a metric that knows whose it is; ``document``: which instance.
+    """A document's value of a metric that knows whose it is.
 
-    A group's tasks may hold one instance in several languages: its values hang together.
+    A group's tasks may hold one instance in several languages, and a task several wordings of one
+    sample: its values hang together.
+
+    Attributes:
+        document: which instance.
+        alike: whether the tasks of a group weigh alike, whatever their sizes.
     """
 
-    def __new__(cls, value: float, document: str) -> Value:
+    def __new__(cls, value: float, document: str, alike: bool = False) -> Value:
         """The value of this document."""
         made = super().__new__(cls, value)
-        made.document = document
+        made.document, made.alike = document, alike
         return made
 
     document: str
+    alike: bool
 
-    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[float, str, bool]:  # type: ignore[override]
         """How to copy and pickle it: processes send their values to the first."""
-        return float(self), self.document
+        return float(self), self.document, self.alike
 
 
 class StandardError(float):
@@ -69,15 +75,18 @@ def mean_of_scored(items: Sequence[float | None]) -> float:
 
 
 def stderr_of_scored(items: Sequence[float | None]) -> float:
-    """Standard error of that mean, NaN for fewer than two values."""
+    """Standard error of that mean, NaN for fewer than two values.
+
+    Several values of one document are a cluster, as for ``stderr_over_tasks``.
+    """
     values = _scored(items)
-    error = math.nan
-    if len(values) > 1:
-        mean = math.fsum(values) / len(values)
-        variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-        error = math.sqrt(variance / len(values))
     known = [item for item in items if isinstance(item, Value)]
-    return StandardError(error, known) if len(known) == len(values) else error
+    if known and len(known) == len(values):
+        return StandardError(_clustered_error(known), known)
+    mean = math.fsum(values) / max(1, len(values))
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    count = len(values)
+    return math.sqrt(squares / (count - 1) / count) if count > 1 else math.nan
 
 
 def stderr_over_tasks(errors: Sequence[object]) -> float | None:
@@ -98,6 +107,13 @@ def stderr_over_tasks(errors: Sequence[object]) -> float | None:
     values = [value for error in each for value in error.values]
     if not values:
         return math.nan
+    if all(value.alike for value in values):  # a mean of means
+        return math.sqrt(math.fsum(error**2 for error in each)) / len(each)
+    return _clustered_error(values)
+
+
+def _clustered_error(values: Sequence[Value]) -> float:
+    """Standard error of the mean of values, of which those of a document hang together."""
     mean = math.fsum(values) / len(values)
     residuals: defaultdict[str, float] = defaultdict(float)
     for value in values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -116,8 +117,8 @@ class ReformAnswerFilter(GradingFilter):
 class ReformLikelihoodFilter(RptsFilter):
     """Chooses the likeliest option of each document; docs/record.md names the fields.
 
-    lmms-eval makes one request an option. The first one's place takes the record, as one JSON
-    string, the others' nothing.
+    lmms-eval makes one request per option. The first of a document becomes its record, as one JSON
+    string, the others become empty.
     """
 
     DATA = "ReForm-Eval"
@@ -130,10 +131,10 @@ class ReformLikelihoodFilter(RptsFilter):
         self.reform = load_reform_settings()
         self.asking = asking_of(self.reform, "likelihood")
 
-    def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | None]:
-        """One entry an instance: a record for the first of a document, None for its others."""
+    def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str]:
+        """One entry per instance: a record for the first of a document, "" for its others."""
         self._check([()] * len(resps), docs)
-        entries: list[str | None] = []
+        entries: list[str] = []
         whole = [(_first(each), doc) for each, doc in zip(resps, docs, strict=True)]
         with Isolation("grading likelihoods") as isolation:
             for _, group in groupby(whole, key=lambda pair: _identity(pair[1])):
@@ -144,7 +145,7 @@ class ReformLikelihoodFilter(RptsFilter):
                         lambda values=values, doc=doc: self._read(values, doc), not_given
                     )
                     record = record_of(given, doc, self.asking)
-                    entries += [record.to_json(), *[None] * (len(values) - 1)]
+                    entries += [record.to_json(), *[""] * (len(values) - 1)]
         return entries
 
     def _read(self, values: Sequence[Any], doc: Doc) -> Given:
@@ -213,22 +214,20 @@ def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Giv
         values: of each option, pairs of its mean loss per token, which may know its ``total``, and
             whether greedy decoding gives it.
     """
-    losses = [value[0] if isinstance(value, tuple | list) and value else None for value in values]
-    if len(losses) < len(doc["options"]) or not all(isinstance(each, float) for each in losses):
+    means = [value[0] if isinstance(value, tuple | list) and value else None for value in values]
+    if len(means) < len(doc["options"]) or not all(isinstance(each, float) for each in means):
         return not_given("the model gave no likelihood of each option")
-    totals = [getattr(each, "total", None) for each in losses]
+    totals = [getattr(each, "total", None) for each in means]
     if reform.reduction == "sum" and None in totals:
         return not_given(
             "the model does not say how many tokens an option has (REFORM_REDUCTION=mean compares "
             "means)"
         )
-    compared = totals if reform.reduction == "sum" else losses
-    if not all(each == each and abs(each) < float("inf") for each in (*compared, *losses)):
-        return not_given("a likelihood is not a finite number")
-    if len(compared) > 1 and len(set(compared)) == 1:
-        return not_given(
-            "the likelihoods of all options are equal: the model does not compute them"
-        )
+    compared = [-each for each in totals] if reform.reduction == "sum" else means
+    if not all(map(math.isfinite, (*compared, *means))):
+        return not_given("the likelihood of an option is not a finite number")
+    if len(set(compared)) == 1 < len(compared):
+        return not_given("the likelihoods of all options are equal: the model computes none")
     chosen = compared.index(min(compared))
     grade = ReformGrade(chosen=chosen, correct=chosen == doc["right"], rule="likelihood")
     return Given(
@@ -238,7 +237,7 @@ def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Giv
         grade,
         float(chosen == doc["right"]),
         losses=tuple(map(float, compared)),
-        means=tuple(map(float, losses)),
+        means=tuple(map(float, means)),
     )
 
 

@@ -64,7 +64,7 @@ def _of_duplicate(
     records = _records(results)
     sample = f"{doc['set']} {doc['sample']}"
     values = {
-        name: None if value is None else Value(value, sample)
+        name: None if value is None else Value(value, sample, alike=True)
         for name, value in document_metrics(records, metrics).items()
     }
     chosen = [each.chosen_text for each in records if each.score is not None]
