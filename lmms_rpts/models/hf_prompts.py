@@ -10,6 +10,8 @@ from typing import Any, Literal
 from loguru import logger
 from PIL import Image
 
+from lmms_rpts.escaping import storable
+
 PLACEHOLDER = "<image>"
 """Where a prompt of lmms-eval may say that an image stands."""
 _PROBE = "nothing but a probe"
@@ -66,6 +68,7 @@ class PromptBuilder:
 
     def plain(self, text: str) -> str:
         """Text in which no name of a token stands for an image, which would have no pixels."""
+        text = storable(text)  # tokenizers take no lone surrogates
         for token in self._media_tokens():
             text = text.replace(token, f"{token[:1]} {token[1:]}")
         return text

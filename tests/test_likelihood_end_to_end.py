@@ -1,0 +1,113 @@
+"""The real lmms-eval on a task that scores answer options by likelihood, images and all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.support.lmms import Run, run_lmms_eval
+
+OPTIONS = ["cat", "a dog that barks", "x", "né", "nothing of the kind"]
+TASK = """\
+task: rome_choice
+dataset_path: json
+dataset_kwargs: {data_files: {test: FOLDER/docs.json}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: question
+doc_to_visual: !function choice.images
+doc_to_choice: options
+doc_to_target: answer
+process_results: !function choice.process_results
+metric_list:
+  - {metric: by_sum, aggregation: mean, higher_is_better: true}
+  - {metric: by_mean, aggregation: mean, higher_is_better: true}
+"""
+CODE = """\
+import json
+from pathlib import Path
+
+from PIL import Image
+
+
+def images(doc):
+    return [Image.open(Path(__file__).with_name(name)) for name in doc["images"]]
+
+
+def process_results(doc, results):
+    losses = [loss for loss, _ in results]
+    totals = [loss.total for loss in losses]
+    return {
+        "by_sum": totals.index(max(totals)) == doc["answer"],
+        "by_mean": losses.index(min(losses)) == doc["answer"],
+        "totals": [round(each, 5) for each in totals],
+        "tokens": [each.tokens for each in losses],
+    }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The task, under a name of ours, so that its model is checked."""
+    made = tmp_path_factory.mktemp("choice")
+    Image.new("RGB", (30, 40), "red").save(made / "red.png")
+    Image.new("RGB", (60, 20), "blue").save(made / "blue.png")
+    pictures: list[list[str]] = [["red.png"], ["blue.png", "red.png"], [], ["blue.png"], []]
+    docs: list[dict[str, Any]] = [
+        {"question": f"What is {at}?", "images": images, "options": OPTIONS, "answer": 2}
+        for at, images in enumerate(pictures)
+    ]
+    (made / "docs.json").write_text(json.dumps(docs), encoding="utf-8")
+    (made / "choice.py").write_text(CODE, encoding="utf-8")
+    (made / "rome_choice.yaml").write_text(TASK.replace("FOLDER", str(made)), encoding="utf-8")
+    return made
+
+
+def choose(out: Path, folder: Path, *arguments: str, processes: int = 1) -> Run:
+    tasks = ("--tasks", "rome_choice", "--include_path", str(folder))
+    return run_lmms_eval(out, *arguments, *tasks, processes=processes)
+
+
+def outcomes(done: Run) -> dict[int, Any]:
+    kept = ("totals", "tokens", "by_sum", "by_mean")
+    samples = done.samples("rome_choice")
+    return {at: {name: sample[name] for name in kept} for at, sample in samples.items()}
+
+
+def test_options_are_scored_with_their_images(
+    tmp_path: Path, folder: Path, tiny_llava: str
+) -> None:
+    """Batches, several processes and responses from the cache give the same sums."""
+    model = ("--model", "hf_multimodal", "--model_args", tiny_llava)
+    cache = ("--use_cache", str(tmp_path / "cache"))
+    first = choose(tmp_path / "1", folder, *model, *cache)
+    found = outcomes(first)
+    assert set(found) == set(range(5))
+    for each in found.values():
+        assert each["tokens"] == [len(f" {option}".encode()) for option in OPTIONS]
+        assert each["by_sum"] is True  # a random model's sums fall with the length
+    assert len({tuple(each["totals"]) for each in found.values()}) == 5
+    assert first.results["rome_choice"]["by_sum,none"] == 1
+    again = choose(tmp_path / "2", folder, *model, *cache)
+    assert "Model Responding" not in again.output
+    assert outcomes(again) == found
+    two = outcomes(choose(tmp_path / "3", folder, *model, "--batch_size", "4", processes=2))
+    assert set(two) == set(found)
+    for at, each in two.items():
+        assert each["totals"] == pytest.approx(found[at]["totals"], abs=1e-4)
+        assert each["tokens"] == found[at]["tokens"]
+
+
+def test_a_model_without_likelihoods_is_told_before_it_is_loaded(
+    tmp_path: Path, folder: Path
+) -> None:
+    model = ("--model", "llava_hf", "--model_args", "pretrained=/no/such/model")
+    done = choose(tmp_path, folder, *model)
+    said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
+    assert said.startswith("rome_choice: the answer options can't be scored by likelihood")
+    assert "Use --model hf_multimodal" in said
+    assert "/no/such/model" not in said
