@@ -1,0 +1,156 @@
+"""ReForm-Eval through the real lmms-eval: all 61 sets, and 42 by likelihood."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.tasks.reform_eval.dataset import TASKS, load_documents
+from tests.support.lmms import Run, run_lmms_eval
+from tests.support.reference import reference
+from tests.support.tiny_llava import build_tiny_llava
+
+pytestmark = pytest.mark.slow
+
+BY_GENERATION = [task for task, (_, method) in TASKS.items() if method == "generation"]
+BY_LIKELIHOOD = [task for task, (_, method) in TASKS.items() if method == "likelihood"]
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    data = reference("reform_eval/data_samples")
+    return {"REFORM_PATH": str(data), "REFORM_JAVA": "0"}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = build_tiny_llava(tmp_path_factory.mktemp("tiny"))
+    return f"pretrained={path},device=cpu,dtype=float32,attn_implementation=eager"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory, settings: dict[str, str]) -> Path:
+    """Answers that are right where the duplicate's number is even; captions of the data."""
+    lines = []
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings.items():
+            patch.setenv(name, value)
+        for task in BY_GENERATION:
+            for at, document in enumerate(load_documents(*TASKS[task])):
+                right = document.duplicate % 2 == 0
+                answer = document.answers[0] if document.answers and right else "nothing"
+                if document.options:
+                    place = (document.right + (not right)) % len(document.options)
+                    answer = f"({document.marks[place]}) {document.options[place]}"
+                lines.append(json.dumps({"task": task, "doc_id": at, "response": answer}))
+    path = tmp_path_factory.mktemp("said") / "said.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def replay(folder: Path, said: Path, settings: dict[str, str], processes: int = 1) -> Run:
+    model = ("--model", "replay", "--model_args", f"samples={said}")
+    return run_lmms_eval(
+        folder, *model, "--tasks", "reform_eval", env=settings, processes=processes
+    )
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory, said: Path, settings: dict[str, str]) -> Run:
+    return replay(tmp_path_factory.mktemp("one"), said, settings)
+
+
+def test_all_61_sets_have_the_results_of_their_answers(one: Run) -> None:
+    results = one.results
+    assert set(BY_GENERATION) <= set(results)
+    for task in BY_GENERATION:
+        chosen, _ = TASKS[task]
+        if chosen.kind == "caption":
+            assert results[task]["rouge_l,none"] == 1.0
+            continue
+        # Of five duplicates the first, third and fifth are right.
+        assert results[task]["accuracy,none"] == pytest.approx(0.6)
+        assert results[task]["accuracy_strict,none"] == pytest.approx(0.6)
+        if len(set(_options(one, task))) > 2:
+            assert 0 < results[task]["instability,none"] <= math.log(5)
+    assert results["reform_eval"]["accuracy,none"] == pytest.approx(0.6)
+
+
+def _options(run: Run, task: str) -> list[str]:
+    return [text for each in run.records(task).values() for text in each["instance"]["options"]]
+
+
+def test_two_processes_give_the_same_records(
+    tmp_path_factory: pytest.TempPathFactory, one: Run, said: Path, settings: dict[str, str]
+) -> None:
+    two = replay(tmp_path_factory.mktemp("two"), said, settings, processes=2)
+    for task in BY_GENERATION:
+        assert two.records(task) == one.records(task)
+        for name, value in one.results[task].items():
+            same = pytest.approx(value, abs=1e-12, nan_ok=True) if _is_number(value) else value
+            assert two.results[task][name] == same, (task, name)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def test_samples_hold_no_image_and_results_say_how_was_asked(one: Run) -> None:
+    for path in one.folder.rglob("*_samples_*.jsonl"):
+        content = path.read_text(encoding="utf-8")
+        assert "iVBOR" not in content
+        assert "/9j/4AA" not in content
+    results = next(one.folder.rglob("*_results.json"))
+    config = json.loads(results.read_text())["configs"]["reform_gqa"]["metadata"]
+    assert config["instructions"] == "ours"
+    assert config["duplicates"] == 5
+    assert len(config["instructions_sha256"]) == 64
+
+
+def test_the_42_sets_by_likelihood_have_results(
+    tmp_path_factory: pytest.TempPathFactory, tiny: str, settings: dict[str, str]
+) -> None:
+    few = {**settings, "REFORM_LIMIT_SAMPLES": "1", "REFORM_DUPLICATES": "2"}
+    run = run_lmms_eval(
+        tmp_path_factory.mktemp("likely"),
+        *("--model", "hf_multimodal", "--model_args", tiny, "--batch_size", "8"),
+        *("--tasks", "reform_eval_likelihood"),
+        env=few,
+    )
+    results = run.results
+    for task in BY_LIKELIHOOD:
+        assert results[task]["format_hit_rate,none"] == 1.0
+        for row in run.samples(task).values():
+            record = _first_record(row)
+            losses, options = record["losses"], record["instance"]["options"]
+            assert len(losses) == len(options) > 1
+            assert all(each > 0 for each in losses)
+            assert losses[record["published"]["chosen"]] == min(losses)
+
+
+def _first_record(row: dict[str, Any]) -> dict[str, Any]:
+    first, *others = row["filtered_resps"]
+    assert set(others) == {""}
+    found: dict[str, Any] = json.loads(first)
+    return found
+
+
+def test_a_real_model_answers_all_61_sets(
+    tmp_path_factory: pytest.TempPathFactory, tiny: str, settings: dict[str, str]
+) -> None:
+    few = {**settings, "REFORM_LIMIT_SAMPLES": "1", "REFORM_DUPLICATES": "1"}
+    run = run_lmms_eval(
+        tmp_path_factory.mktemp("tiny"),
+        *("--model", "llava_hf", "--model_args", f"{tiny},device_map=cpu"),
+        *("--tasks", "reform_eval", "--gen_kwargs", "max_new_tokens=2"),
+        env=few,
+    )
+    assert set(BY_GENERATION) <= set(run.results)
+    for task in BY_GENERATION:
+        (record,) = run.records(task).values()
+        assert record["outcome"] == "scored"
+        assert record["instance"]["set"] == TASKS[task][0].name
