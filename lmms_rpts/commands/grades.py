@@ -19,6 +19,8 @@ from lmms_rpts.commands.common import Runs, check_suffixes, csv_of, fail, spare,
 from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
 
 if TYPE_CHECKING:
+    from lmms_rpts.runs.reading import Foreign
+    from lmms_rpts.tasks.benchmark import Benchmark
     from lmms_rpts.tasks.grade_types import Grading
     from lmms_rpts.tasks.graded import GradeSummary
     from lmms_rpts.tasks.sheets import Sheet
@@ -123,7 +125,7 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
         RunError: where there is none, or several and none was named.
         BenchmarkError: for an unknown name.
     """
-    from lmms_rpts.runs.reading import types_in
+    from lmms_rpts.runs.reading import split_label, types_in
     from lmms_rpts.runs.samples import RunError
     from lmms_rpts.tasks.benchmark import benchmarks, get_benchmark
 
@@ -134,7 +136,11 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
         return name
     types = {each.name: resolve_name(str(each.record)) for each in graded.values()}
     there = types_in(runs, types.values())
-    found = [each for each, kind in types.items() if kind in there]
+    found = [
+        each
+        for each, kind in types.items()
+        if kind in there or any(_foreign(graded[each])(*split_label(run)[::-1]) for run in runs)
+    ]
     if not found:
         titles = ", ".join(each.title for each in graded.values())
         raise RunError(
@@ -172,7 +178,8 @@ def _summarize(
     files = check_suffixes(output, SUFFIXES)
     with told(), Console(stderr=True).status("Reading the runs ..."):
         benchmark = get_benchmark(name)
-        found = read_runs_of(resolve_name(str(benchmark.record)), runs, record_types)
+        record = resolve_name(str(benchmark.record))
+        found = read_runs_of(record, runs, record_types, _foreign(benchmark))
         spare(found, files)
         grading: Grading = resolve_name(str(benchmark.grades))
         summary = summarize_grades(grading, found, by or ())
@@ -205,6 +212,14 @@ def _file_text(summary: GradeSummary, sheets: Sequence[Sheet], suffix: str) -> s
         return json.dumps(numbers, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     lines = [line for sheet in sheets for line in _sheet_markdown(sheet)]
     return "\n".join([*lines, *_notes_markdown(summary)])
+
+
+def _foreign(benchmark: Benchmark) -> Foreign:
+    """What reads results that others wrote."""
+    if benchmark.foreign is None:
+        return lambda place, label: []
+    found: Foreign = resolve_name(benchmark.foreign)
+    return found
 
 
 def _sentences(summary: GradeSummary) -> list[str]:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,15 @@ _SAMPLES, _RESULTS = "_samples_", "_results.json"
 _ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
+Foreign = Callable[[Path, str | None], list[AnyRun]]
+"""Runs in a file or folder that others wrote, by the label that the user gave; empty: none."""
+
+
 def read_runs_of(
-    record: type[R], paths: Iterable[str | Path], known: Records = tuple
+    record: type[R],
+    paths: Iterable[str | Path],
+    known: Records = tuple,
+    foreign: Foreign | None = None,
 ) -> list[RunOf[R]]:
     """Read runs from samples files, or from folders that lmms-eval wrote them to.
 
@@ -36,14 +43,17 @@ def read_runs_of(
         record: the type of their records.
         paths: files and folders.
         known: gives the record types of all benchmarks, for messages.
+        foreign: reads results that others wrote; None: there are none.
 
     Raises:
         RunError: naming the file, the line and the remedy, where something can't be read.
     """
     parts: list[RunOf[R]] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
-        label, place = _split(path)
-        parts.extend(_read_place(record, place, label, known))
+        label, place = split_label(path)
+        parts.extend(
+            (foreign(place, label) if foreign else []) or _read_place(record, place, label, known)
+        )
     if not parts:
         raise RunError("no run was named: give the folder that lmms-eval wrote (--output_path)")
     return _name(_join(record, parts))
@@ -55,14 +65,15 @@ def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list
     Raises:
         RunError: naming a path that can't be read.
     """
-    files = [file for path in paths for file in _files(_split(path)[1])]
+    files = [file for path in paths for file in _files(split_label(path)[1])]
     try:
         return [each for each in types if any(holds_schema(file, each.SCHEMA) for file in files)]
     except OSError as error:
         raise RunError(_unreadable(Path(str(error.filename)), error)) from None
 
 
-def _split(path: str | Path) -> tuple[str | None, Path]:
+def split_label(path: str | Path) -> tuple[str | None, Path]:
+    """The label of ``LABEL=PATH``, or None, and the path."""
     label, found, rest = str(path).partition("=")
     # A path may hold an equals sign itself; of a misspelt one the message shows the whole.
     named = found and label and rest and not os.path.exists(path)

@@ -55,6 +55,7 @@ class Benchmark:
         verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
         grades: a `Grading`: how ``lmms-rpts grades`` summarises runs that hold such records.
+        foreign: reads results that others wrote, as ``runs.reading.Foreign``.
         request_kinds: what it asks judges, beside what RPTS does.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
             score`` takes responses to them.
@@ -75,6 +76,7 @@ class Benchmark:
     verifiers: Mapping[str, str] = field(default_factory=dict)
     record: str | None = None
     grades: str | None = None
+    foreign: str | None = None
     request_kinds: tuple[RequestKind, ...] = ()
     scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     documents: str | None = None

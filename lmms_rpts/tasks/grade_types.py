@@ -106,7 +106,8 @@ class Grading:
         metrics: by name; the first says which responses are scored.
         breakdowns: the values that a record belongs to, by name; None: the data don't say.
         first: the breakdown that is always shown; empty: none.
-        by_task: each task is summarised on its own: they ask the same questions in other ways.
+        by_task: each task is summarised on its own.
+        same_questions: tasks that are ask the same questions in other ways.
         questions: what they are called.
         places: order of values; others come after them.
         settings: names of settings that must be the same in all runs.
@@ -127,6 +128,7 @@ class Grading:
     breakdowns: Mapping[str, Callable[[Any], Iterable[str | None]]] = field(default_factory=dict)
     first: str = ""
     by_task: bool = False
+    same_questions: bool = True
     questions: str = "questions"
     places: Sequence[str] = ()
     settings: Sequence[str] = ()

@@ -239,7 +239,7 @@ def _warnings(
     )
     for task, models in tasks.items():
         yield from differing_models(models, grading.questions + f" of {task}" * bool(task))
-    if grading.by_task:
+    if grading.by_task and grading.same_questions:
         covered = {
             task: {
                 each.instance.id for runs in of.values() for run in runs for each in run.responses

@@ -23,4 +23,5 @@ BENCHMARK = Benchmark(
     },
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
+    foreign=f"{_HERE}.published_files:read_published",
 )

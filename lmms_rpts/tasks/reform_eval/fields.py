@@ -20,7 +20,7 @@ from lmms_rpts.tasks.source_fields import is_encodable
 Box = tuple[float, float, float, float]
 
 
-class FieldFault(ValueError):
+class FieldError(ValueError):
     """What is wrong with a file or a record, with its place."""
 
 
@@ -56,7 +56,7 @@ class ImageIndex:
         """Where the base64 text of a record's image lies.
 
         Raises:
-            FieldFault: if it is no image.
+            FieldError: if it is no image.
         """
         for written in (text, text.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
@@ -68,13 +68,13 @@ class ImageIndex:
                 place = ImagePlace(self._path, at + 1, len(sought) - 2)
                 self._check(written.encode())
                 return place
-        raise FieldFault("it is no base64 text")
+        raise FieldError("it is no base64 text")
 
     def _check(self, written: bytes) -> None:
         try:
             _open(written).close()
         except (ValueError, OSError) as error:
-            raise FieldFault(str(error).splitlines()[0]) from None
+            raise FieldError(str(error).splitlines()[0]) from None
 
 
 def _open(text: bytes) -> Image.Image:
@@ -94,23 +94,23 @@ def read_json(path: Path) -> Any:
     """The JSON value of a file; of JSON lines, or of two values in a row, the list of all.
 
     Raises:
-        FieldFault: naming the file.
+        FieldError: naming the file.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise FieldFault(f"{path.name} can't be read ({reason})") from None
+        raise FieldError(f"{path.name} can't be read ({reason})") from None
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
-            raise FieldFault(
+            raise FieldError(
                 f"{path.name} is not valid JSON ({error.msg} at line {error.lineno}, column "
                 f"{error.colno}): it may be cut short"
             ) from None
     except (ValueError, RecursionError):
-        raise FieldFault(f"{path.name} is not valid JSON (nested too deeply)") from None
+        raise FieldError(f"{path.name} is not valid JSON (nested too deeply)") from None
     return [_line(path, number, line) for number, line in enumerate(text.splitlines(), start=1)]
 
 
@@ -118,13 +118,13 @@ def _line(path: Path, number: int, line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
-        raise FieldFault(f"{path.name}, line {number} is not valid JSON") from None
+        raise FieldError(f"{path.name}, line {number} is not valid JSON") from None
 
 
 class Fields:
     """The fields of a JSON object; each is checked when it is asked for.
 
-    All raise FieldFault, naming the place and the field.
+    All raise FieldError, naming the place and the field.
 
     Args:
         value: the object.
@@ -134,7 +134,7 @@ class Fields:
 
     def __init__(self, value: Any, place: str, images: ImageIndex | None = None) -> None:
         if not isinstance(value, dict):
-            raise FieldFault(f"{place} should be an object, not {short(value)}")
+            raise FieldError(f"{place} should be an object, not {short(value)}")
         self.value: dict[str, Any] = value
         self.place = place
         self._images = images
@@ -142,9 +142,9 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return self.value.get(name) is not None
 
-    def wrong(self, name: str, wanted: str) -> FieldFault:
+    def wrong(self, name: str, wanted: str) -> FieldError:
         """The fault of a field that is not what is wanted."""
-        return FieldFault(f"{self.place}: {name!r} should be {wanted}, not {self.shown(name)}")
+        return FieldError(f"{self.place}: {name!r} should be {wanted}, not {self.shown(name)}")
 
     def shown(self, name: str) -> str:
         """The value of a field, for a message."""
@@ -153,7 +153,7 @@ class Fields:
     def any(self, name: str) -> Any:
         """The value of a field that must be there."""
         if name not in self.value:
-            raise FieldFault(f"{self.place}: the field {name!r} is missing")
+            raise FieldError(f"{self.place}: the field {name!r} is missing")
         return self.value[name]
 
     def text(self, name: str) -> str:
@@ -187,7 +187,7 @@ class Fields:
         if not isinstance(self.any(name), list) or len(found) < 2:
             raise self.wrong(name, "a list of two options or more")
         if len(found) > most:
-            raise FieldFault(f"{self.place}: {len(found)} options; at most {most} can be marked")
+            raise FieldError(f"{self.place}: {len(found)} options; at most {most} can be marked")
         return found
 
     def index(self, name: str, count: int) -> int:
@@ -219,8 +219,8 @@ class Fields:
         assert self._images is not None, "the file has no images"
         try:
             return self._images.place(value)
-        except FieldFault as fault:
-            raise FieldFault(
+        except FieldError as fault:
+            raise FieldError(
                 f"{self.place}: the image in {name!r} can't be read: {fault}"
             ) from None
 

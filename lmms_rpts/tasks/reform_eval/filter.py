@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -18,7 +19,7 @@ from lmms_rpts.filters.documents import (
     as_texts,
     as_whole,
 )
-from lmms_rpts.filters.grading import Answers, GradingFilter, report_ungraded
+from lmms_rpts.filters.grading import GradingFilter, report_ungraded
 from lmms_rpts.filters.responses import NO_RESPONSE, Doc
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
@@ -33,8 +34,8 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformInstance,
     ReformRecord,
 )
-from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.sets import Kind, Method, data_sets
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
 FIELDS: Mapping[str, FieldCheck] = {
@@ -142,14 +143,11 @@ class ReformLikelihoodFilter(RptsFilter):
                 doc = members[0][1]
                 for values in _of_options([value for value, _ in members], doc):
                     given = isolation.run(
-                        lambda values=values, doc=doc: self._read(values, doc), not_given
+                        partial(grade_losses, values, doc, self.reform), not_given
                     )
                     record = record_of(given, doc, self.asking)
                     entries += [record.to_json(), *[""] * (len(values) - 1)]
         return entries
-
-    def _read(self, values: Sequence[Any], doc: Doc) -> Given:
-        return grade_losses(values, doc, self.reform)
 
 
 def _first(responses: Any) -> Any:
@@ -214,10 +212,12 @@ def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Giv
         values: of each option, pairs of its mean loss per token, which may know its ``total``, and
             whether greedy decoding gives it.
     """
-    means = [value[0] if isinstance(value, tuple | list) and value else None for value in values]
-    if len(means) < len(doc["options"]) or not all(isinstance(each, float) for each in means):
+    means: list[Any] = [
+        value[0] if isinstance(value, tuple | list) and value else None for value in values
+    ]
+    if len(means) < len(doc["options"]) or not all(isinstance(each, float | int) for each in means):
         return not_given("the model gave no likelihood of each option")
-    totals = [getattr(each, "total", None) for each in means]
+    totals: list[Any] = [getattr(each, "total", None) for each in means]
     if reform.reduction == "sum" and None in totals:
         return not_given(
             "the model does not say how many tokens an option has (REFORM_REDUCTION=mean compares "

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.schema import FieldError
-from lmms_rpts.tasks.reform_eval.fields import FieldFault, Fields, read_json
+from lmms_rpts.tasks.reform_eval.fields import FieldError, Fields, read_json
 from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given, record_of
 from lmms_rpts.tasks.reform_eval.published import NO_INDEX, single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
     ReformGrade,
-    ReformRecord,
     ReformRun,
 )
 from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
+from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS
+from lmms_rpts.tasks.reform_eval.text_form import marks_of
 
 _NAME = re.compile(
     r"(?P<data>.+)_(?P<formulation>SingleChoice|OCROpenEnded|KIEOpenEnded|Generation)"
@@ -47,23 +47,24 @@ _ASKING = {
 }
 
 
-def is_published_file(path: Path) -> bool:
+def read_published(place: Path, label: str | None) -> list[ReformRun]:
+    """The predictions in a file, or in the files of a folder; none where no name is of the kind.
+
+    Raises:
+        RunError: naming the file and the row that can't be read.
+    """
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    return [_read(file, label) for file in files if _is_published(file) and file.is_file()]
+
+
+def _is_published(path: Path) -> bool:
     """Whether a file is named as the published code names its prediction files."""
     return path.suffix == ".json" and _NAME.fullmatch(path.stem) is not None
 
 
-def read_published_file(path: Path, label: str | None = None) -> ReformRun:
-    """The predictions of a file, graded.
-
-    Args:
-        path: such a file.
-        label: of the run; None: the name of its folder.
-
-    Raises:
-        RunError: naming the row that can't be read.
-    """
+def _read(path: Path, label: str | None) -> ReformRun:
     name = _NAME.fullmatch(path.stem)
-    assert name is not None, "is_published_file tells"
+    assert name is not None, "its name was looked at"
     method, kind = name["method"], _KINDS[name["formulation"]]
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}
     chosen = titles.get((name["data"], kind), name["data"])
@@ -73,9 +74,9 @@ def read_published_file(path: Path, label: str | None = None) -> ReformRun:
     try:
         rows = read_json(path)
         if not isinstance(rows, list) or not rows:
-            raise FieldFault(f"{path.name} should hold a list of rows")
+            raise FieldError(f"{path.name} should hold a list of rows")
         documents = list(_documents(rows, chosen, kind, method))
-    except FieldFault as fault:
+    except FieldError as fault:
         raise RunError(
             f"{path}: {fault}. Name a file of predictions of the published code, or samples of "
             "lmms-eval"
@@ -118,17 +119,17 @@ def _documents(
             "answers": [],
             "round": fields.value.get("round_id", -1),
         }
-        yield {**document, **_reference(fields, kind)}, fields.any("prediction")
+        yield {**document, **_reference(fields, kind, method)}, fields.any("prediction")
 
 
-def _reference(fields: Fields, kind: Kind) -> Mapping[str, Any]:
+def _reference(fields: Fields, kind: Kind, method: str) -> Mapping[str, Any]:
     if kind != "choice":
         return {"answers": list(fields.texts("references" if kind == "caption" else "answer"))}
-    options = list(fields.options("answer_options", 26))
+    options = list(fields.options("answer_options", MOST_OPTIONS))
     return {
         "options": options,
         "order": list(range(len(options))),
-        "marks": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)],
+        "marks": marks_of("upper", len(options)) if method == "generation" else "",
         "right": fields.index("answer", len(options)),
     }
 

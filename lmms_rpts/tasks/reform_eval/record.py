@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -14,8 +15,8 @@ from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.reform_eval.settings import Order, Reduction, WordingChoice
 from lmms_rpts.tasks.reform_eval.sets import Kind, Method
+from lmms_rpts.tasks.reform_eval.settings import Order, Reduction, WordingChoice
 from lmms_rpts.tasks.reform_eval.text_form import Mark
 
 
@@ -100,17 +101,20 @@ class ReformRecord(Record):
     instance: ReformInstance = Field(description="one duplicate of a sample, without its image")
     settings: ReformAsking = Field(description="how samples were asked and graded")
 
+    @classmethod
+    def alike(cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]) -> bool:
+        """Whether samples were asked in one way; generation knows no reduction."""
+        reductions = {each.reduction for each in one | other} - {None}
+        ways = [
+            {each.model_copy(update={"reduction": None}) for each in part} for part in (one, other)
+        ]
+        return ways[0] == ways[1] and len(reductions) <= 1
+
     @property
     def chosen_text(self) -> str:
         """What the published instability takes an answer for: an option's text, or all of it."""
         chosen, options = self.published.chosen, self.instance.options
         return options[chosen] if chosen is not None and chosen < len(options) else self.prediction
-
-    @property
-    def chosen_option(self) -> int | None:
-        """The place in the data of the option that our rules found; None: none."""
-        chosen = self.strict.chosen
-        return None if chosen is None else self.instance.order[chosen]
 
     @property
     def hit(self) -> bool | None:

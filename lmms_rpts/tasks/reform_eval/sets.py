@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 Kind = Literal["choice", "ocr", "kie", "caption"]
 Method = Literal["generation", "likelihood"]
@@ -77,7 +77,7 @@ class DataSet:
 def data_sets() -> Mapping[str, DataSet]:
     """All sets by name, in the order of the published table."""
     with Path(__file__).with_name("sets.csv").open(encoding="utf-8", newline="") as rows:
-        found = [DataSet(**row) for row in csv.DictReader(rows)]
+        found = [DataSet(**cast(Any, row)) for row in csv.DictReader(rows)]
     return {each.name: each for each in found}
 
 

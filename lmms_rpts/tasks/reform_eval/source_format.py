@@ -13,7 +13,7 @@ from typing import Any
 
 from lmms_rpts.tasks.reform_eval.fields import (
     Box,
-    FieldFault,
+    FieldError,
     Fields,
     ImageIndex,
     ImagePlace,
@@ -106,15 +106,15 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     try:
         rows = rows_of(chosen, [read_json(path) for path in paths])
         images = ImageIndex(paths[0])
-    except FieldFault as fault:
+    except FieldError as fault:
         return Samples((), (str(fault),))
     for at, (place, row) in enumerate(rows):
         try:
             for sample in read(_Row(Fields(row, place, images), at, chosen, seed)):
                 if sample.id in samples:
-                    raise FieldFault(f"{place}: the id {sample.id!r} stands more than once")
+                    raise FieldError(f"{place}: the id {sample.id!r} stands more than once")
                 samples[sample.id] = sample
-        except FieldFault as fault:
+        except FieldError as fault:
             faults.append(f"{chosen.file}: {fault}")
     if not rows:
         faults.append(f"{chosen.file}: there is no record in it")
@@ -129,7 +129,7 @@ _Rows = list[tuple[str, Any]]
 
 def _numbered(rows: Any, place: str) -> _Rows:
     if not isinstance(rows, list):
-        raise FieldFault(f"{place} should hold a list of records, not {type(rows).__name__}")
+        raise FieldError(f"{place} should hold a list of records, not {type(rows).__name__}")
     return [(f"record {at}", row) for at, row in enumerate(rows)]
 
 

@@ -1,5 +1,304 @@
-"""Summary."""
+"""Summary of runs of ReForm-Eval: sets, dimensions, averages and ranks, and what wordings do."""
 
-from lmms_rpts.tasks.grade_types import Grading
+from __future__ import annotations
 
-GRADING = Grading(title="ReForm-Eval", metrics={"score": lambda r: r.score})
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from lmms_rpts.escaping import shorten
+from lmms_rpts.runs.rounds import Figure, over_rounds
+from lmms_rpts.stats.instability import (
+    BY_SAMPLE,
+    BY_WORDING,
+    Answer,
+    Turn,
+    position_bias,
+    round_statistics,
+    wording_statistics,
+)
+from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
+from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.reform_eval.captions import raw_scores
+from lmms_rpts.tasks.reform_eval.dataset import TASKS
+from lmms_rpts.tasks.reform_eval.dimensions import dimension_sheets
+from lmms_rpts.tasks.reform_eval.published import instability
+from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
+from lmms_rpts.tasks.reform_eval.results import CHOICE
+from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.results import Metrics
+from lmms_rpts.tasks.sheets import NONE, Sheet, end_of, figure_text, metric_column
+
+RESAMPLES = 2_000
+"""Of the bootstrap over samples, for each set and model."""
+
+_CAPTIONS = ("cider", "bleu_4", "rouge_l")
+_WORDING = tuple(
+    name for name in (*BY_SAMPLE, *BY_WORDING) if name not in ("accuracy", "instability")
+)
+_SHOWN = {
+    "instability_norm": "norm.",
+    "agreement": "agreement",
+    "consistent_rate": "same",
+    "accuracy_all": "all right",
+    "majority_accuracy": "majority",
+    "accuracy_worst_prompt": "worst",
+    "accuracy_best_prompt": "best",
+}
+
+
+def _accuracy(record: ReformRecord) -> float | None:
+    return None if record.instance.kind == "caption" else record.score
+
+
+METRICS: Metrics = {"score": lambda record: record.score, **CHOICE, "accuracy": _accuracy}
+"""The value of a record in each metric; None where it has none."""
+
+
+def summarize_reform(runs: Sequence[ReformRun], by: Sequence[str] = ()) -> GradeSummary:
+    """Put runs of ReForm-Eval side by side, task by task: see ``summarize_grades``.
+
+    Args:
+        by: names of ``GRADING.breakdowns``; by task the samples are broken down in any case.
+
+    Raises:
+        RunError: if there is no run, or no such breakdown.
+    """
+    return summarize_grades(GRADING, runs, by)
+
+
+def _by(name: str) -> Callable[[ReformRecord], Iterable[str | None]]:
+    value_of = attrgetter(name)
+
+    def values(record: ReformRecord) -> Iterable[str | None]:
+        value = value_of(record)
+        return (None if value is None else str(value),)
+
+    return values
+
+
+def _dimension(record: ReformRecord) -> Iterable[str | None]:
+    found = data_sets().get(record.instance.set)
+    return (found.dimension if found else None,)
+
+
+# --- what wordings, places and rounds do ---------------------------------------------------------
+
+
+def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
+    """Metrics that only a set of samples has; one round has intervals over its samples."""
+    each = [_of_round(records, RESAMPLES if len(rounds) == 1 else 1) for records in rounds]
+    if len(each) == 1:
+        figures = {name: Figure(e.value, None, e.low, e.high, e.n) for name, e in each[0].items()}
+    else:
+        figures = {name: over_rounds([found[name].value for found in each]) for name in each[0]}
+    duplicates = len({record.instance.duplicate for records in rounds for record in records})
+    return figures, {"duplicates": duplicates}
+
+
+def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
+    scored = [each for each in records if each.score is not None]
+    answers = [_answer(each) for each in scored if each.instance.kind != "caption"]
+    asked_again = len({each.wording for each in answers}) > 1
+    found = wording_statistics(answers if asked_again else (), resamples)
+    figures = {name: found[name] for name in _WORDING}
+    figures["instability_strict"] = found["instability"]
+    figures["instability"] = _just(_published_instability(scored) if asked_again else None)
+    bias = position_bias(answers)
+    figures["position_distance"] = _just(bias.distance)
+    figures["position_p"] = _just(bias.p)
+    return figures | _rounds_of_dialogues(scored, resamples) | _captions(scored)
+
+
+def _just(value: float | None) -> Estimate:
+    known = value is not None and not math.isnan(value)
+    return Estimate(value if known else None, None, None, int(known))
+
+
+def _answer(record: ReformRecord) -> Answer:
+    instance, grade = record.instance, record.strict
+    if instance.kind != "choice":
+        said = " ".join(record.prediction.casefold().split())
+        return Answer(instance.sample, instance.duplicate, said, bool(grade.correct))
+    shown = bool(instance.marks)
+    return Answer(
+        sample=instance.sample,
+        wording=instance.duplicate,
+        chosen=_option(record),
+        correct=bool(grade.correct),
+        position=grade.chosen if shown else None,
+        right_position=instance.right if shown else None,
+        options=len(instance.options),
+    )
+
+
+def _option(record: ReformRecord) -> str | None:
+    """The text of the option that our rules found: duplicates may have other wrong options."""
+    chosen, options = record.strict.chosen, record.instance.options
+    return options[chosen] if chosen is not None and chosen < len(options) else None
+
+
+def _published_instability(records: Sequence[ReformRecord]) -> float | None:
+    chosen: dict[int, list[str]] = {}
+    for record in records:
+        chosen.setdefault(record.instance.sample, []).append(record.chosen_text)
+    return instability(chosen) if chosen else None
+
+
+def _rounds_of_dialogues(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
+    turns = [
+        Turn(each.instance.id.rpartition("_")[0], each.instance.round, each.score or 0.0)
+        for each in records
+        if each.instance.round is not None
+    ]
+    found = round_statistics(turns, resamples)
+    return {"round_correlation": found.correlation, "round_slope": found.slope}
+
+
+def _captions(records: Sequence[ReformRecord]) -> dict[str, Estimate]:
+    rows = [
+        {"prediction": each.prediction, "references": each.instance.answers}
+        for each in records
+        if each.instance.kind == "caption"
+    ]
+    scores = raw_scores(rows) if rows else {}
+    return {name: _just(scores.get(name)) for name in _CAPTIONS}
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def _share(metric: str) -> Callable[[Figures], str]:
+    def text(figures: Figures) -> str:
+        value = figures.metrics[metric].value
+        return NONE if value is None else f"{value:.3f}"
+
+    return text
+
+
+def _plain(metric: str, head: str) -> Column:
+    return Column(head, _share(metric), lambda each: each.metrics[metric].value is not None)
+
+
+def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
+    yield from _wording_sheet(models)
+    yield from _round_sheet(models)
+    yield from dimension_sheets(models)
+
+
+def _names(figures: Figures) -> list[str]:
+    return [shorten(figures.task, 40), shorten(figures.model, 40)]
+
+
+def _wording_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
+    rows = [
+        [
+            *_names(each),
+            str(each.counts["duplicates"]),
+            *(_share(name)(each) for name in _SHOWN),
+            _share("position_p")(each),
+        ]
+        for each in models
+        if each.metrics["agreement"].value is not None
+    ]
+    if rows:
+        heads = ["task", "model", "N", *_SHOWN.values(), "place p"]
+        yield Sheet("Answers to one sample in N wordings, by strict rules", heads, 2, [rows])
+
+
+def _round_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
+    rows = [
+        [*_names(each), *(figure_text(each.metrics[f"round_{name}"]) for name in _TRENDS)]
+        for each in models
+        if each.metrics["round_slope"].value is not None
+    ]
+    if rows:
+        yield Sheet("Accuracy over the rounds of dialogues", ["task", "model", *_TRENDS], 2, [rows])
+
+
+_TRENDS = ("slope", "correlation")
+
+
+def _differing(run: str, record: ReformRecord) -> dict[str, Any]:
+    instance = record.instance
+    return {
+        "run": run,
+        "task": instance.task,
+        "id": instance.id,
+        "duplicate": instance.duplicate,
+        "reference": _reference(record),
+        "answer": record.prediction,
+        "published": record.published.correct,
+        "strict": record.strict.correct,
+        "rule": record.strict.rule,
+    }
+
+
+def _reference(record: ReformRecord) -> str:
+    instance = record.instance
+    if instance.right is None or instance.right >= len(instance.options):
+        return "; ".join(instance.answers)
+    return instance.options[instance.right]
+
+
+def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
+    marks = {True: "1", False: "0", None: NONE}
+    return {
+        "run": entry["run"],
+        "task": entry["task"],
+        "sample": entry["id"],
+        "reference": entry["reference"],
+        "answer": end_of(entry["answer"]),
+        "why": entry["rule"],
+        "published": marks[entry["published"]],
+        "strict": marks[entry["strict"]],
+    }
+
+
+GRADING = Grading(
+    title="ReForm-Eval",
+    metrics=METRICS,
+    breakdowns={
+        "task": _by("instance.task"),
+        "dimension": _dimension,
+        "kind": _by("instance.kind"),
+        "method": _by("instance.method"),
+        "round": _by("instance.round"),
+        "duplicate": _by("instance.duplicate"),
+    },
+    first="task",
+    by_task=True,
+    same_questions=False,
+    questions="samples",
+    places=tuple(TASKS),
+    settings=("instructions", "wording", "order", "marks", "in_context", "reduction"),
+    more=_more,
+    columns=(
+        metric_column("score"),
+        metric_column("accuracy_strict", "strict"),
+        _plain("format_hit_rate", "hit rate"),
+        _plain("instability", "instability"),
+        _plain("cider", "CIDEr"),
+        _plain("bleu_4", "BLEU-4"),
+    ),
+    explained="n: samples. score: accuracy by the published rules; captions: ROUGE-L. strict: by "
+    "our rules. hit rate: share of answers with a mark in round brackets. instability: mean "
+    "entropy (nats) of the answers to one sample, as published. norm.: over its largest value. "
+    "agreement: mean share of the most frequent answer. same, all right: share of samples with one "
+    "answer throughout, with right answers only. majority: accuracy of the most frequent answer. "
+    "worst, best: accuracy of the wording that does worst and best. place p: p-value of the choice "
+    "not depending on the options' places. tokens: per response. [ ]: 95% interval over samples, "
+    "of one round. ±: sample standard deviation over rounds.",
+    sheets=_sheets,
+    lists={
+        "disagreements": Listing(
+            what="answers that the published and the strict rules grade differently",
+            wanted=lambda record: record.published.correct != record.strict.correct,
+            entry=_differing,
+            cells=_cells,
+            texts=6,
+        )
+    },
+)
