@@ -88,10 +88,7 @@ def chosen_option(prediction: str, options: Sequence[str], marks: Sequence[str])
     if not options:
         return _NONE
     question = _Question(marks_of(tuple(marks)), [_tokens(_plain(each)) for each in options])
-    normalised = unicodedata.normalize("NFKC", prediction[-READ:])
-    if len(prediction) > READ and (spoken := _spoken(prediction)) is not None:
-        normalised = unicodedata.normalize("NFKC", spoken[-READ:])
-    statement = find_statement(normalised)
+    statement = find_statement(unicodedata.normalize("NFKC", _spoken(prediction)[-READ:]))
     if statement.marked:
         return _stated(statement, question)
     return _unstated(statement, question)
@@ -117,7 +114,7 @@ def text_contains(
     wanted = [each for answer in listed if (each := _comparable(answer, numbers_as_words))]
     if not wanted:
         return None
-    said = _comparable(_spoken(prediction) or "", numbers_as_words)
+    said = _comparable(_spoken(prediction), numbers_as_words)
     return any(_stands_in(said, each) for each in wanted)
 
 
@@ -132,7 +129,8 @@ class _Token(NamedTuple):
     end: int
 
 
-def _spoken(response: str) -> str | None:
+def _spoken(response: str) -> str:
+    """The response without thinking."""
     return split_thinking(response)[0]
 
 

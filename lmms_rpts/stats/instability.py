@@ -1,0 +1,341 @@
+"""How much answers depend on the wording of a question, and on the order of its options.
+
+Samples are asked several times, in other words and orders. Intervals resample samples, not
+answers: the answers to one sample are not independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+from lmms_rpts.stats.intervals import (
+    RESAMPLES,
+    Estimate,
+    Floats,
+    interval,
+    numbered,
+    resampled,
+    resampled_means,
+)
+
+BY_SAMPLE = (
+    "accuracy",
+    "accuracy_all",
+    "majority_accuracy",
+    "instability",
+    "instability_norm",
+    "agreement",
+    "consistent_rate",
+)
+"""Means of one value a sample, see ``wording_statistics``."""
+BY_WORDING = ("accuracy_best_prompt", "accuracy_worst_prompt")
+LEAST_EXPECTED = 5.0
+"""The least number of answers that chance must put at each position for a chi-square test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer to a sample in one wording.
+
+    Attributes:
+        sample: which sample.
+        wording: which of its wordings, from 0.
+        chosen: the option that was chosen, by a name that its position does not change; None
+            where none can be told.
+        correct: whether it is right.
+        position: where the chosen option was shown, from 0; None where that means nothing.
+        right_position: where the right option was shown.
+        options: how many were shown.
+    """
+
+    sample: Hashable
+    wording: int
+    chosen: Hashable | None
+    correct: bool
+    position: int | None = None
+    right_position: int | None = None
+    options: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBias:
+    """Whether an option is chosen for its place.
+
+    Attributes:
+        chosen: the share of answers that chose each position.
+        expected: the share that a model of this accuracy would give it that never looks at
+            positions; all the same where the right option stands at each place equally often.
+        distance: half the sum of their absolute differences, from 0 to 1.
+        statistic: chi-square, divided by how much the answers to one sample go together.
+        p: its p-value; NaN where fewer than ``LEAST_EXPECTED`` answers are expected at a place.
+        n: how many answers chose a position.
+    """
+
+    chosen: tuple[float, ...]
+    expected: tuple[float, ...]
+    distance: float
+    statistic: float
+    p: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One answer in a dialogue; ``round`` counts from any number."""
+
+    dialogue: Hashable
+    round: int
+    correct: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How accuracy moves with the rounds of dialogues.
+
+    Attributes:
+        accuracy: by round, in their order.
+        correlation: Pearson's, of round and accuracy; without a value where the accuracy never
+            changes or there is one round.
+        slope: what a round adds to accuracy; 0 for one round.
+    """
+
+    accuracy: Mapping[int, Estimate]
+    correlation: Estimate
+    slope: Estimate
+
+
+def wording_statistics(
+    answers: Iterable[Answer], resamples: int = RESAMPLES
+) -> dict[str, Estimate]:
+    """How answers depend on the wording, with 95% intervals over samples.
+
+    - ``accuracy``: the mean over samples of the share of right answers.
+    - ``accuracy_all``: the share of samples with right answers alone (circular evaluation).
+    - ``majority_accuracy``: the share of samples whose most frequent answer is right; of t answers
+      that are equally frequent each counts 1/t.
+    - ``instability``: the mean entropy, in nats, of the options that were chosen for a sample; all
+      answers without an option are one class.
+    - ``instability_norm``: this over its largest value, ln min(answers, options + 1).
+    - ``agreement``: the mean share of the most frequent answer.
+    - ``consistent_rate``: the share of samples for which the same option was chosen throughout.
+    - ``accuracy_best_prompt``, ``accuracy_worst_prompt``: of the wording that does best, worst.
+
+    Samples with one answer don't count in the four from ``instability`` on. The best of several
+    is better than it would be on other samples, the worst is worse: their intervals don't undo
+    this.
+
+    Args:
+        answers: in any order.
+        resamples: of the bootstrap (expanded percentile, see ``intervals.interval``).
+
+    Returns:
+        Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``, without a value where there is
+        none.
+    """
+    grouped = _by_sample(answers)
+    if not grouped:
+        return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
+    values = np.array([_of_sample(each) for each in grouped])
+    wordings = sorted({answer.wording for each in grouped for answer in each})
+    right = np.array([_by_wording(each, wordings) for each in grouped])
+    drawn = []
+    for weights in resampled(len(grouped), resamples):
+        found = resampled_means(right, weights)
+        drawn.append(np.column_stack([resampled_means(values, weights), *_ends(found)]))
+    everyone = np.ones((1, len(grouped)))
+    whole = np.column_stack(
+        [resampled_means(values, everyone), *_ends(resampled_means(right, everyone))]
+    )[0]
+    counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
+    draws = np.concatenate(drawn).T
+    return {
+        name: _estimate(float(value), column, int(n))
+        for name, value, column, n in zip(
+            (*BY_SAMPLE, *BY_WORDING), whole, draws, counts, strict=True
+        )
+    }
+
+
+def wording_accuracies(
+    answers: Iterable[Answer], resamples: int = RESAMPLES
+) -> dict[int, Estimate]:
+    """The accuracy of each wording, by its number, with 95% intervals over samples."""
+    grouped = _by_sample(answers)
+    wordings = sorted({answer.wording for each in grouped for answer in each})
+    if not grouped:
+        return {}
+    right = np.array([_by_wording(each, wordings) for each in grouped])
+    return dict(zip(wordings, _means(right, resamples), strict=True))
+
+
+def position_bias(answers: Iterable[Answer]) -> PositionBias:
+    """Whether positions are chosen otherwise than by a model that doesn't look at them.
+
+    Such a model chooses the right option with the accuracy of these answers, wherever it stands,
+    and else each of the others alike. The chi-square statistic is divided by the design effect of
+    samples (first-order correction, Rao and Scott 1981), but never enlarged.
+
+    Answers without a position, or without the position of the right option, don't count.
+    """
+    told = [
+        each
+        for each in answers
+        if each.position is not None
+        and each.right_position is not None
+        and max(each.position, each.right_position) < each.options
+    ]
+    size = max((each.options for each in told), default=0)
+    if size < 2:
+        return PositionBias((), (), math.nan, math.nan, math.nan, len(told))
+    at = np.array([each.position for each in told])
+    chosen = np.eye(size)[at]
+    accuracy = float(np.mean([each.position == each.right_position for each in told]))
+    expected = np.array([_chance(each, accuracy, size) for each in told])
+    seen, wanted, n = chosen.sum(axis=0), expected.sum(axis=0), len(told)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = (seen - wanted) ** 2 / wanted
+    statistic = float(np.nansum(terms)) / _design_effect(
+        chosen - expected, [each.sample for each in told]
+    )
+    enough = bool((wanted >= LEAST_EXPECTED).all())
+    return PositionBias(
+        tuple((seen / n).tolist()),
+        tuple((wanted / n).tolist()),
+        float(np.abs(seen - wanted).sum()) / (2 * n),
+        statistic,
+        float(chi2.sf(statistic, size - 1)) if enough else math.nan,
+        n,
+    )
+
+
+def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Rounds:
+    """Accuracy by round, its correlation with the round and slope, with intervals over dialogues.
+
+    Args:
+        turns: in any order; several answers to one round of a dialogue are averaged.
+    """
+    cells: dict[Hashable, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for turn in turns:
+        cells[turn.dialogue][turn.round].append(float(turn.correct))
+    rounds = sorted({number for each in cells.values() for number in each})
+    if not rounds:
+        nothing = Estimate(None, None, None, 0)
+        return Rounds({}, nothing, nothing)
+    values = np.array(
+        [
+            [math.fsum(each[number]) / len(each[number]) if number in each else math.nan
+             for number in rounds]
+            for each in cells.values()
+        ]
+    )  # fmt: skip
+    x = np.array(rounds, dtype=float)
+    draws = [
+        _trend(x, resampled_means(values, weights)) for weights in resampled(len(values), resamples)
+    ]
+    ((correlation,), (slope,)) = _trend(x, resampled_means(values, np.ones((1, len(values)))))
+    drawn = np.concatenate(draws, axis=1)
+    n = len(values)
+    return Rounds(
+        dict(zip(rounds, _means(values, resamples), strict=True)),
+        _estimate(float(correlation), drawn[0], n),
+        _estimate(float(slope), drawn[1], n),
+    )
+
+
+def _by_sample(answers: Iterable[Answer]) -> list[list[Answer]]:
+    grouped: dict[Hashable, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        grouped[answer.sample].append(answer)
+    return list(grouped.values())
+
+
+def _of_sample(answers: Sequence[Answer]) -> list[float]:
+    """The values of one sample, in the order of ``BY_SAMPLE``."""
+    n = len(answers)
+    counts = Counter(answer.chosen for answer in answers)
+    most = max(counts.values())
+    modes = [chosen for chosen, count in counts.items() if count == most]
+    right = {answer.chosen for answer in answers if answer.correct}
+    accuracy = sum(answer.correct for answer in answers) / n
+    majority = sum(chosen in right for chosen in modes) / len(modes)
+    values = [accuracy, float(accuracy == 1), majority]
+    if n == 1:
+        return [*values, math.nan, math.nan, math.nan, math.nan]
+    entropy = -sum(count / n * math.log(count / n) for count in counts.values()) + 0.0
+    classes = min(n, max(answer.options for answer in answers) + 1)
+    largest = math.log(classes) if classes > 1 else math.log(n)  # no options: free text
+    same = len(counts) == 1 and None not in counts
+    return [*values, entropy, min(1.0, entropy / largest), most / n, float(same)]
+
+
+def _by_wording(answers: Sequence[Answer], wordings: Sequence[int]) -> list[float]:
+    """The share of right answers of one sample in each wording; NaN where it was not asked."""
+    found: dict[int, list[bool]] = defaultdict(list)
+    for answer in answers:
+        found[answer.wording].append(answer.correct)
+    return [sum(found[each]) / len(found[each]) if each in found else math.nan for each in wordings]
+
+
+def _ends(means: Floats) -> tuple[Floats, Floats]:
+    """The best and the worst of (k, m) accuracies."""
+    return np.fmax.reduce(means, axis=1), np.fmin.reduce(means, axis=1)
+
+
+def _means(values: Floats, resamples: int) -> list[Estimate]:
+    """The mean of each column of (n, m) values, with its interval."""
+    draws = np.concatenate(
+        [resampled_means(values, weights) for weights in resampled(len(values), resamples)]
+    )
+    whole = resampled_means(values, np.ones((1, len(values))))[0]
+    counts = (~np.isnan(values)).sum(axis=0)
+    return [
+        _estimate(float(value), column, int(n))
+        for value, column, n in zip(whole, draws.T, counts, strict=True)
+    ]
+
+
+def _estimate(value: float, draws: Floats, n: int) -> Estimate:
+    if math.isnan(value):
+        return Estimate(None, None, None, n)
+    return Estimate(value, *(interval(draws, n) if n > 1 else (None, None)), n)
+
+
+def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:
+    """How likely each position is for a model that doesn't look at positions."""
+    if answer.options == 1:
+        return [1.0] + [0.0] * (size - 1)
+    other = (1 - accuracy) / (answer.options - 1)
+    shares = [other] * answer.options + [0.0] * (size - answer.options)
+    shares[answer.right_position or 0] = accuracy
+    return shares
+
+
+def _design_effect(residuals: Floats, samples: Sequence[Hashable]) -> float:
+    """How much larger the variance of sums over samples is than that of answers; at least 1."""
+    own = numbered(samples)
+    sums = np.zeros((int(own.max()) + 1, residuals.shape[1]))
+    np.add.at(sums, own, residuals)
+    alone = float((residuals**2).sum())
+    return max(1.0, float((sums**2).sum()) / alone) if alone > 0 else 1.0
+
+
+def _trend(x: Floats, means: Floats) -> Floats:
+    """Correlation and slope of (k, m) means over m rounds, NaN left out: (2, k)."""
+    known = ~np.isnan(means)
+    n = known.sum(axis=1, keepdims=True)
+    y = np.where(known, means, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dx = np.where(known, x - (known * x).sum(axis=1, keepdims=True) / n, 0.0)
+        dy = np.where(known, y - y.sum(axis=1, keepdims=True) / n, 0.0)
+        xx, yy, xy = (dx * dx).sum(axis=1), (dy * dy).sum(axis=1), (dx * dy).sum(axis=1)
+        flat = yy < 1e-24  # equal means, but for rounding
+        correlation = np.where(flat | (xx == 0), np.nan, xy / np.sqrt(xx * yy))
+        slope = np.where(xx == 0, 0.0, np.where(flat, 0.0, xy / xx))
+    found: Floats = np.stack([np.clip(correlation, -1.0, 1.0), slope])
+    return found
