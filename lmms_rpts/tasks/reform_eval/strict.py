@@ -28,7 +28,13 @@ _MARKUP = re.compile(r"[*`$\"“”\\]|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _BRACKET = re.compile(r"[(\[{【「〔]")
 _QUESTION = re.compile(r"[^.!?。！\n]{0,400}[?？]")
 _MARK_BEFORE = re.compile(
-    r"([A-Za-z0-9]{1,3})[\s.:,;)\]}】」〕-]{0,4}(?:\b(?:an?|the)\s)?$", re.IGNORECASE
+    r"([A-Za-z0-9]{1,3})[\s.:,;)\]}】」〕-]{0,4}(\b(?:an?|the)\s)?$", re.IGNORECASE
+)
+# "(B), because there was a cat"
+_REASON = re.compile(
+    r"\s{0,3}[,;，；]|\W{0,4}(?:is|are|was|because|since|as|and|or|for|due|would|than|best|so|but)\b"
+    r"|\s{0,3}[选项是为不错正对因而但都均]",
+    re.IGNORECASE,
 )
 # "(E)", "E." where E was not offered
 _FOREIGN = re.compile(
@@ -39,6 +45,7 @@ _TOKEN = re.compile(rf"\d+(?:[.,:/]\d+)*|[{_WIDE}]|[^\W\d{_WIDE}]+|[%$€£¥+#�
 _ARTICLES = frozenset(("a", "an", "the"))
 # They answer where they stand first or last: "I have no idea" says nothing of "no".
 _VERDICTS = frozenset(("yes", "no", "maybe", "not", "none", "neither", "both"))
+_CHINESE_VERDICTS = frozenset("是否有无对错不")
 _FIRST_NO = re.compile(
     r"\W{0,6}(?:yes|maybe|both|neither|none)\b"
     r"|\W{0,6}(?:no|not)(?=\s{0,3}(?:$|[,.;!:\n]|(?:it|there|they|he|she|this|that|the|you)\b))",
@@ -198,14 +205,19 @@ def _by_mark(text: str, question: _Question) -> Choice | None:
     if len(indices) > 1:
         return _SEVERAL
     index = indices.pop()
-    beside = _same_text(_behind(shown, (bracketed or named)[0]), question.options)
-    if beside is not None and beside >= 0 and beside != index:
-        return _SEVERAL  # "(A) dog", where dog is B
+    if _contradicts(shown, (bracketed or named)[0], index, question):
+        return _SEVERAL
     return Choice(index, "bracket" if bracketed else "mark")
 
 
-def _behind(text: str, named: Named) -> str:
-    return text[named.end :].split("\n", 1)[0].strip(" .,:;)-")
+def _contradicts(text: str, named: Named, index: int, question: _Question) -> bool:
+    """Whether another option's text stands beside a mark: "(A) dog", "cat (B)"."""
+    before = text[: named.start].rsplit("\n", 1)[-1]
+    after = text[named.end :].split("\n", 1)[0]
+    told = {_same_text(part, question.options) for part in (before, after)} - {None, -1}
+    if not told and not _REASON.match(after):
+        told.add(_by_text(sentences(after)[0], question).index if sentences(after) else None)
+    return bool(told - {None, index})
 
 
 def _without_option_texts(text: str, question: _Question) -> str:
@@ -216,7 +228,7 @@ def _without_option_texts(text: str, question: _Question) -> str:
         for start, end in _places(tokens, wanted):
             mark = _MARK_BEFORE.search(text[max(0, start - 16) : start])
             if mark and question.marks.alone(mark[1]) == index:
-                spans.append((start, end))
+                spans.append((start - len(mark[2] or ""), end))
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     return text
@@ -257,8 +269,10 @@ def _answers(text: str, wanted: Sequence[_Token], start: int, end: int) -> bool:
         first = _FIRST_NO.match(text) is not None and not re.search(r"\w", text[:start])
         beside = re.search(r"\bor\s{1,3}$", text[max(0, start - 8) : start]) is not None
         return first or beside or (last and word not in ("no", "not"))
-    if len(word) == 1 and not word.isdigit():
-        return not re.search(r"\w", text[:start]) and not re.match(r"\s?\w", text[end:])
+    if len(word) == 1 and (word in _CHINESE_VERDICTS or not _WIDE_CHARACTER.match(word)):
+        if word.isdigit():
+            return True
+        return not re.search(r"\w", text[:start]) and not re.match(r"\s?(?!的)\w", text[end:])
     return True
 
 
