@@ -499,6 +499,8 @@ def test_as_many_marks_as_options() -> None:
     ("11/8/93", "1/8/93", False, False),
     ("-5 degrees", "-5", False, True),
     ("5 degrees", "-5", False, False),
+    ("5 mg", ".5", False, False),
+    ("0.5 mg", ".5", False, True),
     # Any of several.
     ("Paris", ["London", "Paris"], False, True),
     ("Rome", ["London", "Paris"], False, False),
