@@ -17,7 +17,7 @@ _JOIN = (
 _BEFORE = (
     r"(?:(?<![a-z])(?:options?|choices?|answers?|letters?|numbers?|is|are|be|it's|choose|chose|select"
     r"|pick|think|believe|say|guess|go(?:ing)?\s{1,3}with|so|hence|thus|therefore|both|either"
-    r"|neither|not|nor|than|of|but|rather)|选项|选择|[选是为非]|答案|[:=→])[\s:,]{0,3}"
+    r"|neither|not|nor|than|of|but|rather)|选项|选择|[选是为非]|答案|[:=→])[\s:,–—-]{0,3}"
 )
 # What may follow a bare mark: "A dog" names no A.
 _AFTER = (
@@ -81,11 +81,14 @@ class Marks:
         first = r"(?:^[^\w\n([{【「〔]{0,8})"
         self._bare = re.compile(
             rf"(?:{first}|{_BEFORE})(?P<row>{bare}){_AFTER}"
-            rf"|(?:(?<=[\s,。,;])|^)(?P<judged>{bare}){_JUDGED}",
+            rf"|(?:(?<=[\s,。,;])|^)(?P<judged>{bare}){_JUDGED}"
+            # "Not A. B."
+            rf"|(?<=[.;!]\s)(?P<last>{bare})(?=[\s.!]{{0,4}}$)",
             re.IGNORECASE | re.MULTILINE,
         )
         self._alone = re.compile(
-            rf"[\W_]{{0,8}}(?:(?:the\s)?(?:option|choice|选项|选)\s{{0,3}})?(?P<one>{one})[\W_]{{0,8}}",
+            rf"[\W_]{{0,8}}(?:(?:the\s)?(?:option|choice|选项|选)\s{{0,3}})?(?P<one>{one})"
+            r"(?:[\W_]{1,8}(?P=one)){0,20}[\W_]{0,8}",
             re.IGNORECASE,
         )
         self._each = re.compile(rf"(?<![A-Za-z0-9_]){one}(?![A-Za-z0-9_])", re.IGNORECASE)
@@ -102,7 +105,7 @@ class Marks:
             taken.append(found.span())
             yield from self._kept(text, *found.span(), bracketed=True)
         for found in self._bare.finditer(text):
-            start, end = found.span("row" if found["row"] else "judged")
+            start, end = found.span(found.lastgroup or 0)
             if not any(start < stop and begin < end for begin, stop in taken):
                 yield from self._kept(text, start, end, bracketed=False)
 
@@ -123,6 +126,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _REACH) : start]
     ends = [found.end() for found in _CLAUSE_END.finditer(before)]
     clause = before[ends[-1] if ends else 0 :].rstrip(" ([{")
-    if denies(clause) or _EXCLUDED.search(clause):
+    # "The best choice would be (C)" denies nothing.
+    if denies(clause.replace("would be", "is")) or _EXCLUDED.search(clause):
         return True
     return _DENIED_AFTER.match(text, end) is not None

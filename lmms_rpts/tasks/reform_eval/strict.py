@@ -13,9 +13,16 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from lmms_rpts.answers.final_statement import READ, Statement, find_statement, sentences
-from lmms_rpts.answers.number_words import ENGLISH_SCALES, ENGLISH_WORDS, english_number
-from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.answers.number_words import ENGLISH_WORDS
 from lmms_rpts.tasks.reform_eval.option_marks import Marks, Named, is_denied, marks_of
+from lmms_rpts.tasks.reform_eval.text_answers import (
+    WIDE,
+    WIDE_CHARACTER,
+    spoken_part,
+    text_contains,
+)
+
+__all__ = ["Choice", "Rule", "chosen_option", "text_contains"]
 
 Rule = Literal["mark", "bracket", "last statement", "option text", "several", "none"]
 
@@ -28,29 +35,28 @@ _MARKUP = re.compile(r"[*`$\"“”\\]|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _BRACKET = re.compile(r"[(\[{【「〔]")
 _QUESTION = re.compile(r"[^.!?。！\n]{0,400}[?？]")
 _MARK_BEFORE = re.compile(
-    r"([A-Za-z0-9]{1,3})[\s.:,;)\]}】」〕-]{0,4}(?:\b(?:an?|the)\s)?$", re.IGNORECASE
+    r"([A-Za-z0-9]{1,3})[\s.:,;)\]}】」〕-]{0,4}(\b(?:an?|the)\s)?$", re.IGNORECASE
+)
+# "(B), because there was a cat"
+_REASON = re.compile(
+    r"\s{0,3}[,;，；]|\W{0,4}(?:is|are|was|because|since|as|and|or|for|due|would|than|best|so|but)\b"
+    r"|\s{0,3}[选项是为不错正对因而但都均]",
+    re.IGNORECASE,
 )
 # "(E)", "E." where E was not offered
 _FOREIGN = re.compile(
     r"[\W_]{0,6}(?:[(\[【]\s?[A-Za-z0-9]{1,2}\s?[)\]】]|[B-HJ-Zb-hj-z][.):](?=\s|$))"
 )
-_WIDE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"\d+(?:[.,:/]\d+)*|[{_WIDE}]|[^\W\d{_WIDE}]+|[%$€£¥+#°]")
+_TOKEN = re.compile(rf"\d+(?:[.,:/]\d+)*|[{WIDE}]|[^\W\d{WIDE}]+|[%$€£¥+#°]")
 _ARTICLES = frozenset(("a", "an", "the"))
 # They answer where they stand first or last: "I have no idea" says nothing of "no".
 _VERDICTS = frozenset(("yes", "no", "maybe", "not", "none", "neither", "both"))
+_CHINESE_VERDICTS = frozenset("是否有无对错不")
 _FIRST_NO = re.compile(
     r"\W{0,6}(?:yes|maybe|both|neither|none)\b"
     r"|\W{0,6}(?:no|not)(?=\s{0,3}(?:$|[,.;!:\n]|(?:it|there|they|he|she|this|that|the|you)\b))",
     re.IGNORECASE,
 )
-_HYPHENS = re.compile(r"[-‐‑‒–—_]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_PUNCTUATION = re.compile(r"[;:!?\"“”„()\[\]{}…¿¡、。«»]|(?<!\d)[,/]|[,/](?!\d)")
-_REMOVED = re.compile(r"['’‘`´]|(?<!\d)\.|\.(?!\d)")
-_NUMBER_WORD = rf"(?:{'|'.join(sorted((*ENGLISH_WORDS, *ENGLISH_SCALES), key=len, reverse=True))})"
-_NUMBER_WORDS = re.compile(rf"\b{_NUMBER_WORD}(?:\s(?:and\s)?{_NUMBER_WORD}){{0,12}}\b")
-_WIDE_CHARACTER = re.compile(f"[{_WIDE}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,37 +94,10 @@ def chosen_option(prediction: str, options: Sequence[str], marks: Sequence[str])
     if not options:
         return _NONE
     question = _Question(marks_of(tuple(marks)), [_tokens(_plain(each)) for each in options])
-    normalised = unicodedata.normalize("NFKC", prediction[-READ:])
-    if len(prediction) > READ and (spoken := _spoken(prediction)) is not None:
-        normalised = unicodedata.normalize("NFKC", spoken[-READ:])
-    statement = find_statement(normalised)
+    statement = find_statement(unicodedata.normalize("NFKC", spoken_part(prediction)[-READ:]))
     if statement.marked:
         return _stated(statement, question)
     return _unstated(statement, question)
-
-
-def text_contains(
-    prediction: str, answers: str | Sequence[str], *, numbers_as_words: bool
-) -> bool | None:
-    """Whether one of several answers stands in a response as whole words.
-
-    Both are compared in NFKC and without case, punctuation and apostrophes; a hyphen is a space.
-    A word must end where the answer ends in a word character; Chinese has no such ends.
-
-    Args:
-        prediction: the response; any text. Thinking is dropped.
-        answers: one or several right answers.
-        numbers_as_words: whether "two" is 2, as for key information.
-
-    Returns:
-        None where no answer is left to look for: it is empty, or punctuation alone.
-    """
-    listed = [answers] if isinstance(answers, str) else answers
-    wanted = [each for answer in listed if (each := _comparable(answer, numbers_as_words))]
-    if not wanted:
-        return None
-    said = _comparable(_spoken(prediction) or "", numbers_as_words)
-    return any(_stands_in(said, each) for each in wanted)
 
 
 class _Question(NamedTuple):
@@ -130,10 +109,6 @@ class _Token(NamedTuple):
     text: str
     start: int
     end: int
-
-
-def _spoken(response: str) -> str | None:
-    return split_thinking(response)[0]
 
 
 def _stated(statement: Statement, question: _Question) -> Choice:
@@ -200,14 +175,19 @@ def _by_mark(text: str, question: _Question) -> Choice | None:
     if len(indices) > 1:
         return _SEVERAL
     index = indices.pop()
-    beside = _same_text(_behind(shown, (bracketed or named)[0]), question.options)
-    if beside is not None and beside >= 0 and beside != index:
-        return _SEVERAL  # "(A) dog", where dog is B
+    if _contradicts(shown, (bracketed or named)[0], index, question):
+        return _SEVERAL
     return Choice(index, "bracket" if bracketed else "mark")
 
 
-def _behind(text: str, named: Named) -> str:
-    return text[named.end :].split("\n", 1)[0].strip(" .,:;)-")
+def _contradicts(text: str, named: Named, index: int, question: _Question) -> bool:
+    """Whether another option's text stands beside a mark: "(A) dog", "cat (B)"."""
+    before = text[: named.start].rsplit("\n", 1)[-1]
+    after = text[named.end :].split("\n", 1)[0]
+    told = {_same_text(part, question.options) for part in (before, after)} - {None, -1}
+    if not told and not _REASON.match(after):
+        told.add(_by_text(sentences(after)[0], question).index if sentences(after) else None)
+    return bool(told - {None, index})
 
 
 def _without_option_texts(text: str, question: _Question) -> str:
@@ -218,7 +198,7 @@ def _without_option_texts(text: str, question: _Question) -> str:
         for start, end in _places(tokens, wanted):
             mark = _MARK_BEFORE.search(text[max(0, start - 16) : start])
             if mark and question.marks.alone(mark[1]) == index:
-                spans.append((start, end))
+                spans.append((start - len(mark[2] or ""), end))
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     return text
@@ -259,8 +239,10 @@ def _answers(text: str, wanted: Sequence[_Token], start: int, end: int) -> bool:
         first = _FIRST_NO.match(text) is not None and not re.search(r"\w", text[:start])
         beside = re.search(r"\bor\s{1,3}$", text[max(0, start - 8) : start]) is not None
         return first or beside or (last and word not in ("no", "not"))
-    if len(word) == 1 and not word.isdigit():
-        return not re.search(r"\w", text[:start]) and not re.match(r"\s?\w", text[end:])
+    if len(word) == 1 and (word in _CHINESE_VERDICTS or not WIDE_CHARACTER.match(word)):
+        if word.isdigit():
+            return True
+        return not re.search(r"\w", text[:start]) and not re.match(r"\s?(?!的)\w", text[end:])
     return True
 
 
@@ -302,44 +284,3 @@ def _tokens(text: str, *, keep_one: bool = False) -> list[_Token]:
 def _is_article(text: str, token: _Token) -> bool:
     """Whether a word follows: "A" in "(A) dog" and "A. dog" is a mark."""
     return token.text in _ARTICLES and re.match(r"\s{1,3}\w", text[token.end :][:4]) is not None
-
-
-def _comparable(text: str, numbers_as_words: bool) -> str:
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    folded = _HYPHENS.sub(_minus_or_space, folded.replace("−", "-"))
-    folded = _THOUSANDS.sub("", folded)
-    folded = " ".join(_REMOVED.sub("", _PUNCTUATION.sub(" ", folded)).split())
-    return _NUMBER_WORDS.sub(_digits, folded) if numbers_as_words else folded
-
-
-def _minus_or_space(found: re.Match[str]) -> str:
-    """A hyphen is a space, but for the sign of a number: "24-hours", "-5"."""
-    before = found.string[max(0, found.start() - 1) : found.start()]
-    after = found.string[found.end() : found.end() + 1]
-    return "-" if found[0] == "-" and after.isdigit() and not before.isalnum() else " "
-
-
-def _digits(found: re.Match[str]) -> str:
-    value = english_number(found[0])
-    if value is not None:
-        return str(value)
-    return " ".join(str(ENGLISH_WORDS.get(word, word)) for word in found[0].split())
-
-
-def _stands_in(text: str, wanted: str) -> bool:
-    start = text.find(wanted)
-    while start >= 0:
-        end = start + len(wanted)
-        if not _runs_on(text[start - 1 : start + 1] if start else "") and not _runs_on(
-            text[end - 1 : end + 1]
-        ):
-            return True
-        start = text.find(wanted, start + 1)
-    return False
-
-
-def _runs_on(pair: str) -> bool:
-    """Whether a word goes on between two characters."""
-    return len(pair) == 2 and all(
-        (each.isalnum() or each == "_") and not _WIDE_CHARACTER.match(each) for each in pair
-    )

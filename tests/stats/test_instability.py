@@ -1,0 +1,275 @@
+"""Dependence on wording and position: values worked by hand, and models made up to differ."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Sequence
+
+import pytest
+
+from lmms_rpts.stats.instability import (
+    BY_SAMPLE,
+    BY_WORDING,
+    Answer,
+    Turn,
+    position_bias,
+    round_statistics,
+    wording_accuracies,
+    wording_statistics,
+)
+from tests.support.tables import table
+
+
+def one_sample(chosen: Sequence[Hashable | None], right: Hashable, options: int) -> list[Answer]:
+    return [
+        Answer("s", wording, each, each == right, options=options)
+        for wording, each in enumerate(chosen)
+    ]
+
+
+def values_of(answers: Sequence[Answer]) -> dict[str, float | None]:
+    found = wording_statistics(answers, resamples=10)
+    return {name: estimate.value for name, estimate in found.items()}
+
+
+H_3_2 = -(0.6 * math.log(0.6) + 0.4 * math.log(0.4))
+H_2_2_1 = -(0.8 * math.log(0.4) + 0.2 * math.log(0.2))
+
+
+@table(
+    "chosen, options, accuracy, all_right, majority, entropy, normalised, agreement, same",
+    ("aaaaa", 4, 1, 1, 1, 0, 0, 1, 1),
+    ("bbbbb", 4, 0, 0, 0, 0, 0, 1, 1),
+    ("aaabb", 4, 0.6, 0, 1, H_3_2, H_3_2 / math.log(5), 0.6, 0),
+    ("bbbaa", 4, 0.4, 0, 0, H_3_2, H_3_2 / math.log(5), 0.6, 0),
+    # Two are most frequent: half of the majority is right.
+    ("aabbc", 4, 0.4, 0, 0.5, H_2_2_1, H_2_2_1 / math.log(5), 0.4, 0),
+    # Yes and no: three classes at most, with that of no option.
+    ("aaabb", 2, 0.6, 0, 1, H_3_2, H_3_2 / math.log(3), 0.6, 0),
+    ("ab", 4, 0.5, 0, 0.5, math.log(2), 1, 0.5, 0),
+    # No option can be told: one class, never right, and no answer throughout.
+    ([None, None, "a", "a", "a"], 4, 0.6, 0, 1, H_3_2, H_3_2 / math.log(5), 0.6, 0),
+    ([None] * 5, 4, 0, 0, 0, 0, 0, 1, 0),
+    # Free text has no options.
+    ("abcde", 0, 0.2, 0, 0.2, math.log(5), 1, 0.2, 0),
+    # Asked once.
+    ("a", 4, 1, 1, 1, None, None, None, None),
+)
+def test_one_sample(
+    chosen: Sequence[str | None],
+    options: int,
+    accuracy: float,
+    all_right: float,
+    majority: float,
+    entropy: float | None,
+    normalised: float | None,
+    agreement: float | None,
+    same: float | None,
+) -> None:
+    found = values_of(one_sample(chosen, "a", options))
+    wanted = (accuracy, all_right, majority, entropy, normalised, agreement, same)
+    for name, value in zip(BY_SAMPLE, wanted, strict=True):
+        assert found[name] == (None if value is None else pytest.approx(value)), name
+
+
+def test_several_samples() -> None:
+    """Wording 0: 2 of 2 right; 1: 1 of 2; 2: 0 of 1."""
+    answers = [
+        Answer(1, 0, "a", True, options=2),
+        Answer(2, 0, "a", True, options=2),
+        Answer(1, 1, "a", True, options=2),
+        Answer(2, 1, "b", False, options=2),
+        Answer(2, 2, "b", False, options=2),
+    ]
+    found = values_of(answers)
+    assert found["accuracy"] == pytest.approx((1 + 1 / 3) / 2)
+    assert found["accuracy_all"] == 0.5
+    assert found["accuracy_best_prompt"] == 1
+    assert found["accuracy_worst_prompt"] == 0
+    by_wording = wording_accuracies(answers, resamples=10)
+    assert {number: each.value for number, each in by_wording.items()} == {0: 1, 1: 0.5, 2: 0}
+    assert {number: each.n for number, each in by_wording.items()} == {0: 2, 1: 2, 2: 1}
+
+
+def test_nothing() -> None:
+    found = wording_statistics([])
+    assert set(found) == {*BY_SAMPLE, *BY_WORDING}
+    assert all((each.value, each.n) == (None, 0) for each in found.values())
+    assert wording_accuracies([]) == {}
+    bias = position_bias([])
+    assert bias.n == 0
+    assert math.isnan(bias.p)
+    rounds = round_statistics([])
+    assert (rounds.accuracy, rounds.correlation.value, rounds.slope.value) == ({}, None, None)
+
+
+def test_intervals_resample_samples() -> None:
+    """To ask each sample five times in the same words makes no interval narrower."""
+    generator = random.Random(1)
+    right = [generator.random() < 0.5 for _ in range(60)]
+
+    def ask(times: int) -> float:
+        answers = [
+            Answer(sample, wording, "a" if is_right else "b", is_right, options=4)
+            for sample, is_right in enumerate(right)
+            for wording in range(times)
+        ]
+        estimate = wording_statistics(answers, resamples=2000)["accuracy"]
+        assert estimate.n == 60
+        assert estimate.low is not None
+        assert estimate.high is not None
+        return estimate.high - estimate.low
+
+    once, often = ask(1), ask(5)
+    assert often == pytest.approx(once)
+    assert once == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 60), rel=0.1)
+
+
+def at(position: int, right: int, options: int = 2, sample: Hashable = None) -> Answer:
+    return Answer(sample, 0, position, position == right, position, right, options)
+
+
+def test_position_bias_by_hand() -> None:
+    """Forty samples, half of them right at each place; 30 choose the first: 20 are expected."""
+    pairs = [(0, 0)] * 15 + [(1, 0)] * 5 + [(0, 1)] * 15 + [(1, 1)] * 5
+    bias = position_bias([at(*pair, sample=n) for n, pair in enumerate(pairs)])
+    assert bias.chosen == (0.75, 0.25)
+    assert bias.expected == (0.5, 0.5)
+    assert bias.distance == 0.25
+    assert bias.statistic == pytest.approx(10**2 / 20 + 10**2 / 20)
+    assert bias.p == pytest.approx(0.00157, abs=1e-5)  # chi-square of 10, one degree of freedom
+
+
+def test_right_answers_at_one_place_are_no_bias() -> None:
+    """All right answers stand first, and 80% are found: 80% of choices are expected there."""
+    answers = [at(0, 0, sample=n) for n in range(32)] + [at(1, 0, sample=n) for n in range(32, 40)]
+    bias = position_bias(answers)
+    assert bias.expected == pytest.approx((0.8, 0.2))
+    assert bias.statistic == pytest.approx(0)
+    assert bias.p == pytest.approx(1)
+
+
+def test_duplicates_of_an_answer_are_no_further_evidence() -> None:
+    pairs = [(0, 0)] * 15 + [(1, 0)] * 5 + [(0, 1)] * 15 + [(1, 1)] * 5
+    once = position_bias([at(*pair, sample=n) for n, pair in enumerate(pairs)])
+    often = position_bias([at(*pair, sample=n) for n, pair in enumerate(pairs) for _ in range(5)])
+    assert often.statistic == pytest.approx(once.statistic)
+    assert often.n == 5 * once.n
+
+
+@table(
+    "answers, n",
+    ([at(0, 0, 1)] * 30, 30),  # one option is no choice
+    ([at(0, 1, 4, sample=n) for n in range(12)], 12),  # three are expected at a place
+    ([Answer(n, 0, None, False, None, 0, 2) for n in range(40)], 0),
+    ([at(5, 0, 2)] * 40, 0),
+)
+def test_too_few_for_a_test(answers: list[Answer], n: int) -> None:
+    bias = position_bias(answers)
+    assert math.isnan(bias.p)
+    assert bias.n == n
+
+
+Model = Callable[[int, int, Sequence[int]], int]
+"""Sample, wording and order of options to the position that is chosen."""
+
+
+def asked(model: Model, samples: int = 80, options: int = 4, wordings: int = 4) -> list[Answer]:
+    """Option 0 is right; the options are rotated, so that it stands at each place once."""
+    answers = []
+    for sample in range(samples):
+        for wording in range(wordings):
+            order = [(place + sample + wording) % options for place in range(options)]
+            position = model(sample, wording, order)
+            chosen = order[position]
+            right = order.index(0)
+            answers.append(Answer(sample, wording, chosen, chosen == 0, position, right, options))
+    return answers
+
+
+def steady(sample: int, wording: int, order: Sequence[int]) -> int:
+    """Knows three samples of four, and chooses the same option of the others."""
+    return order.index(0 if sample % 4 else 1 + sample // 4 % 3)
+
+
+def by_wording(sample: int, wording: int, order: Sequence[int]) -> int:
+    """Knows all in the wordings 0 to 2, and none in wording 3."""
+    return order.index(0 if wording < 3 else 1 + sample % 3)
+
+
+def by_position(sample: int, wording: int, order: Sequence[int]) -> int:
+    """Knows half of the samples, and chooses the first option of the others."""
+    return order.index(0) if sample // 4 % 2 else 0
+
+
+def test_three_models_are_told_apart() -> None:
+    found = {model.__name__: asked(model) for model in (steady, by_wording, by_position)}
+    values = {name: values_of(answers) for name, answers in found.items()}
+    bias = {name: position_bias(answers) for name, answers in found.items()}
+
+    # Two of them are right as often.
+    assert values["steady"]["accuracy"] == values["by_wording"]["accuracy"] == 0.75
+    # The steady one: nothing depends on wording or place.
+    assert values["steady"]["instability"] == 0
+    assert values["steady"]["consistent_rate"] == 1
+    assert values["steady"]["accuracy_all"] == 0.75
+    assert values["steady"]["accuracy_best_prompt"] == values["steady"]["accuracy_worst_prompt"]
+    assert bias["steady"].p > 0.9
+    # By wording: one wording fails, no place is preferred.
+    assert values["by_wording"]["accuracy_best_prompt"] == 1
+    assert values["by_wording"]["accuracy_worst_prompt"] == 0
+    assert values["by_wording"]["accuracy_all"] == 0
+    assert values["by_wording"]["majority_accuracy"] == 1
+    assert bias["by_wording"].p > 0.9
+    # By place: unstable, as good in each wording, and the first place is preferred.
+    assert values["by_position"]["instability"] == pytest.approx(math.log(4) / 2)
+    best, worst = (values["by_position"][f"accuracy_{end}_prompt"] for end in ("best", "worst"))
+    assert best == worst == pytest.approx(0.625)
+    assert bias["by_position"].p < 1e-3
+    assert bias["by_position"].chosen == pytest.approx((0.625, 0.125, 0.125, 0.125))
+    assert bias["by_position"].expected == pytest.approx((0.25,) * 4)
+    assert bias["by_position"].distance == pytest.approx(0.375)
+
+
+@table(
+    "scores, accuracy, correlation, slope",
+    ({0: [1, 1], 1: [1, 0], 2: [0, 0]}, (1, 0.5, 0), -1, -0.5),
+    ({1: [1, 0], 2: [0, 1]}, (0.5, 0.5), None, 0),
+    ({3: [1, 1]}, (1,), None, 0),
+    ({0: [0, 0], 1: [1, 1], 3: [1, 1]}, (0, 1, 1), 0.7559289460184544, 2 / 7),
+)
+def test_rounds(
+    scores: dict[int, list[int]],
+    accuracy: tuple[float, ...],
+    correlation: float | None,
+    slope: float,
+) -> None:
+    turns = [
+        Turn(dialogue, number, score)
+        for number, each in scores.items()
+        for dialogue, score in enumerate(each)
+    ]
+    found = round_statistics(turns, resamples=200)
+    assert tuple(each.value for each in found.accuracy.values()) == pytest.approx(accuracy)
+    assert list(found.accuracy) == sorted(scores)
+    wanted = None if correlation is None else pytest.approx(correlation)
+    assert found.correlation.value == wanted
+    assert found.slope.value == pytest.approx(slope)
+    assert found.slope.n == 2
+
+
+def test_rounds_have_intervals_over_dialogues() -> None:
+    """Accuracy falls by a tenth a round; twenty answers to a round are one of its dialogue."""
+    generator = random.Random(2)
+    turns = [
+        Turn(dialogue, number, generator.random() < 0.9 - 0.1 * number)
+        for dialogue in range(200)
+        for number in range(6)
+    ]
+    found = round_statistics(turns, resamples=1000)
+    assert found.slope.low is not None
+    assert found.slope.high is not None
+    assert found.slope.low < -0.1 < found.slope.high < 0
+    often = round_statistics([turn for turn in turns for _ in range(20)], resamples=1000)
+    assert often.slope.low == pytest.approx(found.slope.low)
