@@ -15,7 +15,8 @@ from lmms_rpts.escaping import storable
 PLACEHOLDER = "<image>"
 """Where a prompt of lmms-eval may say that an image stands."""
 _PROBE = "nothing but a probe"
-_MEDIA_TOKENS = ("image_token", "video_token", "audio_token")
+# Gemma's processor puts images where the token stands that begins an image.
+_MEDIA_TOKENS = ("boi_token", "image_token", "video_token", "audio_token")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import functools
 import json
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 _MARK = "_lmms_rpts_keeps_likelihoods"
@@ -90,8 +91,8 @@ def _is_likelihood(output: Any) -> bool:
     if not isinstance(output, tuple | list) or len(output) != 2:
         return False
     loss, greedy = output
-    # Wrappers return their own kinds of truth, such as numpy's.
-    return isinstance(loss, float | int) and not isinstance(greedy, str | dict | list | tuple)
+    # Wrappers return numbers and truths of their own, such as numpy's.
+    return isinstance(loss, Real) and not isinstance(greedy, str | dict | list | tuple)
 
 
 def _replace(module: Any, name: str, function: Callable[..., Any]) -> None:

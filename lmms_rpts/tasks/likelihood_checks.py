@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from loguru import logger
+
 from lmms_rpts.models.likelihood_support import check_likelihood
 from lmms_rpts.tasks.benchmark import benchmark_of
 
@@ -56,5 +58,9 @@ def _likelihood_tasks(manager: Any, names: Sequence[Any], seen: set[str]) -> Ite
 def _config(path: str) -> Mapping[str, Any]:
     from lmms_eval.utils import load_yaml_config
 
-    found: Mapping[str, Any] = load_yaml_config(path, mode="simple")  # runs no !function
+    try:
+        found: Mapping[str, Any] = load_yaml_config(path, mode="simple")  # runs no !function
+    except Exception as error:  # lmms-eval will read it again, and say what is wrong
+        logger.debug("{} is not checked before the model is loaded: {}", path, error)
+        return {}
     return found

@@ -161,6 +161,7 @@ def manager(folder: Path) -> Any:
         "rome_base": "output_type: multiple_choice\nx: !function no.such.module\n",
         "rome_gen": "task: rome_gen\noutput_type: generate_until\n",
         "other_mc": "task: other_mc\noutput_type: multiple_choice\n",
+        "rome_broken": "include: no_such_file\n",
         "whole": "group: whole\ntask: [rome_gen, {task: rome_mc, tag: x}, other_mc, whole]\n",
     }
     index: dict[str, Any] = {"a_tag": {"type": "tag", "yaml_path": -1, "task": ["whole"]}}
@@ -178,7 +179,7 @@ def manager(folder: Path) -> Any:
     (["a_tag"], True),
     ([{"task": "rome_mc", "num_fewshot": 0}], True),
     ([{"group": "g", "task": ["rome_gen", "rome_mc"]}], True),
-    (["rome_gen"], False),
+    (["rome_gen", "rome_broken"], False),
     (["other_mc", "no_such_task", object()], False),  # of others; lmms-eval's own matter
     ([], False),
 )

@@ -44,7 +44,7 @@ def test_the_empty_option_is_never_chosen() -> None:
     "output, text",
     ((2.5, True), (2.5, True)),
     ([2.5, True], (2.5, True)),  # from the cache
-    ((2, np.bool_(False)), (2, np.bool_(False))),
+    ((np.float32(2), np.bool_(False)), (2, False)),
     ("plain", "plain"),
     (("said", {"output_tokens": 3}), "said"),
     (["first", "second"], ["first", "second"]),
