@@ -183,6 +183,17 @@ OF_BENCHMARKS = {
     "cmmath_path": None,
     "cmmath_grader": "rule",
     "cmmath_errors": False,
+    "reform_path": None,
+    "reform_instructions": None,
+    "reform_duplicates": None,
+    "reform_wording": "varied",
+    "reform_order": "balanced",
+    "reform_marks": "upper",
+    "reform_in_context": True,
+    "reform_limit": None,
+    "reform_reduction": "sum",
+    "reform_seed": 0,
+    "reform_java": True,
 }
 EVERYTHING = {field.name: getattr(DEFAULTS, field.name) for field in fields(DEFAULTS)}
 EVERYTHING |= OF_BENCHMARKS

@@ -81,11 +81,11 @@ def stderr_of_scored(items: Sequence[float | None]) -> float:
     """
     values = _scored(items)
     known = [item for item in items if isinstance(item, Value)]
-    if known and len(known) == len(values):
-        return StandardError(_clustered_error(known), known)
-    mean = math.fsum(values) / max(1, len(values))
-    squares = math.fsum((value - mean) ** 2 for value in values)
+    if len(known) == len(values):
+        return StandardError(_clustered_error(known) if known else math.nan, known)
     count = len(values)
+    mean = math.fsum(values) / count
+    squares = math.fsum((value - mean) ** 2 for value in values)
     return math.sqrt(squares / (count - 1) / count) if count > 1 else math.nan
 
 

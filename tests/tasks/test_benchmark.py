@@ -106,7 +106,7 @@ def test_an_unknown_name_names_the_nearest_or_all() -> None:
 
 def test_a_benchmark_of_another_package(added: Callable[..., None]) -> None:
     added(toy=EMPTY)
-    assert list(benchmarks()) == ["rpts", "rome", "cmmath", "toy"]
+    assert list(benchmarks()) == ["rpts", "rome", "cmmath", "reform", "toy"]
     assert benchmark_of("toy_colours") is EMPTY
     assert benchmark_of("mme") is None
 
@@ -160,7 +160,7 @@ def test_a_package_that_can_not_be_imported_leaves_the_others(
     added: Callable[..., None], caplog_loguru: list[str]
 ) -> None:
     added(broken=ImportError("no module named colours"), toy=EMPTY)
-    assert list(benchmarks()) == ["rpts", "rome", "cmmath", "toy"]
+    assert list(benchmarks()) == ["rpts", "rome", "cmmath", "reform", "toy"]
     (said,) = caplog_loguru
     assert "broken (toy:broken) can't be used: no module named colours" in said
     checks = [check for stage in plan(quick=True, offline=True) for check in perform(stage)]

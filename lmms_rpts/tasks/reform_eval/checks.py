@@ -17,9 +17,9 @@ from lmms_rpts.tasks.reform_eval.dataset import (
     remedy,
     root_of,
 )
+from lmms_rpts.tasks.reform_eval.sample import Sample
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets, groups
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
-from lmms_rpts.tasks.reform_eval.source_format import Sample
 from lmms_rpts.tasks.reform_eval.text_form import marks_of
 
 

@@ -19,9 +19,10 @@ from lmms_rpts.tasks.reform_eval.instructions import (
     load_instructions,
     own_instructions,
 )
+from lmms_rpts.tasks.reform_eval.sample import Samples
 from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
-from lmms_rpts.tasks.reform_eval.source_format import Samples, files_of, read_samples
+from lmms_rpts.tasks.reform_eval.source_format import files_of, read_samples
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
 HUB_FOLDER = "huggingface_data"

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 
 from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
 from lmms_rpts.tasks.reform_eval.published_samples import completed, fixed_question
+from lmms_rpts.tasks.reform_eval.sample import Sample, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings
-from lmms_rpts.tasks.reform_eval.source_format import Sample, Turn
 from lmms_rpts.tasks.reform_eval.text_form import (
     PREFIX,
     STYLES,

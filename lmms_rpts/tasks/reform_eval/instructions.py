@@ -1,6 +1,6 @@
 """Instructions and in-context samples of ReForm-Eval: our own, or the published ones.
 
-Our own sentences stand in ``instructions.yaml``. The published ones aren't distributed with this
+Our own sentences stand in ``instructions.yml``. The published ones aren't distributed with this
 package: they are read from a clone of the publishers' repository, or from a JSON file.
 """
 
@@ -75,8 +75,8 @@ class Instructions:
 
 @cache
 def own_instructions() -> Instructions:
-    """Our own sentences, five for each set and method (``instructions.yaml``)."""
-    path = Path(__file__).with_name("instructions.yaml")
+    """Our own sentences, five for each set and method (``instructions.yml``)."""
+    path = Path(__file__).with_name("instructions.yml")
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     wordings = {
         (each.title, method): _own(content, each, method)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.reform_eval.sample import Sample, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, by_config
-from lmms_rpts.tasks.reform_eval.source_format import Sample, Turn, read_samples
+from lmms_rpts.tasks.reform_eval.source_format import read_samples
 from lmms_rpts.tasks.reform_eval.text_form import (
     PREFIX,
     Mark,

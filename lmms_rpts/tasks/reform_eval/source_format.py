@@ -6,19 +6,13 @@ They are never read by ``datasets``, which silently takes one of two shapes for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.tasks.reform_eval.fields import (
-    Box,
-    FieldError,
-    Fields,
-    ImageIndex,
-    ImagePlace,
-    read_json,
-)
+from lmms_rpts.tasks.reform_eval.fields import FieldError, Fields, ImageIndex, read_json
+from lmms_rpts.tasks.reform_eval.sample import Sample, Samples, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet
 from lmms_rpts.tasks.variants import rng_of
 
@@ -30,55 +24,6 @@ DISTRACTORS = 3
 
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 _CLAIM = "What is the truthfulness of this claim? Claim: {} Text Evidence: {}"
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A question of a dialogue with its options, and the place of the right one."""
-
-    question: str
-    options: tuple[str, ...]
-    right: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One sample of a data set.
-
-    Attributes:
-        id: as the data give it, or its place.
-        image: where its image lies.
-        question: its phrasings; empty where the instruction is the question.
-        filling: what stands for ``{}`` in the instruction; None: nothing does.
-        options: to choose from, in the file's order; empty where the answer is free.
-        right: the place of the right option; None where the answer is free.
-        answers: what a free answer may be, or the reference captions.
-        boxes: in pixels, in the file's way.
-        given: further fields that the published sample has.
-        round, history: of a dialogue: which round, from 0, and the rounds before it.
-        instructions: where the data bring their own.
-    """
-
-    id: str | int
-    image: ImagePlace
-    question: tuple[str, ...] = ()
-    filling: str | None = None
-    options: tuple[str, ...] = ()
-    right: int | None = None
-    answers: tuple[str, ...] = ()
-    boxes: tuple[Box, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
-    round: int | None = None
-    history: tuple[Turn, ...] = ()
-    instructions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """The samples of a file that are whole, and what is wrong with others."""
-
-    samples: tuple[Sample, ...]
-    faults: tuple[str, ...]
 
 
 def files_of(chosen: DataSet) -> tuple[str, ...]:

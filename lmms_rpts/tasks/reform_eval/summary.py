@@ -141,9 +141,9 @@ def _option(record: ReformRecord) -> str | None:
 
 
 def _published_instability(records: Sequence[ReformRecord]) -> float | None:
-    chosen: dict[int, list[str]] = {}
+    chosen: dict[str, list[str]] = {}
     for record in records:
-        chosen.setdefault(record.instance.sample, []).append(record.chosen_text)
+        chosen.setdefault(str(record.instance.sample), []).append(record.chosen_text)
     return instability(chosen) if chosen else None
 
 
