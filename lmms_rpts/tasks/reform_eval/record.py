@@ -91,7 +91,7 @@ class ReformRecord(Record):
     published: ReformGrade = Field(description="by the published rules")
     strict: ReformGrade = Field(description="by ours")
     prediction: Text = Field(description="the text that was graded; by likelihood the option")
-    source: ReasoningSource | Literal["likelihood"] = Field(
+    source: Literal[ReasoningSource, "likelihood"] = Field(
         description="where the prediction stands in the response"
     )
     losses: Several[Number] = Field(

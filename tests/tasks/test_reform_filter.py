@@ -1,0 +1,236 @@
+"""ReForm-Eval's filters, metrics and summary: each answer graded by itself, wordings told apart."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from lmms_rpts.models.token_loss import TokenLoss
+from lmms_rpts.runs.run import RunOf
+from lmms_rpts.tasks.reform_eval import results
+from lmms_rpts.tasks.reform_eval.dataset import load_documents
+from lmms_rpts.tasks.reform_eval.dimensions import average_ranks, dimension_scores
+from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
+from lmms_rpts.tasks.reform_eval.record import ReformRecord
+from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.reform_eval.summary import summarize_reform
+from tests.support.reference import reference
+from tests.support.reform import content_of, write_reform
+from tests.support.tables import table
+
+Doc = dict[str, Any]
+Says = Callable[[Doc], str]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REFORM_PATH", str(tmp_path))
+    write_reform(tmp_path, 24, coco_caption=content_of("coco_caption", 4))
+
+
+def docs(name: str, method: Any = "generation") -> list[Doc]:
+    found = load_documents(data_sets()[name], method)
+    return [json.loads(each.as_line()) for each in found]
+
+
+def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:
+    """The records of a model that says so, as a reader of samples has them."""
+    asked = docs(name)
+    written = ReformAnswerFilter().apply([[says(doc)] for doc in asked], asked)
+    return tuple(
+        ReformRecord.parse(json.loads(str(text)), task=f"reform_{name}", doc_id=at)
+        for at, text in enumerate(written)
+    )
+
+
+def figures(**models: Sequence[ReformRecord]) -> dict[str, dict[str, float | None]]:
+    """The metrics of models on one set."""
+    runs = [
+        RunOf(model, model, tuple(records), {}, (Path(model),), model)
+        for model, records in models.items()
+    ]
+    summary = summarize_reform(runs)
+    return {
+        each.model: {name: figure.value for name, figure in each.metrics.items()}
+        for each in summary.models
+    }
+
+
+@table(
+    "said, published, strict",
+    ("({right})", True, True),
+    ("the object(s) is ({right})", None, True),
+    ("{text}", False, True),
+    ("<think>({wrong})</think> ({right})", True, True),
+    ("<think>({right})", False, False),
+    ("", False, False),
+    ("\ud800\x00", False, False),
+    ("({wrong})", False, False),
+)
+def test_a_choice_is_graded_by_both_rules(said: str, published: Any, strict: bool) -> None:
+    doc = docs("gqa")[1]
+    marks, right = doc["marks"], doc["right"]
+    fields = {"right": marks[right], "wrong": marks[right - 1], "text": doc["options"][right]}
+    (text,) = ReformAnswerFilter().apply([[said.format(**fields)]], [doc])
+    record = ReformRecord.parse(json.loads(str(text)))
+    # "(s)" is a mark to the published rules.
+    assert record.published.correct is (False if published is None else published)
+    assert record.strict.correct is strict
+
+
+def test_no_response_is_unscored_and_a_broken_document_costs_one_record() -> None:
+    good, bad = docs("gqa")[:2]
+    bad = {**bad, "options": None, "marks": 7}
+    first, second, third = ReformAnswerFilter().apply([[None], ["(A)"], ["(A)"]], [good, bad, good])
+    reasons = [json.loads(str(each))["reason"] for each in (first, second, third)]
+    assert reasons[0] == "the model gave no response"
+    assert reasons[1].startswith("internal error")
+    assert reasons[2] is None
+
+
+def likelihood(values: Sequence[Any], **settings: str) -> dict[str, Any]:
+    doc = docs("gqa", "likelihood")[0]
+    entries = ReformLikelihoodFilter().apply([[each] for each in values], [doc] * len(values))
+    assert entries[1:] == [""] * (len(values) - 1)
+    found: dict[str, Any] = json.loads(entries[0])
+    return found
+
+
+def losses(*totals: tuple[float, int]) -> list[Any]:
+    return [(TokenLoss(-total, tokens), False) for total, tokens in totals]
+
+
+def test_the_sum_and_the_mean_choose_differently(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = losses((4.0, 2), (5.0, 5), (9.0, 3), (8.0, 2))
+    assert likelihood(values)["published"]["chosen"] == 0
+    assert likelihood(values)["losses"] == [4.0, 5.0, 9.0, 8.0]
+    monkeypatch.setenv("REFORM_REDUCTION", "mean")
+    assert likelihood(values)["published"]["chosen"] == 1
+    assert likelihood([(1.5, True), (0.5, False), (2.0, False), (3, False)])["score"] == 0.0
+
+
+@table(
+    "values, reason",
+    ([(1.0, False)] * 4, "does not say how many tokens"),
+    (losses((1.0, 1), (1.0, 1), (1.0, 1), (1.0, 1)), "equal: the model computes none"),
+    (losses((1.0, 1), (1.0, 0), (2.0, 1), (1.0, 1)), "not a finite number"),
+    (losses((1.0, 1), (2.0, 1)), "no likelihood of each option"),
+    ([None, "x", [], ()], "no likelihood of each option"),
+)
+def test_likelihoods_that_say_nothing_are_unscored(values: list[Any], reason: str) -> None:
+    record = likelihood(values)
+    assert record["outcome"] == "unscored"
+    assert reason in record["reason"]
+
+
+def test_documents_that_are_asked_again_have_a_record_each() -> None:
+    doc, other = docs("gqa", "likelihood")[:2]
+    values = losses((1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1))
+    entries = ReformLikelihoodFilter().apply(
+        [[each] for each in values * 3], [doc] * 8 + [other] * 4
+    )
+    assert [bool(each) for each in entries] == [True, False, False, False] * 3
+
+
+def right_place(doc: Doc) -> str:
+    return f"({doc['marks'][doc['right']]})"
+
+
+def by_wording(doc: Doc) -> str:
+    """Right in the first wordings, a random option in the others: whatever its place."""
+    if doc["duplicate"] < 2:
+        return right_place(doc)
+    rng = random.Random(100 * doc["sample"] + doc["duplicate"])
+    return f"({rng.choice(doc['marks'])})"
+
+
+def test_dependence_on_wording_place_and_neither_are_told_apart() -> None:
+    found = figures(
+        neither=graded("gqa", right_place),
+        place=graded("gqa", lambda doc: "(A)"),
+        wording=graded("gqa", by_wording),
+    )
+    neither, place, wording = (found[name] for name in ("neither", "place", "wording"))
+    assert neither["instability"] == 0.0
+    assert neither["consistent_rate"] == neither["accuracy_all"] == 1.0
+    assert neither["position_distance"] == pytest.approx(0.0)
+    assert (place["position_p"] or 0.0) < 1e-3 < 0.05 < (wording["position_p"] or 0.0)
+    assert (place["position_distance"] or 0.0) > 0.5 > (wording["position_distance"] or 1.0)
+    assert (wording["accuracy_best_prompt"] or 0) - (wording["accuracy_worst_prompt"] or 1) > 0.5
+    assert (place["instability"] or 0.0) > 0.5 < (wording["instability"] or 0.0)
+    assert place["accuracy_all"] == 0.0
+
+
+def test_instability_is_the_published_one_in_both_tables() -> None:
+    records = graded("gqa", by_wording)
+    items = [
+        results.process_choice(doc, [record.to_json()])["instability"]
+        for doc, record in zip(docs("gqa"), records, strict=True)
+    ]
+    shown = figures(model=records)["model"]["instability"]
+    assert results.instability_over(items) == pytest.approx(shown)
+    assert math.isnan(results.instability_over([]))
+
+
+def test_dimensions_average_their_sets_and_models_are_ranked() -> None:
+    good = (*graded("gqa", right_place), *graded("vsr", right_place))
+    bad = (*graded("gqa", lambda doc: "(A)"), *graded("vsr", right_place))
+    runs = [
+        RunOf(name, name, of, {}, (Path(name),), name) for name, of in (("g", good), ("b", bad))
+    ]
+    summary = summarize_reform(runs)
+    scores = dimension_scores(summary.models, "generation")
+    assert scores["g"]["reasoning"].value == scores["g"]["spatial"].value == 100.0
+    assert scores["b"]["reasoning"].value == pytest.approx(
+        100 * sum(each.score or 0 for each in bad[: 24 * 5]) / (24 * 5)
+    )
+    assert average_ranks(scores) == {"g": 1.25, "b": 1.75}
+    assert average_ranks({"g": scores["g"]}) == {}
+    assert summary.warnings == ()
+
+
+def test_the_publishers_files_have_their_published_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    files = ("TDIUC_SingleChoice_likelihood", "MSCOCO_Generation_generation")
+    paths = [str(reference("reform_eval", f"{name}.json")) for name in files]
+    out = tmp_path / "out.csv"
+    said = CliRunner().invoke(app, ["grades", *paths, "-o", str(out)])
+    assert said.exit_code == 0, said.output
+    rows = csv.DictReader(out.read_text(encoding="utf-8").splitlines())
+    found = {each["task"]: each for each in rows}
+    tdiuc = found["reform_TDIUC_likelihood"]
+    names = ("score", "format_hit_rate", "instability")
+    published = [0.5818181818181818, 1.0, 0.7122099355998233]
+    assert [float(tdiuc[name]) for name in names] == pytest.approx(published)
+    cider = float(found["reform_coco_caption"]["cider"])
+    assert cider == pytest.approx(0.8004095720573591)
+
+
+@table(
+    "content, said",
+    ("[", "is not valid JSON"),
+    ("{}", "should hold a list of rows"),
+    ('[{"sample_id": 1, "prediction": "x"}]', "the field 'answer' is missing"),
+    ("[3]", "row 0 should be an object, not 3"),
+)
+def test_a_broken_prediction_file_is_one_message(
+    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    path = tmp_path / "X_OCROpenEnded_generation.json"
+    path.write_text(content, encoding="utf-8")
+    found = CliRunner().invoke(app, ["grades", str(path)])
+    assert found.exit_code == 1
+    assert said in found.output
+    assert "Traceback" not in found.output
