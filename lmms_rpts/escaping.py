@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _LATEX = str.maketrans(
     {
@@ -83,11 +83,7 @@ def escape_markdown(label: str) -> str:
     return printable(label).translate(_MARKDOWN)
 
 
-def markdown_row(cells: Sequence[str]) -> str:
-    """A row of a Markdown table; the cells are escaped already."""
-    return f"| {' | '.join(cells)} |"
-
-
-def markdown_rule(columns: int) -> str:
-    """What stands below the head of a Markdown table: names to the left, figures to the right."""
-    return markdown_row(["---", *["---:"] * (columns - 1)])
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table, names to the left; the cells are escaped already."""
+    rule = ["---", *["---:"] * (len(heads) - 1)]
+    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]

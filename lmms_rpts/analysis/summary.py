@@ -24,6 +24,7 @@ from lmms_rpts.runs.rounds import (
 )
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean, numbered
+from lmms_rpts.tasks.groups import figure_columns, numeric_frame
 from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -99,15 +100,8 @@ class Summary:
         ``tokens``, ``tokens_sd``, and for each metric M ``M``, ``M_sd``, ``M_low``, ``M_high``,
         ``M_n`` (see ``Figure``).
         """
-        import pandas as pd
-
         rows = [_row(table.task, model) for table in self.tables for model in table.models]
-        frame: pd.DataFrame = pd.DataFrame(rows)
-        # A column of None alone would not be numeric.
-        numbers = [name for name in frame if frame[name].dtype == object]
-        numbers = [name for name in numbers if name not in ("task", "model")]
-        frame = frame.astype(dict.fromkeys(numbers, float))
-        return frame
+        return numeric_frame(rows, ("task", "model"))
 
 
 def summarize(runs: Sequence[Run], task: str | None = None) -> Summary:
@@ -190,15 +184,12 @@ def _uncovered(runs: Sequence[Run]) -> list[str]:
 
 
 def _row(task: str | None, model: ModelSummary) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    return {
         "task": task or "",
         "model": model.model,
         "rounds": model.rounds,
         "documents": model.documents,
         "tokens": model.tokens.value,
         "tokens_sd": model.tokens.sd,
+        **figure_columns(model.metrics),
     }
-    for name, figure in model.metrics.items():
-        row[name] = figure.value
-        row |= {f"{name}_{each}": getattr(figure, each) for each in ("sd", "low", "high", "n")}
-    return row

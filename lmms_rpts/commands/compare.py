@@ -17,13 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import check_suffixes, csv_of, spare, told, write_text
-from lmms_rpts.escaping import (
-    escape_markdown,
-    markdown_row,
-    markdown_rule,
-    printable,
-    shorten,
-)
+from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference, Side
@@ -273,8 +267,7 @@ def _written(comparison: Comparison, warnings: list[str], suffix: str) -> str:
     if suffix == ".json":
         found = {**asdict(comparison), "warnings": warnings}
         return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    rows = [markdown_row(_figures(each)) for each in comparison.metrics]
-    table = "\n".join([markdown_row(_COLUMNS), markdown_rule(len(_COLUMNS)), *rows])
+    table = "\n".join(markdown_table(_COLUMNS, map(_figures, comparison.metrics)))
     notes = [_explained(comparison), *(f"Warning: {warning}" for warning in warnings)]
     lists = [
         [f"- {escape_markdown(line)}" for line in each] for each in (_heading(comparison), notes)

@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.settings import SettingError, Settings, load_settings
+from lmms_rpts.commands.common import told
+from lmms_rpts.settings import Settings, load_settings
 
 
 def estimate(
@@ -36,18 +37,11 @@ def estimate(
 
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, to see the cost as well.
     """
-    from lmms_rpts.judging import JudgeConfigurationError
-    from lmms_rpts.models.responses import ResponsesError
-    from lmms_rpts.tasks.data_errors import DataError
-
-    try:
+    with told():
         settings = load_settings()
         settings = replace(settings, judge=judge or settings.judge)
         found = _gather(tasks, samples, limit)
         _show(found, settings, max_new_tokens)
-    except (SettingError, DataError, JudgeConfigurationError, ResponsesError) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
 
 
 Found = dict[str, tuple[list[dict[str, Any]], list[str] | None]]

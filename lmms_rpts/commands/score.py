@@ -70,7 +70,7 @@ def score(
 def _what_is_kept(judge: str | None) -> str:
     """What an interrupted run leaves, and how to go on."""
     from lmms_rpts.judging import NO_JUDGE, find_judges
-    from lmms_rpts.judging.cache import FILE
+    from lmms_rpts.judging.cache_file import FILE
 
     settings = load_settings()
     again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"

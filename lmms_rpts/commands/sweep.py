@@ -23,7 +23,7 @@ from lmms_rpts.commands.common import (
     told,
     write_bytes,
 )
-from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
+from lmms_rpts.escaping import escape_markdown, markdown_table, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,8 +199,6 @@ def _markdown(sweeps: Sweeps, threshold: float) -> str:
     lines = []
     for label, frame in sweeps.items():
         lines += [f"### {escape_markdown(label)}", ""]
-        lines += [markdown_row(list(_HEADS.values())), markdown_rule(len(_HEADS))]
-        for row in frame.itertuples():
-            lines.append(markdown_row([escape_markdown(cell) for cell in _cells(row)]))
-        lines.append("")
+        rows = ([escape_markdown(cell) for cell in _cells(row)] for row in frame.itertuples())
+        lines += [*markdown_table(list(_HEADS.values()), rows), ""]
     return "\n".join([*lines, escape_markdown(_legend(threshold)), ""])

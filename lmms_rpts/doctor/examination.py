@@ -113,7 +113,8 @@ def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
 
 def check_kept_answers(settings: Settings) -> list[Check]:
     """Whether the folder of judges' answers can be written to, and how many it holds."""
-    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, count_answers
+    from lmms_rpts.judging.cache_contents import count_answers
+    from lmms_rpts.judging.cache_file import FILE, CacheError, DamagedError
 
     name, folder = "kept answers", settings.cache
     if folder is None:

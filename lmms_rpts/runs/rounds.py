@@ -45,6 +45,34 @@ def mean_tokens(rounds: Sequence[Iterable[int | None]]) -> Figure:
     return Figure(means[0], n=len(counts[0])) if len(counts) == 1 else over_rounds(means)
 
 
+NONE = "–"
+"""What stands for a number that isn't there."""
+
+
+def figure_parts(figure: Figure) -> tuple[str, str]:
+    """A share and its spread, as text."""
+    if figure.value is None:
+        return NONE, ""
+    if figure.sd is not None:
+        return f"{figure.value:.3f}", f"± {figure.sd:.3f}"
+    if figure.low is not None and figure.high is not None:
+        return f"{figure.value:.3f}", f"[{figure.low:.2f}, {figure.high:.2f}]"
+    return f"{figure.value:.3f}", ""
+
+
+def figure_text(figure: Figure) -> str:
+    """A share with its spread."""
+    return " ".join(filter(None, figure_parts(figure)))
+
+
+def token_text(figure: Figure) -> str:
+    """A number of tokens with its deviation."""
+    if figure.value is None:
+        return NONE
+    spread = "" if figure.sd is None else f" ± {figure.sd:,.0f}"
+    return f"{figure.value:,.0f}{spread}"
+
+
 def there(values: Iterable[float | None]) -> list[float]:
     """The values that there are."""
     return [value for value in values if value is not None]

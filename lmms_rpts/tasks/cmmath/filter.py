@@ -121,11 +121,17 @@ class CmmathGradeFilter(GradingFilter):
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """The parts of a response, its answer graded by rules."""
-        return read_response(response, doc)
+        from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
 
-    def unread(self, reason: str) -> Given:
+        part = select_reasoning(response or "")
+        rules = grade(doc["question"], doc["reference"], part.spoken)
+        if response is None:
+            return self.unread(NO_RESPONSE, rules.answer_type)
+        return Given(part.spoken, part.source, rules, rules.answer_type)
+
+    def unread(self, reason: str, answer_type: str = "unknown") -> Given:
         """A response that there is nothing to grade of."""
-        return nothing_given(reason)
+        return Given("", "response", None, answer_type, reason)
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades, or says what kind a mistake is."""
@@ -204,22 +210,6 @@ class CmmathGradeFilter(GradingFilter):
                 rules_version=RULES_VERSION,
             ),
         )
-
-
-def read_response(response: str | None, doc: Doc) -> Given:
-    """The parts of a response, its answer graded by rules."""
-    from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
-
-    part = select_reasoning(response or "")
-    rules = grade(doc["question"], doc["reference"], part.spoken)
-    if response is None:
-        return nothing_given(NO_RESPONSE, rules.answer_type)
-    return Given(part.spoken, part.source, rules, rules.answer_type)
-
-
-def nothing_given(reason: str, answer_type: str = "unknown") -> Given:
-    """A response that there is nothing to grade of."""
-    return Given("", "response", None, answer_type, reason)
 
 
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:

@@ -8,14 +8,14 @@ from operator import attrgetter
 from typing import Any
 
 from lmms_rpts.escaping import shorten
-from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
 from lmms_rpts.tasks.cmmath.results import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.results import Metrics
-from lmms_rpts.tasks.sheets import NONE, Sheet, end_of, figure_text, metric_column
+from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column
 
 METRICS: Metrics = {
     **_OF_DOCUMENTS,

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.tasks.grade_types import Figures, Grading, Listing
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.rome.record import RomeRecord, RomeRun
 from lmms_rpts.tasks.rome.results import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
-from lmms_rpts.tasks.sheets import NONE, end_of, metric_column
+from lmms_rpts.tasks.sheets import end_of, metric_column
 
 METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "grader_coverage"}
 """The value of a record in each metric; None where it has none."""
