@@ -31,6 +31,7 @@ _MARKDOWN = str.maketrans(
 # What makes a spreadsheet run a cell as a formula (OWASP, "CSV Injection"), wide forms included.
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 GUARD = "'"
+_LISTED = 5
 
 
 def storable(text: str) -> str:
@@ -58,6 +59,12 @@ def shorten(label: str, width: int = 40) -> str:
     while columns(label) >= width:
         label = label[:-1]
     return f"{label}…"
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _LISTED
+    return separator.join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def cut_middle(label: str, length: int) -> str:

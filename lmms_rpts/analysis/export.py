@@ -81,10 +81,9 @@ def write_frame(frame: pd.DataFrame, path: Path) -> int:
     try:
         with draft_of(path) as draft:
             _WRITERS[suffix](frame, draft)
-            size = draft.stat().st_size
+            return draft.stat().st_size
     except OSError as error:
         raise ExportError(f"can't write to {path}: {error.strerror or error}") from None
-    return size
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -136,10 +135,6 @@ def _question(query: StepQuery) -> tuple[str | None, str | None]:
         case InferenceQuery():
             return "inference", "\n".join(text.strip() for text in query.premises)
     return None, None
-
-
-def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_parquet(path, engine="pyarrow", index=False)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -197,7 +192,7 @@ def _unguard(text: str) -> str:
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
-    ".parquet": _write_parquet,
+    ".parquet": lambda frame, path: frame.to_parquet(path, engine="pyarrow", index=False),
     ".jsonl": _write_jsonl,
     ".csv": _write_csv,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.sweeping import of_task
+from lmms_rpts.escaping import listed
 from lmms_rpts.filters.record import Scoring
 from lmms_rpts.runs.rounds import (
     Figure,
@@ -15,7 +16,6 @@ from lmms_rpts.runs.rounds import (
     differing_settings,
     document_means,
     documents_of,
-    listed,
     mean_tokens,
     over_rounds,
     rounds_of,

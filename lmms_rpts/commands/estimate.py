@@ -68,9 +68,9 @@ def _gather(tasks: Sequence[str], samples: Path | None, limit: int | None) -> Fo
             chosen, responses = docs[:limit], None
             if saved is not None:
                 pairs = [
-                    (doc, response)
+                    (doc, response.text)
                     for at, doc in enumerate(chosen)
-                    for response in saved.find(task, at, doc["id"]) or []
+                    for response in saved.responses(task, at, doc["id"])
                 ]
                 chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
             found[task] = (chosen, responses)

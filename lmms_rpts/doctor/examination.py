@@ -1,7 +1,7 @@
 """The whole examination: its stages in their order, and how each is run.
 
-``plan`` gives the stages in their order, ``perform`` runs one; ``examine`` does both. Nothing here
-imports lmms-eval or torch: where one of them is broken, a subprocess finds out.
+``plan`` gives the stages in their order, ``perform`` runs one. Nothing here imports lmms-eval or
+torch: where one of them is broken, a subprocess finds out.
 """
 
 from __future__ import annotations
@@ -15,14 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.doctor import installation
-from lmms_rpts.doctor.checks import Stage, perform
+from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.judge import check_judges
-from lmms_rpts.settings import (
-    SettingError,
-    Settings,
-    environment_without,
-    load_settings,
-)
+from lmms_rpts.settings import SettingError, Settings, environment_without, load_settings
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, broken_benchmarks
 from lmms_rpts.tasks.data_checks import Check, problem
 
@@ -53,14 +48,6 @@ def plan(
         *_data_stages(),
         _stage("kept answers", "counting kept answers", check_kept_answers),
     ]
-
-
-def examine(
-    judge: str | None = None, *, offline: bool = False, load: bool = False, quick: bool = False
-) -> list[Check]:
-    """All checks, in order; arguments as of ``plan``."""
-    stages = plan(judge, offline=offline, load=load, quick=quick)
-    return [check for stage in stages for check in perform(stage)]
 
 
 def check_settings() -> list[Check]:

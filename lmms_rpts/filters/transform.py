@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from loguru import logger
@@ -104,23 +105,18 @@ class TransformFilter(JudgingFilter):
         all_pairs = in_sight(pairs, "Reading responses by rules", shown)
 
         def start(response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
-            return isolation.begin(
-                lambda: self._read_one(reading, response, doc),
-                lambda reason: nothing_read(doc, reason),
-            )
+            # What rules can do is done here, before anybody waits for a judge.
+            return self._tidied(reading.read(response, doc))
 
         with Isolation("reading a response") as isolation:
-            dialogues = [start(response, doc) for response, doc in all_pairs]
+            dialogues = [
+                isolation.begin(partial(start, response, doc), partial(nothing_read, doc))
+                for response, doc in all_pairs
+            ]
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Reading the reasoning stopped: {}", fatal)
         return results
-
-    def _read_one(
-        self, reading: Reading, response: str | None, doc: Doc
-    ) -> Dialogue[TransformedResponse]:
-        # What rules can do is done here, before anybody waits for a judge.
-        return self._tidied(reading.read(response, doc))
 
     def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:
         result = yield from dialogue

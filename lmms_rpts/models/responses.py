@@ -60,11 +60,6 @@ class SavedResponses:
         """The tasks that there are responses to."""
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
 
-    def find(self, task: str, doc_id: int, own_id: object) -> list[str] | None:
-        """The texts of the responses to a document, None if none was saved."""
-        found = self.responses(task, doc_id, own_id)
-        return [each.text for each in found] if found else None
-
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
         """The responses to a document; none if none was saved."""
         found = self.by_doc_id.get((task, str(doc_id)))

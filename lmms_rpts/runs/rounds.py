@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from lmms_rpts.escaping import listed
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import AnyRun, RunOf
-
-_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +180,6 @@ def differing_coverage(
         f"the {who} cover different {documents}: {listed(counts)}; "
         f"{len(set.intersection(*every))} are common to all"
     ]
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _judged(run: AnyRun) -> str:

@@ -12,6 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.escaping import listed
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.settings import asks_judge, load_cmmath_settings
 from lmms_rpts.tasks.cmmath.source_format import Problem, Problems, holds_problems, read_file
@@ -26,7 +27,6 @@ FILE = "cmmath.json"
 IMAGES = "images"
 
 _ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,95}")
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +134,10 @@ def _find_file(folder: Path) -> Path:
     if len(found) == 1:
         return found[0]
     if found:
-        names = ", ".join(path.name for path in found[:_SHOWN])
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        names = listed([path.name for path in found])
         raise DataError(
             f"CMMATH_PATH={str(folder)!r} has no {FILE}, and several files with problems: "
-            f"{names}{more}. Set CMMATH_PATH to one of these files."
+            f"{names}. Set CMMATH_PATH to one of these files."
         )
     raise DataError(f"CMMATH_PATH={str(folder)!r} is no folder with {FILE}. {_allowed()}")
 

@@ -48,7 +48,8 @@ from lmms_rpts.tasks.cmmath.record import (
     RuleGrade,
 )
 from lmms_rpts.tasks.cmmath.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.cmmath.settings import asks_judge, judge_of, load_cmmath_settings
+from lmms_rpts.tasks.cmmath.settings import asks_judge, load_cmmath_settings
+from lmms_rpts.tasks.judges import needed_judge
 
 if TYPE_CHECKING:
     from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
@@ -117,7 +118,10 @@ class CmmathGradeFilter(GradingFilter):
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` where there is nothing to ask."""
-        return judge_of(self.cmmath, self.settings, default) or NO_JUDGE
+        if not asks_judge(self.cmmath):
+            return NO_JUDGE
+        need = "CMMATH_ERRORS=1" if self.cmmath.errors else f"CMMATH_GRADER={self.cmmath.grader}"
+        return needed_judge(self.settings, need, "CMMATH_GRADER=rule, CMMATH_ERRORS=0", default)
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """The parts of a response, its answer graded by rules."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, get_args
 
-from lmms_rpts.filters.documents import FieldCheck, field_faults, short
+from lmms_rpts.filters.documents import FieldCheck, field_faults
+from lmms_rpts.schema import shown
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.source_fields import (
     id_text,
@@ -200,14 +201,14 @@ def _problem(identity: str, entry: Mapping[str, Any]) -> Problem:
 
 def _faults(entry: Any, name: str) -> Iterator[Fault]:
     if not isinstance(entry, dict):
-        yield Fault(f"{name}: it should be an object, not {short(entry)}")
+        yield Fault(f"{name}: it should be an object, not {shown(entry)}")
         return
     for said in field_faults(entry, _NEEDED, _OPTIONAL):
         yield Fault(f"{name}: {said}")
     metadata = entry.get("metadata")
     category = metadata.get("multimodal-category") if isinstance(metadata, dict) else None
     if not _is_label(category):
-        said = f"'multimodal-category' should be a text, not {short(category)}"
+        said = f"'multimodal-category' should be a text, not {shown(category)}"
         yield Fault(f"{name}: {said}")
     for said in _image_faults(entry):
         yield Fault(f"{name}: {said}", of_image=True)
@@ -219,7 +220,7 @@ def _image_faults(entry: Mapping[str, Any]) -> Iterator[str]:
         return
     names = image_names(entry.get("image"))
     if names is None:
-        yield f"'image' should be a name or a list of names, not {short(entry['image'])}"
+        yield f"'image' should be a name or a list of names, not {shown(entry['image'])}"
     yield from outside_faults(names, "a name inside the folder of images")
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmms_rpts.filters.documents import FieldCheck, field_faults, short
+from lmms_rpts.filters.documents import FieldCheck, field_faults
+from lmms_rpts.schema import shown
 from lmms_rpts.tasks.source_fields import (
     id_text,
     image_names,
@@ -188,7 +189,7 @@ def _line(line: str, number: int) -> Any:
 
 def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list[Fault]:
     if not isinstance(entry, dict):
-        return [Fault(f"{place}: it should be an object, not {short(entry)}")]
+        return [Fault(f"{place}: it should be an object, not {shown(entry)}")]
     identity = id_text(entry.get("question_id"))
     name = f"question {identity!r}" if identity else place
     task = _subtask(entry)
@@ -220,7 +221,7 @@ def _field_faults(entry: Mapping[str, Any]) -> Iterator[str]:
     yield from outside_faults(paths, "a path inside the data folder")
     for field in ("reference", *_LABELS):
         if not is_encodable(_label(entry.get(field)) or ""):
-            yield f"{field!r} holds half a character: {short(entry[field])}"
+            yield f"{field!r} holds half a character: {shown(entry[field])}"
     yield from _marker_faults(entry)
 
 
