@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,17 +13,14 @@ from lmms_rpts.runs.rounds import (
     Figure,
     differing_models,
     differing_settings,
-    document_means,
     documents_of,
     mean_tokens,
-    over_rounds,
     rounds_of,
     same_rounds,
-    there,
 )
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.stats.intervals import estimate_mean, numbered
-from lmms_rpts.tasks.groups import figure_columns, numeric_frame
+from lmms_rpts.stats.intervals import numbered
+from lmms_rpts.tasks.groups import figure_columns, figure_over, numeric_frame
 from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -156,17 +152,10 @@ def _model(model: str, rounds: Sequence[Run]) -> ModelSummary:
 
 
 def _figure(rounds: Sequence[Run], name: str) -> Figure:
-    values = [
-        document_means((each.instance.key, each.metrics[name]) for each in run.responses)
-        for run in rounds
-    ]
-    if len(rounds) == 1:
-        instances = {each.instance.key: each.instance for each in rounds[0].responses}
-        clusters = numbered([each.cluster for each in instances.values()])
-        found = estimate_mean(values[0], clusters, name in SHARES)
-        return Figure(found.value, None, found.low, found.high, found.n)
-    known = [there(each) for each in values]
-    return over_rounds([math.fsum(each) / len(each) if each else None for each in known])
+    instances = {each.instance.key: each.instance for each in rounds[0].responses}
+    clusters = numbered([each.cluster for each in instances.values()])
+    responses = [run.responses for run in rounds]
+    return figure_over(responses, lambda each: each.metrics[name], clusters, name in SHARES)
 
 
 def _uncovered(runs: Sequence[Run]) -> list[str]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,23 +74,8 @@ def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Sta
 def _perform(stage: Stage) -> list[Check]:
     from lmms_rpts.doctor.checks import perform
 
-    with _shown(f"{stage.doing} ..."):
+    with Console(stderr=True).status(f"{stage.doing} ..."):
         return perform(stage)
-
-
-@contextmanager
-def _shown(note: str) -> Iterator[None]:
-    """Show a note on a terminal, for as long as something takes."""
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    if terminal:
-        sys.stderr.write(note)
-        sys.stderr.flush()
-    try:
-        yield
-    finally:
-        if terminal:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
 
 
 def _line(check: Check) -> Text:

@@ -40,7 +40,7 @@ from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
 from lmms_rpts.reasoning.parsing import is_bare_step
-from lmms_rpts.settings import TransformMode, parse_transform_mode
+from lmms_rpts.settings import TRANSFORM_MODES, TransformMode, parse_choice
 
 MAX_STEPS = 64
 """Steps of one response that are judged; the longest gold reasoning has 7."""
@@ -79,8 +79,9 @@ class TransformFilter(JudgingFilter):
         self, mode: str | None = None, judge: str | None = None, max_steps: int = MAX_STEPS
     ) -> None:
         super().__init__(judge)
-        chosen = self.settings.transform or parse_transform_mode(mode, f"{self.NAME}: mode")
-        if self.settings.transform == "llm" and not self.can_write:
+        set_mode = self.settings.transform
+        chosen = set_mode or parse_choice(f"{self.NAME}: mode", mode, TRANSFORM_MODES)
+        if set_mode == "llm" and not self.can_write:
             raise JudgeConfigurationError(
                 f"LMMS_RPTS_TRANSFORM=llm needs a judge that can write; {self.judge!r} can't: "
                 "choose another judge, or rule or auto"

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
-from lmms_rpts.report.svg import element
 from lmms_rpts.stats.intervals import Estimate
 
+Value = str | float | int | None
+
 _BINS = 10
+
+
+def element(name: str, /, *children: object, **attributes: Value) -> Markup:
+    """One element. ``class_`` stands for ``class``, ``x_y`` for ``x-y``; None leaves one out.
+
+    Children and values are escaped, but for those that are ``Markup``.
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_plain(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inner = Markup("").join(escape(child) for child in children)
+    return Markup(f"<{name}{written}>{inner}</{name}>")  # noqa: S704 - escaped above
+
+
+def _plain(value: Value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def estimate_bar(estimate: Estimate, run: int = 0, width: int = 130, height: int = 14) -> Markup:
