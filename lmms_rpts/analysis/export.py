@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from lmms_rpts.analysis.dataframes import STEP_TYPES, cited, guarded, place_of, typed
+from lmms_rpts.analysis.dataframes import PLACE_TYPES, STEP_TYPES, cited, guarded, place_of, typed
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import RptsRecord
@@ -25,7 +25,7 @@ from lmms_rpts.reasoning import (
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 RATING_TYPES: Mapping[str, str] = {
-    **{name: STEP_TYPES[name] for name in ("run", "task", "doc_id", "id", "repeat", "language")},
+    **PLACE_TYPES,
     "step": "int64",
     "question": "string",
     "context": "string",

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.filters.documents import (
-    NAMES,
+    REASONING_FIELDS,
     RELATION,
     STANCE,
-    TEXT,
     TEXTS,
     FieldCheck,
     field_faults,
@@ -25,11 +24,7 @@ from lmms_rpts.tasks.images import named_faults
 _FIELDS: dict[str, FieldCheck] = {
     "id": (lambda value: isinstance(value, int | str), "a number or a text"),
     "ability": TEXTS,
-    "statement": TEXT,
-    "context": TEXT,
-    "reasoning": TEXTS,
-    "textual_clue": TEXTS,
-    "visual_clue": NAMES,
+    **{name: check for name, check in REASONING_FIELDS.items() if name != "language"},
     "answer": STANCE,
 }
 
