@@ -45,7 +45,8 @@ def doctor(
     console = Console(highlight=False, soft_wrap=True)
     checks = []
     for stage in stages:
-        found = _perform(stage)
+        with Console(stderr=True).status(f"{stage.doing} ..."):
+            found = stage.perform()
         checks += found
         if not as_json:
             for check in found:
@@ -69,13 +70,6 @@ def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Sta
             "checkout: pip install .)"
         )
     return plan(judge, offline=offline, load=load, quick=quick)
-
-
-def _perform(stage: Stage) -> list[Check]:
-    from lmms_rpts.doctor.checks import perform
-
-    with Console(stderr=True).status(f"{stage.doing} ..."):
-        return perform(stage)
 
 
 def _line(check: Check) -> Text:

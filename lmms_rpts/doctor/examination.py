@@ -1,7 +1,6 @@
-"""The whole examination: its stages in their order, and how each is run.
+"""The whole examination: its stages in their order.
 
-``plan`` gives the stages in their order, ``perform`` runs one. Nothing here imports lmms-eval or
-torch: where one of them is broken, a subprocess finds out.
+Nothing here imports lmms-eval or torch: where one of them is broken, a subprocess finds out.
 """
 
 from __future__ import annotations

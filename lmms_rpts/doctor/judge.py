@@ -6,7 +6,7 @@ import threading
 import time
 from functools import partial
 
-from lmms_rpts.doctor.checks import Stage, perform
+from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
@@ -83,7 +83,7 @@ def check_judges(settings: Settings, *, offline: bool = False, load: bool = Fals
     for each, price in zip(chosen, prices_of(chosen, settings), strict=True):
         name = f"judge {each.name}"
         work = partial(_check, name, each, price, settings, prompts, offline=offline, load=load)
-        checks += perform(Stage(name, "", work))
+        checks += Stage(name, "", work).perform()
     return checks
 
 

@@ -79,9 +79,10 @@ class Pages:
 
     def single(self) -> Iterator[str]:
         """The one page, in parts, the entries each for itself."""
-        policy = f"default-src 'none'; img-src data:; {self._policy()}"
         # No text can hold this mark: all others are escaped.
-        before, mark, after = self._frame(self.title, Links(), policy, Markup("")).partition(_MAIN)
+        before, mark, after = self._frame(
+            self.title, Links(), self._policy(), Markup("")
+        ).partition(_MAIN)
         yield before + mark
         yield self._overview(Links(), lambda entry: f"#{entry.anchor}")
         order = self.view.entries
@@ -95,14 +96,13 @@ class Pages:
 
     def index(self) -> str:
         """The overview of a report in a folder."""
-        policy = f"default-src 'none'; img-src data:; {self._policy()}"
         body = self._overview(Links(), lambda entry: f"instances/{entry.anchor}.html")
-        return self._frame(self.title, Links(), policy, Markup(body))  # noqa: S704 - rendered
+        return self._frame(self.title, Links(), self._policy(), Markup(body))  # noqa: S704 - rendered
 
     def instances(self) -> Iterator[tuple[str, str]]:
         """File names and pages of the instances of a report in a folder."""
         order = self.view.entries
-        policy = f"default-src 'none'; img-src 'self' file: data:; {self._policy()}"
+        policy = self._policy("'self' file: data:")
         for at, entry in enumerate(order):
             links = Links(
                 overview="../index.html",
@@ -148,11 +148,12 @@ class Pages:
             script=Markup("<script>{}</script>").format(self._script),
         )
 
-    def _policy(self) -> str:
-        """Only our own two scripts may run, and nothing may be fetched."""
+    def _policy(self, images: str = "data:") -> str:
+        """Only our own two scripts may run, and nothing but images may be fetched."""
         allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
         return (
-            f"style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; form-action 'none'"
+            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
+            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
         )
 
     def _source(self, name: str) -> Markup:
@@ -197,10 +198,8 @@ def _group_names(overviews: Sequence[Overview], dimension: Dimension) -> list[st
 
 
 def _group_of(seen: Overview, dimension: Dimension, name: str | None) -> Group | None:
-    for group in seen.breakdowns.get(dimension, ()):
-        if group.name == name:
-            return group
-    return None
+    groups = seen.breakdowns.get(dimension, ())
+    return next((group for group in groups if group.name == name), None)
 
 
 def _by_run(entry: Entry, what: str) -> str:

@@ -159,20 +159,12 @@ def _citations(layout: Layout, tops: Sequence[int], path: Sequence[int]) -> list
 
 
 def _stems(layout: Layout, tree: ReasoningTree, tops: Sequence[int]) -> list[Line]:
-    return [
-        Line(
-            f"M{centre:.1f} {tops[tree.heights[at] - 1]}"
-            + _curve(
-                centre,
-                tops[tree.heights[at] - 1],
-                layout.centres[at],
-                tops[tree.heights[at]] + _NODE,
-            ),
-            "",
-        )
-        for at, centres in enumerate(layout.leaves)
-        for centre in centres
-    ]
+    lines = []
+    for at, centres in enumerate(layout.leaves):
+        y, until = tops[tree.heights[at] - 1], tops[tree.heights[at]] + _NODE
+        for x in centres:
+            lines.append(Line(f"M{x:.1f} {y}{_curve(x, y, layout.centres[at], until)}", ""))
+    return lines
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:

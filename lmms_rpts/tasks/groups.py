@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmms_rpts.runs.record import R
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
+
+
+def by_field(path: str) -> Callable[[Any], Iterable[str | None]]:
+    """A breakdown by a field of records, such as ``instance.language``, as text."""
+    value_of = attrgetter(path)
+
+    def values(record: Any) -> Iterable[str | None]:
+        value = value_of(record)
+        return (None if value is None else str(value),)
+
+    return values
 
 
 def grouped(

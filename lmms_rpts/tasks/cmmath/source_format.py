@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, get_args
 
 from lmms_rpts.filters.documents import FieldCheck, field_faults
 from lmms_rpts.schema import shown
@@ -234,14 +234,10 @@ def _number(value: object) -> int | None:
     return int(value) if isinstance(value, int | str) else None
 
 
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_number(value: object) -> bool:
     if isinstance(value, str):
         return re.fullmatch(r"[0-9]{1,9}", value) is not None
-    return value is None or (_is_whole(value) and -_MANY < value < _MANY)
+    return value is None or (type(value) is int and -_MANY < value < _MANY)
 
 
 def _is_answer(value: object) -> bool:
