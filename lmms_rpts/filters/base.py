@@ -28,7 +28,7 @@ from lmms_rpts.judging import (
     writes,
 )
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.settings import Settings, load_settings
+from lmms_rpts.settings import load_settings
 
 T = TypeVar("T")
 
@@ -122,7 +122,13 @@ class JudgingFilter(RptsFilter):
 
     def choose(self, default: str | None) -> str:
         """The judge of this filter, checked to be usable."""
-        return choose_judge(self.settings, default)
+        judge = self.settings.judge or default
+        if judge is None:
+            raise JudgeConfigurationError(
+                f"No judge is configured to score the reasoning. {choices()}"
+            )
+        find_judges(judge, self.settings)
+        return judge
 
     @property
     def can_write(self) -> bool:
@@ -166,15 +172,6 @@ class JudgingFilter(RptsFilter):
 
 _passes = 0
 """How often judges were asked in this process: the same in all processes at the same stage."""
-
-
-def choose_judge(settings: Settings, default: str | None = None) -> str:
-    """The judge that is configured, checked to be usable."""
-    judge = settings.judge or default
-    if judge is None:
-        raise JudgeConfigurationError(f"No judge is configured to score the reasoning. {choices()}")
-    find_judges(judge, settings)
-    return judge
 
 
 def _text_or_none(response: Any) -> Any:
