@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from lmms_rpts.errors import UserError
+
 T = TypeVar("T", bound=str)
 N = TypeVar("N", int, float)
 
@@ -21,7 +23,7 @@ _SAMPLING = 0.7
 """Temperature where one question is to get several answers."""
 
 
-class SettingError(ValueError):
+class SettingError(UserError):
     """A setting has a value that can't be used; the message says which and what is allowed."""
 
 

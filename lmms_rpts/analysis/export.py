@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lmms_rpts.analysis.dataframes import PLACE_TYPES, STEP_TYPES, cited, guarded, place_of, typed
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import RptsRecord
@@ -39,7 +40,7 @@ RATING_TYPES: Mapping[str, str] = {
 _TYPES = {**STEP_TYPES, **RATING_TYPES}
 
 
-class ExportError(ValueError):
+class ExportError(UserError):
     """A file that can't be written or read; the message says which and why."""
 
 

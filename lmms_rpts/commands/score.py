@@ -55,13 +55,9 @@ def score(
 
     Runs lmms-eval on them, and writes results and samples in its formats.
     """
-    from lmms_rpts.commands.evaluation import EvaluationError
-
     try:
         with told(), _terminable():
             _score(samples, task, judge, output, name)
-    except EvaluationError as error:
-        fail(error)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None

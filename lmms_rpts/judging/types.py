@@ -10,6 +10,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.schema import Share, Text, Whole
@@ -60,7 +61,7 @@ class FatalJudgeError(Exception):
     """No request can succeed: a wrong key, an unknown model, no credit left."""
 
 
-class JudgeConfigurationError(ValueError):
+class JudgeConfigurationError(UserError):
     """No judge can be opened with these settings; the message says what to set."""
 
 

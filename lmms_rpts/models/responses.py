@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
 
 CUT_SHORT = (
@@ -21,7 +22,7 @@ _SCHEMAS = "lmms_rpts."
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
-class ResponsesError(ValueError):
+class ResponsesError(UserError):
     """Saved responses that can't be read or that lack what is asked for."""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lmms_rpts.errors import UserError
+
 _SHOWN = 5
 _LONGEST = 500
 
 
-class DataError(ValueError):
+class DataError(UserError):
     """The data can't be evaluated as they are; the message names the place and the remedy."""
 
 

@@ -11,9 +11,8 @@ from typing import Any
 from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.filters import RptsFilter
-from lmms_rpts.judging import JudgeConfigurationError
-from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.benchmark import all_filters, filter_names
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
@@ -48,7 +47,7 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
         if not first:
             distributed.barrier()  # the first process fills the cache of data sets alone
         manager.load_task_or_group(copy.deepcopy(own))
-    except (DataError, JudgeConfigurationError, SettingError):
+    except UserError:
         raise
     except Exception as error:
         logger.debug("Tasks are not checked before the model is loaded: {}", error)
