@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".json", ".md")
 _COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "p (Holm)", "n both", "n either")
-_SETTINGS = {
-    "judge": "judge",
-    "prompt_version": "prompt version",
-    "judge_samples": "judge samples",
-    "temperature": "temperature",
-    "decay": "decay",
-    "focus_height": "focus height",
-}
+_SETTINGS = ("judge", "prompt_version", "judge_samples", "temperature", "decay", "focus_height")
 
 
 def compare(
@@ -108,7 +101,7 @@ def _other_settings(a: Run, b: Run) -> Iterator[str]:
     ours, theirs = a.documents(), b.documents()
     shared = set(ours) & set(theirs)
     parts = []
-    for name, said in _SETTINGS.items():
+    for name in _SETTINGS:
         used = [
             {key: {getattr(each.settings, name) for each in found[key]} for key in shared}
             for found in (ours, theirs)
@@ -117,7 +110,7 @@ def _other_settings(a: Run, b: Run) -> Iterator[str]:
         if other:
             lists = [" and ".join(sorted(map(repr, set().union(*each.values())))) for each in used]
             where = "" if other == len(shared) else f" (in {other} of {len(shared)} documents)"
-            parts.append(f"{said} {lists[0]} in A, {lists[1]} in B{where}")
+            parts.append(f"{name.replace('_', ' ')} {lists[0]} in A, {lists[1]} in B{where}")
     if parts:
         yield (
             f"the runs were scored with other settings: {'; '.join(parts)}. The differences are "

@@ -43,13 +43,13 @@ class DemoError(RuntimeError):
     """The demo could not be shown; the message says why."""
 
 
-def run_demo(output: Path, console: Console | None = None) -> None:
+def run_demo(output: Path) -> None:
     """Run both models and print the comparison.
 
     Raises:
         DemoError: if a run failed, left out an instance or could not judge one.
     """
-    console = console or Console()
+    console = Console()
     folder = output / datetime.now().strftime("%Y%m%d-%H%M%S")
     try:
         folder.mkdir(parents=True, exist_ok=True)
