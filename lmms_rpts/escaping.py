@@ -47,8 +47,12 @@ def escape_formula(text: str) -> str:
 
 def printable(label: str) -> str:
     """A label in one line that XML, a terminal and a table can hold."""
-    plain = " ".join(label.split())
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in plain)
+    return visible(" ".join(label.split()))
+
+
+def visible(line: str) -> str:
+    """A line without control characters: what a model or a file name holds may steer a terminal."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
 
 
 def shorten(label: str, width: int = 40) -> str:

@@ -27,6 +27,7 @@ Runs = Annotated[
         show_default=False,
     ),
 ]
+Judge = Annotated[str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")]
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""
 

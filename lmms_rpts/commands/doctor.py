@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from lmms_rpts.commands.common import fail
+from lmms_rpts.commands.common import Judge, fail
 
 if TYPE_CHECKING:
     from lmms_rpts.doctor.checks import Stage
@@ -22,9 +22,7 @@ _STATE, _NAME = 13, 14
 
 
 def doctor(
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")
-    ] = None,
+    judge: Judge = None,
     offline: Annotated[bool, typer.Option("--offline", help="Ask no judge anything.")] = False,
     load: Annotated[
         bool, typer.Option("--load", help="Load the model of an hf: judge, and ask it.")

@@ -11,15 +11,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.commands.common import told
+from lmms_rpts.commands.common import Judge, told
 from lmms_rpts.settings import Settings, load_settings
 
 
 def estimate(
     tasks: Annotated[list[str], typer.Argument(help="Tasks, such as rpts_eval_en.")],
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")
-    ] = None,
+    judge: Judge = None,
     samples: Annotated[
         Path | None,
         typer.Option(

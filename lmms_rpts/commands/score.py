@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import fail, told
+from lmms_rpts.commands.common import Judge, fail, told
 from lmms_rpts.settings import environment_without, load_settings
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ def score(
         str | None,
         typer.Option("--task", help="Task or group; left out: those that the samples name."),
     ] = None,
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")
-    ] = None,
+    judge: Judge = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")
     ] = Path("rescored"),
