@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 from loguru import logger
@@ -68,7 +68,7 @@ def tell_spending() -> None:
     """Tell the first process, which writes the results, what this one has used so far."""
     settings = load_settings()
     if settings.rank:
-        told = _total(_spending.budget) | {"log": _spending.calls}
+        told = asdict(_total(_spending.budget)) | {"log": _spending.calls}
         Processes(settings.rank, settings.processes).tell(_TOPIC, told)
 
 
@@ -85,33 +85,55 @@ def close_accounts() -> dict[str, Any] | None:
     for told in Processes(settings.rank, settings.processes).heard(_TOPIC):
         for call in told.pop("log"):
             _log(*call)
-        total = {name: total[name] + told[name] for name in total}
-    if not total["calls"] and not total["found"]:
+        total += Total(**told)
+    if not total.calls and not total.found:
         return None
-    cost = f"; {total['cost']:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
+    cost = f"; {total.cost:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
     logger.info(
         "Judges in all: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} answers were there already",
-        total["calls"],
-        "about " if total["guessed"] else "",
-        total["input_tokens"],
-        total["output_tokens"],
+        total.calls,
+        "about " if total.guessed else "",
+        total.input_tokens,
+        total.output_tokens,
         cost,
-        total["found"],
+        total.found,
     )
-    cost_known = {} if settings.prices else {"cost": None}
-    return {**total, "guessed": bool(total["guessed"]), **cost_known}
+    return asdict(total) | ({} if settings.prices else {"cost": None})
 
 
-def _total(budget: Budget) -> dict[str, Any]:
-    """What judges used; ``found``: answers that were on disk, ``guessed``: some of the tokens."""
-    return {
-        "calls": budget.calls,
-        "input_tokens": budget.usage.input_tokens,
-        "output_tokens": budget.usage.output_tokens,
-        "cost": budget.cost,
-        "found": budget.found,
-        "guessed": budget.guessed,
-    }
+@dataclass(frozen=True)
+class Total:
+    """What judges used in one process or several.
+
+    Attributes:
+        calls: failed ones included.
+        found: answers that were on disk.
+        guessed: whether some tokens were guessed.
+    """
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    found: int
+    guessed: bool
+
+    def __add__(self, other: Total) -> Total:
+        sums = map(sum, zip(astuple(self), astuple(other), strict=True))
+        *counts, guessed = sums
+        return Total(*counts, guessed=bool(guessed))
+
+
+def _total(budget: Budget) -> Total:
+    usage = budget.usage
+    return Total(
+        budget.calls,
+        usage.input_tokens,
+        usage.output_tokens,
+        budget.cost,
+        budget.found,
+        budget.guessed,
+    )
 
 
 def _log(task: str | None, judge: str, read: int, said: int, thought: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lmms_rpts.runs.record import R
+from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.stats.intervals import Indices, estimate_mean
@@ -19,11 +19,11 @@ M = TypeVar("M", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
 
 
-def by_field(path: str) -> Callable[[Any], Iterable[str | None]]:
+def by_field(path: str) -> Callable[[Record], Iterable[str | None]]:
     """A breakdown by a field of records, such as ``instance.language``, as text."""
     value_of = attrgetter(path)
 
-    def values(record: Any) -> Iterable[str | None]:
+    def values(record: Record) -> Iterable[str | None]:
         value = value_of(record)
         return (None if value is None else str(value),)
 
