@@ -119,9 +119,9 @@ class Total:
     guessed: bool
 
     def __add__(self, other: Total) -> Total:
-        sums = map(sum, zip(astuple(self), astuple(other), strict=True))
-        *counts, guessed = sums
-        return Total(*counts, guessed=bool(guessed))
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        *counts, guessed = (one + two for one, two in pairs)
+        return Total(*counts, bool(guessed))
 
 
 def _total(budget: Budget) -> Total:
