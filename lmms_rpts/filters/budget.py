@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 from loguru import logger
@@ -120,8 +120,8 @@ class Total:
 
     def __add__(self, other: Total) -> Total:
         pairs = zip(astuple(self), astuple(other), strict=True)
-        *counts, guessed = (one + two for one, two in pairs)
-        return Total(*counts, bool(guessed))
+        total = Total(*(one + two for one, two in pairs))
+        return replace(total, guessed=self.guessed or other.guessed)
 
 
 def _total(budget: Budget) -> Total:
