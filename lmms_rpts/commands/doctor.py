@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +46,7 @@ def doctor(
     console = Console(highlight=False, soft_wrap=True)
     checks = []
     for stage in stages:
-        with Console(stderr=True).status(f"{stage.doing} ..."):
+        with _shown(f"{stage.doing} ..."):
             found = stage.perform()
         checks += found
         if not as_json:
@@ -68,6 +71,21 @@ def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Sta
             "checkout: pip install .)"
         )
     return plan(judge, offline=offline, load=load, quick=quick)
+
+
+@contextmanager
+def _shown(note: str) -> Iterator[None]:
+    """Show a note on a terminal, for as long as something takes."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if terminal:
+        sys.stderr.write(note)
+        sys.stderr.flush()
+    try:
+        yield
+    finally:
+        if terminal:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
 
 
 def _line(check: Check) -> Text:
