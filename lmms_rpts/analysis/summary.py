@@ -166,8 +166,7 @@ def _uncovered(runs: Sequence[Run]) -> list[str]:
             share = 1 - unscored / len(run.responses)
             told.append(
                 f"{run.label}: {unscored} of {len(run.responses)} responses were not judged "
-                f"(judge_coverage {share:.3f}), and are left out of the "
-                "means"
+                f"(judge_coverage {share:.3f}), and are left out of the means"
             )
     return told
 

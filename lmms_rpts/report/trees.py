@@ -144,16 +144,10 @@ def _citations(layout: Layout, tops: Sequence[int], path: Sequence[int]) -> list
     errors = set(pairwise(path))
     lines = []
     for child, at, places in layout.edges:
-        x, y = places[0][1], float(tops[places[0][0]])
-        d = f"M{x:.1f} {y:.1f}"
-        for layer, centre in places[1:]:
-            last = layer == places[-1][0]
-            until = float(tops[layer] + _NODE)
-            d += _curve(x, y, centre, until)
-            x, y = centre, until
-            if not last:
-                y = float(tops[layer])
-                d += f"L{x:.1f} {y:.1f}"
+        d = ""
+        for (low, x), (high, to_x) in pairwise(places):
+            y, until = float(tops[low]), float(tops[high] + _NODE)
+            d += f"{'L' if d else 'M'}{x:.1f} {y:.1f}{_curve(x, y, to_x, until)}"
         lines.append(Line(d, "path" if (child, at) in errors else ""))
     return lines
 
