@@ -31,18 +31,13 @@ app = typer.Typer(
 )
 _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
 
-app.command(rich_help_panel=_PREPARE)(doctor)
-app.command(rich_help_panel=_PREPARE)(estimate)
-app.command(rich_help_panel=_LOOK)(report)
-app.command(rich_help_panel=_LOOK)(summarize)
-app.command(rich_help_panel=_LOOK)(compare)
-app.command(rich_help_panel=_LOOK)(sweep)
-app.command(rich_help_panel=_LOOK)(export)
-app.command(rich_help_panel=_LOOK)(grades)
-app.command(rich_help_panel=_LOOK)(rome)
-app.command(rich_help_panel=_LOOK)(cmmath)
-app.command(rich_help_panel=_JUDGE)(score)
-app.command(rich_help_panel=_JUDGE)(agreement)
+for panel, commands in {
+    _PREPARE: (doctor, estimate),
+    _LOOK: (report, summarize, compare, sweep, export, grades, rome, cmmath),
+    _JUDGE: (score, agreement),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
 app.add_typer(cache.app, name="cache", rich_help_panel=_JUDGE)
 
 

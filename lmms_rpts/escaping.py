@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _LATEX = str.maketrans(
     {
@@ -31,6 +31,7 @@ _MARKDOWN = str.maketrans(
 # What makes a spreadsheet run a cell as a formula (OWASP, "CSV Injection"), wide forms included.
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 GUARD = "'"
+_LISTED = 5
 
 
 def storable(text: str) -> str:
@@ -46,8 +47,12 @@ def escape_formula(text: str) -> str:
 
 def printable(label: str) -> str:
     """A label in one line that XML, a terminal and a table can hold."""
-    plain = " ".join(label.split())
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in plain)
+    return visible(" ".join(label.split()))
+
+
+def visible(line: str) -> str:
+    """A line without control characters: what a model or a file name holds may steer a terminal."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
 
 
 def shorten(label: str, width: int = 40) -> str:
@@ -58,6 +63,12 @@ def shorten(label: str, width: int = 40) -> str:
     while columns(label) >= width:
         label = label[:-1]
     return f"{label}…"
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _LISTED
+    return separator.join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def cut_middle(label: str, length: int) -> str:
@@ -83,11 +94,7 @@ def escape_markdown(label: str) -> str:
     return printable(label).translate(_MARKDOWN)
 
 
-def markdown_row(cells: Sequence[str]) -> str:
-    """A row of a Markdown table; the cells are escaped already."""
-    return f"| {' | '.join(cells)} |"
-
-
-def markdown_rule(columns: int) -> str:
-    """What stands below the head of a Markdown table: names to the left, figures to the right."""
-    return markdown_row(["---", *["---:"] * (columns - 1)])
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table, names to the left; the cells are escaped already."""
+    rule = ["---", *["---:"] * (len(heads) - 1)]
+    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]

@@ -40,13 +40,9 @@ def register() -> None:
     hooks: dict[str, Callable[[ModuleType], None]] = {
         "lmms_eval.filters": _add_filters,
         "lmms_eval.verifiers": _add_verifiers,
-        "lmms_eval.api.filter": _align_documents,
-        "lmms_eval.api.instance": _keep_likelihoods,
-        "lmms_eval.api.task": _check_documents,
         "lmms_eval.evaluator": _check_early,
-        "lmms_eval.tasks": _add_tasks,
-        "lmms_eval.evaluator_utils": _add_standard_error,
-        "lmms_eval.models.model_utils.usage_metrics": _count_usage,
+        **dict.fromkeys(_WRAPPERS, _wrap_all),
+        "lmms_eval.api.instance": _keep_likelihoods,
         "lmms_eval.caching.response_cache": _change_cache,
     }
     hooks |= dict.fromkeys(_verifier_modules(), _add_late_verifier)
@@ -98,16 +94,13 @@ def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
     setattr(owner, name, wrapped)
 
 
+def _wrap_all(module: ModuleType) -> None:
+    for place, wrapper in _WRAPPERS[module.__name__].items():
+        owner, _, name = place.rpartition(".")
+        _wrap(getattr(module, owner) if owner else module, name, wrapper)
+
+
 # --- tasks ---------------------------------------------------------------------------------------
-
-
-def _add_tasks(tasks: ModuleType) -> None:
-    manager = tasks.TaskManager
-    _wrap(manager, "initialize_tasks", _initialize_tasks)
-    # The command line matches names before it loads the model: the earliest moment to say what is
-    # missing. Python users come in through load_task_or_group.
-    _wrap(manager, "match_tasks", _match_tasks)
-    _wrap(manager, "load_task_or_group", _load_task_or_group)
 
 
 def _check_early(module: ModuleType) -> None:
@@ -203,10 +196,6 @@ def _add_late_verifier(module: ModuleType) -> None:
         _add_verifiers(verifiers)
 
 
-def _align_documents(module: ModuleType) -> None:
-    _wrap(module.FilterEnsemble, "apply", _apply_ensemble)
-
-
 def _apply_ensemble(
     original: Callable[..., None], ensemble: Any, instances: Sequence[Any], docs: Any
 ) -> None:
@@ -223,11 +212,6 @@ def _apply_ensemble(
     original(ensemble, real, AlignedDocuments(docs, [each.doc_id for each in real], task))
     for each in padding:
         each.filtered_resps[ensemble.name] = ""
-
-
-def _check_documents(module: ModuleType) -> None:
-    _wrap(module.Task, "override_metric", _override_metric)
-    _wrap(module.ConfigurableTask, "__init__", _init_task)
 
 
 def _override_metric(original: Callable[..., None], task: Any, metric_name: str) -> None:
@@ -266,12 +250,6 @@ def _is_ours(candidate: Any, kind: str) -> bool:
 
 
 # --- results -------------------------------------------------------------------------------------
-
-
-def _add_standard_error(module: ModuleType) -> None:
-    _wrap(module, "stderr_for_metric", _stderr_for_metric)
-    _wrap(module, "pooled_sample_stderr", _pooled_sample_stderr)
-    _wrap(module, "consolidate_group_results", _consolidate_group_results)
 
 
 def _stderr_for_metric(
@@ -316,7 +294,7 @@ def _change_cache(module: ModuleType) -> None:
     from lmms_rpts.models.token_loss import keep_totals
 
     keep_totals(module)
-    _wrap(module.ResponseCache, "create", _create_response_cache)
+    _wrap_all(module)
 
 
 def _create_response_cache(
@@ -357,11 +335,6 @@ def _add_killed_runs(root: Path) -> None:
 # --- usage ---------------------------------------------------------------------------------------
 
 
-def _count_usage(module: ModuleType) -> None:
-    _wrap(module, "reset_usage_metrics", _reset_usage)
-    _wrap(module, "summarize_usage_metrics", _summarize_usage)
-
-
 def _reset_usage(original: Callable[[], None]) -> None:
     original()
     spending = sys.modules.get("lmms_rpts.filters.budget")
@@ -375,3 +348,30 @@ def _summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     judges = None if spending is None else spending.close_accounts()
     summary = original()
     return {**summary, "judges": judges} if judges else summary
+
+
+_WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
+    "lmms_eval.api.filter": {"FilterEnsemble.apply": _apply_ensemble},
+    "lmms_eval.api.task": {
+        "Task.override_metric": _override_metric,
+        "ConfigurableTask.__init__": _init_task,
+    },
+    "lmms_eval.tasks": {
+        "TaskManager.initialize_tasks": _initialize_tasks,
+        # The command line matches names before it loads the model: the earliest moment to say what
+        # is missing. Python users come in through load_task_or_group.
+        "TaskManager.match_tasks": _match_tasks,
+        "TaskManager.load_task_or_group": _load_task_or_group,
+    },
+    "lmms_eval.evaluator_utils": {
+        "stderr_for_metric": _stderr_for_metric,
+        "pooled_sample_stderr": _pooled_sample_stderr,
+        "consolidate_group_results": _consolidate_group_results,
+    },
+    "lmms_eval.models.model_utils.usage_metrics": {
+        "reset_usage_metrics": _reset_usage,
+        "summarize_usage_metrics": _summarize_usage,
+    },
+    "lmms_eval.caching.response_cache": {"ResponseCache.create": _create_response_cache},
+}
+"""What is wrapped in lmms-eval, by module."""

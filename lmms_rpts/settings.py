@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from lmms_rpts.variables import OFF, Price, SettingError, Variables
+from lmms_rpts.variables import OFF, Price, SettingError, Variables, parse_choice
 
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
@@ -22,7 +22,7 @@ __all__ = [
     "TransformMode",
     "environment_without",
     "load_settings",
-    "parse_transform_mode",
+    "parse_choice",
     "read_variables",
 ]
 
@@ -133,7 +133,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         max_judge_tokens=max_tokens and max(1, max_tokens // processes),
         max_judge_cost=max_cost and max_cost / processes,
         batch_size=env.whole("LMMS_RPTS_BATCH_SIZE", at_least=1) or 8,
-        transform=parse_transform_mode(env.text("LMMS_RPTS_TRANSFORM"), "LMMS_RPTS_TRANSFORM"),
+        transform=env.choice("LMMS_RPTS_TRANSFORM", TRANSFORM_MODES),
         decay=env.number("LMMS_RPTS_DECAY", 0.0, 1.0),
         focus_height=env.whole("LMMS_RPTS_FOCUS_HEIGHT", at_least=0),
         openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
@@ -165,13 +165,3 @@ def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = Non
 def environment_without(*prefixes: str) -> dict[str, str]:
     """The environment for a process that shall not see variables with these beginnings."""
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-
-
-def parse_transform_mode(value: str | None, name: str) -> TransformMode | None:
-    """Check a transform mode that ``name`` was set to."""
-    if value is None:
-        return None
-    for mode in TRANSFORM_MODES:
-        if value == mode:
-            return mode
-    raise SettingError(f"{name}={value!r}: choose one of {', '.join(TRANSFORM_MODES)}")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from lmms_rpts.errors import UserError
+
 T = TypeVar("T", bound=str)
+N = TypeVar("N", int, float)
 
 OFF = "off"
 """The value that turns a setting off."""
@@ -19,8 +23,18 @@ _SAMPLING = 0.7
 """Temperature where one question is to get several answers."""
 
 
-class SettingError(ValueError):
+class SettingError(UserError):
     """A setting has a value that can't be used; the message says which and what is allowed."""
+
+
+def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:
+    """The choice that ``name`` was set to; None: none."""
+    for each in choices:
+        if text == each:
+            return each
+    if text is not None:
+        raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +113,7 @@ class Variables:
         return home / "lmms_rpts"
 
     def choice(self, name: str, choices: tuple[T, ...]) -> T | None:
-        text = self.text(name)
-        for each in choices:
-            if text == each:
-                return each
-        if text is not None:
-            raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
-        return None
+        return parse_choice(name, self.text(name), choices)
 
     def temperature(self, name: str, samples: int) -> float:
         value = self.number(name, 0.0, 2.0)
@@ -148,25 +156,20 @@ class Variables:
         return url.rstrip("/").removesuffix(_CHAT_PATH)
 
     def whole(self, name: str, at_least: int) -> int | None:
-        text = self.text(name)
-        if text is None:
-            return None
-        try:
-            value = int(text)
-        except ValueError:
-            value = at_least - 1
-        if value < at_least:
-            raise SettingError(f"{name}={text!r}: give a whole number, at least {at_least}")
-        return value
+        wanted = f"a whole number, at least {at_least}"
+        return self._parsed(name, int, lambda value: value >= at_least, wanted)
 
     def number(self, name: str, lowest: float, highest: float) -> float | None:
+        wanted = f"a number from {lowest:g} to {highest:g}"
+        return self._parsed(name, float, lambda value: lowest <= value <= highest, wanted)
+
+    def _parsed(
+        self, name: str, parse: Callable[[str], N], fits: Callable[[N], bool], wanted: str
+    ) -> N | None:
         text = self.text(name)
         if text is None:
             return None
-        try:
-            value = float(text)
-        except ValueError:
-            value = lowest - 1
-        if not lowest <= value <= highest:
-            raise SettingError(f"{name}={text!r}: give a number from {lowest:g} to {highest:g}")
-        return value
+        with contextlib.suppress(ValueError):
+            if fits(value := parse(text)):
+                return value
+        raise SettingError(f"{name}={text!r}: give {wanted}")

@@ -20,8 +20,8 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from lmms_rpts.doctor import installation
-from lmms_rpts.doctor.checks import Stage, perform
-from lmms_rpts.doctor.examination import examine
+from lmms_rpts.doctor.checks import Stage
+from lmms_rpts.doctor.examination import plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
 from tests.judging.questions import free_port
@@ -397,7 +397,7 @@ def test_a_check_that_crashes_is_a_problem_without_secrets(
     def crash() -> Any:
         raise LookupError(f"{said}\x1b[2J")
 
-    (check,) = perform(Stage("odd", "", crash))
+    (check,) = Stage("odd", "", crash).perform()
     assert (check.name, check.state) == ("odd", "problem")
     assert "LookupError" in check.said
     assert check.remedy
@@ -505,7 +505,8 @@ def test_what_lies_in_the_working_folder_is_not_imported(
 
 def test_lmms_eval_really_finds_our_tasks(doctor: Doctor) -> None:
     """The one slow test: torch and lmms-eval are started, in processes of their own."""
-    found = {check.name: check for check in examine("lexical", offline=True)}
+    stages = plan("lexical", offline=True)
+    found = {check.name: check for stage in stages for check in stage.perform()}
     assert {check.state for check in found.values()} == {"ok"}
     assert "rpts_eval_en" in found["tasks"].said
     assert re.match(r"\d+\.\d+", found["torch"].said)

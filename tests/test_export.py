@@ -188,7 +188,8 @@ def test_a_sheet_asks_what_the_judge_was_asked(tmp_path: Path) -> None:
 
     docs = read_documents("rpts_demo")["rpts_demo"]
     saved = read_responses(Path(demo).parent / "responses" / "lucky.jsonl")
-    texts = [(saved.find("rpts_demo", at, doc["id"]) or [""])[:1] for at, doc in enumerate(docs)]
+    found = (saved.responses("rpts_demo", at, doc["id"])[:1] for at, doc in enumerate(docs))
+    texts = [[each.text for each in first] or [""] for first in found]
     for stage in (TransformFilter("rule", "lexical"), ScoreFilter("lexical"), AggregateFilter()):
         texts = stage.apply(texts, docs)  # type: ignore[assignment, arg-type]
     records = {at: json.loads(text) for at, text in enumerate(texts)}

@@ -17,13 +17,18 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-STEP_TYPES: Mapping[str, str] = {
+PLACE_TYPES: Mapping[str, str] = {
     "run": "string",
     "task": "string",
     "doc_id": "int64",
     "id": "string",
     "repeat": "int64",
     "language": "string",
+}
+"""The first columns of every frame: whose response it is, and to what."""
+
+STEP_TYPES: Mapping[str, str] = {
+    **PLACE_TYPES,
     "relation": "string",
     "step": "int64",
     "premises": "string",
@@ -47,12 +52,7 @@ STEP_TYPES: Mapping[str, str] = {
 """The columns of ``steps_frame`` in their order; ``docs/export.md`` tells what they mean."""
 
 RESPONSE_TYPES: Mapping[str, str] = {
-    "run": "string",
-    "task": "string",
-    "doc_id": "int64",
-    "id": "string",
-    "repeat": "int64",
-    "language": "string",
+    **PLACE_TYPES,
     "ability": "object",
     "relation": "string",
     "answer": "string",
@@ -142,7 +142,7 @@ def cited(step: JudgedStep) -> str:
 
 
 def place_of(run: Run, response: RptsRecord) -> dict[str, Any]:
-    """Whose response it is and to what: the first columns of every frame."""
+    """The cells of ``PLACE_TYPES``."""
     instance = response.instance
     return {
         "run": run.label,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from lmms_rpts.filters.responses import TransformedResponse
 from lmms_rpts.filters.score import ask_about_step, repaired
 from lmms_rpts.filters.transform import MAX_STEPS, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
@@ -111,13 +110,9 @@ def _need(
     tally = _Tally(opinions)
     for doc, response in zip(docs, responses, strict=True):
         transformed = tidied(tally.hold(reading.read(response, doc), doc), MAX_STEPS)
-        _ask_all(transformed, doc, prompts, tally)
+        for query in plan_steps(repaired(transformed, doc), doc):
+            tally.hold(ask_about_step(query, doc["language"], prompts), doc)
     return tally.need
-
-
-def _ask_all(transformed: TransformedResponse, doc: Doc, prompts: Prompts, tally: _Tally) -> None:
-    for query in plan_steps(repaired(transformed, doc), doc):
-        tally.hold(ask_about_step(query, doc["language"], prompts), doc)
 
 
 class _Tally:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from lmms_rpts.analysis.dataframes import STEP_TYPES, cited, guarded, place_of, typed
+from lmms_rpts.analysis.dataframes import PLACE_TYPES, STEP_TYPES, cited, guarded, place_of, typed
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import RptsRecord
@@ -25,7 +26,7 @@ from lmms_rpts.reasoning import (
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 RATING_TYPES: Mapping[str, str] = {
-    **{name: STEP_TYPES[name] for name in ("run", "task", "doc_id", "id", "repeat", "language")},
+    **PLACE_TYPES,
     "step": "int64",
     "question": "string",
     "context": "string",
@@ -39,7 +40,7 @@ RATING_TYPES: Mapping[str, str] = {
 _TYPES = {**STEP_TYPES, **RATING_TYPES}
 
 
-class ExportError(ValueError):
+class ExportError(UserError):
     """A file that can't be written or read; the message says which and why."""
 
 
@@ -81,10 +82,9 @@ def write_frame(frame: pd.DataFrame, path: Path) -> int:
     try:
         with draft_of(path) as draft:
             _WRITERS[suffix](frame, draft)
-            size = draft.stat().st_size
+            return draft.stat().st_size
     except OSError as error:
         raise ExportError(f"can't write to {path}: {error.strerror or error}") from None
-    return size
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -136,10 +136,6 @@ def _question(query: StepQuery) -> tuple[str | None, str | None]:
         case InferenceQuery():
             return "inference", "\n".join(text.strip() for text in query.premises)
     return None, None
-
-
-def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_parquet(path, engine="pyarrow", index=False)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -197,7 +193,7 @@ def _unguard(text: str) -> str:
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
-    ".parquet": _write_parquet,
+    ".parquet": lambda frame, path: frame.to_parquet(path, engine="pyarrow", index=False),
     ".jsonl": _write_jsonl,
     ".csv": _write_csv,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -132,10 +132,6 @@ def _group(
     )
 
 
-def _values(instance: RptsInstance, dimension: Dimension) -> Iterator[str | None]:
-    if dimension == "ability":
-        yield from dict.fromkeys(instance.ability)
-    elif dimension == "relation":
-        yield instance.relation
-    else:
-        yield instance.task if dimension == "task" else instance.language
+def _values(instance: RptsInstance, dimension: Dimension) -> Iterable[str | None]:
+    one: str | tuple[str, ...] | None = getattr(instance, dimension)
+    return dict.fromkeys(one) if isinstance(one, tuple) else (one,)

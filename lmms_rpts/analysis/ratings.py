@@ -100,19 +100,15 @@ def read_ratings(path: str | Path, run: Run) -> Ratings:
         steps.setdefault(key, {})[rater] = score
         own += score == response.steps[step].score
     if not steps:
-        raise RunError(f"{file}: no step is rated: {_nothing(column, unrated)}")
+        blank = f"the column {column!r} is blank in all {unrated} rows"
+        why = blank if unrated else "there is only a header"
+        raise RunError(f"{file}: no step is rated: {why}")
     if column == "score" and {"judge", "reply"} <= set(header) and own == len(seen):
         raise RunError(
             f"{file}: its scores are the judge's own, as lmms-rpts export wrote them: write "
             'people\'s scores into a column "human"'
         )
     return Ratings(file, tuple(RatedStep(*key, scores) for key, scores in steps.items()), unrated)
-
-
-def _nothing(column: str, unrated: int) -> str:
-    if unrated:
-        return f"the column {column!r} is blank in all {unrated} rows"
-    return "there is only a header"
 
 
 def _twice(rater: str, line: int, header: Sequence[str]) -> str:

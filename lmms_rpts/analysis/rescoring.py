@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.escaping import listed
 from lmms_rpts.models.responses import (
     ResponsesError,
     SavedResponse,
@@ -18,7 +19,6 @@ from lmms_rpts.models.responses import (
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
-_SHOWN = 5
 _SAMPLES = "_samples_"
 
 ByDocument = Mapping[int, Sequence[SavedResponse]]
@@ -89,9 +89,10 @@ def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Resc
         DataError: for an unknown task, or one whose documents can't be read.
     """
     documents = {} if task is None else dict(read_documents(task))
+    single_tasks = [name for name, each in scored_tasks().items() if not each.scored[name]]
     saved = read_responses(
         *paths,
-        only=[*documents] or _single_tasks(),
+        only=[*documents] or single_tasks,
         default_task=next(iter(documents)) if len(documents) == 1 else None,
     )
     passed_over = tuple(sorted(saved.passed_over))
@@ -156,7 +157,7 @@ def by_document(
         variable = benchmark.data_variable if benchmark else "its own setting"
         raise ResponsesError(
             f"{task} has {len(documents)} documents, and these are none of them: "
-            f"{_listed(stray)}. Are the responses to other data? ({variable} says which are used; "
+            f"{listed(stray)}. Are the responses to other data? ({variable} says which are used; "
             '"doc_id" counts from 0, "id" is the data set\'s own)'
         )
     twice = [
@@ -166,7 +167,7 @@ def by_document(
     ]
     if twice:
         raise ResponsesError(
-            f'{task}: "doc_id" and "id" name the same document: {_listed(twice)}; name each '
+            f'{task}: "doc_id" and "id" name the same document: {listed(twice)}; name each '
             "document in one way"
         )
     found = {at: saved.responses(task, at, own_id) for at, own_id in enumerate(own_ids)}
@@ -188,7 +189,7 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
     missing = [str(at) for at in range(start, stop) if at not in counts]
     if missing:
         raise ResponsesError(
-            f"{task}: there is no response to document {_listed(missing)} (doc_id, from 0), but "
+            f"{task}: there is no response to document {listed(missing)} (doc_id, from 0), but "
             f"to others from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add "
             "what is missing, or leave out what is on one side of the gap"
         )
@@ -197,13 +198,9 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
     if others:
         raise ResponsesError(
             f"{task}: most documents have {repeats} responses, but these have more or fewer: "
-            f"{_listed(others)} (doc_id, from 0; responses). All need the same number"
+            f"{listed(others)} (doc_id, from 0; responses). All need the same number"
         )
     return Extent(task, start, stop, total, repeats)
-
-
-def _single_tasks() -> list[str]:
-    return [name for name, each in scored_tasks().items() if not each.scored[name]]
 
 
 def plan_parts(extents: Sequence[Extent], name: str | None = None) -> tuple[Part, ...]:
@@ -277,9 +274,3 @@ def safe_name(name: str) -> str:
     """A name that lmms-eval can take among its --model_args, which it splits at commas and "="."""
     kept = [each if each.isprintable() and each not in ",={}[]\"'" else " " for each in name]
     return " ".join("".join(kept).split()) or "model"
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.sweeping import of_task
+from lmms_rpts.escaping import listed
 from lmms_rpts.filters.record import Scoring
 from lmms_rpts.runs.rounds import (
     Figure,
     differing_models,
     differing_settings,
-    document_means,
     documents_of,
-    listed,
     mean_tokens,
-    over_rounds,
     rounds_of,
     same_rounds,
-    there,
 )
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.stats.intervals import estimate_mean, numbered
+from lmms_rpts.stats.intervals import numbered
+from lmms_rpts.tasks.groups import figure_columns, figure_over, numeric_frame
 from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -99,15 +96,8 @@ class Summary:
         ``tokens``, ``tokens_sd``, and for each metric M ``M``, ``M_sd``, ``M_low``, ``M_high``,
         ``M_n`` (see ``Figure``).
         """
-        import pandas as pd
-
         rows = [_row(table.task, model) for table in self.tables for model in table.models]
-        frame: pd.DataFrame = pd.DataFrame(rows)
-        # A column of None alone would not be numeric.
-        numbers = [name for name in frame if frame[name].dtype == object]
-        numbers = [name for name in numbers if name not in ("task", "model")]
-        frame = frame.astype(dict.fromkeys(numbers, float))
-        return frame
+        return numeric_frame(rows, ("task", "model"))
 
 
 def summarize(runs: Sequence[Run], task: str | None = None) -> Summary:
@@ -162,17 +152,10 @@ def _model(model: str, rounds: Sequence[Run]) -> ModelSummary:
 
 
 def _figure(rounds: Sequence[Run], name: str) -> Figure:
-    values = [
-        document_means((each.instance.key, each.metrics[name]) for each in run.responses)
-        for run in rounds
-    ]
-    if len(rounds) == 1:
-        instances = {each.instance.key: each.instance for each in rounds[0].responses}
-        clusters = numbered([each.cluster for each in instances.values()])
-        found = estimate_mean(values[0], clusters, name in SHARES)
-        return Figure(found.value, None, found.low, found.high, found.n)
-    known = [there(each) for each in values]
-    return over_rounds([math.fsum(each) / len(each) if each else None for each in known])
+    instances = {each.instance.key: each.instance for each in rounds[0].responses}
+    clusters = numbered([each.cluster for each in instances.values()])
+    responses = [run.responses for run in rounds]
+    return figure_over(responses, lambda each: each.metrics[name], clusters, name in SHARES)
 
 
 def _uncovered(runs: Sequence[Run]) -> list[str]:
@@ -183,22 +166,18 @@ def _uncovered(runs: Sequence[Run]) -> list[str]:
             share = 1 - unscored / len(run.responses)
             told.append(
                 f"{run.label}: {unscored} of {len(run.responses)} responses were not judged "
-                f"(judge_coverage {share:.3f}), and are left out of the "
-                "means"
+                f"(judge_coverage {share:.3f}), and are left out of the means"
             )
     return told
 
 
 def _row(task: str | None, model: ModelSummary) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    return {
         "task": task or "",
         "model": model.model,
         "rounds": model.rounds,
         "documents": model.documents,
         "tokens": model.tokens.value,
         "tokens_sd": model.tokens.sd,
+        **figure_columns(model.metrics),
     }
-    for name, figure in model.metrics.items():
-        row[name] = figure.value
-        row |= {f"{name}_{each}": getattr(figure, each) for each in ("sd", "low", "high", "n")}
-    return row

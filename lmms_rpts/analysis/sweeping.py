@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord, is_sound
 from lmms_rpts.reasoning import ReasoningTree, rpts_score
 from lmms_rpts.runs.rounds import document_means
@@ -59,7 +60,7 @@ def sweep(
         ``own``: whether the run was scored so.
 
     Raises:
-        ValueError: for settings out of range.
+        UserError: for settings out of range.
         RunError: if nothing in the run was scored.
     """
     import pandas as pd
@@ -94,20 +95,20 @@ def check_settings(
     """Refuse settings that make no sense.
 
     Raises:
-        ValueError: naming the value and what is allowed.
+        UserError: naming the value and what is allowed.
     """
     if not decays or not focus_heights:
-        raise ValueError("give at least one decay and one focus height")
+        raise UserError("give at least one decay and one focus height")
     for decay in decays:
         if not 0.0 <= decay <= 1.0:
-            raise ValueError(f"a decay must lie between 0 and 1: {decay} does not")
+            raise UserError(f"a decay must lie between 0 and 1: {decay} does not")
     for height in focus_heights:
         if not isinstance(height, Integral) or isinstance(height, bool):
-            raise ValueError(f"a focus height must be a whole number: {height} is none")
+            raise UserError(f"a focus height must be a whole number: {height} is none")
         if not 0 <= height <= _HIGHEST:
-            raise ValueError(f"a focus height must lie between 0 and {_HIGHEST}: {height} does not")
+            raise UserError(f"a focus height must lie between 0 and {_HIGHEST}: {height} does not")
     if not 0.0 <= threshold <= 1.0:
-        raise ValueError(f"the threshold must lie between 0 and 1: {threshold} does not")
+        raise UserError(f"the threshold must lie between 0 and 1: {threshold} does not")
 
 
 def of_task(run: Run, task: str | None) -> Run | None:

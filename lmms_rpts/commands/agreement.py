@@ -15,19 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import check_suffixes, csv_of, spare, told, write_text
-from lmms_rpts.escaping import (
-    escape_markdown,
-    markdown_row,
-    markdown_rule,
-    printable,
-    shorten,
-)
+from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
+from lmms_rpts.runs.rounds import NONE
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair
     from lmms_rpts.stats.intervals import Estimate
 
-_NONE = "–"
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
 
@@ -155,7 +149,7 @@ def _rows(found: Agreement) -> list[list[str]]:
 def _cell(estimate: Estimate, sign: str = "") -> str:
     """The value, and its interval below it."""
     if estimate.value is None:
-        return _NONE
+        return NONE
     value = _figure(estimate.value, 3, sign)
     if estimate.low is None or estimate.high is None:
         return value
@@ -180,7 +174,7 @@ def _remarks(found: Agreement) -> list[str]:
         lines.append(f"Steps left out: {sum(found.left_out.values()):,}: {reasons}.")
     raters = found.reliability
     if raters is not None:
-        alpha = _NONE if raters.alpha is None else f"{raters.alpha:.3f}"
+        alpha = NONE if raters.alpha is None else f"{raters.alpha:.3f}"
         lines.append(
             f"{raters.raters} raters among themselves, {raters.steps:,} step"
             f"{'s' * (raters.steps != 1)} shared: mean "
@@ -197,7 +191,7 @@ def _worst_headings(found: Agreement) -> list[str]:
 
 def _worst_row(found: Agreement, pair: StepPair) -> list[str]:
     repeat = f" (repeat {pair.repeat})" if pair.repeat else ""
-    reply = shorten(pair.reply or "", _REPLY) or _NONE
+    reply = shorten(pair.reply or "", _REPLY) or NONE
     if pair.other_reply is not None:
         reply = f"{reply} / {shorten(pair.other_reply, _REPLY)}"
     return [
@@ -249,6 +243,5 @@ def _markdown(found: Agreement, worst: int) -> str:
 
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    escaped = [[escape_markdown(cell) for cell in row] for row in (header, *rows)]
-    lines = [markdown_row(row) for row in escaped]
-    return "\n".join([lines[0], markdown_rule(len(header)), *lines[1:]])
+    heads, *cells = [[escape_markdown(cell) for cell in row] for row in (header, *rows)]
+    return "\n".join(markdown_table(heads, cells))

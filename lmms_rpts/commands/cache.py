@@ -9,23 +9,22 @@ from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.judging.cache import (
-    FILE,
+from lmms_rpts.commands.common import fail, told
+from lmms_rpts.judging.cache_contents import (
     Answer,
-    CacheError,
-    LockedError,
     count_answers,
     delete_file,
     read_answers,
     remove_answers,
 )
-from lmms_rpts.settings import SettingError, load_settings
+from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
+from lmms_rpts.settings import load_settings
 
 app = typer.Typer(
     help="The judges' answers that are kept on disk, so that none is paid for twice.",
@@ -91,8 +90,11 @@ def clear(
     except CacheError as error:
         everything = judge is None and days is None and (place / FILE).is_file()
         if not everything or isinstance(error, LockedError):
-            _fail(error)
-        _delete_file(place)
+            fail(error)
+        try:
+            delete_file(place)
+        except OSError as fault:
+            fail(f"{place / FILE} can't be deleted: {fault.strerror or fault}")
         typer.echo(f"{error}\nThe file was deleted.")
         return
     typer.echo(f"{deleted:,} answers deleted")
@@ -113,16 +115,9 @@ def export(
             for answer in answers:
                 out.write(json.dumps(_as_json(answer), ensure_ascii=False) + "\n")
     except OSError as error:
-        _fail(f"can't write to {output or 'the terminal'}: {error.strerror}")
+        fail(f"can't write to {output or 'the terminal'}: {error.strerror}")
     if output:
         typer.echo(f"{len(answers):,} answers written to {output}")
-
-
-def _delete_file(place: Path) -> None:
-    try:
-        delete_file(place)
-    except OSError as error:
-        _fail(f"{place / FILE} can't be deleted: {error.strerror or error}")
 
 
 def _as_json(answer: Answer) -> dict[str, object]:
@@ -152,24 +147,17 @@ def _read(place: Path) -> list[Answer]:
     try:
         return list(read_answers(place))
     except CacheError as error:
-        _fail(error)
+        fail(error)
 
 
 def _place(folder: Path | None) -> Path:
     if folder is not None:
         return folder.expanduser()
-    try:
+    with told():
         found = load_settings().cache
-    except SettingError as error:
-        _fail(error)
     if found is None:
-        _fail("LMMS_RPTS_CACHE is off: name a folder with --folder")
+        fail("LMMS_RPTS_CACHE is off: name a folder with --folder")
     return found
-
-
-def _fail(reason: object) -> NoReturn:
-    typer.echo(str(reason), err=True)
-    raise typer.Exit(1)
 
 
 def _day(seconds: float) -> str:

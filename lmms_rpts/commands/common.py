@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.files import draft_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Runs = Annotated[
         show_default=False,
     ),
 ]
+Judge = Annotated[str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")]
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""
 
@@ -33,21 +35,9 @@ PLOTS = (".svg", ".png", ".pdf")
 @contextmanager
 def told() -> Iterator[None]:
     """End with status 1 and one message where the user can mend what is wrong."""
-    from lmms_rpts.judging import JudgeConfigurationError
-    from lmms_rpts.models.responses import ResponsesError
-    from lmms_rpts.runs.samples import RunError
-    from lmms_rpts.settings import SettingError
-    from lmms_rpts.tasks.data_errors import DataError
-
     try:
         yield
-    except (
-        DataError,
-        JudgeConfigurationError,
-        ResponsesError,
-        RunError,
-        SettingError,
-    ) as error:
+    except UserError as error:
         fail(error)
 
 

@@ -17,13 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import check_suffixes, csv_of, spare, told, write_text
-from lmms_rpts.escaping import (
-    escape_markdown,
-    markdown_row,
-    markdown_rule,
-    printable,
-    shorten,
-)
+from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference, Side
@@ -31,14 +25,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".json", ".md")
 _COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "p (Holm)", "n both", "n either")
-_SETTINGS = {
-    "judge": "judge",
-    "prompt_version": "prompt version",
-    "judge_samples": "judge samples",
-    "temperature": "temperature",
-    "decay": "decay",
-    "focus_height": "focus height",
-}
+_SETTINGS = ("judge", "prompt_version", "judge_samples", "temperature", "decay", "focus_height")
 
 
 def compare(
@@ -114,7 +101,7 @@ def _other_settings(a: Run, b: Run) -> Iterator[str]:
     ours, theirs = a.documents(), b.documents()
     shared = set(ours) & set(theirs)
     parts = []
-    for name, said in _SETTINGS.items():
+    for name in _SETTINGS:
         used = [
             {key: {getattr(each.settings, name) for each in found[key]} for key in shared}
             for found in (ours, theirs)
@@ -123,7 +110,7 @@ def _other_settings(a: Run, b: Run) -> Iterator[str]:
         if other:
             lists = [" and ".join(sorted(map(repr, set().union(*each.values())))) for each in used]
             where = "" if other == len(shared) else f" (in {other} of {len(shared)} documents)"
-            parts.append(f"{said} {lists[0]} in A, {lists[1]} in B{where}")
+            parts.append(f"{name.replace('_', ' ')} {lists[0]} in A, {lists[1]} in B{where}")
     if parts:
         yield (
             f"the runs were scored with other settings: {'; '.join(parts)}. The differences are "
@@ -273,8 +260,7 @@ def _written(comparison: Comparison, warnings: list[str], suffix: str) -> str:
     if suffix == ".json":
         found = {**asdict(comparison), "warnings": warnings}
         return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    rows = [markdown_row(_figures(each)) for each in comparison.metrics]
-    table = "\n".join([markdown_row(_COLUMNS), markdown_rule(len(_COLUMNS)), *rows])
+    table = "\n".join(markdown_table(_COLUMNS, map(_figures, comparison.metrics)))
     notes = [_explained(comparison), *(f"Warning: {warning}" for warning in warnings)]
     lists = [
         [f"- {escape_markdown(line)}" for line in each] for each in (_heading(comparison), notes)

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from lmms_rpts.commands.common import fail
+from lmms_rpts.commands.common import Judge, fail
 
 if TYPE_CHECKING:
     from lmms_rpts.doctor.checks import Stage
@@ -25,9 +25,7 @@ _STATE, _NAME = 13, 14
 
 
 def doctor(
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")
-    ] = None,
+    judge: Judge = None,
     offline: Annotated[bool, typer.Option("--offline", help="Ask no judge anything.")] = False,
     load: Annotated[
         bool, typer.Option("--load", help="Load the model of an hf: judge, and ask it.")
@@ -48,7 +46,8 @@ def doctor(
     console = Console(highlight=False, soft_wrap=True)
     checks = []
     for stage in stages:
-        found = _perform(stage)
+        with _shown(f"{stage.doing} ..."):
+            found = stage.perform()
         checks += found
         if not as_json:
             for check in found:
@@ -72,13 +71,6 @@ def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Sta
             "checkout: pip install .)"
         )
     return plan(judge, offline=offline, load=load, quick=quick)
-
-
-def _perform(stage: Stage) -> list[Check]:
-    from lmms_rpts.doctor.checks import perform
-
-    with _shown(f"{stage.doing} ..."):
-        return perform(stage)
 
 
 @contextmanager

@@ -11,14 +11,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.settings import SettingError, Settings, load_settings
+from lmms_rpts.commands.common import Judge, told
+from lmms_rpts.settings import Settings, load_settings
 
 
 def estimate(
     tasks: Annotated[list[str], typer.Argument(help="Tasks, such as rpts_eval_en.")],
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")
-    ] = None,
+    judge: Judge = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -36,18 +35,11 @@ def estimate(
 
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, to see the cost as well.
     """
-    from lmms_rpts.judging import JudgeConfigurationError
-    from lmms_rpts.models.responses import ResponsesError
-    from lmms_rpts.tasks.data_errors import DataError
-
-    try:
+    with told():
         settings = load_settings()
         settings = replace(settings, judge=judge or settings.judge)
         found = _gather(tasks, samples, limit)
         _show(found, settings, max_new_tokens)
-    except (SettingError, DataError, JudgeConfigurationError, ResponsesError) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
 
 
 Found = dict[str, tuple[list[dict[str, Any]], list[str] | None]]
@@ -74,9 +66,9 @@ def _gather(tasks: Sequence[str], samples: Path | None, limit: int | None) -> Fo
             chosen, responses = docs[:limit], None
             if saved is not None:
                 pairs = [
-                    (doc, response)
+                    (doc, response.text)
                     for at, doc in enumerate(chosen)
-                    for response in saved.find(task, at, doc["id"]) or []
+                    for response in saved.responses(task, at, doc["id"])
                 ]
                 chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
             found[task] = (chosen, responses)

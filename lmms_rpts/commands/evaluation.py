@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from lmms_rpts.errors import UserError
+
 _TAIL = 32_768
 _LINES = 15
 _PATIENCE = ((None, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
@@ -21,7 +23,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SAID = re.compile(r"Error during evaluation: (.*?)\.? Please set `--verbosity", re.DOTALL)
 
 
-class EvaluationError(RuntimeError):
+class EvaluationError(UserError):
     """lmms-eval did not do what it was asked for; the message says why."""
 
 

@@ -28,19 +28,16 @@ def export(
     """Write all steps of runs, one row a step; docs/export.md names the columns."""
     with told():
         from lmms_rpts.analysis.dataframes import steps_frame
-        from lmms_rpts.analysis.export import ExportError, format_of, rating_frame, write_frame
+        from lmms_rpts.analysis.export import format_of, rating_frame, write_frame
         from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
-        try:
-            format_of(output)
-            found = read_runs(runs)
-            spare(found, [output])
-            if for_rating and output.expanduser().exists():
-                fail(f"{output} is there already, perhaps filled in: give another name with -o")
-            frame = rating_frame(found) if for_rating else steps_frame(found)
-            size = write_frame(frame, output)
-        except ExportError as error:
-            fail(error)
+        format_of(output)
+        found = read_runs(runs)
+        spare(found, [output])
+        if for_rating and output.expanduser().exists():
+            fail(f"{output} is there already, perhaps filled in: give another name with -o")
+        frame = rating_frame(found) if for_rating else steps_frame(found)
+        size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)
     typer.echo(
         f"{len(frame):,} steps of {responses:,} responses written to {output} ({_size(size)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import Runs, check_suffixes, csv_of, fail, spare, told, write_text
-from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
+from lmms_rpts.escaping import escape_markdown, markdown_table, printable
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.reading import Foreign
@@ -239,7 +240,8 @@ def _draw(sheet: Sheet, console: Console) -> None:
     for rows in sheet.sections:
         for cells in rows:
             numbers = cells[sheet.texts :]
-            shown = numbers if roomy else _folded(numbers)
+            # On a narrow screen the spread stands below its value.
+            shown = numbers if roomy else [_SPREAD.sub("\n", cell) for cell in numbers]
             table.add_row(*map(Text, (*cells[: sheet.texts], *shown)))
         table.add_section()
     # Not as the table's own title, which would be folded to its width.
@@ -251,11 +253,9 @@ def _sheet_markdown(sheet: Sheet) -> Iterator[str]:
     """A sheet as lines of Markdown."""
     yield f"### {escape_markdown(sheet.title)}"
     yield ""
-    yield markdown_row([escape_markdown(head) for head in sheet.heads])
-    yield markdown_rule(len(sheet.heads))
-    for rows in sheet.sections:
-        for cells in rows:
-            yield markdown_row([escape_markdown(cell) for cell in cells])
+    every = (sheet.heads, *chain.from_iterable(sheet.sections))
+    heads, *rows = [[escape_markdown(cell) for cell in cells] for cells in every]
+    yield from markdown_table(heads, rows)
     yield ""
 
 
@@ -275,8 +275,3 @@ def _show_notes(summary: GradeSummary, console: Console) -> None:
         console.print(Text(printable(line)), soft_wrap=True)
     for warning in summary.warnings:
         console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
-
-
-def _folded(cells: Sequence[str]) -> list[str]:
-    """Cells for a narrow screen: the spread stands below its value."""
-    return [_SPREAD.sub("\n", cell) for cell in cells]

@@ -45,24 +45,21 @@ def report(
       lmms-rpts report small=results/a large=results/b -o report.html
     """
     with told():
-        from lmms_rpts.report.writing import ReportError, write_report
+        from lmms_rpts.report.writing import write_report
         from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
         if images is not None and not images.is_dir():
             fail(f"--images: {images} is no folder")
         found = read_runs(runs)
         spare(found, [output])
-        try:
-            written = write_report(
-                found,
-                output,
-                title=title,
-                with_images=not no_images,
-                images=images,
-                longest_side=image_size,
-            )
-        except ReportError as error:
-            fail(error)
+        written = write_report(
+            found,
+            output,
+            title=title,
+            with_images=not no_images,
+            images=images,
+            longest_side=image_size,
+        )
     typer.echo(
         f"{written.path}: {written.instances} instances, {written.images} images, "
         f"{written.size / 1e6:,.1f} MB"

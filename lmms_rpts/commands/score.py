@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import fail, told
+from lmms_rpts.commands.common import Judge, fail, told
 from lmms_rpts.settings import environment_without, load_settings
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ def score(
         str | None,
         typer.Option("--task", help="Task or group; left out: those that the samples name."),
     ] = None,
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")
-    ] = None,
+    judge: Judge = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")
     ] = Path("rescored"),
@@ -55,13 +53,9 @@ def score(
 
     Runs lmms-eval on them, and writes results and samples in its formats.
     """
-    from lmms_rpts.commands.evaluation import EvaluationError
-
     try:
         with told(), _terminable():
             _score(samples, task, judge, output, name)
-    except EvaluationError as error:
-        fail(error)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -70,7 +64,7 @@ def score(
 def _what_is_kept(judge: str | None) -> str:
     """What an interrupted run leaves, and how to go on."""
     from lmms_rpts.judging import NO_JUDGE, find_judges
-    from lmms_rpts.judging.cache import FILE
+    from lmms_rpts.judging.cache_file import FILE
 
     settings = load_settings()
     again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"

@@ -22,18 +22,11 @@ from lmms_rpts.commands.common import (
     write_bytes,
     write_text,
 )
-from lmms_rpts.escaping import (
-    escape_latex,
-    escape_markdown,
-    markdown_row,
-    markdown_rule,
-    printable,
-    shorten,
-)
+from lmms_rpts.escaping import escape_latex, escape_markdown, markdown_table, printable, shorten
+from lmms_rpts.runs.rounds import figure_parts, figure_text, token_text
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary
-    from lmms_rpts.runs.rounds import Figure
 
 _SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
 _SPREAD = (
@@ -138,12 +131,12 @@ def _table(summary: TaskSummary, models: Sequence[ModelSummary]) -> Table:
     for name in METRICS:
         best = summary.best(name)
         cells = [
-            Text(_figure(model.metrics[name]), style="bold" if model.model in best else "")
+            Text(figure_text(model.metrics[name]), style="bold" if model.model in best else "")
             for model in models
         ]
         table.add_row(name, *cells)
     table.add_section()
-    table.add_row("tokens a response", *(_tokens(model.tokens) for model in models))
+    table.add_row("tokens a response", *(token_text(model.tokens) for model in models))
     table.add_row("documents", *(str(model.documents) for model in models))
     table.add_row("rounds", *(str(model.rounds) for model in models))
     return table
@@ -151,28 +144,6 @@ def _table(summary: TaskSummary, models: Sequence[ModelSummary]) -> Table:
 
 def _title(summary: TaskSummary) -> str:
     return printable(summary.task or "all tasks")
-
-
-def _figure(figure: Figure) -> str:
-    return " ".join(each for each in _figure_parts(figure) if each)
-
-
-def _figure_parts(figure: Figure) -> tuple[str, str]:
-    """A value and its spread, as text."""
-    if figure.value is None:
-        return "–", ""
-    if figure.sd is not None:
-        return f"{figure.value:.3f}", f"± {figure.sd:.3f}"
-    if figure.low is not None and figure.high is not None:
-        return f"{figure.value:.3f}", f"[{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.3f}", ""
-
-
-def _tokens(figure: Figure) -> str:
-    if figure.value is None:
-        return "–"
-    spread = "" if figure.sd is None else f" ± {figure.sd:,.0f}"
-    return f"{figure.value:,.0f}{spread}"
 
 
 def _heads() -> list[str]:
@@ -185,22 +156,22 @@ def _markdown(summary: Summary) -> Iterator[str]:
     for table in summary.tables:
         yield f"### {escape_markdown(_title(table))}"
         yield ""
-        yield markdown_row(_heads())
-        yield markdown_rule(len(_heads()))
-        for model in table.models:
-            cells = [escape_markdown(model.model)]
-            for name, figure in model.metrics.items():
-                value, spread = _figure_parts(figure)
-                value = f"**{value}**" if model.model in table.best(name) else value
-                cells.append(f"{value} {escape_markdown(spread)}".strip())
-            cells += [_tokens(model.tokens), str(model.documents), str(model.rounds)]
-            yield markdown_row(cells)
+        yield from markdown_table(_heads(), (_markdown_cells(table, each) for each in table.models))
         yield ""
     yield escape_markdown(_SPREAD)
     yield ""
     for warning in summary.warnings:
         yield f"- {escape_markdown(warning)}"
     yield ""
+
+
+def _markdown_cells(table: TaskSummary, model: ModelSummary) -> list[str]:
+    cells = [escape_markdown(model.model)]
+    for name, figure in model.metrics.items():
+        value, spread = figure_parts(figure)
+        value = f"**{value}**" if model.model in table.best(name) else value
+        cells.append(f"{value} {escape_markdown(spread)}".strip())
+    return [*cells, token_text(model.tokens), str(model.documents), str(model.rounds)]
 
 
 def _latex(summary: Summary) -> Iterator[str]:
@@ -226,14 +197,14 @@ def _latex(summary: Summary) -> Iterator[str]:
 def _latex_cells(table: TaskSummary, model: ModelSummary) -> Iterator[str]:
     yield escape_latex(model.model)
     for name, figure in model.metrics.items():
-        value, spread = _figure_parts(figure)
+        value, spread = figure_parts(figure)
         if figure.value is None:
             yield "--"
             continue
         value = f"\\textbf{{{value}}}" if model.model in table.best(name) else value
         spread = spread.replace("± ", "$\\pm$").replace("[", "{[}")
         yield f"{value}{{\\tiny~{spread}}}" if spread else value
-    tokens = _tokens(model.tokens)
+    tokens = token_text(model.tokens)
     yield tokens.replace("–", "--").replace("±", "$\\pm$")
     yield str(model.documents)
     yield str(model.rounds)

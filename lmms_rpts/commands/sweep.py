@@ -23,7 +23,7 @@ from lmms_rpts.commands.common import (
     told,
     write_bytes,
 )
-from lmms_rpts.escaping import escape_markdown, markdown_row, markdown_rule, printable
+from lmms_rpts.escaping import escape_markdown, markdown_table, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,11 +79,13 @@ def sweep(
     documents that have a value. What could not be scored is left out. The run's own settings are
     always shown, marked with a *.
     """
+    from lmms_rpts.analysis.sweeping import check_settings
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
     heights = _numbers(focus_height, int, "--focus-height", "a whole number from 0, as in 1,2")
-    _check_settings(decays, heights, threshold)
+    with told():
+        check_settings(decays, heights, threshold)
     files = check_suffixes(output, _SUFFIXES)
     with told(), Console(stderr=True).status("Reading and weighing ..."):
         found = read_runs(runs)
@@ -106,15 +108,6 @@ def _numbers(text: str, kind: Callable[[str], _Number], option: str, what: str) 
     return numbers
 
 
-def _check_settings(decays: list[float], heights: list[int], threshold: float) -> None:
-    from lmms_rpts.analysis.sweeping import check_settings
-
-    try:
-        check_settings(decays, heights, threshold)
-    except ValueError as error:
-        fail(error)
-
-
 def _sweep(
     run: Run, task: str | None, decays: list[float], heights: list[int], threshold: float
 ) -> pd.DataFrame:
@@ -123,10 +116,7 @@ def _sweep(
     part = analysis.of_task(run, task)
     if part is None:
         fail(f"{run.label} has no task {task}; it has {', '.join(run.tasks)}")
-    try:
-        return analysis.sweep(part, decays, heights, threshold)
-    except ValueError as error:
-        fail(error)
+    return analysis.sweep(part, decays, heights, threshold)
 
 
 def _show(sweeps: Sweeps, threshold: float) -> None:
@@ -199,8 +189,6 @@ def _markdown(sweeps: Sweeps, threshold: float) -> str:
     lines = []
     for label, frame in sweeps.items():
         lines += [f"### {escape_markdown(label)}", ""]
-        lines += [markdown_row(list(_HEADS.values())), markdown_rule(len(_HEADS))]
-        for row in frame.itertuples():
-            lines.append(markdown_row([escape_markdown(cell) for cell in _cells(row)]))
-        lines.append("")
+        rows = ([escape_markdown(cell) for cell in _cells(row)] for row in frame.itertuples())
+        lines += [*markdown_table(list(_HEADS.values()), rows), ""]
     return "\n".join([*lines, escape_markdown(_legend(threshold)), ""])

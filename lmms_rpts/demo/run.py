@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command
+from lmms_rpts.report.writing import write_report
 from lmms_rpts.settings import environment_without
 from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 HERE = Path(__file__).parent
 TASK = "rpts_demo"
@@ -34,13 +35,7 @@ _ROWS = (
     ("judge_coverage", "responses that could be judged"),
 )
 # The demo shows its own settings, not those of the shell that it is started from.
-_CLEARED = (
-    "LMMS_RPTS_",
-    "RANK",
-    "WORLD_SIZE",
-    "LOCAL_RANK",
-    "LMMS_EVAL_",
-)
+_CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
 _TIME_LIMIT = 900
 
 
@@ -48,22 +43,13 @@ class DemoError(RuntimeError):
     """The demo could not be shown; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What lmms-eval wrote for one model: its metrics, its records, and where they lie."""
-
-    metrics: Mapping[str, Any]
-    records: list[dict[str, Any]]
-    samples: Path
-
-
-def run_demo(output: Path, console: Console | None = None) -> None:
+def run_demo(output: Path) -> None:
     """Run both models and print the comparison.
 
     Raises:
         DemoError: if a run failed, left out an instance or could not judge one.
     """
-    console = console or Console()
+    console = Console()
     folder = output / datetime.now().strftime("%Y%m%d-%H%M%S")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +57,9 @@ def run_demo(output: Path, console: Console | None = None) -> None:
         raise DemoError(f"can't write to {folder}: {error.strerror}") from None
     with console.status("Running lmms-eval on both models (about half a minute) ..."):
         started = {model: _start(model, folder / model) for model in MODELS}
-        runs = {model: _finish(model, *started[model]) for model in MODELS}
+        for model in MODELS:
+            _finish(model, *started[model])
+    runs = _read(folder)
     console.print(_table(runs))
     _print_example(runs["lucky"], console)
     console.print(
@@ -79,17 +67,9 @@ def run_demo(output: Path, console: Console | None = None) -> None:
         "scores can't be compared with those of a language model."
     )
     for model, run in runs.items():
-        console.print(f"Samples of {model}: {escape(str(run.samples))}", soft_wrap=True)
-    report = _write_report(folder)
+        console.print(f"Samples of {model}: {escape(str(run.files[0]))}", soft_wrap=True)
+    report = write_report([*runs.values()], folder / "report.html", progress=False).path
     console.print(f"Report, to open in a browser: {escape(str(report))}", soft_wrap=True)
-
-
-def _write_report(folder: Path) -> Path:
-    from lmms_rpts.report.writing import write_report
-    from lmms_rpts.tasks.rpts_eval.runs import read_runs
-
-    runs = read_runs([f"{model}={folder / model}" for model in MODELS])
-    return write_report(runs, folder / "report.html", progress=False).path
 
 
 def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -111,7 +91,7 @@ def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
     return process, folder
 
 
-def _finish(model: str, process: subprocess.Popen[str], folder: Path) -> Run:
+def _finish(model: str, process: subprocess.Popen[str], folder: Path) -> None:
     log = folder.with_suffix(".log")
     try:
         code = process.wait(_TIME_LIMIT)
@@ -119,23 +99,22 @@ def _finish(model: str, process: subprocess.Popen[str], folder: Path) -> Run:
         process.kill()
         raise DemoError(f"lmms-eval took over {_TIME_LIMIT} s; see {log}") from None
     try:
-        written = find_written(folder, code, log.read_text(encoding="utf-8", errors="replace"))
+        find_written(folder, code, log.read_text(encoding="utf-8", errors="replace"))
     except EvaluationError as error:
         raise DemoError(f"{model}: {error}") from None
-    metrics = json.loads(written.results.read_text(encoding="utf-8"))["results"][TASK]
-    records = _records(written.samples[TASK])
+
+
+def _read(folder: Path) -> dict[str, Run]:
+    """The runs by model, found to be whole."""
+    runs = {run.label: run for run in read_runs([f"{each}={folder / each}" for each in MODELS])}
     expected = len(json.loads((HERE / "instances.json").read_text(encoding="utf-8")))
-    if len(records) != expected:
-        raise DemoError(f"{model}: {len(records)} of {expected} instances have a result")
-    unscored = [record["reason"] for record in records if record["outcome"] != "scored"]
-    if unscored:
-        raise DemoError(f"{model}: {len(unscored)} instances were not judged: {unscored[0]}")
-    return Run(metrics, records, written.samples[TASK])
-
-
-def _records(samples: Path) -> list[dict[str, Any]]:
-    with samples.open(encoding="utf-8") as lines:
-        return [json.loads(json.loads(line)["filtered_resps"]) for line in lines]
+    for model, run in runs.items():
+        if len(run.responses) != expected:
+            raise DemoError(f"{model}: {len(run.responses)} of {expected} instances have a result")
+        unscored = [each.reason for each in run.responses if each.outcome != "scored"]
+        if unscored:
+            raise DemoError(f"{model}: {len(unscored)} instances were not judged: {unscored[0]}")
+    return runs
 
 
 def _table(runs: Mapping[str, Run]) -> Table:
@@ -145,7 +124,7 @@ def _table(runs: Mapping[str, Run]) -> Table:
     for model in runs:
         table.add_column(model, justify="right", no_wrap=True)
     for name, meaning in _ROWS:
-        values = [_value(run.metrics, name) for run in runs.values()]
+        values = [_value(run.results["results"][TASK], name) for run in runs.values()]
         table.add_row(name, meaning, *values)
     return table
 
@@ -161,17 +140,16 @@ def _value(metrics: Mapping[str, Any], name: str) -> str:
 
 def _print_example(run: Run, console: Console) -> None:
     """One right answer of the model whose reasoning broke, and where."""
-    for record in run.records:
-        error = record["first_error"]
-        if record["answer"]["correct"] and record["rpts"] < 0.5 and error:
-            step = record["steps"][error["step"]]
-            instance = record["instance"]
+    for each in run.responses:
+        error = each.first_error
+        if each.answer.correct and error and each.rpts is not None and each.rpts < 0.5:
+            instance, step = each.instance, each.steps[error.step]
             console.print(
-                f"\nlucky on instance {instance['id']}: says {record['answer']['value']}, which is "
-                f"[green]right[/], with RPTS {record['rpts']:.2f}: broken at Conclusion "
-                f"{error['step']} ({error['modality']}, score {error['score']:.1f}):\n"
-                f"  it says:         {escape(step['conclusion'])}\n"
-                f"  the truth about {escape(instance['reasoning'][0].replace(' -> ', ': '))}\n",
+                f"\nlucky on instance {instance.id}: says {each.answer.value}, which is "
+                f"[green]right[/], with RPTS {each.rpts:.2f}: broken at Conclusion "
+                f"{error.step} ({error.modality}, score {error.score:.1f}):\n"
+                f"  it says:         {escape(step.conclusion)}\n"
+                f"  the truth about {escape(instance.reasoning[0].replace(' -> ', ': '))}\n",
                 soft_wrap=True,
             )
             return

@@ -28,23 +28,22 @@ class Stage:
     doing: str
     work: Callable[[], Sequence[Check]]
 
-
-def perform(stage: Stage) -> list[Check]:
-    """The checks of a stage, without secrets; one that crashes is a problem."""
-    try:
-        checks = list(stage.work())
-    except Exception as error:  # the boundary: the other stages are still worth knowing
-        checks = [
-            problem(
-                stage.name,
-                f"this check broke off: {type(error).__name__}: {error}",
-                "mend what it names; if that is no fault of yours, report it",
-            )
+    def perform(self) -> list[Check]:
+        """The checks, without secrets; one that crashes is a problem."""
+        try:
+            checks = list(self.work())
+        except Exception as error:  # the boundary: the other stages are still worth knowing
+            checks = [
+                problem(
+                    self.name,
+                    f"this check broke off: {type(error).__name__}: {error}",
+                    "mend what it names; if that is no fault of yours, report it",
+                )
+            ]
+        return [
+            replace(each, said=_shown(each.said), remedy=each.remedy and _shown(each.remedy))
+            for each in checks
         ]
-    return [
-        replace(each, said=_shown(each.said), remedy=each.remedy and _shown(each.remedy))
-        for each in checks
-    ]
 
 
 def _shown(text: str) -> str:

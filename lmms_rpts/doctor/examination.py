@@ -1,7 +1,6 @@
-"""The whole examination: its stages in their order, and how each is run.
+"""The whole examination: its stages in their order.
 
-``plan`` gives the stages in their order, ``perform`` runs one; ``examine`` does both. Nothing here
-imports lmms-eval or torch: where one of them is broken, a subprocess finds out.
+Nothing here imports lmms-eval or torch: where one of them is broken, a subprocess finds out.
 """
 
 from __future__ import annotations
@@ -15,14 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.doctor import installation
-from lmms_rpts.doctor.checks import Stage, perform
+from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.judge import check_judges
-from lmms_rpts.settings import (
-    SettingError,
-    Settings,
-    environment_without,
-    load_settings,
-)
+from lmms_rpts.settings import SettingError, Settings, environment_without, load_settings
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, broken_benchmarks
 from lmms_rpts.tasks.data_checks import Check, problem
 
@@ -53,14 +47,6 @@ def plan(
         *_data_stages(),
         _stage("kept answers", "counting kept answers", check_kept_answers),
     ]
-
-
-def examine(
-    judge: str | None = None, *, offline: bool = False, load: bool = False, quick: bool = False
-) -> list[Check]:
-    """All checks, in order; arguments as of ``plan``."""
-    stages = plan(judge, offline=offline, load=load, quick=quick)
-    return [check for stage in stages for check in perform(stage)]
 
 
 def check_settings() -> list[Check]:
@@ -113,7 +99,8 @@ def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
 
 def check_kept_answers(settings: Settings) -> list[Check]:
     """Whether the folder of judges' answers can be written to, and how many it holds."""
-    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, count_answers
+    from lmms_rpts.judging.cache_contents import count_answers
+    from lmms_rpts.judging.cache_file import FILE, CacheError, DamagedError
 
     name, folder = "kept answers", settings.cache
     if folder is None:

@@ -79,8 +79,7 @@ def _packages(installed: Callable[[str], str]) -> Iterator[Check]:
     else:
         yield problem("Python", f"{python} ({sys.executable})", f"use Python {wanted}")
     yield Check(OURS, "ok", installed(OURS))
-    needs = [Requirement(line) for line in requires(OURS) or ()]
-    for need in needs:
+    for need in map(Requirement, requires(OURS) or ()):
         if need.marker is not None and not need.marker.evaluate({"extra": ""}):
             continue
         remedy = f"pip install '{need}'"
@@ -166,10 +165,10 @@ def _wanted(name: str) -> str:
     from packaging.requirements import Requirement
 
     try:
-        needs = [Requirement(line) for line in requires(OURS) or ()]
+        needs = map(Requirement, requires(OURS) or ())
+        return next((str(need) for need in needs if need.name == name), name)
     except PackageNotFoundError:
         return name
-    return next((str(need) for need in needs if need.name == name), name)
 
 
 def _ask_python(code: str, seconds: float) -> Any:

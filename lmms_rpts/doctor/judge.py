@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from functools import partial
 
-from lmms_rpts.doctor.checks import Stage, perform
+from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
     Budget,
     JudgeConfigurationError,
     JudgeEngine,
-    Member,
     Verdict,
     choices,
     find_judges,
     open_budget,
 )
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.registry import ChosenJudge
+from lmms_rpts.judging.registry import ChosenJudge, prices_of
 from lmms_rpts.settings import Price, Settings
 from lmms_rpts.tasks.data_checks import Check, problem
 
@@ -81,13 +79,11 @@ def check_judges(settings: Settings, *, offline: bool = False, load: bool = Fals
         prompts = Prompts(settings.prompts)
     except JudgeConfigurationError as error:
         return [problem("judge", error)]
-    prices: Sequence[Price | None] = settings.prices or (None,)
-    prices = prices if len(prices) == len(chosen) else [*prices] * len(chosen)
     checks = []
-    for each, price in zip(chosen, prices, strict=True):
+    for each, price in zip(chosen, prices_of(chosen, settings), strict=True):
         name = f"judge {each.name}"
         work = partial(_check, name, each, price, settings, prompts, offline=offline, load=load)
-        checks += perform(Stage(name, "", work))
+        checks += Stage(name, "", work).perform()
     return checks
 
 
@@ -141,11 +137,7 @@ def _ask(
         premises=PREMISES,
         conclusion=CONCLUSION,
     )
-    backend = chosen.backend
-    judge = backend.open(chosen.model, settings)
-    member = Member(
-        chosen.name, judge, price if backend.kept else None, backend.writes, backend.kept
-    )
+    member = chosen.member(settings, price)
     late = threading.Event()
     with JudgeEngine(
         [member], name=chosen.name, concurrency=1, progress=False, budget=budget

@@ -28,7 +28,7 @@ from lmms_rpts.judging import (
     writes,
 )
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.settings import Settings, load_settings
+from lmms_rpts.settings import load_settings
 
 T = TypeVar("T")
 
@@ -45,6 +45,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     can only check that their numbers agree.
     """
 
+    task: str | None = None
     takes: type = str
     gives: type = str
     DATA = "RPTS-Eval"
@@ -66,6 +67,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         work: Callable[[list[tuple[Any, Doc]]], list[T]],
     ) -> list[list[T]]:
         """Do ``work`` on all (response, document) pairs at once; results by instance."""
+        self.task = getattr(docs, "task", None)  # the plugin's documents know it
         resps = [_listed(responses) for responses in resps]
         if self.takes is str:
             resps = [[_text_or_none(response) for response in responses] for responses in resps]
@@ -117,11 +119,16 @@ class JudgingFilter(RptsFilter):
         self.settings = load_settings()
         self.judge = self.choose(judge)
         self.prompts = Prompts(self.settings.prompts)
-        self.task: str | None = None
 
     def choose(self, default: str | None) -> str:
         """The judge of this filter, checked to be usable."""
-        return choose_judge(self.settings, default)
+        judge = self.settings.judge or default
+        if judge is None:
+            raise JudgeConfigurationError(
+                f"No judge is configured to score the reasoning. {choices()}"
+            )
+        find_judges(judge, self.settings)
+        return judge
 
     @property
     def can_write(self) -> bool:
@@ -131,16 +138,6 @@ class JudgingFilter(RptsFilter):
     def stop_judging(self) -> None:
         """Ask nobody from now on: nothing is to be paid for results that nobody wants."""
         self.judge = NO_JUDGE
-
-    def map_responses(
-        self,
-        resps: Sequence[Sequence[Any]],
-        docs: Sequence[Doc],
-        work: Callable[[list[tuple[Any, Doc]]], list[T]],
-    ) -> list[list[T]]:
-        """As for all filters; the plugin's documents know their task."""
-        self.task = getattr(docs, "task", None)
-        return super().map_responses(resps, docs, work)
 
     def converse(self, dialogues: Sequence[Dialogue[T]], label: str) -> tuple[list[T], str | None]:
         """The results of conversations with the judge, and why it was given up, if it was."""
@@ -175,15 +172,6 @@ class JudgingFilter(RptsFilter):
 
 _passes = 0
 """How often judges were asked in this process: the same in all processes at the same stage."""
-
-
-def choose_judge(settings: Settings, default: str | None = None) -> str:
-    """The judge that is configured, checked to be usable."""
-    judge = settings.judge or default
-    if judge is None:
-        raise JudgeConfigurationError(f"No judge is configured to score the reasoning. {choices()}")
-    find_judges(judge, settings)
-    return judge
 
 
 def _text_or_none(response: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 from loguru import logger
@@ -119,14 +119,9 @@ class Total:
     guessed: bool
 
     def __add__(self, other: Total) -> Total:
-        return Total(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cost + other.cost,
-            self.found + other.found,
-            self.guessed or other.guessed,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        total = Total(*(one + two for one, two in pairs))
+        return replace(total, guessed=self.guessed or other.guessed)
 
 
 def _total(budget: Budget) -> Total:

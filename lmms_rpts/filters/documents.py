@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 
 from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.reasoning.clues import LANGUAGES, Language
+from lmms_rpts.schema import shown
 
-LANGUAGES: tuple[str, ...] = get_args(Language)
 STANCES = ("agree", "disagree")
 RELATIONS = ("guided", "adversarial", "independent")
 
@@ -69,10 +69,10 @@ def field_faults(
         if name not in doc:
             yield f"the field {name!r} is missing"
         elif not is_valid(doc[name]):
-            yield f"{name!r} should be {wanted}, not {short(doc[name])}"
+            yield f"{name!r} should be {wanted}, not {shown(doc[name])}"
     for name, (is_valid, wanted) in (optional or {}).items():
         if name in doc and not is_valid(doc[name]):
-            yield f"{name!r} should be {wanted}, not {short(doc[name])}"
+            yield f"{name!r} should be {wanted}, not {shown(doc[name])}"
 
 
 def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
@@ -120,9 +120,3 @@ def as_language(value: object) -> Language:
 def as_whole(value: object) -> int | None:
     """A whole number of a document as a record holds it; None for what is none."""
     return value if type(value) is int and 0 <= value < 2**63 else None
-
-
-def short(value: object, longest: int = 60) -> str:
-    """A value as a message shows it."""
-    text = repr(value)
-    return text if len(text) <= longest else text[:longest] + "…"

@@ -55,22 +55,15 @@ class ScoreFilter(JudgingFilter):
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
         with Isolation("judging a response's steps") as isolation:
             plans = [_planned(transformed, doc, isolation) for transformed, doc in pairs]
-            if self.judge == NO_JUDGE:
-                return [
-                    ScoredResponse(
-                        plan.transformed,
-                        plan.chain,
-                        (StepScore(None),) * len(plan.queries),
-                        NO_JUDGE,
-                    )
-                    for plan in plans
-                ]
-            dialogues = [
-                self._ask(query, doc, isolation)
+            asked = [
+                (query, doc)
                 for plan, (_, doc) in zip(plans, pairs, strict=True)
                 for query in plan.queries
             ]
-            scores, fatal = self.converse(dialogues, "Judging steps")
+            scores, fatal = [StepScore(None)] * len(asked), None
+            if self.judge != NO_JUDGE:
+                dialogues = [self._ask(query, doc, isolation) for query, doc in asked]
+                scores, fatal = self.converse(dialogues, "Judging steps")
         if fatal:
             logger.error(
                 "Judging stopped: {}. Answers are kept (LMMS_RPTS_CACHE), and responses with "
@@ -141,7 +134,7 @@ def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogu
     first = _asked("inference", query.premises, verdict)
     if first.score is None or first.score >= SECOND_QUESTION_BELOW:
         return StepScore(first.score, (first,))
-    evidence = tuple(query.fallback_premises)
+    evidence = query.fallback_premises
     verdict = yield _inference_request(query, evidence, language, prompts)
     second = _asked("second", evidence, verdict)
     if second.score is None:

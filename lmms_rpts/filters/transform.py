@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from loguru import logger
@@ -39,7 +40,7 @@ from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
 from lmms_rpts.reasoning.parsing import is_bare_step
-from lmms_rpts.settings import TransformMode, parse_transform_mode
+from lmms_rpts.settings import TRANSFORM_MODES, TransformMode, parse_choice
 
 MAX_STEPS = 64
 """Steps of one response that are judged; the longest gold reasoning has 7."""
@@ -78,8 +79,9 @@ class TransformFilter(JudgingFilter):
         self, mode: str | None = None, judge: str | None = None, max_steps: int = MAX_STEPS
     ) -> None:
         super().__init__(judge)
-        chosen = self.settings.transform or parse_transform_mode(mode, f"{self.NAME}: mode")
-        if self.settings.transform == "llm" and not self.can_write:
+        set_mode = self.settings.transform
+        chosen = set_mode or parse_choice(f"{self.NAME}: mode", mode, TRANSFORM_MODES)
+        if set_mode == "llm" and not self.can_write:
             raise JudgeConfigurationError(
                 f"LMMS_RPTS_TRANSFORM=llm needs a judge that can write; {self.judge!r} can't: "
                 "choose another judge, or rule or auto"
@@ -104,23 +106,18 @@ class TransformFilter(JudgingFilter):
         all_pairs = in_sight(pairs, "Reading responses by rules", shown)
 
         def start(response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
-            return isolation.begin(
-                lambda: self._read_one(reading, response, doc),
-                lambda reason: nothing_read(doc, reason),
-            )
+            # What rules can do is done here, before anybody waits for a judge.
+            return self._tidied(reading.read(response, doc))
 
         with Isolation("reading a response") as isolation:
-            dialogues = [start(response, doc) for response, doc in all_pairs]
+            dialogues = [
+                isolation.begin(partial(start, response, doc), partial(nothing_read, doc))
+                for response, doc in all_pairs
+            ]
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Reading the reasoning stopped: {}", fatal)
         return results
-
-    def _read_one(
-        self, reading: Reading, response: str | None, doc: Doc
-    ) -> Dialogue[TransformedResponse]:
-        # What rules can do is done here, before anybody waits for a judge.
-        return self._tidied(reading.read(response, doc))
 
     def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:
         result = yield from dialogue

@@ -3,7 +3,6 @@
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.engine import Dialogue, JudgeEngine
-from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.parsers.scores import parse_score
 from lmms_rpts.judging.registry import (
     choices,
@@ -20,6 +19,7 @@ from lmms_rpts.judging.types import (
     Judge,
     JudgeConfigurationError,
     JudgeRequest,
+    Member,
     Opinion,
     RefusedError,
     Reply,

@@ -14,48 +14,15 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from loguru import logger
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.judging.cache_contents import (
-    Answer,
-    count_answers,
-    delete_file,
-    read_answers,
-    remove_answers,
-)
-from lmms_rpts.judging.cache_file import (
-    FAULTS,
-    FILE,
-    LOCKED_FOR,
-    VERSION,
-    CacheError,
-    DamagedError,
-    LockedError,
-    connect,
-    connect_to_read,
-    is_damage,
-)
-from lmms_rpts.judging.cache_repair import SetAside, set_aside
+from lmms_rpts.judging.cache_file import FAULTS, FILE, connect, connect_to_read, is_damage
+from lmms_rpts.judging.cache_repair import Row, SetAside, set_aside
 from lmms_rpts.judging.owners import is_gone, new_owner
 from lmms_rpts.judging.types import JudgeRequest, Usage
-
-__all__ = [
-    "FILE",
-    "LOCKED_FOR",
-    "VERSION",
-    "Answer",
-    "AnswerCache",
-    "CacheError",
-    "DamagedError",
-    "LockedError",
-    "count_answers",
-    "delete_file",
-    "read_answers",
-    "remove_answers",
-]
 
 T = TypeVar("T")
 
@@ -67,9 +34,6 @@ RESUMED_AFTER = 30.0
 
 MOST_HELD = 10_000
 """Answers that are held in memory while they can't be written."""
-
-Row = tuple[Any, ...]
-"""A row of the table, its key first."""
 
 _MOST = 2**63 - 1
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

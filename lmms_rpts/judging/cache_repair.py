@@ -37,6 +37,7 @@ _GREATEST = 2**62
 """Rows have no greater numbers, with room for a step."""
 
 Row = tuple[Any, ...]
+"""A row of the table, its key first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
 from lmms_rpts.judging.concurrency import AdaptiveLimit
 from lmms_rpts.judging.concurrency_level import Place
-from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
 from lmms_rpts.judging.stop_signal import StopSignal
@@ -21,6 +20,7 @@ from lmms_rpts.judging.types import (
     AdaptedError,
     FatalJudgeError,
     JudgeRequest,
+    Member,
     RefusedError,
     Reply,
     TransientError,

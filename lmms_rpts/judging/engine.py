@@ -15,10 +15,9 @@ from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.ensemble import Ensemble
-from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
 from lmms_rpts.judging.stop_signal import StopSignal
-from lmms_rpts.judging.types import Judge, JudgeRequest, Verdict
+from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
 
 T = TypeVar("T")
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from loguru import logger
 
+from lmms_rpts.escaping import visible
 from lmms_rpts.judging.engine import Dialogue
 
 T = TypeVar("T")
@@ -63,14 +64,14 @@ class Isolation:
     def _caught(self, error: Exception) -> str:
         self.faults += 1
         reason = f"{FAULT} while {self.stage}: {type(error).__name__}: {_message(error)}"
-        reason = _printable(reason[:_LONGEST])
+        reason = visible(reason[:_LONGEST])
         if self.faults == 1:
             # Not loguru's own traceback: it shows the values of variables, and keys with them.
             trace = "".join(traceback.format_exception(error))
             logger.error(
                 "{}. The response is left unscored, the run goes on. Please report this:\n{}",
                 reason,
-                "\n".join(map(_printable, trace.split("\n"))),
+                "\n".join(map(visible, trace.split("\n"))),
             )
         return reason
 
@@ -80,11 +81,6 @@ def _message(error: Exception) -> str:
         return str(error)
     except Exception:  # another's class, whose message fails as well
         return "(its message can't be had)"
-
-
-def _printable(line: str) -> str:
-    """The line without control characters: what a model wrote may stand in a message."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
 def _ended(result: T) -> Dialogue[T]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -13,10 +14,9 @@ from loguru import logger
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.engine import JudgeEngine
-from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.progress import NO_BOARD, Board
-from lmms_rpts.judging.types import Backend, JudgeConfigurationError
-from lmms_rpts.settings import Settings, load_settings
+from lmms_rpts.judging.types import Backend, JudgeConfigurationError, Member
+from lmms_rpts.settings import Price, Settings, load_settings
 
 ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
@@ -32,6 +32,17 @@ class ChosenJudge:
     name: str
     backend: Backend
     model: str
+
+    def member(self, settings: Settings, price: Price | None) -> Member:
+        """The judge, opened, as one of an engine."""
+        backend = self.backend
+        return Member(
+            self.name,
+            backend.open(self.model, settings),
+            price if backend.kept else None,
+            backend.writes,
+            backend.kept,
+        )
 
 
 def open_engine(
@@ -59,17 +70,8 @@ def open_engine(
     """
     settings = load_settings()
     chosen = find_judges(judge, settings)
-    prices = settings.prices * (len(chosen) if len(settings.prices) == 1 else 1)
-    members = [
-        Member(
-            name=each.name,
-            judge=each.backend.open(each.model, settings),
-            price=prices[at] if prices and each.backend.kept else None,
-            writes=each.backend.writes,
-            kept=each.backend.kept,
-        )
-        for at, each in enumerate(chosen)
-    ]
+    prices = prices_of(chosen, settings)
+    members = [each.member(settings, price) for each, price in zip(chosen, prices, strict=True)]
     return JudgeEngine(
         members,
         name=judge,
@@ -80,6 +82,12 @@ def open_engine(
         budget=budget or open_budget(settings),
         board=board,
     )
+
+
+def prices_of(chosen: Sequence[ChosenJudge], settings: Settings) -> tuple[Price | None, ...]:
+    """The price of each judge: one for all, or one for each; None: not known."""
+    prices: tuple[Price | None, ...] = settings.prices or (None,)
+    return prices if len(prices) == len(chosen) else prices * len(chosen)
 
 
 def open_budget(settings: Settings) -> Budget:

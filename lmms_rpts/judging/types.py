@@ -10,10 +10,11 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.schema import Share, Text, Whole
-from lmms_rpts.settings import Settings
+from lmms_rpts.settings import Price, Settings
 
 Message = dict[str, str]
 Parser = Callable[[str], float | str | None]
@@ -60,7 +61,7 @@ class FatalJudgeError(Exception):
     """No request can succeed: a wrong key, an unknown model, no credit left."""
 
 
-class JudgeConfigurationError(ValueError):
+class JudgeConfigurationError(UserError):
     """No judge can be opened with these settings; the message says what to set."""
 
 
@@ -204,6 +205,25 @@ class Judge(Protocol):
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One judge of an engine.
+
+    Attributes:
+        name: as in LMMS_RPTS_JUDGE.
+        judge: who answers.
+        price: of its tokens, where known.
+        writes: whether it can rewrite texts and tell answers, and not only score.
+        kept: whether its answers are worth keeping on disk.
+    """
+
+    name: str
+    judge: Judge
+    price: Price | None = None
+    writes: bool = True
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

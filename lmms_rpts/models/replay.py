@@ -11,10 +11,9 @@ from lmms_eval.api.instance import GenerationResult, TokenCounts
 from lmms_eval.api.model import lmms
 from lmms_eval.api.registry import register_model
 
+from lmms_rpts.escaping import listed
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.settings import load_settings
-
-_SHOWN = 5
 
 
 @register_model("replay")
@@ -72,10 +71,9 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 # One saved response stands for all repeats: replay is deterministic.
                 served.append(_generation(saved[turn] if len(saved) > 1 else saved[0]))
         if missing:
-            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise ResponsesError(
                 f"replay: {self.saved.path} holds no response to "
-                f"{'; '.join(missing[:_SHOWN])}{more}. It holds responses to: "
+                f"{listed(missing, '; ')}. It holds responses to: "
                 f"{', '.join(self.saved.tasks) or 'nothing'}. Add what is missing, replay another "
                 "file, or run fewer documents (--limit, --offset)"
             )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
 
 CUT_SHORT = (
@@ -21,7 +22,7 @@ _SCHEMAS = "lmms_rpts."
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
-class ResponsesError(ValueError):
+class ResponsesError(UserError):
     """Saved responses that can't be read or that lack what is asked for."""
 
 
@@ -59,11 +60,6 @@ class SavedResponses:
     def tasks(self) -> list[str]:
         """The tasks that there are responses to."""
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
-
-    def find(self, task: str, doc_id: int, own_id: object) -> list[str] | None:
-        """The texts of the responses to a document, None if none was saved."""
-        found = self.responses(task, doc_id, own_id)
-        return [each.text for each in found] if found else None
 
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
         """The responses to a document; none if none was saved."""

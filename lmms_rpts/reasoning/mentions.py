@@ -147,18 +147,14 @@ def _numbered(text: str) -> Iterator[Mention]:
         following = _MORE_AFTER_PLURAL if match["plural"] else _MORE
         while more := following.match(text, position):
             ranged = more["range"] is not None and spelled_out < MAX_SPELLED_OUT
-            continued = _continued(numbers[-1], int(more["number"]), ranged)
+            last, number = numbers[-1], int(more["number"])
+            spelled = ranged and last < number <= last + MAX_RANGE
+            continued = range(last + 1, number + 1) if spelled else [number]
             numbers.extend(continued)
             spelled_out += len(continued) if ranged else 0
             position = more.end()
         for number in numbers:
             yield Mention(Clue(kind, number), start, position)
-
-
-def _continued(last: int, number: int, is_range: bool) -> list[int]:
-    if is_range and last < number <= last + MAX_RANGE:
-        return list(range(last + 1, number + 1))
-    return [number]
 
 
 def _ordinals(text: str) -> Iterator[Mention]:

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
-from lmms_rpts.report.svg import element
 from lmms_rpts.stats.intervals import Estimate
 
 _BINS = 10
@@ -21,29 +20,16 @@ def estimate_bar(estimate: Estimate, run: int = 0, width: int = 130, height: int
         return Markup("")
     middle = height / 2
     parts = [
-        element("rect", x=0, y=2, width=width, height=height - 4, rx=3, class_="bar-ground"),
-        element(
-            "rect",
-            x=0,
-            y=2,
-            width=width * estimate.value,
-            height=height - 4,
-            rx=3,
-            class_=f"bar run{run % 6}",
-        ),
+        _rect(0, 2, width, height - 4, "bar-ground", corner=3),
+        _rect(0, 2, width * estimate.value, height - 4, f"bar run{run % 6}", corner=3),
     ]
     if estimate.low is not None and estimate.high is not None:
         low, high = width * estimate.low, width * estimate.high
         ends = "".join(f"M{x:.1f} {middle - 4}V{middle + 4}" for x in (low, high))
-        parts.append(element("path", d=f"M{low:.1f} {middle}H{high:.1f}{ends}", class_="whisker"))
-    return element(
-        "svg",
-        *parts,
-        width=width,
-        height=height,
-        viewBox=f"0 0 {width} {height}",
-        aria_hidden="true",
-    )
+        parts.append(_path(f"M{low:.1f} {middle}H{high:.1f}{ends}", "whisker"))
+    return Markup(
+        '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" aria-hidden="true">{2}</svg>'
+    ).format(width, height, Markup("").join(parts))
 
 
 def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
@@ -54,30 +40,22 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
     column = (width - left) / _BINS
     parts = []
     for at in range(_BINS):
-        x = left + at * column
-        for counts, sign, kind in ((right, -1, "right"), (wrong, 1, "wrong")):
-            tall = counts[at] / most * (half - 14)
-            if not counts[at]:
-                continue
-            y = half - tall if sign < 0 else half
-            parts += [
-                element("rect", x=x + 1, y=y, width=column - 2, height=tall, class_=f"hist {kind}"),
-                element(
-                    "text",
-                    str(counts[at]),
-                    x=x + column / 2,
-                    y=y - 3 if sign < 0 else y + tall + 11,
-                    class_="count",
-                ),
-            ]
+        x, middle = left + at * column + 1, left + (at + 0.5) * column
+        up, down = (counts[at] / most * (half - 14) for counts in (right, wrong))
+        if right[at]:
+            parts.append(_rect(x, half - up, column - 2, up, "hist right"))
+            parts.append(_text(middle, half - up - 3, str(right[at]), "count"))
+        if wrong[at]:
+            parts.append(_rect(x, half, column - 2, down, "hist wrong"))
+            parts.append(_text(middle, half + down + 11, str(wrong[at]), "count"))
     threshold = left + (width - left) * RIGHT_REASON
     parts += [
-        element("path", d=f"M{left} {half}H{width}", class_="axis"),
-        element("path", d=f"M{threshold:.1f} 0V{2 * half}", class_="threshold"),
-        element("text", "right", x=left - 6, y=half - 30, class_="side"),
-        element("text", "wrong", x=left - 6, y=half + 36, class_="side"),
+        _path(f"M{left} {half}H{width}", "axis"),
+        _path(f"M{threshold:.1f} 0V{2 * half}", "threshold"),
+        _text(left - 6, half - 30, "right", "side"),
+        _text(left - 6, half + 36, "wrong", "side"),
         *_ticks(left, width, 2 * half + 14),
-        element("text", "RPTS", x=(left + width) / 2, y=2 * half + bottom - 6, class_="name"),
+        _text((left + width) / 2, 2 * half + bottom - 6, "RPTS", "name"),
     ]
     said = (
         f"RPTS of {label}. Right answers, by tenths from 0 to 1: {_listed(right)}. "
@@ -102,29 +80,20 @@ def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
             cross += f"M{left + across * x.low:.1f} {py:.1f}H{left + across * x.high:.1f}"
         if y.low is not None and y.high is not None:
             cross += f"M{px:.1f} {12 + up * (1 - y.low):.1f}V{12 + up * (1 - y.high):.1f}"
-        on_left = x.value > 0.6
+        aside, kind = (-10, "point end") if x.value > 0.6 else (10, "point")
+        dot = Markup('<circle cx="{:.4g}" cy="{:.4g}" r="6" class="dot run{}"></circle>')
         parts += [
-            element("path", d=cross, class_=f"whisker run{at % 6}"),
-            element("circle", cx=px, cy=py, r=6, class_=f"dot run{at % 6}"),
-            element(
-                "text",
-                cut_middle(label, 32),
-                x=px - 10 if on_left else px + 10,
-                y=py - 9,
-                class_="point end" if on_left else "point",
-            ),
+            _path(cross, f"whisker run{at % 6}"),
+            dot.format(px, py, at % 6),
+            _text(px + aside, py - 9, cut_middle(label, 32), kind),
         ]
         said.append(f"{label}: accuracy {x.value:.2f}, RPTS {y.value:.2f}")
+    name = Markup(
+        '<text x="12" y="{0:.4g}" class="name" transform="rotate(-90 12 {0})">RPTS</text>'
+    )
     parts += [
-        element("text", "accuracy", x=left + across / 2, y=height - 4, class_="name"),
-        element(
-            "text",
-            "RPTS",
-            x=12,
-            y=12 + up / 2,
-            class_="name",
-            transform=f"rotate(-90 12 {12 + up / 2})",
-        ),
+        _text(left + across / 2, height - 4, "accuracy", "name"),
+        name.format(12 + up / 2),
     ]
     return _figure(parts, width, height, "Accuracy against RPTS. " + "; ".join(said) + ".")
 
@@ -134,18 +103,12 @@ def _grid(left: float, across: float, up: float) -> list[Markup]:
         f"M{left} {12 + up * k / 4:.1f}H{left + across}M{left + across * k / 4:.1f} 12V{12 + up}"
         for k in range(5)
     )
-    texts = [
-        element("text", f"{k / 4:g}", x=left - 6, y=16 + up * (1 - k / 4), class_="side")
-        for k in range(5)
-    ]
-    return [element("path", d=lines, class_="grid"), *texts, *_ticks(left, left + across, up + 28)]
+    texts = [_text(left - 6, 16 + up * (1 - k / 4), f"{k / 4:g}", "side") for k in range(5)]
+    return [_path(lines, "grid"), *texts, *_ticks(left, left + across, up + 28)]
 
 
 def _ticks(left: float, right: float, y: float) -> list[Markup]:
-    return [
-        element("text", f"{k / 4:g}", x=left + (right - left) * k / 4, y=y, class_="tick")
-        for k in range(5)
-    ]
+    return [_text(left + (right - left) * k / 4, y, f"{k / 4:g}", "tick") for k in range(5)]
 
 
 def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
@@ -158,17 +121,25 @@ def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
 
 
 def _figure(parts: Sequence[Markup], width: float, height: float, said: str) -> Markup:
-    return element(
-        "svg",
-        element("title", said),
-        *parts,
-        width=width,
-        height=height,
-        viewBox=f"0 0 {width:g} {height:g}",
-        role="img",
-        class_="chart",
-        aria_label=said,
-    )
+    return Markup(
+        '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img" class="chart" '
+        'aria-label="{2}"><title>{2}</title>{3}</svg>'
+    ).format(width, height, said, Markup("").join(parts))
+
+
+def _rect(x: float, y: float, width: float, height: float, kind: str, corner: int = 0) -> Markup:
+    return Markup(
+        '<rect x="{:.4g}" y="{:.4g}" width="{:.4g}" height="{:.4g}" rx="{}" class="{}"></rect>'
+    ).format(x, y, width, height, corner, kind)
+
+
+def _path(way: str, kind: str) -> Markup:
+    return Markup('<path d="{}" class="{}"></path>').format(way, kind)
+
+
+def _text(x: float, y: float, said: str, kind: str) -> Markup:
+    text = Markup('<text x="{:.4g}" y="{:.4g}" class="{}">{}</text>')
+    return text.format(x, y, kind, said)
 
 
 def _listed(counts: Sequence[int]) -> str:

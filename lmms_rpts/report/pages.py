@@ -79,9 +79,8 @@ class Pages:
 
     def single(self) -> Iterator[str]:
         """The one page, in parts, the entries each for itself."""
-        policy = f"default-src 'none'; img-src data:; {self._policy()}"
         # No text can hold this mark: all others are escaped.
-        before, mark, after = self._frame(self.title, Links(), policy, Markup("")).partition(_MAIN)
+        before, mark, after = self._frame(self.title, Links(), Markup("")).partition(_MAIN)
         yield before + mark
         yield self._overview(Links(), lambda entry: f"#{entry.anchor}")
         order = self.view.entries
@@ -95,14 +94,12 @@ class Pages:
 
     def index(self) -> str:
         """The overview of a report in a folder."""
-        policy = f"default-src 'none'; img-src data:; {self._policy()}"
         body = self._overview(Links(), lambda entry: f"instances/{entry.anchor}.html")
-        return self._frame(self.title, Links(), policy, Markup(body))  # noqa: S704 - rendered
+        return self._frame(self.title, Links(), Markup(body))  # noqa: S704 - rendered
 
     def instances(self) -> Iterator[tuple[str, str]]:
         """File names and pages of the instances of a report in a folder."""
         order = self.view.entries
-        policy = f"default-src 'none'; img-src 'self' file: data:; {self._policy()}"
         for at, entry in enumerate(order):
             links = Links(
                 overview="../index.html",
@@ -112,7 +109,7 @@ class Pages:
             )
             body = Markup(self._instance(entry, links, opened=True))  # noqa: S704 - rendered
             title = f"{entry.instance.task} {entry.instance.id} · {self.title}"
-            yield f"{entry.anchor}.html", self._frame(title, links, policy, body)
+            yield f"{entry.anchor}.html", self._frame(title, links, body, "'self' file: data:")
 
     def _overview(self, links: Links, link: Any) -> str:
         seen = dict(zip((run.label for run in self.view.runs), self.view.overviews, strict=True))
@@ -137,22 +134,23 @@ class Pages:
         kind = "instance open" if opened else "instance"
         return f'<article class="{kind}" id="{entry.anchor}">\n{body}</article>\n'
 
-    def _frame(self, title: str, links: Links, policy: str, body: Markup) -> str:
+    def _frame(self, title: str, links: Links, body: Markup, images: str = "data:") -> str:
         return self._environment.get_template("page.jinja").render(
             title=title,
             links=links,
-            policy=policy,
+            policy=self._policy(images),
             body=body,
             style=Markup("<style>\n{}</style>").format(self._style),
             early=Markup("<script>{}</script>").format(_EARLY),
             script=Markup("<script>{}</script>").format(self._script),
         )
 
-    def _policy(self) -> str:
-        """Only our own two scripts may run, and nothing may be fetched."""
+    def _policy(self, images: str) -> str:
+        """Only our own two scripts may run, and nothing but images may be fetched."""
         allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
         return (
-            f"style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; form-action 'none'"
+            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
+            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
         )
 
     def _source(self, name: str) -> Markup:
@@ -197,10 +195,8 @@ def _group_names(overviews: Sequence[Overview], dimension: Dimension) -> list[st
 
 
 def _group_of(seen: Overview, dimension: Dimension, name: str | None) -> Group | None:
-    for group in seen.breakdowns.get(dimension, ()):
-        if group.name == name:
-            return group
-    return None
+    groups = seen.breakdowns.get(dimension, ())
+    return next((group for group in groups if group.name == name), None)
 
 
 def _by_run(entry: Entry, what: str) -> str:

@@ -16,10 +16,9 @@ from threading import Lock
 from PIL import Image, ImageFile, ImageOps
 from tqdm import tqdm
 
-_FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
-_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
-"""No others: Pillow would start Ghostscript for what calls itself PostScript."""
+from lmms_rpts.tasks.images import FORMATS
 
+_FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
 _MOST_PIXELS = 50_000_000
 _LARGE = 8_000_000
 _MOST_SCANS = 40
@@ -51,7 +50,7 @@ def shrink(path: Path, longest: int) -> Picture | None:
     """An image whose longer side has at most ``longest`` pixels; None if it can't be read."""
     try:
         ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half a picture is none
-        with warnings.catch_warnings(), Image.open(path, formats=_FORMATS) as image:
+        with warnings.catch_warnings(), Image.open(path, formats=FORMATS) as image:
             warnings.simplefilter("ignore")  # about sizes, which are looked at here
             pixels = image.width * image.height
             if pixels > _MOST_PIXELS or _is_endless(path, image):

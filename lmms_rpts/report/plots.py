@@ -220,7 +220,7 @@ def _render(figure: Figure, kind: str) -> bytes:
 
 
 def _round_layout(figure: Figure) -> None:
-    """The solver's last digits vary, and the ids in an SVG are hashes of all digits."""
+    """The solver of the layout leaves other last digits each time; an SVG's ids hash them all."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for part in figure.subfigs:

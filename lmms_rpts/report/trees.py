@@ -144,35 +144,21 @@ def _citations(layout: Layout, tops: Sequence[int], path: Sequence[int]) -> list
     errors = set(pairwise(path))
     lines = []
     for child, at, places in layout.edges:
-        x, y = places[0][1], float(tops[places[0][0]])
-        d = f"M{x:.1f} {y:.1f}"
-        for layer, centre in places[1:]:
-            last = layer == places[-1][0]
-            until = float(tops[layer] + _NODE)
-            d += _curve(x, y, centre, until)
-            x, y = centre, until
-            if not last:
-                y = float(tops[layer])
-                d += f"L{x:.1f} {y:.1f}"
+        d = ""
+        for (low, x), (high, to_x) in pairwise(places):
+            y, until = float(tops[low]), float(tops[high] + _NODE)
+            d += f"{'L' if d else 'M'}{x:.1f} {y:.1f}{_curve(x, y, to_x, until)}"
         lines.append(Line(d, "path" if (child, at) in errors else ""))
     return lines
 
 
 def _stems(layout: Layout, tree: ReasoningTree, tops: Sequence[int]) -> list[Line]:
-    return [
-        Line(
-            f"M{centre:.1f} {tops[tree.heights[at] - 1]}"
-            + _curve(
-                centre,
-                tops[tree.heights[at] - 1],
-                layout.centres[at],
-                tops[tree.heights[at]] + _NODE,
-            ),
-            "",
-        )
-        for at, centres in enumerate(layout.leaves)
-        for centre in centres
-    ]
+    lines = []
+    for at, centres in enumerate(layout.leaves):
+        y, until = tops[tree.heights[at] - 1], tops[tree.heights[at]] + _NODE
+        for x in centres:
+            lines.append(Line(f"M{x:.1f} {y}{_curve(x, y, layout.centres[at], until)}", ""))
+    return lines
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:

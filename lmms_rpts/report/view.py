@@ -114,8 +114,8 @@ def make_view(runs: Sequence[Run], gallery: Gallery) -> View:
     for at, run in enumerate(runs):
         for response in run.responses:
             found.setdefault(_asked(response.instance), []).append((at, response))
-    names = _Names()
-    entries = [_entry(names, runs, responses, gallery) for responses in found.values()]
+    given: set[str] = set()
+    entries = [_entry(given, runs, responses, gallery) for responses in found.values()]
     return View(
         runs=tuple(runs),
         overviews=tuple(overview_of(run) for run in runs),
@@ -131,14 +131,14 @@ def _asked(instance: RptsInstance) -> tuple[object, ...]:
 
 
 def _entry(
-    names: _Names,
+    given: set[str],
     runs: Sequence[Run],
     responses: Sequence[tuple[int, RptsRecord]],
     gallery: Gallery,
 ) -> Entry:
     instance = responses[0][1].instance
     counts = Counter(run for run, _ in responses)
-    anchor = names.of(instance)
+    anchor = _anchor(instance, given)
     answers = tuple(
         Answer(
             anchor=f"{anchor}--m{run}" + (f"-{response.repeat}" if response.repeat else ""),
@@ -165,22 +165,17 @@ def _entry(
     )
 
 
-class _Names:
-    """Names for places in the page: readable, the same in every report, each given once."""
-
-    def __init__(self) -> None:
-        self._given: set[str] = set()
-
-    def of(self, instance: RptsInstance) -> str:
-        task = re.sub(r"[^A-Za-z0-9]+", "-", instance.task)[:60].strip("-")
-        base = f"{task}-{instance.doc_id}"
-        name, number = base, 1
-        # Some file systems don't tell small letters from capitals.
-        while name.lower() in self._given:
-            number += 1
-            name = f"{base}-x{number}"
-        self._given.add(name.lower())
-        return name
+def _anchor(instance: RptsInstance, given: set[str]) -> str:
+    """A name for a place in the page: readable, the same in every report, each given once."""
+    task = re.sub(r"[^A-Za-z0-9]+", "-", instance.task)[:60].strip("-")
+    base = f"{task}-{instance.doc_id}"
+    name, number = base, 1
+    # Some file systems don't tell small letters from capitals.
+    while name.lower() in given:
+        number += 1
+        name = f"{base}-x{number}"
+    given.add(name.lower())
+    return name
 
 
 def _rank(answer: Answer) -> tuple[int, float]:

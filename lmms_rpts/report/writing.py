@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.files import draft_of
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture, shrink_all
@@ -25,7 +26,7 @@ _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: name its folder with --images."
 
 
-class ReportError(ValueError):
+class ReportError(UserError):
     """A report that can't be written; the message says why, and what to do."""
 
 

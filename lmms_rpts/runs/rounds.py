@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from lmms_rpts.escaping import listed
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import AnyRun, RunOf
-
-_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,34 @@ def mean_tokens(rounds: Sequence[Iterable[int | None]]) -> Figure:
     counts = [there(each) for each in rounds]
     means = [fmean(each) if each else None for each in counts]
     return Figure(means[0], n=len(counts[0])) if len(counts) == 1 else over_rounds(means)
+
+
+NONE = "–"
+"""What stands for a number that isn't there."""
+
+
+def figure_parts(figure: Figure) -> tuple[str, str]:
+    """A share and its spread, as text."""
+    if figure.value is None:
+        return NONE, ""
+    if figure.sd is not None:
+        return f"{figure.value:.3f}", f"± {figure.sd:.3f}"
+    if figure.low is not None and figure.high is not None:
+        return f"{figure.value:.3f}", f"[{figure.low:.2f}, {figure.high:.2f}]"
+    return f"{figure.value:.3f}", ""
+
+
+def figure_text(figure: Figure) -> str:
+    """A share with its spread."""
+    return " ".join(filter(None, figure_parts(figure)))
+
+
+def token_text(figure: Figure) -> str:
+    """A number of tokens with its deviation."""
+    if figure.value is None:
+        return NONE
+    spread = "" if figure.sd is None else f" ± {figure.sd:,.0f}"
+    return f"{figure.value:,.0f}{spread}"
 
 
 def there(values: Iterable[float | None]) -> list[float]:
@@ -153,12 +180,6 @@ def differing_coverage(
         f"the {who} cover different {documents}: {listed(counts)}; "
         f"{len(set.intersection(*every))} are common to all"
     ]
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _judged(run: AnyRun) -> str:

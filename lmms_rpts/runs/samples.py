@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
 from lmms_rpts.models.responses import CUT_SHORT
 from lmms_rpts.runs.record import R
@@ -33,7 +34,7 @@ _WANTED = (
 )
 
 
-class RunError(ValueError):
+class RunError(UserError):
     """A run that can't be read; the message names the file, the line and the remedy."""
 
 

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lmms_rpts.stats.intervals import Estimate, Floats, interval, resampled
-
-Indices = NDArray[np.intp]
+from lmms_rpts.stats.intervals import Estimate, Floats, Indices, interval, resampled
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
 LEVELS = 10

@@ -9,9 +9,20 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
-class Mean(float):
+class _Knowing(float):
+    """A number that knows what it is of, as do its copies and pickles.
+
+    lmms-eval's loggers copy all results, and processes send their values to the first.
+    """
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return float(self), *vars(self).values()
+
+
+class Mean(_Knowing):
     """A mean that knows over how many values it is; lmms-eval tells groups only sizes of tasks."""
 
     def __new__(cls, value: float, n: int) -> Mean:
@@ -22,12 +33,8 @@ class Mean(float):
 
     n: int
 
-    def __getnewargs__(self) -> tuple[float, int]:  # type: ignore[override]
-        """How to copy and pickle it: lmms-eval's loggers copy all results."""
-        return float(self), self.n
 
-
-class Value(float):
+class Value(_Knowing):
     """A document's value of a metric that knows whose it is.
 
     A group's tasks may hold one instance in several languages, and a task several wordings of one
@@ -47,12 +54,8 @@ class Value(float):
     document: str
     alike: bool
 
-    def __getnewargs__(self) -> tuple[float, str, bool]:  # type: ignore[override]
-        """How to copy and pickle it: processes send their values to the first."""
-        return float(self), self.document, self.alike
 
-
-class StandardError(float):
+class StandardError(_Knowing):
     """The standard error of a task's mean; ``values``: what it was computed from."""
 
     def __new__(cls, error: float, values: Iterable[Value]) -> StandardError:
@@ -62,10 +65,6 @@ class StandardError(float):
         return made
 
     values: tuple[Value, ...]
-
-    def __getnewargs__(self) -> tuple[float, tuple[Value, ...]]:  # type: ignore[override]
-        """How to copy and pickle it: lmms-eval's loggers copy all results."""
-        return float(self), self.values
 
 
 def mean_of_scored(items: Sequence[float | None]) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from lmms_rpts.files import draft_of
 from lmms_rpts.settings import load_settings
@@ -17,43 +19,32 @@ from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.images import require_inside
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from datasets import Dataset
 
 
-class Row(Protocol):
-    """What can be written as a line of JSONL, with the same fields and types for every row."""
-
-    def as_line(self) -> str:
-        """The row as JSON, without a line end."""
+def digest(rows: Sequence[DataclassInstance]) -> str:
+    """SHA-256 of rows as they are evaluated, in hexadecimal: all but the images' contents."""
+    return hashlib.sha256(_as_jsonl(rows)).hexdigest()
 
 
-def as_jsonl(rows: Iterable[Row]) -> bytes:
-    """The rows as JSONL."""
-    return "".join(f"{row.as_line()}\n" for row in rows).encode()
-
-
-def content_digest(content: bytes) -> str:
-    """SHA-256 of a file's content, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
-
-
-def store(content: bytes, benchmark: str, name: str) -> Path:
-    """A file of this content, under its digest.
+def store(rows: Sequence[DataclassInstance], benchmark: str, name: str) -> Path:
+    """A JSONL file of these rows that the ``datasets`` library can read, under its digest.
 
     It stands where LMMS_RPTS_CACHE says, else in the temporary folder, so that every process of a
     run finds or writes the same file.
 
     Args:
-        content: all that stands in it.
-        benchmark: whose it is, such as ``ROME``; in small letters the name of the folder.
-        name: what is in it, such as ``questions``.
+        rows: instances of one dataclass, with the same types of fields in every row.
+        benchmark: whose they are, such as ``ROME``; in small letters the name of the folder.
+        name: what they are, such as ``questions``.
 
     Raises:
         DataError: where no folder can be written to.
     """
-    refusals = []
+    content, refusals = _as_jsonl(rows), []
     for place in _places(benchmark.lower()):
-        path = place / content_digest(content) / f"{name}.jsonl"
+        path = place / hashlib.sha256(content).hexdigest() / f"{name}.jsonl"
         try:
             if not path.is_file() or path.read_bytes() != content:
                 with draft_of(path) as draft:  # other processes may be reading or writing it
@@ -67,24 +58,63 @@ def store(content: bytes, benchmark: str, name: str) -> Path:
     )
 
 
-def add_image_column(dataset: Dataset, folder: Path, root: Path) -> Dataset:
-    """Add a column of the images that ``img_path`` names, relative to a folder of the data.
+def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
+    """The folder with these files of a data set on the Hub, downloaded if need be.
+
+    Args:
+        name: of the data set.
+        files: patterns of their names.
+        fault: what to say where that fails; the Hub's reason follows.
+        remedy: what to do then, in whole sentences.
+
+    Raises:
+        DataError: where it fails.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, repo_type="dataset", allow_patterns=files))
+    except Exception as error:  # the Hub's client raises many kinds; all mean no data
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"{fault} ({reason}). {remedy}") from error
+
+
+def downloaded(name: str) -> Path | None:
+    """The Hub's copy of a data set on this machine; None if there is none."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, repo_type="dataset", local_files_only=True))
+    except Exception:  # whatever the Hub's client raises: it was not downloaded
+        return None
+
+
+def add_image_column(
+    dataset: Dataset, folder: Path, root: Path, column: str = "img_path"
+) -> Dataset:
+    """Add a column ``images`` of the images that another column names.
 
     They are decoded when a document is looked at, not before.
 
     Args:
-        dataset: with a column ``img_path`` of lists of names.
+        dataset: with a column of lists of names.
         folder: of the images.
         root: the data's folder, which no image may lie outside of.
+        column: the column with the names, relative to the folder.
 
     Raises:
         DataError: where one does.
     """
-    from datasets import Image, Sequence
+    from datasets import Image
+    from datasets import Sequence as ListOf
 
-    paths = [[str(folder / name) for name in names] for names in dataset["img_path"]]
+    paths = [[str(folder / name) for name in names] for names in dataset[column]]
     require_inside(itertools.chain.from_iterable(paths), root)
-    return dataset.add_column("images", paths).cast_column("images", Sequence(Image()))
+    return dataset.add_column("images", paths).cast_column("images", ListOf(Image()))
+
+
+def _as_jsonl(rows: Sequence[DataclassInstance]) -> bytes:
+    return "".join(f"{json.dumps(asdict(row))}\n" for row in rows).encode()
 
 
 def _places(folder: str) -> Iterator[Path]:

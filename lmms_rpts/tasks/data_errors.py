@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lmms_rpts.errors import UserError
+from lmms_rpts.escaping import visible
+
 _SHOWN = 5
 _LONGEST = 500
 
 
-class DataError(ValueError):
+class DataError(UserError):
     """The data can't be evaluated as they are; the message names the place and the remedy."""
 
 
@@ -30,6 +33,6 @@ def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
 
 
 def _shown(fault: str) -> str:
-    """A fault on one line: names of files come from the data, and may steer a terminal."""
-    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in fault)
+    """A fault on one line: names of files come from the data."""
+    line = visible(fault)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

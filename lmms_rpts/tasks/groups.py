@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lmms_rpts.runs.record import R
+from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.stats.intervals import estimate_mean
+from lmms_rpts.stats.intervals import Indices, estimate_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 M = TypeVar("M", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
+
+
+def by_field(path: str) -> Callable[[Record], Iterable[str | None]]:
+    """A breakdown by a field of records, such as ``instance.language``, as text."""
+    value_of = attrgetter(path)
+
+    def values(record: Record) -> Iterable[str | None]:
+        value = value_of(record)
+        return (None if value is None else str(value),)
+
+    return values
 
 
 def grouped(
@@ -39,18 +51,29 @@ def grouped(
     return found
 
 
-def figure_over(rounds: Sequence[Sequence[R]], value_of: Callable[[R], float | None]) -> Figure:
+def figure_over(
+    rounds: Sequence[Sequence[R]],
+    value_of: Callable[[R], float | None],
+    clusters: Indices | None = None,
+    share: bool | None = None,
+) -> Figure:
     """The mean over questions, each with the mean of its responses that have a value.
 
-    One round has a 95% interval over questions: Wilson's where all values are 0 or 1, else
-    Student's t. Several have the mean and the sample standard deviation of their means.
+    One round has a 95% interval over questions: Wilson's for shares, else Student's t. Several
+    have the mean and the sample standard deviation of their means.
+
+    Args:
+        clusters: as for ``estimate_mean``, of the questions in their order.
+        share: whether the mean is a share; None: where all values are 0 or 1.
     """
-    values = [
-        there(document_means((each.instance.key, value_of(each)) for each in responses))
+    means = [
+        document_means((each.instance.key, value_of(each)) for each in responses)
         for responses in rounds
     ]
+    values = [there(each) for each in means]
     if len(rounds) == 1:
-        found = estimate_mean(values[0], share=all(each in (0, 1) for each in values[0]))
+        shares = all(each in (0, 1) for each in values[0]) if share is None else share
+        found = estimate_mean(means[0], clusters, shares)
         return Figure(found.value, None, found.low, found.high, found.n)
     return over_rounds([math.fsum(each) / len(each) if each else None for each in values])
 

@@ -1,9 +1,9 @@
-"""Images of documents: checks before a run, and decoding for a model."""
+"""Images of documents: checks before a run, decoding for a model, and their place in prompts."""
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,23 @@ def image_faults(paths: Iterable[Path], root: Path) -> dict[Path, str]:
     shown = tqdm(each, desc="Checking images", disable=len(each) <= _MANY)
     faults = {path: outside_fault(path, root) or _fault(path) for path in shown}
     return {path: fault for path, fault in faults.items() if fault is not None}
+
+
+def named_faults(
+    images: Iterable[tuple[str, Sequence[str]]], folder: Path, root: Path
+) -> Iterator[str]:
+    """What is wrong with the images of instances, each fault with the name of its instance.
+
+    Args:
+        images: of each instance its name, and the names of its images.
+        folder: of the images.
+        root: as for ``image_faults``.
+    """
+    listed = list(images)
+    faults = image_faults((folder / name for _, names in listed for name in names), root)
+    for instance, names in listed:
+        found = (faults.get(folder / name) for name in names)
+        yield from (f"{instance}: {fault}" for fault in found if fault)
 
 
 def outside_fault(path: Path, root: Path) -> str | None:
@@ -84,6 +101,34 @@ def as_rgb(image: Any) -> Any:
         # Pillow would clip 16 bits of grey to white.
         image = image.convert("I").point(lambda grey: grey * (1 / 256)).convert("L")
     return image.convert("RGB")
+
+
+def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
+    """The images of a document, in the order of their numbers."""
+    return [as_rgb(image) for image in doc["images"]]
+
+
+def behind_names(
+    parts: Iterable[str | int], name: str, images: Sequence[Any]
+) -> list[dict[str, Any]]:
+    """A prompt for chat wrappers, each image right behind its name.
+
+    Args:
+        parts: the lines; a number stands for the image of that number.
+        name: of an image, with ``{}`` for its number.
+    """
+    content: list[dict[str, Any]] = []
+    text: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            text.append(part)
+            continue
+        text.append(name.format(part))
+        content.append({"type": "text", "text": "\n".join(text)})
+        content.append({"type": "image", "url": images[part]})
+        text = []
+    content.append({"type": "text", "text": "\n".join(text)})
+    return [{"role": "user", "content": content}]
 
 
 def _fault(path: Path) -> str | None:

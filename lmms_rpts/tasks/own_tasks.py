@@ -11,9 +11,8 @@ from typing import Any
 from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.filters import RptsFilter
-from lmms_rpts.judging import JudgeConfigurationError
-from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.benchmark import all_filters, filter_names
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
@@ -48,7 +47,7 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
         if not first:
             distributed.barrier()  # the first process fills the cache of data sets alone
         manager.load_task_or_group(copy.deepcopy(own))
-    except (DataError, JudgeConfigurationError, SettingError):
+    except UserError:
         raise
     except Exception as error:
         logger.debug("Tasks are not checked before the model is loaded: {}", error)
@@ -70,16 +69,11 @@ def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
     for name, task in tasks.items():
         if isinstance(task, Mapping):
             drop_unlisted_metrics(results, task)
-        elif name in results and any(
-            is_ours(each) for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters
-        ):
+        elif name in results and _own_filters(task):
             found = results[name]
-            for metric in [metric for metric, value in found.items() if _is_empty(value)]:
+            unlisted = [each for each, value in found.items() if type(value) is list and not value]
+            for metric in unlisted:
                 del found[metric]
-
-
-def _is_empty(value: object) -> bool:
-    return isinstance(value, list) and not value
 
 
 def check_task(task: Any, documents: Any) -> None:
@@ -92,7 +86,7 @@ def check_task(task: Any, documents: Any) -> None:
     Raises:
         DataError: listing the first documents that our filters can't work on, and why.
     """
-    filters = [each for ensemble in task._filters for each in ensemble.filters if is_ours(each)]
+    filters = _own_filters(task)
     name = task.config.task
     _check_order(task)
     _settle_aggregations(task)
@@ -104,9 +98,9 @@ def check_task(task: Any, documents: Any) -> None:
     raise_faults(f"The task {name!r}", list(faults), _REMEDY)
 
 
-def is_ours(candidate: object) -> bool:
-    """Whether a filter is one of ours."""
-    return isinstance(candidate, RptsFilter)
+def _own_filters(task: Any) -> list[RptsFilter]:
+    every = [each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters]
+    return [each for each in every if isinstance(each, RptsFilter)]
 
 
 def _check_order(task: Any) -> None:
@@ -114,7 +108,7 @@ def _check_order(task: Any) -> None:
     for ensemble in task._filters:
         given: type | None = str
         for each in ensemble.filters:
-            if not is_ours(each):
+            if not isinstance(each, RptsFilter):
                 given = None  # whatever it makes of a response
                 continue
             if given is not None and not issubclass(given, each.takes):

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lmms_rpts.escaping import columns, printable, shorten
-from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.rounds import figure_text, token_text
 from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
 from lmms_rpts.tasks.graded import GradeSummary
-
-NONE = "–"
-"""What stands for a number that isn't there."""
 
 NOT_GIVEN = "(not given)"
 """What stands for a group of which the data don't say what it is."""
@@ -108,25 +105,6 @@ def metric_column(metric: str, head: str = "") -> Column:
         lambda each: figure_text(each.metrics[metric]),
         lambda each: bool(each.metrics[metric].n),
     )
-
-
-def figure_text(figure: Figure) -> str:
-    """A share with its spread."""
-    if figure.value is None:
-        return NONE
-    if figure.sd is not None:
-        return f"{figure.value:.3f} ± {figure.sd:.3f}"
-    if figure.low is not None and figure.high is not None:
-        return f"{figure.value:.3f} [{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.3f}"
-
-
-def token_text(figure: Figure) -> str:
-    """A number of tokens with its deviation."""
-    if figure.value is None:
-        return NONE
-    spread = "" if figure.sd is None else f" ± {figure.sd:,.0f}"
-    return f"{figure.value:,.0f}{spread}"
 
 
 def end_of(answer: str, width: int = 60) -> str:

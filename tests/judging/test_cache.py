@@ -38,13 +38,9 @@ from lmms_rpts.judging import (
     client,
     open_engine,
 )
-from lmms_rpts.judging.cache import (
-    AnswerCache,
-    CacheError,
-    DamagedError,
-    read_answers,
-    remove_answers,
-)
+from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.cache_contents import read_answers, remove_answers
+from lmms_rpts.judging.cache_file import CacheError, DamagedError
 from lmms_rpts.settings import SettingError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
@@ -522,7 +518,7 @@ def a_directory(folder: Path) -> None:
 def newer(folder: Path) -> None:
     path = filled(folder, 5)
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {cache.VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {cache_file.VERSION + 1}")
         connection.commit()
 
 

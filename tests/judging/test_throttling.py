@@ -16,10 +16,9 @@ from itertools import pairwise
 
 import pytest
 
-from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, TransientError, Verdict
+from lmms_rpts.judging import JudgeRequest, Member, RefusedError, Reply, TransientError, Verdict
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import JudgeClient
-from lmms_rpts.judging.members import Member
 from lmms_rpts.judging.stop_signal import StopSignal
 from tests.judging.questions import question, questions
 from tests.judging.test_concurrency import now, run

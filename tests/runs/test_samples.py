@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.schema import FieldError
-from lmms_rpts.tasks.rpts_eval.runs import read_samples
 from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
-from tests.support.runs import make_record, write_run
+from tests.support.runs import make_record, read_samples, write_run
 
 REMEDY = re.compile(
     r"Copy (the file|it) again|Name |name the|[Rr]un it again|delete this last line|score the "

@@ -11,6 +11,8 @@ from lmms_rpts.filters.aggregate import build_record
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore, TransformedResponse
 from lmms_rpts.reasoning import parse_chain
+from lmms_rpts.runs.samples import read_samples_of
+from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.support.instances import make_doc
 
@@ -24,6 +26,11 @@ SCORING = Scoring(
     judge_samples=1,
     temperature=0.0,
 )
+
+
+def read_samples(file: Path, pass_over: bool = False) -> list[RptsRecord] | None:
+    """The responses of a file that RPTS scored; see ``read_samples_of``."""
+    return read_samples_of(RptsRecord, file, pass_over, record_types)
 
 
 def scoring_with(**changes: Any) -> Scoring:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from lmms_rpts.doctor.checks import perform
 from lmms_rpts.doctor.examination import check_settings, plan
 from lmms_rpts.filters import RptsFilter
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds, request_kinds
@@ -163,7 +162,7 @@ def test_a_package_that_can_not_be_imported_leaves_the_others(
     assert list(benchmarks()) == ["rpts", "rome", "cmmath", "reform", "toy"]
     (said,) = caplog_loguru
     assert "broken (toy:broken) can't be used: no module named colours" in said
-    checks = [check for stage in plan(quick=True, offline=True) for check in perform(stage)]
+    checks = [check for stage in plan(quick=True, offline=True) for check in stage.perform()]
     (found,) = [check for check in checks if check.name == "benchmarks"]
     assert (found.state, found.said) == ("problem", benchmark.broken_benchmarks()[0])
 

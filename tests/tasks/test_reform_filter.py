@@ -7,6 +7,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def docs(name: str, method: Any = "generation") -> list[Doc]:
     found = load_documents(data_sets()[name], method)
-    return [json.loads(each.as_line()) for each in found]
+    return [json.loads(json.dumps(asdict(each))) for each in found]
 
 
 def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:

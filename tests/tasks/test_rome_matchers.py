@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.tasks.rome.extraction import choice_letters, extract_answer, normalise
-from lmms_rpts.tasks.rome.matchers import check_kwargs, match
+from lmms_rpts.tasks.rome.kwargs import check_kwargs
+from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference

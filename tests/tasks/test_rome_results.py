@@ -224,7 +224,8 @@ def test_the_benchmarks_stand_side_by_side(both: Run) -> None:
 def test_the_raw_response_is_kept_with_its_thinking(both: Run) -> None:
     (file,) = both.folder.rglob("*_samples_rome_academic.jsonl")
     saved = read_responses(file)
-    assert saved.find("rome_academic", 1, None) == [RESPONSES["question_academic_2"]]
+    (found,) = saved.responses("rome_academic", 1, None)
+    assert found.text == RESPONSES["question_academic_2"]
 
 
 def test_the_results_file_tells_the_data(both: Run) -> None:

@@ -19,10 +19,10 @@ from lmms_rpts.tasks.rome.record import RomeRecord, read_rome_runs
 from lmms_rpts.tasks.rome.results import process_results
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from lmms_rpts.tasks.rome.summary import GRADING, METRICS, summarize_rome
-from lmms_rpts.tasks.rpts_eval.runs import read_runs, read_samples
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
-from tests.support.runs import make_record, write_run
+from tests.support.runs import make_record, read_samples, write_run
 
 RULE = {"grader": "recommended", "judge": None}
 LLM = {"grader": "recommended", "judge": "openai:oracle"}

@@ -19,10 +19,6 @@ def _check_openai(model: str, settings: Settings) -> str | None:
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
             "(vLLM, SGLang, Ollama, ...)"
         )
-    return _check_key(settings)
-
-
-def _check_key(settings: Settings) -> str | None:
     if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
         return (
             "OPENAI_API_KEY holds a character that no key has: a space, a line break or a curly "

@@ -61,7 +61,7 @@ class Chat:
         try:
             neutral = [self._neutral(message) for message in messages]
             harmless = [{**m, "content": "x" if m["content"].strip() else ""} for m in neutral]
-            ids, expected = self._encode(neutral), self._encode(harmless)
+            ids, expected = (self._ids(self._render(each)) for each in (neutral, harmless))
         except Exception as error:  # templates raise what they like
             raise RefusedError(f"the chat can't be put to the judge: {said(error)}") from None
         if self._controls(ids) != self._controls(expected):
@@ -93,9 +93,6 @@ class Chat:
         with suppress(Exception):
             return _PROBE in self._render(chat)
         return False
-
-    def _encode(self, messages: Sequence[Message]) -> list[int]:
-        return self._ids(self._render(messages))
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]

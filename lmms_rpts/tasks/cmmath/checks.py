@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from loguru import logger
 
 from lmms_rpts.filters import AggregateFilter
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.cmmath.dataset import Source, load_problems, prepare, source
+from lmms_rpts.tasks.cmmath.dataset import load_problems, prepare, source
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
 from lmms_rpts.tasks.cmmath.settings import load_cmmath_settings
 from lmms_rpts.tasks.cmmath.source_format import Problems
 from lmms_rpts.tasks.data_checks import Check, examined
 from lmms_rpts.tasks.data_errors import raise_faults
-from lmms_rpts.tasks.images import image_faults
+from lmms_rpts.tasks.images import named_faults
 
 
 def check_cmmath(images: bool = True) -> None:
@@ -57,21 +57,13 @@ def check_problems(images: bool = True) -> None:
     read = load_problems(found)
     faults = [fault.text for fault in read.faults if images or not fault.of_image]
     if images and not faults:
-        faults += _image_faults(found, read)
+        named = [(f"problem {each.id!r}", each.img_path) for each in read.problems]
+        faults += named_faults(named, found.images, found.images.parent)
     if not faults and not read.problems:
         faults.append(_nothing(read))
     raise_faults(found.file, faults, found.remedy)
     prepare(read.problems)
     _tell_left_out(found.file, read.left_out, len(read.problems))
-
-
-def _image_faults(found: Source, read: Problems) -> Iterator[str]:
-    paths = {name: found.images / name for each in read.problems for name in each.img_path}
-    faults = image_faults(paths.values(), found.images.parent)
-    for each in read.problems:
-        for name in each.img_path:
-            if paths[name] in faults:
-                yield f"problem {each.id!r}: {faults[paths[name]]}"
 
 
 def _nothing(read: Problems) -> str:

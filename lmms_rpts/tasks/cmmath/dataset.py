@@ -7,16 +7,16 @@ built, not once at import, so that CMMATH_PATH is read afresh.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.escaping import listed
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.settings import asks_judge, load_cmmath_settings
 from lmms_rpts.tasks.cmmath.source_format import Problem, Problems, holds_problems, read_file
-from lmms_rpts.tasks.data import add_image_column, as_jsonl, content_digest, store
+from lmms_rpts.tasks.data import add_image_column, digest, download, store
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ FILE = "cmmath.json"
 IMAGES = "images"
 
 _ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,95}")
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +89,8 @@ def read_problems() -> tuple[Problem, ...]:
     return read.problems
 
 
-def prepare(problems: Sequence[Problem]) -> Path:
-    """A JSONL file of these problems that the ``datasets`` library can read.
-
-    Raises:
-        DataError: where no folder can be written to.
-    """
-    return store(as_jsonl(problems), "CMMaTH", "problems")
-
-
-def digest(problems: Sequence[Problem]) -> str:
-    """SHA-256 of the problems as they are evaluated: all but the images' contents."""
-    return content_digest(as_jsonl(problems))
+prepare = partial(store, benchmark="CMMaTH", name="problems")
+"""Writes problems as a file that the ``datasets`` library can read: see ``store``."""
 
 
 def attach_images(dataset: Dataset) -> Dataset:
@@ -145,27 +134,23 @@ def _find_file(folder: Path) -> Path:
     if len(found) == 1:
         return found[0]
     if found:
-        names = ", ".join(path.name for path in found[:_SHOWN])
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        names = listed([path.name for path in found])
         raise DataError(
             f"CMMATH_PATH={str(folder)!r} has no {FILE}, and several files with problems: "
-            f"{names}{more}. Set CMMATH_PATH to one of these files."
+            f"{names}. Set CMMATH_PATH to one of these files."
         )
     raise DataError(f"CMMATH_PATH={str(folder)!r} is no folder with {FILE}. {_allowed()}")
 
 
 @cache  # a failure is not kept: the next call tries again
 def _download(name: str, images: bool) -> Path:
-    from huggingface_hub import snapshot_download
-
-    wanted = [FILE, f"{IMAGES}/**"] if images else [FILE]
-    try:
-        folder = Path(snapshot_download(name, repo_type="dataset", allow_patterns=wanted))
-    except Exception as error:  # the Hub's client raises many kinds; all mean no data
-        raise DataError(
-            f"CMMATH_PATH={name!r} is no folder or file here, and no data set of that name could "
-            f"be downloaded from the Hub ({type(error).__name__}: {error}). {_allowed()}"
-        ) from error
+    folder = download(
+        name,
+        [FILE, f"{IMAGES}/**"] if images else [FILE],
+        f"CMMATH_PATH={name!r} is no folder or file here, and no data set of that name could be "
+        "downloaded from the Hub",
+        _allowed(),
+    )
     if not (folder / FILE).is_file():
         raise DataError(
             f"the data set {name} (CMMATH_PATH) has no {FILE}. Download it, and set CMMATH_PATH "

@@ -48,7 +48,8 @@ from lmms_rpts.tasks.cmmath.record import (
     RuleGrade,
 )
 from lmms_rpts.tasks.cmmath.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.cmmath.settings import asks_judge, judge_of, load_cmmath_settings
+from lmms_rpts.tasks.cmmath.settings import asks_judge, load_cmmath_settings
+from lmms_rpts.tasks.judges import needed_judge
 
 if TYPE_CHECKING:
     from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
@@ -117,15 +118,24 @@ class CmmathGradeFilter(GradingFilter):
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` where there is nothing to ask."""
-        return judge_of(self.cmmath, self.settings, default) or NO_JUDGE
+        if not asks_judge(self.cmmath):
+            return NO_JUDGE
+        need = "CMMATH_ERRORS=1" if self.cmmath.errors else f"CMMATH_GRADER={self.cmmath.grader}"
+        return needed_judge(self.settings, need, "CMMATH_GRADER=rule, CMMATH_ERRORS=0", default)
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """The parts of a response, its answer graded by rules."""
-        return read_response(response, doc)
+        from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
 
-    def unread(self, reason: str) -> Given:
+        part = select_reasoning(response or "")
+        rules = grade(doc["question"], doc["reference"], part.spoken)
+        if response is None:
+            return self.unread(NO_RESPONSE, rules.answer_type)
+        return Given(part.spoken, part.source, rules, rules.answer_type)
+
+    def unread(self, reason: str, answer_type: str = "unknown") -> Given:
         """A response that there is nothing to grade of."""
-        return nothing_given(reason)
+        return Given("", "response", None, answer_type, reason)
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades, or says what kind a mistake is."""
@@ -204,22 +214,6 @@ class CmmathGradeFilter(GradingFilter):
                 rules_version=RULES_VERSION,
             ),
         )
-
-
-def read_response(response: str | None, doc: Doc) -> Given:
-    """The parts of a response, its answer graded by rules."""
-    from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
-
-    part = select_reasoning(response or "")
-    rules = grade(doc["question"], doc["reference"], part.spoken)
-    if response is None:
-        return nothing_given(NO_RESPONSE, rules.answer_type)
-    return Given(part.spoken, part.source, rules, rules.answer_type)
-
-
-def nothing_given(reason: str, answer_type: str = "unknown") -> Given:
-    """A response that there is nothing to grade of."""
-    return Given("", "response", None, answer_type, reason)
 
 
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:

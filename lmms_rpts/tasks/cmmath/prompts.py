@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from PIL import Image
@@ -26,57 +25,48 @@ TEXT_ONLY = "ocr"
 _BLANK = 56
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """What asks for the last line, by the form of the problem."""
-
-    choice: str
-    parts: str
-    several: str
-    blank: str
-    open: str
-
-
-_ENDINGS = {
-    "zh": _Ending(
-        choice=(
+_ENDINGS: dict[str, dict[str, str]] = {
+    "zh": {
+        "choice": (
             "最后单独写一行，以“最终答案：”开头，后面只写正确选项的字母；"
             "若正确选项不止一个，写出全部字母，例如 AC。"
         ),
-        parts=(
+        "parts": (
             "最后单独写一行，以“最终答案：”开头，后面按题号写出每一小题的结果，"
             "各小题之间用“；”隔开，形如“(1) ……；(2) ……”。"
         ),
-        several=(
+        "several": (
             "最后单独写一行，以“最终答案：”开头，后面按空的先后顺序写出{}个空应填的内容，"
             "各空之间用“；”隔开。"
         ),
-        blank="最后单独写一行，以“最终答案：”开头，后面只写空格处应填的内容。",
-        open="最后单独写一行，以“最终答案：”开头，后面只写所求的结果。",
-    ),
-    "en": _Ending(
-        choice=(
+        "blank": "最后单独写一行，以“最终答案：”开头，后面只写空格处应填的内容。",
+        "open": "最后单独写一行，以“最终答案：”开头，后面只写所求的结果。",
+    },
+    "en": {
+        "choice": (
             'End with one line that begins with "Final answer:" and gives the letter of the right '
             "choice, nothing else; if several choices are right, all their letters, such as AC."
         ),
-        parts=(
+        "parts": (
             'End with one line that begins with "Final answer:" and gives the result of each part '
             'under its number, separated by ";", in the form "(1) ...; (2) ...".'
         ),
-        several=(
+        "several": (
             'End with one line that begins with "Final answer:" and gives what belongs in the {} '
             'blanks, in their order, separated by ";".'
         ),
-        blank=(
+        "blank": (
             'End with one line that begins with "Final answer:" and gives what belongs in the '
             "blank, nothing else."
         ),
-        open=(
+        "open": (
             'End with one line that begins with "Final answer:" and gives the result that is asked '
             "for, nothing else."
         ),
-    ),
+    },
 }
+"""What asks for the last line, by language and form of the problem."""
+
 _INSTRUCTIONS = {
     "default": ("zh", "请结合图片解答上面的数学题：先一步一步写出推理和计算的过程，再给出答案。"),
     "en_cot": (
@@ -198,8 +188,8 @@ def _ending(doc: Doc, language: str) -> str:
     form, endings = doc["form"], _ENDINGS[language]
     count = blanks(doc["question"])
     if form == "blank" and count > 1:
-        return endings.several.format(count)
-    return str(getattr(endings, form))
+        return endings["several"].format(count)
+    return endings[form]
 
 
 def _recognised_text(ocr: str | None) -> str:

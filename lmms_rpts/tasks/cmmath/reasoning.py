@@ -20,13 +20,13 @@ from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.dataset import (
     IMAGES,
     attach_images,
-    digest,
     load_problems,
     read_problems,
     source,
 )
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.settings import load_cmmath_settings
+from lmms_rpts.tasks.data import digest, downloaded
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
 
@@ -94,19 +94,11 @@ def images_folder(task: str) -> Path | None:
         return None
     try:
         here = Path(named).expanduser().exists()
-        folder = source().images if here else _downloaded(named)
+        copy = None if here else downloaded(named)
+        folder = source().images if here else copy and copy / IMAGES
     except (DataError, OSError, RuntimeError):
         return None
     return folder if folder is not None and folder.is_dir() else None
-
-
-def _downloaded(name: str) -> Path | None:
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(name, repo_type="dataset", local_files_only=True)) / IMAGES
-    except Exception:  # whatever the Hub's client raises: they were not downloaded
-        return None
 
 
 def _context(year: int | None, school: int | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lmms_rpts.tasks.images import as_rgb
+from lmms_rpts.tasks.images import behind_names, doc_to_visual
 
 Doc = Mapping[str, Any]
 
@@ -34,28 +34,11 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
     )
 
 
-def doc_to_visual(doc: Doc) -> list[Any]:
-    """The images, in the order of their numbers."""
-    return [as_rgb(image) for image in doc["images"]]
-
-
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """The prompt for chat wrappers, each image right behind its name."""
-    images = doc_to_visual(doc)
-    content: list[dict[str, Any]] = []
-    text: list[str] = []
-    for part in _parts(doc):
-        if isinstance(part, str):
-            text.append(part)
-            continue
-        text.append(_IMAGE.format(part))
-        content.append({"type": "text", "text": "\n".join(text)})
-        content.append({"type": "image", "url": images[part]})
-        text = []
-    content.append({"type": "text", "text": "\n".join(text)})
-    return [{"role": "user", "content": content}]
+    return behind_names(_parts(doc), _IMAGE, doc_to_visual(doc))
 
 
 def _parts(doc: Doc) -> Iterator[str | int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, ssr
@@ -41,31 +41,18 @@ def process_results(
     return {**means, **dict.fromkeys(SSR, _mastery(records, means["accuracy"]))}
 
 
-def ssr_0_1(items: Sequence[Mastery | None]) -> float:
-    """The share of knowledge points whose accuracy exceeds 0.1; NaN without any point."""
-    return _ssr(items, 0.1)
+def _share_above(threshold: float) -> Callable[[Sequence[Mastery | None]], float]:
+    def share(items: Sequence[Mastery | None]) -> float:
+        """The share of knowledge points whose accuracy exceeds the threshold; NaN without any."""
+        there = [item for item in items if item is not None]
+        pairs = [(map(tuple, item["points"]), item["accuracy"]) for item in there]
+        found = ssr(pairs, threshold)
+        return math.nan if found is None else found
+
+    return share
 
 
-def ssr_0_2(items: Sequence[Mastery | None]) -> float:
-    """The share of knowledge points whose accuracy exceeds 0.2; NaN without any point."""
-    return _ssr(items, 0.2)
-
-
-def ssr_0_3(items: Sequence[Mastery | None]) -> float:
-    """The share of knowledge points whose accuracy exceeds 0.3; NaN without any point."""
-    return _ssr(items, 0.3)
-
-
-def ssr_0_6(items: Sequence[Mastery | None]) -> float:
-    """The share of knowledge points whose accuracy exceeds 0.6; NaN without any point."""
-    return _ssr(items, 0.6)
-
-
-def _ssr(items: Sequence[Mastery | None], threshold: float) -> float:
-    there = [item for item in items if item is not None]
-    pairs = [(map(tuple, item["points"]), item["accuracy"]) for item in there]
-    share = ssr(pairs, threshold)
-    return math.nan if share is None else share
+ssr_0_1, ssr_0_2, ssr_0_3, ssr_0_6 = map(_share_above, THRESHOLDS)
 
 
 def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery | None:

@@ -1,4 +1,4 @@
-"""Settings of CMMaTH, and the judge that they need."""
+"""Settings of CMMaTH, and whether they need a judge."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from lmms_rpts.settings import Settings, read_variables
-from lmms_rpts.tasks.judges import needed_judge
+from lmms_rpts.settings import read_variables
 
 VARIABLES = ("CMMATH_ERRORS", "CMMATH_GRADER", "CMMATH_PATH")
 
@@ -42,24 +41,3 @@ def load_cmmath_settings(environ: Mapping[str, str] | None = None) -> CmmathSett
 def asks_judge(cmmath: CmmathSettings) -> bool:
     """Whether a judge is asked about responses, be it only some of them."""
     return cmmath.errors or cmmath.grader != "rule"
-
-
-def judge_of(cmmath: CmmathSettings, settings: Settings, default: str | None = None) -> str | None:
-    """The judge of CMMaTH, checked to be usable; None where rules do it all.
-
-    ``none`` is taken: responses are then left ungraded, to be graded later.
-
-    Args:
-        cmmath: what is to be graded how.
-        settings: which judge there is.
-        default: the judge where LMMS_RPTS_JUDGE names none.
-
-    Raises:
-        JudgeConfigurationError: saying what to set.
-    """
-    if not asks_judge(cmmath):
-        return None
-    need = f"CMMATH_GRADER={cmmath.grader}"
-    if cmmath.errors:
-        need = "CMMATH_ERRORS=1"
-    return needed_judge(settings, need, "CMMATH_GRADER=rule, CMMATH_ERRORS=0", default)

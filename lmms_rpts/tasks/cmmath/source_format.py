@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, get_args
 
-from lmms_rpts.filters.documents import short
+from lmms_rpts.filters.documents import FieldCheck, field_faults
+from lmms_rpts.schema import shown
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.source_fields import (
     id_text,
@@ -73,10 +74,6 @@ class Problem:
     knowledge_point: str | None
     skill: str | None
     img_path: tuple[str, ...]
-
-    def as_line(self) -> str:
-        """The problem as a line of JSONL: the same fields and types for every problem."""
-        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +201,14 @@ def _problem(identity: str, entry: Mapping[str, Any]) -> Problem:
 
 def _faults(entry: Any, name: str) -> Iterator[Fault]:
     if not isinstance(entry, dict):
-        yield Fault(f"{name}: it should be an object, not {short(entry)}")
+        yield Fault(f"{name}: it should be an object, not {shown(entry)}")
         return
-    for field, (valid, described) in _FIELDS.items():
-        if field in _NEEDED and field not in entry:
-            yield Fault(f"{name}: the field {field!r} is missing")
-        elif field in entry and not valid(entry[field]):
-            yield Fault(f"{name}: {field!r} should be {described}, not {short(entry[field])}")
+    for said in field_faults(entry, _NEEDED, _OPTIONAL):
+        yield Fault(f"{name}: {said}")
     metadata = entry.get("metadata")
     category = metadata.get("multimodal-category") if isinstance(metadata, dict) else None
     if not _is_label(category):
-        said = f"'multimodal-category' should be a text, not {short(category)}"
+        said = f"'multimodal-category' should be a text, not {shown(category)}"
         yield Fault(f"{name}: {said}")
     for said in _image_faults(entry):
         yield Fault(f"{name}: {said}", of_image=True)
@@ -226,7 +220,7 @@ def _image_faults(entry: Mapping[str, Any]) -> Iterator[str]:
         return
     names = image_names(entry.get("image"))
     if names is None:
-        yield f"'image' should be a name or a list of names, not {short(entry['image'])}"
+        yield f"'image' should be a name or a list of names, not {shown(entry['image'])}"
     yield from outside_faults(names, "a name inside the folder of images")
 
 
@@ -240,14 +234,10 @@ def _number(value: object) -> int | None:
     return int(value) if isinstance(value, int | str) else None
 
 
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_number(value: object) -> bool:
     if isinstance(value, str):
         return re.fullmatch(r"[0-9]{1,9}", value) is not None
-    return value is None or (_is_whole(value) and -_MANY < value < _MANY)
+    return value is None or (type(value) is int and -_MANY < value < _MANY)
 
 
 def _is_answer(value: object) -> bool:
@@ -260,11 +250,13 @@ def _is_label(value: object) -> bool:
     return value is None or (isinstance(value, str) and is_encodable(value))
 
 
-_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+_NEEDED: dict[str, FieldCheck] = {
     "problem_id": (lambda value: id_text(value) is not None, "a text or a whole number"),
     "question": (is_text, "a text"),
     "answer": (_is_answer, "a text"),
     "answer_type": (lambda value: value in get_args(AnswerType), "choice or free_form"),
+}
+_OPTIONAL: dict[str, FieldCheck] = {
     "analysis": (_is_label, "a text"),
     "ocr": (_is_label, "a text"),
     "grade_id": (_is_number, "a whole number"),
@@ -273,4 +265,3 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "skill": (_is_label, "a text"),
     "metadata": (lambda value: value is None or isinstance(value, dict), "an object"),
 }
-_NEEDED = (*_REQUIRED, "answer_type")

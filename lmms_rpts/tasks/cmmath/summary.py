@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
 from lmms_rpts.escaping import shorten
-from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
 from lmms_rpts.tasks.cmmath.results import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
-from lmms_rpts.tasks.sheets import NONE, Sheet, end_of, figure_text, metric_column
+from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column
 
 METRICS: Metrics = {
     **_OF_DOCUMENTS,
@@ -38,16 +38,6 @@ def summarize_cmmath(runs: Sequence[CmmathRun], by: Sequence[str] = ()) -> Grade
         RunError: if there is no run, or no such breakdown.
     """
     return summarize_grades(GRADING, runs, by)
-
-
-def _by(name: str) -> Callable[[CmmathRecord], Iterable[str | None]]:
-    value_of = attrgetter(name)
-
-    def values(record: CmmathRecord) -> Iterable[str | None]:
-        value = value_of(record)
-        return (None if value is None else str(value),)
-
-    return values
 
 
 def _areas(record: CmmathRecord) -> Iterable[str | None]:
@@ -150,12 +140,12 @@ GRADING = Grading(
     title="CMMaTH",
     metrics=METRICS,
     breakdowns={
-        "task": _by("instance.task"),
-        "category": _by("instance.category"),
-        "grade_group": _by("instance.grade_group"),
-        "grade_id": _by("instance.grade_id"),
-        "answer_type": _by("answer_type"),
-        "form": _by("instance.form"),
+        "task": by_field("instance.task"),
+        "category": by_field("instance.category"),
+        "grade_group": by_field("instance.grade_group"),
+        "grade_id": by_field("instance.grade_id"),
+        "answer_type": by_field("answer_type"),
+        "form": by_field("instance.form"),
         "area": _areas,
     },
     first="task",

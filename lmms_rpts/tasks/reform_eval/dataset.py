@@ -7,11 +7,12 @@ a task is built, not once at import, so that the settings are read afresh.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.tasks.data import as_jsonl, content_digest, store
+from lmms_rpts.tasks.data import digest, download, store
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.reform_eval.documents import Document, documents_of
 from lmms_rpts.tasks.reform_eval.instructions import (
@@ -108,7 +109,7 @@ def prepare(documents: Sequence[Document]) -> Path:
     Raises:
         DataError: where no folder can be written to.
     """
-    return store(as_jsonl(documents), "REFORM", "documents")
+    return store(documents, "REFORM", "documents")
 
 
 def remedy(settings: ReformSettings) -> str:
@@ -123,19 +124,13 @@ def remedy(settings: ReformSettings) -> str:
 
 @lru_cache(maxsize=64)  # a failure is not kept: the next call tries again
 def _downloaded(names: tuple[str, ...]) -> Path:
-    from huggingface_hub import hf_hub_download
-
-    try:
-        for name in names:
-            place = f"{HUB_FOLDER}/{name}"
-            path = Path(hf_hub_download(HUB_DATASET, place, repo_type="dataset"))
-    except Exception as error:  # the Hub's client raises many kinds; all mean no data
-        raise DataError(
-            f"{names[0]} could not be downloaded from {HUB_DATASET} ({type(error).__name__}: "
-            f"{str(error).splitlines()[0] if str(error) else ''}). Set REFORM_PATH to a folder "
-            "with the publishers' files, or try again with a connection."
-        ) from error
-    return path.parents[len(Path(name).parts) - 1]
+    folder = download(
+        HUB_DATASET,
+        [f"{HUB_FOLDER}/{name}" for name in names],
+        f"{names[0]} could not be downloaded from {HUB_DATASET}",
+        "Set REFORM_PATH to a folder with the publishers' files, or try again with a connection.",
+    )
+    return folder / HUB_FOLDER
 
 
 def _metadata(chosen: DataSet, method: Method) -> dict[str, Any]:
@@ -147,7 +142,7 @@ def _metadata(chosen: DataSet, method: Method) -> dict[str, Any]:
         "samples": len({each.sample for each in documents}),
         "duplicates": settings.duplicates_of(chosen),
         # Without the place of the files, which says nothing of what was asked.
-        "data_sha256": content_digest(as_jsonl(_Elsewhere(each) for each in documents)),
+        "data_sha256": digest([replace(each, image_file="") for each in documents]),
         "instructions": instructions.source,
         "instructions_sha256": instructions.sha256,
         "wording": settings.wording,
@@ -159,18 +154,6 @@ def _metadata(chosen: DataSet, method: Method) -> dict[str, Any]:
         "reduction": settings.reduction if method == "likelihood" else None,
         "seed": settings.seed,
     }
-
-
-class _Elsewhere:
-    """A document wherever its files lie."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-
-    def as_line(self) -> str:
-        from dataclasses import replace
-
-        return replace(self._document, image_file="").as_line()
 
 
 def __getattr__(name: str) -> Any:

@@ -15,12 +15,12 @@ from statistics import fmean
 from scipy.stats import rankdata
 
 from lmms_rpts.escaping import shorten
-from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.rounds import NONE, Figure
 from lmms_rpts.stats.intervals import LEVEL
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval.dataset import TASKS
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, Method, groups
-from lmms_rpts.tasks.sheets import NONE, Sheet
+from lmms_rpts.tasks.sheets import Sheet
 
 _HEADS = {name: name.replace("crossmodal", "cross-modal") for name in DIMENSIONS}
 _TITLES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
 from lmms_rpts.tasks.reform_eval.published_samples import completed, fixed_question
@@ -66,10 +66,6 @@ class Document:
     image_start: int
     image_length: int
     boxes: str
-
-    def as_line(self) -> str:
-        """The document as a line of JSONL: the same fields and types for every document."""
-        return json.dumps(asdict(self))
 
 
 def documents_of(

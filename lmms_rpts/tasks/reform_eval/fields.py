@@ -13,7 +13,7 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.filters.documents import short
+from lmms_rpts.schema import shown
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.tasks.source_fields import is_encodable
 
@@ -134,7 +134,7 @@ class Fields:
 
     def __init__(self, value: Any, place: str, images: ImageIndex | None = None) -> None:
         if not isinstance(value, dict):
-            raise FieldError(f"{place} should be an object, not {short(value)}")
+            raise FieldError(f"{place} should be an object, not {shown(value)}")
         self.value: dict[str, Any] = value
         self.place = place
         self._images = images
@@ -148,7 +148,7 @@ class Fields:
 
     def shown(self, name: str) -> str:
         """The value of a field, for a message."""
-        return short(self.value.get(name))
+        return shown(self.value.get(name))
 
     def any(self, name: str) -> Any:
         """The value of a field that must be there."""

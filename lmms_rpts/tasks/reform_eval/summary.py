@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
 from lmms_rpts.escaping import shorten
-from lmms_rpts.runs.rounds import Figure, over_rounds
+from lmms_rpts.runs.rounds import NONE, Figure, figure_text, over_rounds
 from lmms_rpts.stats.instability import (
     BY_SAMPLE,
     BY_WORDING,
@@ -21,6 +20,7 @@ from lmms_rpts.stats.instability import (
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.dataset import TASKS
 from lmms_rpts.tasks.reform_eval.dimensions import dimension_sheets
@@ -29,7 +29,7 @@ from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
 from lmms_rpts.tasks.reform_eval.results import CHOICE
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.results import Metrics
-from lmms_rpts.tasks.sheets import NONE, Sheet, end_of, figure_text, metric_column
+from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column
 
 RESAMPLES = 2_000
 """Of the bootstrap over samples, for each set and model."""
@@ -67,16 +67,6 @@ def summarize_reform(runs: Sequence[ReformRun], by: Sequence[str] = ()) -> Grade
         RunError: if there is no run, or no such breakdown.
     """
     return summarize_grades(GRADING, runs, by)
-
-
-def _by(name: str) -> Callable[[ReformRecord], Iterable[str | None]]:
-    value_of = attrgetter(name)
-
-    def values(record: ReformRecord) -> Iterable[str | None]:
-        value = value_of(record)
-        return (None if value is None else str(value),)
-
-    return values
 
 
 def _dimension(record: ReformRecord) -> Iterable[str | None]:
@@ -261,12 +251,12 @@ GRADING = Grading(
     title="ReForm-Eval",
     metrics=METRICS,
     breakdowns={
-        "task": _by("instance.task"),
+        "task": by_field("instance.task"),
         "dimension": _dimension,
-        "kind": _by("instance.kind"),
-        "method": _by("instance.method"),
-        "round": _by("instance.round"),
-        "duplicate": _by("instance.duplicate"),
+        "kind": by_field("instance.kind"),
+        "method": by_field("instance.method"),
+        "round": by_field("instance.round"),
+        "duplicate": by_field("instance.duplicate"),
     },
     first="task",
     by_task=True,

@@ -10,10 +10,10 @@ from pathlib import Path
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data_checks import Check, examined
 from lmms_rpts.tasks.data_errors import raise_faults
-from lmms_rpts.tasks.images import image_faults
+from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.rome.dataset import load_annotations, prepare, source
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from lmms_rpts.tasks.rome.matchers import check_kwargs
+from lmms_rpts.tasks.rome.kwargs import check_kwargs
 from lmms_rpts.tasks.rome.settings import RomeSettings, grader_of, judge_of, load_rome_settings
 from lmms_rpts.tasks.rome.source_format import SUBTASKS, Annotations, Question
 
@@ -33,7 +33,8 @@ def check_rome(*subtasks: str) -> None:
     annotations = load_annotations(found)
     faults = [fault.text for fault in annotations.faults if fault.task in (None, *subtasks)]
     asked = [each for each in annotations.questions if each.task in subtasks]
-    faults += [*_kwargs_faults(asked), *_image_faults(annotations, asked)]
+    images = [(f"question {each.id!r}", each.img_path) for each in asked]
+    faults += [*_kwargs_faults(asked), *named_faults(images, found.folder, found.folder)]
     faults += _reference_faults(asked, rome)
     if not faults:
         faults += _empty_faults(annotations, subtasks)
@@ -56,17 +57,6 @@ def _reference_faults(questions: Sequence[Question], rome: RomeSettings) -> Iter
                 f"question {question.id!r}: it has no 'reference' that a judge could compare an "
                 f"answer with (ROME_GRADER={rome.grader}; rules need none)"
             )
-
-
-def _image_faults(annotations: Annotations, questions: Sequence[Question]) -> Iterator[str]:
-    folder = annotations.folder
-    faults = image_faults(
-        (folder / name for question in questions for name in question.img_path), folder
-    )
-    for question in questions:
-        for name in question.img_path:
-            if folder / name in faults:
-                yield f"question {question.id!r}: {faults[folder / name]}"
 
 
 def _empty_faults(annotations: Annotations, subtasks: Sequence[str]) -> Iterator[str]:

@@ -6,14 +6,13 @@ whenever a task is built, not once at import, so that ROME_PATH is read afresh.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.data import add_image_column, as_jsonl, content_digest, store
+from lmms_rpts.tasks.data import add_image_column, digest, download, store
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rome.settings import asks_judge, load_rome_settings
 from lmms_rpts.tasks.rome.source_format import (
@@ -75,18 +74,8 @@ def load_annotations(found: Source) -> Annotations:
     return read_annotations(found.folder, found.files)
 
 
-def prepare(questions: Sequence[Question]) -> Path:
-    """A JSONL file of these questions that the ``datasets`` library can read.
-
-    Raises:
-        DataError: where no folder can be written to.
-    """
-    return store(as_jsonl(questions), "ROME", "questions")
-
-
-def digest(questions: Sequence[Question]) -> str:
-    """SHA-256 of the questions as they are evaluated: all but the images' contents."""
-    return content_digest(as_jsonl(questions))
+prepare = partial(store, benchmark="ROME", name="questions")
+"""Writes questions as a file that the ``datasets`` library can read: see ``store``."""
 
 
 def attach_images(dataset: Dataset) -> Dataset:
@@ -97,17 +86,13 @@ def attach_images(dataset: Dataset) -> Dataset:
 
 @cache  # a failure is not kept: the next call tries again
 def _download() -> Path:
-    from huggingface_hub import snapshot_download
-
-    try:
-        folder = snapshot_download(HUB_DATASET, repo_type="dataset", allow_patterns=[f"{DATA}/**"])
-    except Exception as error:  # the Hub's client raises many kinds; all mean no data
-        raise DataError(
-            f"ROME could not be downloaded from {HUB_DATASET} ({type(error).__name__}: {error}). "
-            "Set ROME_PATH to a local folder with its annotations and images, or try again with "
-            "a connection."
-        ) from error
-    return Path(folder)
+    return download(
+        HUB_DATASET,
+        [f"{DATA}/**"],
+        f"ROME could not be downloaded from {HUB_DATASET}",
+        "Set ROME_PATH to a local folder with its annotations and images, or try again with a "
+        "connection.",
+    )
 
 
 def _of(subtask: str) -> list[Question]:

@@ -148,11 +148,16 @@ class RomeAnswerFilter(GradingFilter):
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """The parts of a response, its answer graded by rules."""
-        return read_response(response, doc)
+        if response is None:
+            return self.unread(NO_RESPONSE)
+        part = select_reasoning(response)
+        _, thinking, _ = split_thinking(response)
+        rules = _grade_by_rules(doc, part.spoken)
+        return Given(part.spoken, part.source, (thinking or "").strip() or None, rules)
 
     def unread(self, reason: str) -> Given:
         """A response that there is nothing to grade of."""
-        return nothing_given(reason)
+        return Given("", "response", None, RuleGrades(fault=reason), error=reason)
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades this subtask, or compares thinking and answer."""
@@ -169,7 +174,8 @@ class RomeAnswerFilter(GradingFilter):
         """What the judge says of the answer, and of the thinking beside it; None: not asked."""
         grade = consistency = None
         if grader_of(self.rome, doc["task"]) == "llm":
-            grade = _known_grade(given, doc)
+            error = given.error and judge_grade(None, error=given.error)
+            grade = error or known_grade(doc["reference"], given.answer)
             if grade is None:
                 verdict = yield self._grade_request(given, doc)
                 grade = grade_of(verdict, "correct")
@@ -226,22 +232,7 @@ class RomeAnswerFilter(GradingFilter):
         )
 
 
-def read_response(response: str | None, doc: Doc) -> Given:
-    """The parts of a response, its answer graded by rules."""
-    if response is None:
-        return nothing_given(NO_RESPONSE)
-    part = select_reasoning(response)
-    _, thinking, _ = split_thinking(response)
-    rules = grade_by_rules(doc, part.spoken)
-    return Given(part.spoken, part.source, (thinking or "").strip() or None, rules)
-
-
-def nothing_given(reason: str) -> Given:
-    """A response that there is nothing to grade of."""
-    return Given("", "response", None, RuleGrades(fault=reason), error=reason)
-
-
-def grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
+def _grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
     """The grades of an answer by the published rules and by ours."""
     try:
         kwargs = json.loads(doc["evaluator_kwargs"])
@@ -251,12 +242,6 @@ def grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
         )
     except (ValueError, TypeError) as error:
         return RuleGrades(fault=f"the question can't be graded by rules: {error}")
-
-
-def _known_grade(given: Given, doc: Doc) -> JudgeGrade | None:
-    if given.error:
-        return judge_grade(None, error=given.error)
-    return known_grade(doc["reference"], given.answer)
 
 
 def _instance(doc: Doc) -> RomeInstance:

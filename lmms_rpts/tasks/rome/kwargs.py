@@ -6,9 +6,9 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
-Check = Callable[[Any], str | None]
+from lmms_rpts.filters.documents import FieldCheck, is_text
+
 _TIME = re.compile(r"-?\d{1,4}(?::-?\d{1,4}){0,2}")
 
 
@@ -22,14 +22,11 @@ def check_kwargs(evaluator: str, kwargs: object) -> str | None:
         return f"there is no evaluator {evaluator!r}{_nearest(evaluator)}; there are: {_NAMES}"
     if not isinstance(kwargs, Mapping):
         return f"{evaluator}: its arguments must be an object, not {_shown(kwargs)}"
-    for name, (is_required, check) in arguments.items():
-        if name not in kwargs:
-            if is_required:
-                return f"{evaluator}: the argument {name!r} is missing"
-            continue
-        wanted = check(kwargs[name])
-        if wanted:
+    for name, (is_required, (is_valid, wanted)) in arguments.items():
+        if name in kwargs and not is_valid(kwargs[name]):
             return f"{evaluator}: {name!r} must be {wanted}, not {_shown(kwargs[name])}"
+        if is_required and name not in kwargs:
+            return f"{evaluator}: the argument {name!r} is missing"
     unknown = [name for name in kwargs if name not in arguments]
     if unknown:
         allowed = ", ".join(arguments)
@@ -65,83 +62,66 @@ def is_number(value: object) -> bool:
 
 
 def _texts(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+    return isinstance(value, list | tuple) and all(map(is_text, value))
 
 
-def _some_texts(value: object) -> str | None:
-    return None if _texts(value) and value else "a list of strings, not empty"
+def _is_string(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
-def _texts_or_none(value: object) -> str | None:
-    return None if _texts(value) else "a list of strings"
+def _all(valid: Callable[[object], bool], value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(map(valid, value))
 
 
-def _key_items(value: object) -> str | None:
-    if isinstance(value, list | tuple) and value:
-        nested = all(isinstance(item, list | tuple) and _texts(item) for item in value)
-        if nested or _texts(value):
-            return None
-    return "a list of lists of strings, or a list of strings, not empty"
+def _is_interval(value: object) -> bool:
+    def is_time(end: object) -> bool:
+        return isinstance(end, str) and _TIME.fullmatch(end) is not None
+
+    pair = isinstance(value, list | tuple) and len(value) == 2
+    return pair and (_all(is_number, value) or _all(is_time, value))
 
 
-def _label(value: object) -> str | None:
-    return None if isinstance(value, str) and value.strip() else "a string of letters, not empty"
-
-
-def _order(value: object) -> str | None:
-    fits = (isinstance(value, str) and value.strip()) or (_texts(value) and value)
-    return None if fits else "a string or a list of strings, not empty"
-
-
-def _number(value: object) -> str | None:
-    return None if is_number(value) else "a finite number"
-
-
-def _share(value: object) -> str | None:
-    fits = isinstance(value, int | float) and is_number(value) and 0 <= value <= 1
-    return None if fits else "a number from 0 to 1"
-
-
-def _truth(value: object) -> str | None:
-    return None if isinstance(value, bool) else "true or false"
-
-
-def _interval(value: object) -> str | None:
-    if isinstance(value, list | tuple) and len(value) == 2:
-        if all(is_number(end) for end in value):
-            return None
-        if all(isinstance(end, str) and _TIME.fullmatch(end) for end in value):
-            return None
-    return 'two numbers, or two times such as "10:05"'
-
-
-def _intervals(value: object) -> str | None:
-    fits = isinstance(value, list | tuple) and value and not any(map(_interval, value))
-    return None if fits else 'a list of pairs of numbers or of times such as "10:05", not empty'
-
-
-def _many_units(value: object) -> str | None:
-    fits = isinstance(value, list | tuple) and all(
-        isinstance(units, str) or _texts(units) for units in value
-    )
-    return None if fits else "a list of lists of strings, one for each interval"
-
-
-_ARGUMENTS: dict[str, dict[str, tuple[bool, Check]]] = {
-    "key_items_matching": {"key_items": (True, _key_items), "remove_space": (False, _truth)},
-    "choices_matching": {"label": (True, _label)},
-    "ordered_list_matching": {"order": (True, _order)},
-    "number_matching": {"value_to_match": (True, _number)},
+_TEXTS: FieldCheck = (_texts, "a list of strings")
+_SOME_TEXTS: FieldCheck = (lambda value: _all(is_text, value), "a list of strings, not empty")
+_KEY_ITEMS: FieldCheck = (
+    lambda value: _all(_texts, value) or _all(is_text, value),
+    "a list of lists of strings, or a list of strings, not empty",
+)
+_LABEL: FieldCheck = (_is_string, "a string of letters, not empty")
+_ORDER: FieldCheck = (
+    lambda value: _is_string(value) or _all(is_text, value),
+    "a string or a list of strings, not empty",
+)
+_NUMBER: FieldCheck = (is_number, "a finite number")
+_SHARE: FieldCheck = (
+    lambda value: isinstance(value, int | float) and is_number(value) and 0 <= value <= 1,
+    "a number from 0 to 1",
+)
+_TRUTH: FieldCheck = (lambda value: isinstance(value, bool), "true or false")
+_INTERVAL: FieldCheck = (_is_interval, 'two numbers, or two times such as "10:05"')
+_INTERVALS: FieldCheck = (
+    lambda value: _all(_is_interval, value),
+    'a list of pairs of numbers or of times such as "10:05", not empty',
+)
+_MANY_UNITS: FieldCheck = (
+    lambda value: _texts(value) or _all(lambda units: is_text(units) or _texts(units), value),
+    "a list of lists of strings, one for each interval",
+)
+_ARGUMENTS: dict[str, dict[str, tuple[bool, FieldCheck]]] = {
+    "key_items_matching": {"key_items": (True, _KEY_ITEMS), "remove_space": (False, _TRUTH)},
+    "choices_matching": {"label": (True, _LABEL)},
+    "ordered_list_matching": {"order": (True, _ORDER)},
+    "number_matching": {"value_to_match": (True, _NUMBER)},
     "location_matching": {
-        "location_fine_grained": (True, _some_texts),
-        "location_coarse_grained": (False, _texts_or_none),
-        "fine_grained_score": (False, _share),
-        "coarse_grained_score": (False, _share),
+        "location_fine_grained": (True, _SOME_TEXTS),
+        "location_coarse_grained": (False, _TEXTS),
+        "fine_grained_score": (False, _SHARE),
+        "coarse_grained_score": (False, _SHARE),
     },
-    "interval_matching": {"interval": (True, _interval), "units": (True, _texts_or_none)},
+    "interval_matching": {"interval": (True, _INTERVAL), "units": (True, _TEXTS)},
     "multi_interval_matching": {
-        "intervals": (True, _intervals),
-        "units": (True, _many_units),
+        "intervals": (True, _INTERVALS),
+        "units": (True, _MANY_UNITS),
     },
 }
 EVALUATORS = tuple(_ARGUMENTS)

@@ -19,7 +19,7 @@ from lmms_rpts.tasks.rome.extraction import (
     normalise,
     seconds,
 )
-from lmms_rpts.tasks.rome.kwargs import check_kwargs, required
+from lmms_rpts.tasks.rome.kwargs import required
 
 
 def match(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> float:
@@ -137,5 +137,3 @@ _MATCHERS: dict[str, Callable[..., float | bool]] = {
     "interval_matching": _interval,
     "multi_interval_matching": _multi_interval,
 }
-
-__all__ = ["check_kwargs", "match"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmms_rpts.tasks.images import as_rgb
+from lmms_rpts.tasks.images import doc_to_visual
 from lmms_rpts.tasks.rome.source_format import MARKER
 
 Doc = Mapping[str, Any]
@@ -76,11 +76,6 @@ SUFFIXES: dict[str, Mapping[str, str]] = {
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
     """The prompt for wrappers that take the images apart from the text."""
     return "".join(_name(part, doc) if isinstance(part, int) else part for part in _parts(doc))
-
-
-def doc_to_visual(doc: Doc) -> list[Any]:
-    """The images, in the order of their numbers."""
-    return [as_rgb(image) for image in doc["images"]]
 
 
 def doc_to_messages(

@@ -76,7 +76,5 @@ def judge_of(
     """
     if not any(asks_judge(rome, subtask) for subtask in subtasks):
         return None
-    need = f"ROME_GRADER={rome.grader}"
-    if rome.consistency:
-        need = "ROME_CONSISTENCY=1"
+    need = "ROME_CONSISTENCY=1" if rome.consistency else f"ROME_GRADER={rome.grader}"
     return needed_judge(settings, need, "ROME_GRADER=rule, ROME_CONSISTENCY=0", default)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmms_rpts.filters.documents import short
+from lmms_rpts.filters.documents import FieldCheck, field_faults
+from lmms_rpts.schema import shown
 from lmms_rpts.tasks.source_fields import (
     id_text,
     image_names,
@@ -37,6 +38,13 @@ MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 """What names an image in a question, numbered from 1."""
 
 _REQUIRED = ("question_id", "question", "evaluator")
+_FIELDS: dict[str, FieldCheck] = {
+    "question_id": (lambda value: id_text(value) is not None, "a text or a whole number"),
+    "question": (is_text, "a text"),
+    "img_path": (lambda value: image_names(value) is not None, "a path or a list of paths"),
+    "evaluator": (is_text, "the name of an evaluator"),
+    "evaluator_kwargs": (lambda value: isinstance(value, dict), "an object"),
+}
 _LABELS = ("image_type", "image_subtype", "question_type", "reasoning_type")
 _ALIASES = {
     "academics": "academic",
@@ -88,10 +96,6 @@ class Question:
     image_subtype: str | None
     question_type: str | None
     reasoning_type: str | None
-
-    def as_line(self) -> str:
-        """The question as a line of JSONL: the same fields and types for every question."""
-        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,7 @@ def _line(line: str, number: int) -> Any:
 
 def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list[Fault]:
     if not isinstance(entry, dict):
-        return [Fault(f"{place}: it should be an object, not {short(entry)}")]
+        return [Fault(f"{place}: it should be an object, not {shown(entry)}")]
     identity = id_text(entry.get("question_id"))
     name = f"question {identity!r}" if identity else place
     task = _subtask(entry)
@@ -197,9 +201,7 @@ def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list
     if faults or task is None or identity is None:
         return faults
     text = entry["question"]
-    images = tuple(
-        _place(path, folder, beside) for path in image_names(entry.get("img_path")) or ()
-    )
+    images = image_names(entry["img_path"]) or ()
     return Question(
         id=identity,
         task=task,
@@ -214,23 +216,12 @@ def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list
 
 
 def _field_faults(entry: Mapping[str, Any]) -> Iterator[str]:
-    wanted: dict[str, tuple[Callable[[Any], bool], str]] = {
-        "question_id": (lambda value: id_text(value) is not None, "a text or a whole number"),
-        "question": (is_text, "a text"),
-        "img_path": (lambda value: image_names(value) is not None, "a path or a list of paths"),
-        "evaluator": (is_text, "the name of an evaluator"),
-        "evaluator_kwargs": (lambda value: isinstance(value, dict), "an object"),
-    }
-    for field, (valid, described) in wanted.items():
-        if field not in entry:
-            yield f"the field {field!r} is missing"
-        elif not valid(entry[field]):
-            yield f"{field!r} should be {described}, not {short(entry[field])}"
+    yield from field_faults(entry, _FIELDS)
     paths = image_names(entry.get("img_path"))
     yield from outside_faults(paths, "a path inside the data folder")
     for field in ("reference", *_LABELS):
         if not is_encodable(_label(entry.get(field)) or ""):
-            yield f"{field!r} holds half a character: {short(entry[field])}"
+            yield f"{field!r} holds half a character: {shown(entry[field])}"
     yield from _marker_faults(entry)
 
 

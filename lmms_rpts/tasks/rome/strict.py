@@ -199,9 +199,8 @@ def _location(
     folded = fold(text)
     if any(says(folded, place) for place in location_fine_grained):
         return fine_grained_score
-    if any(says(folded, place) for place in location_coarse_grained):
-        return coarse_grained_score
-    return 0.0
+    coarse = any(says(folded, place) for place in location_coarse_grained)
+    return coarse_grained_score if coarse else 0.0
 
 
 def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> bool:

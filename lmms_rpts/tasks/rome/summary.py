@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.tasks.grade_types import Figures, Grading, Listing
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.rome.record import RomeRecord, RomeRun
 from lmms_rpts.tasks.rome.results import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
-from lmms_rpts.tasks.sheets import NONE, end_of, metric_column
+from lmms_rpts.tasks.sheets import end_of, metric_column
 
 METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "grader_coverage"}
 """The value of a record in each metric; None where it has none."""
-
-
-def _by(name: str) -> Callable[[RomeRecord], Iterable[str | None]]:
-    value_of = attrgetter(f"instance.{name}")
-    return lambda record: (value_of(record),)
 
 
 def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> GradeSummary:
@@ -83,7 +79,9 @@ _INSTANCE = ("subtask", "image_type", "image_subtype", "reasoning_type", "questi
 GRADING = Grading(
     title="ROME",
     metrics=METRICS,
-    breakdowns={name: _by(name) for name in (*_INSTANCE, "evaluator", "language")},
+    breakdowns={
+        name: by_field(f"instance.{name}") for name in (*_INSTANCE, "evaluator", "language")
+    },
     first="subtask",
     places=SUBTASKS,
     settings=("grader", "model", "prompt_version"),

@@ -7,6 +7,7 @@ from functools import partial
 
 from lmms_rpts.filters import AggregateFilter, TransformFilter
 from lmms_rpts.tasks.rpts_eval.dataset import check_rpts_eval
+from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK, LANGUAGES
 
 
 def _check(*languages: str, judge: str | None = None) -> None:
@@ -18,10 +19,6 @@ def _check(*languages: str, judge: str | None = None) -> None:
 
 
 CHECKS: dict[str, Callable[[], None]] = {
-    "rpts_eval": partial(_check, "en", "zh"),
-    "rpts_eval_en": partial(_check, "en"),
-    "rpts_eval_zh": partial(_check, "zh"),
-    "rpts_eval_en_free": partial(_check, "en"),
-    "rpts_eval_zh_free": partial(_check, "zh"),
-    "rpts_demo": partial(_check, judge="lexical"),
+    **{task: partial(_check, *languages) for task, languages in LANGUAGES.items()},
+    DEMO_TASK: partial(_check, judge="lexical"),
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from lmms_rpts.tasks.data import downloaded
 from lmms_rpts.tasks.data_checks import Check, data_fault, examined, problem
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.dataset import HUB_DATASET, IMAGES, check_rpts_eval
-from lmms_rpts.tasks.rpts_eval.documents import downloaded_folder
 from lmms_rpts.tasks.rpts_eval.settings import load_rpts_settings
 from lmms_rpts.tasks.rpts_eval.source_format import check_folder, read_records
 
@@ -34,7 +34,7 @@ def _describe_folder(folder: Path, language: str) -> str:
 def _check_download() -> list[Check]:
     from huggingface_hub import constants
 
-    folder = downloaded_folder()
+    folder = downloaded(HUB_DATASET)
     if folder is not None:
         return [_check_copy(folder, language) for language in _LANGUAGES]
     remedy = "set RPTS_PATH to a folder with texts_en.json, texts_zh.json and images/"

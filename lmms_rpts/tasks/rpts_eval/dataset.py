@@ -7,7 +7,6 @@ whenever a task is built, not once at import, so that RPTS_PATH is read afresh. 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.data import add_image_column, download
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.images import require_inside
 from lmms_rpts.tasks.rpts_eval.settings import load_rpts_settings
 from lmms_rpts.tasks.rpts_eval.source_format import check_folder
 
@@ -92,8 +91,6 @@ def attach_images(dataset: Dataset, folder: Callable[[], Path], language: str | 
 
     The images are decoded when a document is looked at, not before.
     """
-    from datasets import Image, Sequence
-
     images = folder()
     if language is not None:
         if "language" in dataset.column_names:
@@ -102,10 +99,8 @@ def attach_images(dataset: Dataset, folder: Callable[[], Path], language: str | 
     for field in _FIELDS:
         if field not in dataset.column_names:
             dataset = dataset.add_column(field, [None] * len(dataset))
-    paths = [[str(images / name) for name in names] for names in dataset["visual_clue"]]
-    require_inside(itertools.chain.from_iterable(paths), images.parent)
-    dataset = dataset.select_columns(list(_FIELDS)).add_column("images", paths)
-    return dataset.cast_column("images", Sequence(Image()))
+    dataset = dataset.select_columns(list(_FIELDS))
+    return add_image_column(dataset, images, images.parent, "visual_clue")
 
 
 def _images_folder() -> Path:
@@ -113,21 +108,13 @@ def _images_folder() -> Path:
 
 
 def _download() -> Path:
-    from huggingface_hub import snapshot_download
-
-    try:
-        folder = snapshot_download(
-            HUB_DATASET,
-            repo_type="dataset",
-            allow_patterns=["texts_en.json", "texts_zh.json", f"{IMAGES}/**"],
-        )
-    except Exception as error:  # the Hub's client raises many kinds; all mean no data
-        raise DataError(
-            f"RPTS-Eval could not be downloaded from {HUB_DATASET} "
-            f"({type(error).__name__}: {error}). Set RPTS_PATH to a local folder with "
-            "texts_en.json, texts_zh.json and images/, or try again with a connection."
-        ) from error
-    return Path(folder)
+    return download(
+        HUB_DATASET,
+        ["texts_en.json", "texts_zh.json", f"{IMAGES}/**"],
+        f"RPTS-Eval could not be downloaded from {HUB_DATASET}",
+        "Set RPTS_PATH to a local folder with texts_en.json, texts_zh.json and images/, or try "
+        "again with a connection.",
+    )
 
 
 def _metadata(default_judge: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.tasks.data import downloaded
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.dataset import DEMO, HUB_DATASET, IMAGES, Source, source
 from lmms_rpts.tasks.rpts_eval.source_format import read_records
@@ -60,15 +61,5 @@ def images_folder(task: str) -> Path | None:
     """
     if task == DEMO_TASK:
         return DEMO / IMAGES
-    folder = source(LANGUAGES[task][0]).folder or downloaded_folder()
+    folder = source(LANGUAGES[task][0]).folder or downloaded(HUB_DATASET)
     return folder / IMAGES if folder is not None and (folder / IMAGES).is_dir() else None
-
-
-def downloaded_folder() -> Path | None:
-    """The Hub's copy of the data on this machine; None if there is none."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(HUB_DATASET, repo_type="dataset", local_files_only=True))
-    except Exception:  # whatever the Hub's client raises: they were not downloaded
-        return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lmms_rpts.tasks.images import as_rgb
+from lmms_rpts.tasks.images import behind_names, doc_to_visual
 
 Doc = Mapping[str, Any]
 
@@ -78,29 +78,12 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
     return "\n".join(lines)
 
 
-def doc_to_visual(doc: Doc) -> list[Any]:
-    """The images, in the order of their numbers."""
-    return [as_rgb(image) for image in doc["images"]]
-
-
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """The prompt for chat wrappers, each image right behind its name."""
-    images = doc_to_visual(doc)
-    wording = _WORDINGS[doc["language"]]
-    content: list[dict[str, Any]] = []
-    text: list[str] = []
-    for part in _parts(doc, lmms_eval_specific_kwargs):
-        if isinstance(part, str):
-            text.append(part)
-            continue
-        text.append(wording.image.format(part))
-        content.append({"type": "text", "text": "\n".join(text)})
-        content.append({"type": "image", "url": images[part]})
-        text = []
-    content.append({"type": "text", "text": "\n".join(text)})
-    return [{"role": "user", "content": content}]
+    parts = _parts(doc, lmms_eval_specific_kwargs)
+    return behind_names(parts, _WORDINGS[doc["language"]].image, doc_to_visual(doc))
 
 
 def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:

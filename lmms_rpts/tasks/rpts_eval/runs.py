@@ -8,7 +8,7 @@ from pathlib import Path
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.benchmark import record_types
 
 Run = RunOf[RptsRecord]
@@ -39,8 +39,3 @@ def read_run(path: str | Path) -> Run:
         files = "\n  ".join(str(run.files[0]) for run in runs)
         raise RunError(f"{path} holds {len(runs)} runs; name one of:\n  {files}")
     return runs[0]
-
-
-def read_samples(file: Path, pass_over: bool = False) -> list[RptsRecord] | None:
-    """The responses of a file that RPTS scored; see ``read_samples_of``."""
-    return read_samples_of(RptsRecord, file, pass_over, record_types)

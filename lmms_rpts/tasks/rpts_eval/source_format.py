@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.filters.documents import (
-    NAMES,
+    REASONING_FIELDS,
     RELATION,
     STANCE,
-    TEXT,
     TEXTS,
     FieldCheck,
     field_faults,
@@ -20,16 +19,12 @@ from lmms_rpts.filters.documents import (
     is_texts,
 )
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
-from lmms_rpts.tasks.images import image_faults
+from lmms_rpts.tasks.images import named_faults
 
 _FIELDS: dict[str, FieldCheck] = {
     "id": (lambda value: isinstance(value, int | str), "a number or a text"),
     "ability": TEXTS,
-    "statement": TEXT,
-    "context": TEXT,
-    "reasoning": TEXTS,
-    "textual_clue": TEXTS,
-    "visual_clue": NAMES,
+    **{name: check for name, check in REASONING_FIELDS.items() if name != "language"},
     "answer": STANCE,
 }
 
@@ -69,7 +64,12 @@ def _faults(texts: Path, images: Path, stamp: tuple[int, int]) -> Sequence[str]:
         records = read_records(texts)
     except ValueError as error:
         return [f"it can't be read: {error}"]
-    return [*_field_faults(records), *_image_faults(records, images)]
+    named = [
+        (_name(record, at), record["visual_clue"])
+        for at, record in enumerate(records)
+        if is_texts(record.get("visual_clue"))
+    ]
+    return [*_field_faults(records), *named_faults(named, images, images.parent)]
 
 
 def _field_faults(records: list[dict[str, Any]]) -> Iterator[str]:
@@ -83,21 +83,6 @@ def _field_faults(records: list[dict[str, Any]]) -> Iterator[str]:
         if "id" in record and key in seen:
             yield f"{name}: the id stands more than once"
         seen.add(key)
-
-
-def _image_faults(records: list[dict[str, Any]], images: Path) -> Iterator[str]:
-    names = {
-        name
-        for record in records
-        if is_texts(record.get("visual_clue"))
-        for name in record["visual_clue"]
-    }
-    faults = image_faults((images / name for name in names), images.parent)
-    for at, record in enumerate(records):
-        listed = record.get("visual_clue")
-        for name in listed if isinstance(listed, list) and is_texts(listed) else ():
-            if images / name in faults:
-                yield f"{_name(record, at)}: {faults[images / name]}"
 
 
 def _name(record: Mapping[str, Any], at: int) -> str:
