@@ -13,15 +13,11 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.schema import shown
+from lmms_rpts.schema import FieldError, shown
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.tasks.source_fields import is_encodable
 
 Box = tuple[float, float, float, float]
-
-
-class FieldError(ValueError):
-    """What is wrong with a file or a record, with its place."""
 
 
 @dataclass(frozen=True, slots=True)

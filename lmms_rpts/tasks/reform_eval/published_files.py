@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.reform_eval.fields import FieldError, Fields, read_json
+from lmms_rpts.schema import FieldError
+from lmms_rpts.tasks.reform_eval.fields import Fields, read_json
 from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given, record_of
 from lmms_rpts.tasks.reform_eval.published import NO_INDEX, single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.record import (

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.tasks.reform_eval.fields import FieldError, Fields, ImageIndex, read_json
+from lmms_rpts.schema import FieldError
+from lmms_rpts.tasks.reform_eval.fields import Fields, ImageIndex, read_json
 from lmms_rpts.tasks.reform_eval.sample import Sample, Samples, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet
 from lmms_rpts.tasks.variants import rng_of
