@@ -28,6 +28,7 @@ from tests.tasks.cmmath_cases import (
     expressions,
     finals,
     fractions_roots,
+    fresh,
     hostile,
     intervals,
     number_units,
@@ -47,7 +48,7 @@ from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STAT
 FAMILIES = (
     *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
     *(expressions, equations, coordinates, intervals, sets, circled, statements, blanks),
-    *(parts, finals, reviewed, realistic, values),
+    *(parts, finals, reviewed, realistic, fresh, values),
 )
 CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
 LONG = 1_000

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmms_rpts.tasks.cmmath.grading.equations import same_equations, same_points
+from lmms_rpts.tasks.cmmath.grading.equations import Equation, same_equations, same_points
+from lmms_rpts.tasks.cmmath.grading.formulas import equal
 from lmms_rpts.tasks.cmmath.grading.normalization import all_of
 from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
 from lmms_rpts.tasks.cmmath.grading.regions import same_region
 from lmms_rpts.tasks.cmmath.grading.response import Reading
 from lmms_rpts.tasks.cmmath.grading.target import Question
-from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, squeezed
+from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED
 
 # x>2, (1,2], ❴x|x>2❵
 _ORDER_SIGN = re.compile(r"[<>≤≥≠∪∈∞]|^[\[(][^()]{1,80},[^()]{1,80}[\])]$|❴[^❵]{0,40}\|")
@@ -126,12 +127,24 @@ def _equations(said: Reading, wanted: Reading, question: Question) -> bool | Non
     same = same_equations(said.equations, wanted.equations)
     if same and _SET_UP.search(question.raw):
         # An equation that says the same once it is solved says nothing here.
-        turned = squeezed("=".join(reversed(said.text.split("="))))
-        return True if turned == wanted.squeezed else None
+        return _same_sides(said.equations, wanted.equations)
     if same and values is not None and said.values is None:
         solved = all(each.number is not None for several in values.values() for each in several)
         return not solved  # 2x=12 is no solution yet
     return same
+
+
+def _same_sides(one: Sequence[Equation], other: Sequence[Equation]) -> bool | None:
+    """True where the sides of each are those of the other, be they turned round; else None."""
+    if len(one) != len(other):
+        return None
+    pairs = zip(one, other, strict=True)
+    same = all(
+        (equal(a.left, b.left) and equal(a.right, b.right))
+        or (equal(a.left, b.right) and equal(a.right, b.left))
+        for a, b in pairs
+    )
+    return same or None
 
 
 def _as_values(said: Reading, wanted: Reading, question: Question) -> bool | None:

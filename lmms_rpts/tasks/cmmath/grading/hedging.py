@@ -31,6 +31,7 @@ _BOUND = re.compile(  # 至少330人, over 330
 # "最终答案：" and nothing behind it
 _EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)[\s:：*_。.]{0,6}$", re.IGNORECASE)
 _LOOP = re.compile(r"([^\s.…_-][^…_]{3,40}?)\1{3,20}")  # (3,1)=(3,1)=(3,1)=(3,1)
+_LEFT = re.compile(r"[=:是为]\s?(?:_{2,30}|\\underline\s?\{[^{}]{0,20}\})\W{0,5}$")  # S=____
 _NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _DIGITS = {ord("①") + digit: f" {digit + 1} " for digit in range(20)}
 _CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", strict=True))
@@ -82,7 +83,7 @@ def without_answer(response: Response) -> Verdict | None:
         return Verdict(False, "gives no answer")
     if _LOOP.search(text[-_LONGEST:]):
         return Verdict(False, "repeats itself")
-    if BLANK.search(text) and not re.search(r"\d", BLANK.sub("", text)):
+    if BLANK.search(text) and (_LEFT.search(text) or not re.search(r"\d", BLANK.sub("", text))):
         return Verdict(False, "leaves the blank as it is")
     return None
 

@@ -102,6 +102,7 @@ _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12
 _STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")  # 2*x, but not *x*
 _SQRT_CALL = re.compile(r"(?<![A-Za-z\\])sqrt\s?\(")
 _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
+_ANGLE = re.compile(r"(?<![A-Za-z\\])[Aa]ngle\s(?=[A-Z1-9])")  # angle C is ∠C
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
 _WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer can turn
@@ -120,6 +121,8 @@ def clean(text: str) -> str:
     if "*" in text or "~~" in text:
         text = _STAR.sub("×", _MARKDOWN.sub("", _POWER.sub("^", text)))
     text = text.replace("∛", "√[3]").replace("根号", "√").replace("正负", "±")
+    if "ngle" in text:
+        text = _ANGLE.sub("∠", text)
     if "pi" in text or "sqrt" in text:
         text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
     if "$" in text:

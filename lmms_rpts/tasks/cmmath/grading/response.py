@@ -191,8 +191,8 @@ _ASIDE = re.compile(r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff][^()]{0,60}\)\s{0,3}$")
 _MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")  # a run without Chinese words
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 # 当y<0时, x<-1或x>3
-_WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
-_AFTER_WHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
+WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
+_AFTERWHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
 # No character may be of both classes: a pattern in which one is takes exponential time.
 _RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和]){1,200}$")
 _WRAPPED = re.compile(r"[(『「\[【]([^,()]{1,60})[)』」\]】]")  # [18], 『5』
@@ -274,12 +274,12 @@ class Response:
         if 1 < len(lines) < 5 and all("=" in line for line in lines):  # x=1 above y=-1
             found.append(bare(clean(",".join(lines))))
         for text in filter(None, (self.boxed, self.text[-_LONGEST:])):
-            said = _WHEN.sub("", with_signs(text))
+            said = WHEN.sub("", with_signs(text))
             clause = last_clause(said)
             run = _RELATION_RUN.search(said)
             last = "" if run and re.search("[或且]", run[0]) else _last_maths(said)
             for each in (
-                *_AFTER_WHEN.split(said)[1:][-1:],
+                *_AFTERWHEN.split(said)[1:][-1:],
                 _after_last(_VERB, said), _after_last(_VERB, clause),
                 clause, run[0] if run else "", said, last,
             ):  # fmt: skip

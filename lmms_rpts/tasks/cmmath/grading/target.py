@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Literal, get_args
 
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
@@ -75,10 +76,12 @@ class Question:
     Attributes:
         raw: in the publishers' notation.
         single: whether it is about one value, and not about one of several blanks.
+        blank: which of its blanks is asked for.
     """
 
     raw: str
     single: bool = True
+    blank: int = 0
 
     @cached_property
     def text(self) -> str:
@@ -86,9 +89,27 @@ class Question:
         return clean(self.raw)
 
     @cached_property
+    def words(self) -> str:
+        """The question, cleaned, without spaces."""
+        return squeezed(self.text)
+
+    @cached_property
+    def _around(self) -> tuple[str, str]:
+        marks = list(islice(_ANY_BLANK.finditer(self.text), self.blank + 2))
+        if self.blank >= len(marks):
+            return self.text, ""
+        after = self.text[marks[self.blank].end() :]
+        return self.text[: marks[self.blank].start()], _ANY_BLANK.split(after, maxsplit=1)[0]
+
+    @property
     def before(self) -> str:
-        """What stands before its first blank, cleaned."""
-        return _ANY_BLANK.split(self.text, maxsplit=1)[0]
+        """What stands before the blank, cleaned."""
+        return self._around[0]
+
+    @property
+    def after(self) -> str:
+        """What stands between the blank and the next one, cleaned and squeezed."""
+        return squeezed(self._around[1])
 
     @cached_property
     def unit(self) -> Unit | None:
@@ -295,14 +316,26 @@ def read_target(question: Question, reference: str) -> Target:
         return Target(kind, text, question, letters=letters)
     parts = split_parts(reference)
     if len(parts) > 1:
-        listed = tuple(read_target(Question(""), part) for part in parts)
+        asked = _parts_of_question(question.raw, len(parts))
+        listed = tuple(read_target(*pair) for pair in zip(asked, parts, strict=True))
         return Target("multi_part", text, question, parts=listed)
     blanks = _blanks(question.raw, reference, text)
     if len(blanks) > 1:
-        one = replace(question, single=False)
-        listed = tuple(_one(one, each) for each in blanks)
+        listed = tuple(
+            read_value(replace(question, single=False, blank=at), each)
+            for at, each in enumerate(blanks)
+        )
         return Target("multi_blank", text, question, parts=listed)
-    return _one(question, text)
+    return read_value(question, text)
+
+
+def _parts_of_question(raw: str, count: int) -> list[Question]:
+    """What each part of a reference answers: the part of the question with its number."""
+    marks = list(_PART.finditer(raw))[-count:]
+    if [int(mark[1]) for mark in marks] != list(range(1, count + 1)):
+        return [Question("")] * count
+    ends = [mark.start() for mark in marks[1:]] + [len(raw)]
+    return [Question(raw[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
 
 
 def _letters(reference: str) -> frozenset[str] | None:
@@ -344,7 +377,8 @@ def _blanks(question: str, reference: str, text: str) -> Sequence[str]:
     return ()
 
 
-def _one(question: Question, text: str) -> Target:
+def read_value(question: Question, text: str) -> Target:
+    """A reference that is one value, cleaned."""
     readings = _alternatives(text)
     return Target(_type_of_one(question, readings[0]), text, question, readings)
 

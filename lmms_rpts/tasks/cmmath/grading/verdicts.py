@@ -21,9 +21,15 @@ from lmms_rpts.tasks.cmmath.grading.target import Question, Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import (
     CIRCLED,
     OR,
+    azimuth_of,
+    called_alike,
     called_so,
     chosen_word,
+    compared,
+    directions_of,
+    gloss,
     other_theorem,
+    placed,
     plain_words,
     says_nothing,
     squeezed,
@@ -36,6 +42,8 @@ _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 _UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
 _LONGEST_SENTENCE = 240
+_ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;\u4e00-\u9fff]{1,60})$")
+_CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _NAME = 3
 """Characters of a reference that may be a name: whoever says more than the name may deny it."""
 
@@ -52,9 +60,25 @@ def value_verdict(response: Response, target: Target) -> Verdict:
     found = found or _read_verdict(response, target)
     if found is not None:
         return found
+    same = _is_filled_in(response, target)
+    if same is not None:
+        return Verdict(same, f"{target.type} in the place of the blank")
     if says_nothing(response.text):
         return Verdict(False, "says that there is no solution")
     return unread(response, target.text, f"no {target.type} can be read from the answer")
+
+
+def _is_filled_in(response: Response, target: Target) -> bool | None:
+    """Whether the value stands where the question leaves a blank, or is the condition of it."""
+    question = target.question
+    before, after = squeezed(question.before)[-20:], squeezed(question.after)
+    filled = placed(gloss(response.text), before, after)
+    if filled is not None and _is_any(Reading(filled), target) and not is_denied(response):
+        return True
+    when = _ON_CONDITION.search(response.text) if target.type == "interval" else None
+    if when is None or squeezed(when[2]) not in question.words:
+        return None
+    return _is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 where y<0 is asked about
 
 
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
@@ -271,16 +295,19 @@ def _first_truth(response: Response) -> bool | None:
 
 def _words_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response says the wanted words."""
-    text, wanted = response.text, plain_words(target.text)
+    text, wanted = gloss(response.text), plain_words(target.text)
+    for read in (directions_of, azimuth_of):
+        if read(target.text) and read(text):
+            return Verdict(read(text) == read(target.text), "directions")
     words, given = vocabulary(target.question.raw, wanted)
     if words:
         return _closed_verdict(response, target.question, words, wanted, given=given)
     if other_theorem(text, wanted):
         return Verdict(False, "another theorem")
-    if 1 < len(wanted) <= _NAME:
+    if 1 <= len(wanted) <= _NAME:
         same = _names(response, wanted, target.question)
-    elif len(response.statement.text) <= _LONGEST_SENTENCE and len(wanted) > 1:
-        same = states(text, wanted)
+    elif len(response.statement.text) <= _LONGEST_SENTENCE:
+        same = states(text, target.text)
     else:
         same = plain_words(text) == wanted
     if not same:
@@ -290,7 +317,32 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
         )
     if same:
         return Verdict(True, "the words of the reference")
-    return without_answer(response) or Verdict(None, "other words than the reference")
+    return without_answer(response) or _other_words(response, target)
+
+
+def _other_words(response: Response, target: Target) -> Verdict:
+    """Wrong where the words are none of the reference's, or another name; else unclear."""
+    wanted, asked = plain_words(target.text), plain_words(clean(target.question.raw))
+    name = plain_words(value_tail(response.clause))
+    if OR.search(response.clause) and not OR.search(target.text) and wanted in response.clause:
+        return Verdict(False, "offers several answers")
+    if _CHINESE_NAME.fullmatch(wanted) and wanted not in plain_words(response.text):
+        single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
+        given = len(name) == len(wanted) and name in asked and wanted in asked
+        if single or given:
+            return Verdict(False, "another name")
+    if len(wanted) > _NAME and _shares_nothing(wanted, response.statement.spoken):
+        return Verdict(False, "none of the words of the reference")
+    return Verdict(None, "other words than the reference")
+
+
+def _shares_nothing(wanted: str, spoken: str) -> bool:
+    """Whether an answer in Chinese has no two characters of Chinese words in common with them."""
+    said = plain_words(clean(spoken))
+    chinese = re.findall("[\u4e00-\u9fff]", said)
+    pairs = [wanted[at : at + 2] for at in range(len(wanted) - 1)]
+    words = all(re.fullmatch("[\u4e00-\u9fff]{2}", pair) for pair in pairs)
+    return words and len(chinese) > len(said) / 2 and not any(pair in said for pair in pairs)
 
 
 def _names(response: Response, wanted: str, question: Question) -> bool:
@@ -299,9 +351,11 @@ def _names(response: Response, wanted: str, question: Question) -> bool:
     小红 and 小红跑得快 where it is asked who runs fast; not 小红跑得慢, 小红比小明跑得慢.
     """
     asked = plain_words(clean(question.raw))
-    for text in (response.text, response.clause):
+    glossed = gloss(response.text)
+    for text in (glossed, response.clause if glossed == response.text else glossed):
         said = plain_words(bare(text))
-        if wanted in (said, plain_words(bare(value_tail(text)))):
+        tail = plain_words(bare(value_tail(text)))
+        if wanted in (said, tail, tail.removesuffix("体")):
             return True
         before, _, after = said.partition(wanted)
         if before != said and before in asked and after in asked:
@@ -312,12 +366,15 @@ def _names(response: Response, wanted: str, question: Question) -> bool:
 def _closed_verdict(
     response: Response, question: Question, words: frozenset[str], wanted: str, *, given: bool
 ) -> Verdict:
-    sentence = response.text.rsplit("而是", 1)[-1]
+    sentence = gloss(response.text).rsplit("而是", 1)[-1]
     if words == frozenset("<>="):
         sentence = with_signs(sentence).replace("等于", "=")
-    chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words) or chosen_word(
-        sentence, words
+    chosen = compared(response.clause, question.words, words) or chosen_word(
+        response.clause.rsplit("而是", 1)[-1], words
     )
+    chosen = chosen or chosen_word(sentence, words)
+    if chosen is None and called_alike(response.clause, words):
+        return Verdict(False, "several of the given words")
     if words == frozenset("<>=") and len(squeezed(sentence)) > 1:
         chosen = _sign_in_order(sentence, question)
     rest = sentence[-_LONGEST_SENTENCE:]

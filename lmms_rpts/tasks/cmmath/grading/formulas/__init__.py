@@ -21,6 +21,7 @@ from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
     name,
     node,
     number,
+    numerator,
     polynomial,
     proportional,
     real,
@@ -277,6 +278,9 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
         return None if _solves(one, other) or _solves(other, one) else False
     if any(equal(*sides) is not False for sides in (one, other)):
         return None
+    above = numerator(first), numerator(second)
+    if above[0] and above[1] and proportional(above[0], above[1]):
+        return True  # xy=-6 is y=-6/x
     if _is_multiple(first, second):
         return True
     return False if False in (_solves(one, other), _solves(other, one)) else None

@@ -262,6 +262,48 @@ def polynomial(tree: Tree) -> Polynomial | None:
     return _combined(tree.operator, known) if len(known) == len(parts) else None
 
 
+def numerator(tree: Tree) -> Polynomial | None:
+    """The terms above the line of a formula on one fraction line; None as for ``polynomial``."""
+    found = _fraction(tree)
+    return found[0] if found else None
+
+
+def _fraction(tree: Tree) -> tuple[Polynomial, Polynomial] | None:
+    """A formula as one polynomial over another, which are not reduced."""
+    terms = polynomial(tree)
+    if terms is not None:
+        return terms, {(): Fraction(1)}
+    if tree.operator not in ("sum", "product", "minus", "quotient"):
+        return None
+    above: Polynomial | None = None
+    below: Polynomial | None = None
+    for part in map(_fraction, tree.parts):
+        if part is None:
+            return None
+        top, bottom = part
+        if above is None or below is None:
+            above, below = top, bottom
+        elif tree.operator == "sum":
+            left, right = _times(above, bottom), _times(top, below)
+            above = None if left is None or right is None else _plus(left, right)
+            below = _times(below, bottom)
+        else:
+            over = tree.operator == "quotient"
+            above, below = (
+                _times(above, bottom if over else top),
+                _times(below, top if over else bottom),
+            )
+        if above is None or not below:
+            return None
+    assert above is not None
+    assert below is not None
+    return (
+        ({each: -value for each, value in above.items()}, below)
+        if tree.operator == "minus"
+        else (above, below)
+    )
+
+
 def _raised(base: Polynomial | None, exponent: Fraction | str | None) -> Polynomial | None:
     if base is None or not isinstance(exponent, Fraction) or exponent.denominator != 1:
         return None
