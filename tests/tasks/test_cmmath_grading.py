@@ -19,6 +19,7 @@ from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, FAILED, Grade, Outcome,
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.tasks.cmmath_cases import (
+    attacks,
     blanks,
     choice_multi,
     choice_single,
@@ -93,6 +94,16 @@ def test_hostile_cases() -> None:
         found = graded(case.question, case.reference, case.response)
         assert found.outcome in get_args(Outcome)
         assert found.answer_type in ANSWER_TYPES
+
+
+def test_no_attack_is_graded_correct() -> None:
+    rows = [*attacks.attacks(), *attacks.lookalikes()]
+    assert len({row[1:] for row in rows}) == len(rows) >= 1_141
+    found = [(*row, graded(*row[1:])) for row in rows]
+    passed = [
+        f"{row[0]}: {row[3][:200]!a} by {row[4].rule!a}" for row in found if row[4].outcome == YES
+    ]
+    assert not passed, "\n".join(passed)
 
 
 def test_long_hostile_cases_take_linear_time() -> None:

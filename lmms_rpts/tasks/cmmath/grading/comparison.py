@@ -28,6 +28,7 @@ _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
 _COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")  # ①③④,共3个
 # 6×7 is no 42 yet
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
+_RATIO = re.compile("[:：∶比倍/]|frac")
 _MANY = 12
 
 
@@ -80,7 +81,9 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
     said = said.unnamed
     if said.text.endswith("%") and "%" not in wanted.text and _PERCENT_ASKED.search(question.text):
         said = Reading(said.text[:-1])
-    if said.quantity is None:
+    if said.quantity is None or (
+        ":" in said.text and not _RATIO.search(wanted.text + question.raw)
+    ):
         return None
     same = same_quantity(said.quantity, wanted.quantity, question.rounding, question.unit)
     if not same:

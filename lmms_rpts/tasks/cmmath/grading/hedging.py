@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail
 from lmms_rpts.tasks.cmmath.grading.target import Question
-from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, squeezed
+from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, gloss, squeezed
 
 
 class Verdict(NamedTuple):
@@ -40,6 +41,42 @@ _CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", stric
 def is_denied(response: Response) -> bool:
     """Whether the statement may deny the value that it holds."""
     return denies(response.conclusion)
+
+
+_UNSURE = re.compile(  # 是否为5, 假设是5, "whether", 介于5和6之间, 除了5以外
+    r"是否|是不是|吗[。?]?$|假设|假如|介于|分情况|有人[^但]*$|都有道理|同学.{0,2}说|第一种|情况一"
+    r"|除了?.{1,40}(?:以外|之外)|(?<![A-Za-z])(?:suppose|assum(?:e|ing)|whether|sorry|meant"
+    r"|anything\sbut|perhaps|possible\sanswers?)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_TICKS = re.compile("√.*×|×.*√")
+_LEAD_IN = 14
+
+
+def undermined(
+    response: Response, question: str, wanted: Sequence[str], *, deniable: bool = True
+) -> Verdict | None:
+    """Why a statement that holds the right answer does not state it; None if it does.
+
+    ``wanted`` are the texts of the right answer, which may hold words of denial themselves.
+    """
+    statement = response.statement
+    asks = not statement.marked and statement.spoken.rstrip()[-1:] in ("?", "？")
+    before = statement.spoken[: max(0, statement.spoken.rfind(statement.text))]
+    lead_in = re.split(r"[。\n]", before[-_LEAD_IN:])[-1]
+    if asks or _UNSURE.search(lead_in + response.text) or gives_up(response.text):
+        return Verdict(None, "an answer that is not settled on")
+    if BLANK.search(response.text):
+        return Verdict(None, "a blank is left")
+    text = gloss(response.conclusion).rsplit("而是", 1)[-1]
+    for each in (*wanted, *(("若",) if "若" in question else ())):
+        text = text.replace(each, " ")
+    if deniable and (denies(text) or _TICKS.search(text) or _NEGATED.search(text)):
+        return Verdict(None, "the value may be denied")
+    return None
+
+
+_NEGATED = re.compile(r"[不非未]\s{1,3}(?!$)|[不非未]\s?$")  # where the wanted text stood
 
 
 def is_bounded(response: Response, asked: str) -> bool:

@@ -51,9 +51,10 @@ class Item(NamedTuple):
         return value_verdict(part_of(text), self.target)
 
     def is_number(self, clause: str) -> bool:
-        """Whether the only number of a cleaned clause is the value."""
+        """Whether the only number of a clause in English is the value."""
         numbers = _NUMBER.findall(clause)
-        return len(numbers) == 1 and value_verdict(part_of(numbers[0]), self.target).same is True
+        alone = len(numbers) == 1 and not re.search("[\u4e00-\u9fff]", clause)
+        return alone and value_verdict(part_of(numbers[0]), self.target).same is True
 
     def held_in(self, text: str) -> bool:
         return holds_numbers(clean(text), self.target.text)

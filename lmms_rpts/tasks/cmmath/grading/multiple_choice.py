@@ -19,6 +19,7 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     holds,
     is_bounded,
     is_denied,
+    undermined,
     without_answer,
 )
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
@@ -41,6 +42,8 @@ _WRONG_ASKED = re.compile(  # 下列说法错误的是
 )
 # 其余两个都是负数, 全选
 _REST = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
+_LINE = re.compile(r"[\s*]{0,6}([A-H])\s?[.．、:：)）]\s?\S")  # B. 26
+_DENIED_BEFORE = r"(?:不是|并非|非|不选|不能选|(?i:(?<![a-z])(?:not|anything\sbut|except))|[除¬])"
 _UNTOLD = "no option can be told from the answer"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not hold 2个
@@ -118,6 +121,8 @@ def _chosen(
         by_content = _several_by_content if several else _by_content
         return by_content(response, options, question)
     letters = found.letters
+    if _is_unsettled(text, letters) or undermined(response, question.raw, (), deniable=False):
+        return _Choice(None, "a letter that is denied, or not settled on")
     if options and not letters <= options.keys():
         return _Choice(frozenset(), "names an option that there is not")
     if len(letters) > 1 and not several:
@@ -129,6 +134,15 @@ def _chosen(
         rule = f"the letter says {min(letters)}, the words say {beside}"
         return _Choice(None if right & {*letters, beside} else letters, rule)
     return _Choice(letters, "letter")
+
+
+def _is_unsettled(text: str, letters: frozenset[str]) -> bool:
+    """Whether a letter stands only where it is denied: 答案不是A, "anything but A"."""
+    return any(
+        len(re.findall(rf"(?<![A-Za-z]){letter}(?![A-Za-z])", text)) == 1
+        and re.search(rf"{_DENIED_BEFORE}\W{{0,3}}(?:选项)?\W{{0,2}}{letter}(?![A-Za-z])", text)
+        for letter in letters
+    )
 
 
 def _all_named(spoken: str, letters: frozenset[str]) -> bool:
@@ -169,8 +183,11 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
         right = [letter for letter, option in options.items() if option.circled == called]
         return _Choice(frozenset(right), "verdicts on circled numbers")
     values = list(response.values())
+    line = _LINE.match(response.statement.spoken.rstrip().rpartition("\n")[2])
     for reading in (*values, *response.relations):
         letter = _option_of(reading, options, question)
+        if letter is not None and line and line[1] != letter:
+            return _Choice(None, f"the letter says {line[1]}, the words say {letter}")
         if letter is not None:
             return _Choice(frozenset(letter), "option's value")
     held = _held(text, options)

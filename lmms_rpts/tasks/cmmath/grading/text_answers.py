@@ -13,6 +13,7 @@ BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]"
 OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
 # punctuation, but not the point of 2.5
 _SKIPPED = re.compile(r"(?<!\d)\.|\.(?!\d)|[\s,，。;；:：、'\"“”‘’「」『』()（）【】$*_!！]")
+_APART = re.compile(r"(?<=\d)\s{1,9}(?=\d)")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
 
 
@@ -22,7 +23,9 @@ def plain_words(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """A cleaned text without spaces and the punctuation around it."""
+    """A cleaned text without spaces and the punctuation around it; 1 2 is not 12."""
+    if " " in text:
+        text = _APART.sub("_", text)
     return "".join(text.split()).strip(".。,;:")
 
 
@@ -96,7 +99,8 @@ _CLOSED = tuple(
         "等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形",
         "平行四边形 矩形 菱形 正方形 梯形",
         "奇 偶", "奇数 偶数", "增 减", "增大 减小 不变", "变大 变小 不变", "相交 相切 相离",
-        "平行 垂直 相交", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四", "正 负", "长 短",
+        "平行 垂直 相交 重合 平行四边形", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四",
+        "正 负", "长 短",
         "公平 不公平", "合格 不合格", "能 不能", "会 不会", "合理 不合理", "可能 不可能 一定",
         "圆锥 圆柱 圆台 球 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥", "折线 条形 扇形",
         "轴对称 中心对称", "平移 旋转 轴对称", "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
@@ -209,25 +213,32 @@ def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
     return next((closed for closed in _CLOSED if wanted in closed), frozenset()), False
 
 
-def other_theorem(said: str, wanted: str) -> bool:
-    """Whether a sentence names another of school's theorems than the wanted one."""
-    for family in _THEOREMS:
-        own = [word for word in family if word in wanted]
-        if own:
-            named = chosen_word(said, family)
-            return named is not None and named not in own
-    return False
+def theorems_in(said: str, wanted: str) -> frozenset[str]:
+    """Which of school's theorems of the wanted one's family a sentence names."""
+    family = next((each for each in _THEOREMS if any(word in wanted for word in each)), frozenset())
+    own = {word for word in family if word in wanted}
+    return frozenset("" if word in own else word for word in _words_in(said, family))
 
 
 def chosen_word(said: str, words: frozenset[str]) -> str | None:
-    """The only one of the words that a short sentence holds; longer words before shorter ones."""
+    """The only one of the words that a short sentence holds; 不平行 is none of 平行 and 垂直."""
+    found = _words_in(said, words)
+    return found[0] if len(found) == 1 else None
+
+
+_NOT = re.compile(r"(?:不一定|不会|不是|并不|未必|[不非未])$")
+
+
+def _words_in(said: str, words: frozenset[str]) -> list[str]:
+    """The words that a short sentence holds, longer ones before shorter; denied ones with 不."""
     rest = plain_words(said)[-60:]
     found = []
     for word in sorted(words, key=len, reverse=True):
         if word in rest:
-            found.append(word)
+            denied = _NOT.search(rest[: rest.index(word)]) is not None
+            found.append(f"不{word}" if denied else word)
             rest = rest.replace(word, " ")
-    return found[0] if len(found) == 1 else None
+    return found
 
 
 def compared(said: str, asked: str, words: frozenset[str]) -> str | None:

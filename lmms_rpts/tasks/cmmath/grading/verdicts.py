@@ -13,6 +13,7 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     is_bounded,
     is_denied,
     one_of_several,
+    undermined,
     without_answer,
 )
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
@@ -28,12 +29,12 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
     compared,
     directions_of,
     gloss,
-    other_theorem,
     placed,
     plain_words,
     says_nothing,
     squeezed,
     states,
+    theorems_in,
     truth_of,
     vocabulary,
 )
@@ -50,6 +51,26 @@ _NAME = 3
 
 def value_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response gives the value of a target that is one value."""
+    verdict = _value_verdict(response, target)
+    if not verdict.same:
+        return verdict
+    doubt = undermined(
+        response,
+        target.question.raw,
+        [each.text for each in target.alternatives],
+        deniable=target.type != "true_false" and verdict.rule != _CALLED,
+    )
+    if doubt is None and target.type == "statement" and offers_either(response, target):
+        doubt = Verdict(False, "offers several answers")
+    return doubt or verdict
+
+
+def offers_either(response: Response, target: Target) -> bool:
+    """Whether the last clause offers one thing or another, and the reference does not."""
+    return OR.search(response.clause) is not None and OR.search(target.text) is None
+
+
+def _value_verdict(response: Response, target: Target) -> Verdict:
     if target.alternatives[0].nothing:
         return _nothing_verdict(response)
     if target.type == "true_false":
@@ -73,7 +94,7 @@ def _is_filled_in(response: Response, target: Target) -> bool | None:
     question = target.question
     before, after = squeezed(question.before)[-20:], squeezed(question.after)
     filled = placed(gloss(response.text), before, after)
-    if filled is not None and _is_any(Reading(filled), target) and not is_denied(response):
+    if filled is not None and _is_any(Reading(filled), target):
         return True
     when = _ON_CONDITION.search(response.text) if target.type == "interval" else None
     if when is None or squeezed(when[2]) not in question.words:
@@ -140,8 +161,6 @@ def _is_any(reading: Reading, target: Target) -> bool | None:
 
 def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | None:
     """Why a sentence that holds the right value may not give it as the answer; None if it does."""
-    if is_denied(response):
-        return Verdict(None, "the value may be denied")
     if either and (target.type == "circled" or len(set(_UNKNOWN.findall(target.text))) > 1):
         return Verdict(False, "offers several answers")
     if target.type in _RELATIONS:
@@ -201,6 +220,7 @@ def _with_units(found: re.Match[str], text: str) -> list[Reading]:
 
 # Circled numbers
 
+_CALLED = "verdicts on circled numbers"
 _CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
 _TOLD = re.compile(r"不正确|不成立|错误|正确|成立")  # the verdict of a line
 _REST = re.compile(r"其余|其他|其它|others?\b|the rest")  # 只有②错误，其余都正确
@@ -213,7 +233,7 @@ def _circled_verdict(response: Response, target: Target) -> Verdict | None:
     text = " ".join(f"{number}{verdict}" for number, verdict in rows) or response.text
     called = called_so(text, question)
     if called is not None:
-        return Verdict(called == target.alternatives[0].circled, "verdicts on circled numbers")
+        return Verdict(called == target.alternatives[0].circled, _CALLED)
     wrong = _CALLED_WRONG.search(response.clause) and not _CALLED_WRONG.search(question)
     if rows or wrong or _REST.search(text):
         return Verdict(None, "which circled numbers are meant is unclear")
@@ -232,10 +252,17 @@ def _rows_of_verdicts(response: Response) -> list[tuple[str, str]]:
 # No solution, true or false, words
 
 
+_SOLUTION = re.compile(r"^(?!.*(?:增根|舍|不)).*[=<>≤≥]\s?-?\d")
+
+
 def _nothing_verdict(response: Response) -> Verdict:
     text = response.text
     denied = is_denied(response)
     if says_nothing(text) or Reading(text).nothing:
+        if OR.search(text) or len(Reading(response.clause).members) > 1 or hedges(text):
+            return Verdict(False, "offers several answers")
+        if _SOLUTION.search(response.clause) and not says_nothing(response.clause):
+            return Verdict(None, "no solution, and then one")
         if denied or "≠" in text:
             return Verdict(None, "whether there is no solution may be denied")
         return Verdict(True, "no solution")
@@ -254,6 +281,7 @@ def _nothing_verdict(response: Response) -> Verdict:
 _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
 )
+_BOTH = re.compile(r"[对错确][,，]?[也又]不?[对错正]")  # 对,也不对
 _JUDGEMENT = re.compile(r"判断|看法|观点")  # 认为这句话错误，这个判断是正确的
 # 不是错误的
 _NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是")
@@ -262,9 +290,9 @@ _NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|�
 def _truth_verdict(response: Response, target: Target) -> Verdict:
     wanted, text = truth_of(target.text), response.text
     first = _first_truth(response)
-    if first is not None:
+    if first is not None and not _BOTH.search(response.statement.spoken):
         return Verdict(first == wanted, "true or false")
-    if _NOT_SO.search(text):
+    if _NOT_SO.search(text) or _BOTH.search(text):
         return Verdict(None, "a verdict that is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
         return Verdict(None, "a verdict on a verdict")
@@ -302,8 +330,10 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
     words, given = vocabulary(target.question.raw, wanted)
     if words:
         return _closed_verdict(response, target.question, words, wanted, given=given)
-    if other_theorem(text, wanted):
-        return Verdict(False, "another theorem")
+    theorems = theorems_in(text, wanted)
+    if theorems - {""}:
+        several = "" in theorems or len(theorems) > 1
+        return Verdict(None if several else False, "another theorem")
     if 1 <= len(wanted) <= _NAME:
         same = _names(response, wanted, target.question)
     elif len(response.statement.text) <= _LONGEST_SENTENCE:
@@ -324,7 +354,7 @@ def _other_words(response: Response, target: Target) -> Verdict:
     """Wrong where the words are none of the reference's, or another name; else unclear."""
     wanted, asked = plain_words(target.text), plain_words(clean(target.question.raw))
     name = plain_words(value_tail(response.clause))
-    if OR.search(response.clause) and not OR.search(target.text) and wanted in response.clause:
+    if offers_either(response, target) and wanted in response.clause:
         return Verdict(False, "offers several answers")
     if _CHINESE_NAME.fullmatch(wanted) and wanted not in plain_words(response.text):
         single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
