@@ -21,6 +21,7 @@ from tests.support.reference import reference
 from tests.tasks.cmmath_cases import (
     attacks,
     blanks,
+    blind,
     choice_multi,
     choice_single,
     circled,
@@ -49,7 +50,7 @@ from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STAT
 FAMILIES = (
     *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
     *(expressions, equations, coordinates, intervals, sets, circled, statements, blanks),
-    *(parts, finals, reviewed, realistic, fresh, values),
+    *(parts, finals, reviewed, realistic, fresh, blind, values),
 )
 CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
 LONG = 1_000

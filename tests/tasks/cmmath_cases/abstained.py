@@ -10,7 +10,6 @@ ABSTAINED = frozenset(
         "boat-metres",
         "boat-per-hour-words",
         "compare-full-width",
-        "congruent-condition-same",
         "dots-right-for-another",
         "even-right-version-after",
         "function-right-inside-wrong",

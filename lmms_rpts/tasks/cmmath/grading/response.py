@@ -277,7 +277,7 @@ class Response:
             said = WHEN.sub("", with_signs(text))
             clause = last_clause(said)
             run = _RELATION_RUN.search(said)
-            last = "" if run and re.search("[或且]", run[0]) else _last_maths(said)
+            last = "" if run and re.search("[或且]", run[0]) else _last_maths(said, unit=False)
             for each in (
                 *_AFTERWHEN.split(said)[1:][-1:],
                 _after_last(_VERB, said), _after_last(_VERB, clause),
@@ -335,11 +335,11 @@ def _after_last(pattern: re.Pattern[str], text: str) -> str:
     return tail if tail is text or bare(tail) else text
 
 
-def _last_maths(text: str) -> str:
+def _last_maths(text: str, *, unit: bool = True) -> str:
     """The last run without Chinese words that holds a digit or a letter, and what follows it."""
     for found in reversed(list(_MATHS.finditer(text))[-6:]):
         words = set(_WORDS.findall(found[0])) - _FUNCTION_WORDS
         if not words and re.search(r"[0-9A-Za-zα-ω∅∞]", found[0]):
-            unit = re.match(r"[\u4e00-\u9fff/]{0,8}", text[found.end() : found.end() + 8])
-            return bare(found[0] + (unit[0] if unit else ""))
+            behind = re.match(r"[\u4e00-\u9fff/]{0,8}", text[found.end() : found.end() + 8])
+            return bare(found[0] + (behind[0] if behind and unit else ""))
     return ""

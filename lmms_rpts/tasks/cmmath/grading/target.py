@@ -14,7 +14,13 @@ from typing import Literal, get_args
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import Rounding, same_quantity
 from lmms_rpts.tasks.cmmath.grading.response import Reading
-from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, is_nothing, squeezed, truth_of
+from lmms_rpts.tasks.cmmath.grading.text_answers import (
+    BLANK,
+    CRITERIA,
+    is_nothing,
+    squeezed,
+    truth_of,
+)
 from lmms_rpts.tasks.cmmath.grading.units import Unit, split_unit, unit_at
 
 AnswerType = Literal[
@@ -94,27 +100,27 @@ class Question:
         return squeezed(self.text)
 
     @cached_property
-    def _around(self) -> tuple[str, str]:
-        marks = list(islice(_ANY_BLANK.finditer(self.text), self.blank + 2))
-        if self.blank >= len(marks):
-            return self.text, ""
-        after = self.text[marks[self.blank].end() :]
-        return self.text[: marks[self.blank].start()], _ANY_BLANK.split(after, maxsplit=1)[0]
+    def _mark(self) -> re.Match[str] | None:
+        """Its blank in the text."""
+        return next(islice(_ANY_BLANK.finditer(self.text), self.blank, None), None)
 
     @property
     def before(self) -> str:
         """What stands before the blank, cleaned."""
-        return self._around[0]
+        return self.text[: self._mark.start()] if self._mark else self.text
 
     @property
     def after(self) -> str:
         """What stands between the blank and the next one, cleaned and squeezed."""
-        return squeezed(self._around[1])
+        rest = self.text[self._mark.end() :] if self._mark else ""
+        return squeezed(_ANY_BLANK.split(rest, maxsplit=1)[0])
 
     @cached_property
     def unit(self) -> Unit | None:
         """The unit that it asks for."""
-        return unit_after_blank(self.text) if self.single else None
+        if self.single:
+            return unit_after_blank(self.text)
+        return _unit_behind(self.text, self._mark.end()) if self._mark else None
 
     @cached_property
     def rounding(self) -> Rounding:
@@ -402,6 +408,8 @@ def _type_of_one(question: Question, reading: Reading) -> AnswerType:
     text = reading.text
     if text.isascii() and text.isdecimal() and reading.quantity is not None:
         return _type_of_quantity(question, reading)
+    if text.casefold() in CRITERIA:
+        return "statement"
     if reading.circled is not None:
         return "circled"
     if truth_of(text) is not None:

@@ -17,8 +17,13 @@ _APART = re.compile(r"(?<=\d)\s{1,9}(?=\d)")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
 
 
+_USUAL = {"经过两点有且只有一条直线": "两点确定一条直线", "周": "星期", "礼拜": "星期"}
+_SYNONYM = re.compile("经过两点有且只有一条直线|(?:周|礼拜)(?=[一二三四五六日])")
+
+
 def plain_words(text: str) -> str:
-    """A cleaned text without spaces and punctuation, in small letters."""
+    """A cleaned text without spaces and punctuation, in small letters, and with the usual words."""
+    text = _SYNONYM.sub(lambda found: _USUAL[found[0]], text)
     return _SKIPPED.sub("", _DEGREES.sub("°", text)).casefold()
 
 
@@ -105,17 +110,19 @@ _CLOSED = tuple(
         "圆锥 圆柱 圆台 球 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥", "折线 条形 扇形",
         "轴对称 中心对称", "平移 旋转 轴对称", "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
         "充分不必要 必要不充分 充要 既不充分也不必要", "奇函数 偶函数", "顺时针 逆时针",
-        "外离 外切 相交 内切 内含",
+        "外离 外切 相交 内切 内含", "上升 下降", "增加 减少", "增多 减少",
     )
 )  # fmt: skip
+CRITERIA = ("sss", "sas", "asa", "aas", "hl")
+"""Of congruent triangles."""
 # School's axioms and theorems: who names another one names a wrong one.
 _THEOREMS = tuple(
     frozenset(words.split())
     for words in (
-        "两点之间线段最短 两点确定一条直线 经过两点有且只有一条直线 垂线段最短 稳定性 不稳定性",
+        "两点之间线段最短 两点确定一条直线 垂线段最短 稳定性 不稳定性",
         "同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行"
         " 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补",
-        "sss sas asa aas hl",
+        " ".join(CRITERIA),
     )
 )
 
@@ -151,14 +158,17 @@ def core_words(text: str) -> str:
 
 _GLOSS = re.compile(r"[(“\"‘]([^()“”\"‘’]{1,60})[)”\"’]")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
+_ENGLISH_GLOSS = re.compile(r"\s?\((?!not)[a-z][a-z\s'-]{2,60}\)")  # 牛奶 (milk)
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|no|isn't|cannot)\b|n['’]t", re.IGNORECASE)
 
 
 def gloss(text: str) -> str:
-    """What an English sentence says in Chinese: 不公平 of "It is not fair (不公平)".
+    """What an English sentence says in Chinese: 不公平 of "It is not fair (不公平)", 牛奶 (milk).
 
     The text itself where it has other Chinese words, or denies what is no denial in Chinese.
     """
+    if _CHINESE.search(text):
+        text = _ENGLISH_GLOSS.sub("", text)
     chinese = [each[1] for each in _GLOSS.finditer(text) if _CHINESE.search(each[1])]
     rest = _GLOSS.sub(" ", text)
     if not chinese or _CHINESE.search(rest) or not re.search("[a-z]{2}", rest):

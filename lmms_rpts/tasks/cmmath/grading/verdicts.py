@@ -21,6 +21,7 @@ from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, val
 from lmms_rpts.tasks.cmmath.grading.target import Question, Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import (
     CIRCLED,
+    CRITERIA,
     OR,
     azimuth_of,
     called_alike,
@@ -45,6 +46,7 @@ _UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
 _LONGEST_SENTENCE = 240
 _ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;\u4e00-\u9fff]{1,60})$")
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
+_WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
 _NAME = 3
 """Characters of a reference that may be a name: whoever says more than the name may deny it."""
 
@@ -334,7 +336,9 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
     if theorems - {""}:
         several = "" in theorems or len(theorems) > 1
         return Verdict(None if several else False, "another theorem")
-    if 1 <= len(wanted) <= _NAME:
+    if theorems and wanted in CRITERIA:
+        same = True
+    elif 1 <= len(wanted) <= _NAME:
         same = _names(response, wanted, target.question)
     elif len(response.statement.text) <= _LONGEST_SENTENCE:
         same = states(text, target.text)
@@ -359,7 +363,9 @@ def _other_words(response: Response, target: Target) -> Verdict:
     if _CHINESE_NAME.fullmatch(wanted) and wanted not in plain_words(response.text):
         single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
         given = len(name) == len(wanted) and name in asked and wanted in asked
-        if single or given:
+        which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
+        which = which and _CHINESE_NAME.fullmatch(name)
+        if single or given or which:
             return Verdict(False, "another name")
     if len(wanted) > _NAME and _shares_nothing(wanted, response.statement.spoken):
         return Verdict(False, "none of the words of the reference")
@@ -387,8 +393,9 @@ def _names(response: Response, wanted: str, question: Question) -> bool:
         tail = plain_words(bare(value_tail(text)))
         if wanted in (said, tail, tail.removesuffix("体")):
             return True
-        before, _, after = said.partition(wanted)
-        if before != said and before in asked and after in asked:
+    for clause in re.split("[,，;；]", glossed):
+        before, found, after = plain_words(bare(clause)).partition(wanted)
+        if found and before and before in asked and after in asked:
             return True
     return False
 
@@ -407,7 +414,7 @@ def _closed_verdict(
         return Verdict(False, "several of the given words")
     if words == frozenset("<>=") and len(squeezed(sentence)) > 1:
         chosen = _sign_in_order(sentence, question)
-    rest = sentence[-_LONGEST_SENTENCE:]
+    rest = gloss(response.conclusion).rsplit("而是", 1)[-1][-_LONGEST_SENTENCE:]
     for word in words:
         rest = rest.replace(word, " ")
     if chosen is not None and not denies(rest):
