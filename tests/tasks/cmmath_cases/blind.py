@@ -8,7 +8,10 @@ BOOKS = say(
     r"由统计图可知，喜欢科普书的有 $$\underline{}$$ 人，",
     r"喜欢故事书的人数占总人数的 $$\underline{}$$ ．",
 )
-TABLE = r"一张桌子坐$$6$$人，$$n$$张桌子拼在一起可坐 $$\underline{}$$ 人，$$10$$张可坐 $$\underline{}$$ 人．"
+TABLE = (
+    r"一张桌子坐$$6$$人，$$n$$张桌子拼在一起可坐 $$\underline{}$$ 人，"
+    r"$$10$$张可坐 $$\underline{}$$ 人．"
+)
 CIRCLE = r"⊙$$O$$的半径是 $$\underline{}$$ ，直线$$l$$与⊙$$O$$的位置关系是 $$\underline{}$$ ．"
 AXIS = r"抛物线的对称轴是 $$\underline{}$$ ，顶点坐标是 $$\underline{}$$ ．"
 SEATS = (

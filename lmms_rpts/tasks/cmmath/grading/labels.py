@@ -32,6 +32,8 @@ _TERM = re.compile(r"(?<=[\da-z)}+-])[a-z]=")  # the b of 7b+5b=12b is no name
 _NUMBER = re.compile(
     r"(?<![\d.A-Za-z_{])-?(?:\\frac\{\d{1,9}\}\{\d{1,9}\}|\d{1,12}(?:\.\d{1,12}|/\d{1,9})?%?)(?![\d.])"
 )
+_BRACKETS = re.compile(r"\([^()]{0,40}\)")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 _LABELLED = re.compile(  # 平均分76, a=18, 甲的平均分为74.5
     r"(?P<label>.{0,40}?[\u4e00-\u9fffA-Za-z}'])\s?(?:的?值)?(?:约?[是为]|等于|[=:≈])?\s?"
     r"(?P<value>[-\d√\\π].{0,80})"
@@ -46,15 +48,12 @@ class Item(NamedTuple):
     target: Target
 
     def verdict(self, clause: str) -> Verdict:
-        """Whether a cleaned clause gives the value."""
+        """Whether a cleaned clause gives the value; one in English may by its only number."""
         text = placed(clause, self.before, self.after) or clause
-        return value_verdict(part_of(text), self.target)
-
-    def is_number(self, clause: str) -> bool:
-        """Whether the only number of a clause in English is the value."""
-        numbers = _NUMBER.findall(clause)
-        alone = len(numbers) == 1 and not re.search("[\u4e00-\u9fff]", clause)
-        return alone and value_verdict(part_of(numbers[0]), self.target).same is True
+        found = value_verdict(part_of(text), self.target)
+        english = _BRACKETS.sub("", clause)
+        numbers = [] if found.same or _CHINESE.search(english) else _NUMBER.findall(english)
+        return value_verdict(part_of(numbers[0]), self.target) if len(numbers) == 1 else found
 
     def held_in(self, text: str) -> bool:
         return holds_numbers(clean(text), self.target.text)

@@ -151,7 +151,7 @@ def _labelled_verdict(text: str, items: Sequence[Item], what: str) -> Verdict:
             verdicts.append(_last_verdict(item, own))
             continue
         other = next(following, None)
-        if other is not None and (item.verdict(other).same or item.is_number(other)):
+        if other is not None and item.verdict(other).same:
             verdicts.append(Verdict(True, "in order"))
         elif taken and (not item.held_in(text) or len(_NUMBER.findall(text)) < len(items)):
             verdicts.append(Verdict(False, "missing"))

@@ -393,9 +393,11 @@ def _names(response: Response, wanted: str, question: Question) -> bool:
         tail = plain_words(bare(value_tail(text)))
         if wanted in (said, tail, tail.removesuffix("体")):
             return True
-    for clause in re.split("[,，;；]", glossed):
+    clauses = re.split("[,，;；]", glossed)
+    for clause in clauses:
         before, found, after = plain_words(bare(clause)).partition(wanted)
-        if found and before and before in asked and after in asked:
+        alone = before or len(clauses) == 1
+        if found and alone and before in asked and after in asked:
             return True
     return False
 
