@@ -24,6 +24,7 @@ _LONGEST = 240
 # 平均数是85, 众数是90
 _LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LISTED = re.compile(r"[,;、\n和与及或]|(?<![A-Za-z])(?:and|or)(?![A-Za-z])")
 _BOUND = re.compile(  # 至少330人, over 330
     r"大于|小于|超过|不到|(?<!信息)(?<!条件)不足|至少|至多|最多|最少|不超过|不少于|少于|多于|高于|低于|以上|以下"
     r"|(?<![A-Za-z])(?:at\s(?:least|most)|(?:less|more|fewer|greater)\sthan|over|under|about\shalf)(?![A-Za-z])",
@@ -44,12 +45,12 @@ def is_denied(response: Response) -> bool:
 
 
 _UNSURE = re.compile(  # 是否为5, 假设是5, "whether", 介于5和6之间, 除了5以外
-    r"是否|是不是|吗[。?]?$|假设|假如|介于|分情况|有人[^但]*$|都有道理|同学.{0,2}说|第一种|情况一"
+    r"是否|是不是|吗[。?]?$|假设|假如|介于|分情况|有人[^但]{0,80}$|都有道理|同学.{0,2}说|第一种|情况一"
     r"|除了?.{1,40}(?:以外|之外)|(?<![A-Za-z])(?:suppose|assum(?:e|ing)|whether|sorry|meant"
     r"|anything\sbut|perhaps|possible\sanswers?)(?![A-Za-z])",
     re.IGNORECASE,
 )
-_TICKS = re.compile("√.*×|×.*√")
+_TICKS = re.compile("√.{0,80}×|×.{0,80}√")
 _LEAD_IN = 14
 
 
@@ -91,7 +92,7 @@ def one_of_several(response: Response, question: Question) -> Verdict | None:
         values = set(_NUMBER.findall(response.text))
         return several if len(values) > 1 else Verdict(None, "a value that is hedged")
     clause = _THOUSANDS.sub("", response.clause)
-    for text in (value_tail(clause), clause):
+    for text in (value_tail(clause), clause) if _LISTED.search(clause) else ():
         reading = Reading(bare(text))
         if reading.is_number:  # one hundred and five
             continue
@@ -99,11 +100,11 @@ def one_of_several(response: Response, question: Question) -> Verdict | None:
         numbers = {each.expression.number for each in quantities if each} - {None}
         if len(numbers) > 1:
             return several
-    asked = squeezed(question.before)[-12:]
     labels = [found[1][-2:] for found in _LABELLED.finditer(response.text)]
-    if len(set(labels)) < 2 or labels[-1] in asked:
+    if len(set(labels)) < 2:
         return None
-    others = any(label in asked for label in labels[:-1])
+    asked = squeezed(question.before)[-12:]
+    others = labels[-1] not in asked and any(label in asked for label in labels[:-1])
     return Verdict(None, "the value of another quantity") if others else None
 
 

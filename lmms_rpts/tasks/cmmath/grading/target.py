@@ -412,16 +412,17 @@ def _type_of_one(question: Question, reading: Reading) -> AnswerType:
         return "statement"
     if reading.circled is not None:
         return "circled"
-    if truth_of(text) is not None:
-        return "true_false"
-    if _ALL_REALS.match(text):
-        return "interval"
-    if is_nothing(text):
-        return "set" if "∅" in text or "集" in text else "equation"
+    if "=" not in text:
+        if truth_of(text) is not None:
+            return "true_false"
+        if _ALL_REALS.match(text):
+            return "interval"
+        if is_nothing(text):
+            return "set" if "∅" in text or "集" in text else "equation"
     in_round = text[:1] == "(" and question.single and _RANGE_ASKED.search(question.raw)
     if (_INTERVAL.search(text) or in_round) and reading.region is not None:
         return "interval"
-    if reading.points is not None:
+    if "(" in text and reading.points is not None:
         return "coordinate"
     if reading.quantity is not None:
         return _type_of_quantity(question, reading)

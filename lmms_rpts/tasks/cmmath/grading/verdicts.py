@@ -42,7 +42,6 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
-_UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
 _LONGEST_SENTENCE = 240
 _ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;\u4e00-\u9fff]{1,60})$")
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
@@ -86,8 +85,6 @@ def _value_verdict(response: Response, target: Target) -> Verdict:
     same = _is_filled_in(response, target)
     if same is not None:
         return Verdict(same, f"{target.type} in the place of the blank")
-    if says_nothing(response.text):
-        return Verdict(False, "says that there is no solution")
     return unread(response, target.text, f"no {target.type} can be read from the answer")
 
 
@@ -114,24 +111,14 @@ def unread(response: Response, wanted: str, rule: str) -> Verdict:
 
 def _read_verdict(response: Response, target: Target) -> Verdict | None:
     """The verdict on the likeliest candidate that can be compared; None if none can."""
-    alternatives = bool(OR.search(response.text) and OR.search(response.clause))
-    either = alternatives and OR.search(target.text) is None
-    candidates = _candidates(response, target)
-    if alternatives:
-        listed = list(candidates)
-        candidates = [each for each in listed if OR.search(each.text)] or listed
     unsettled = False
-    for reading in candidates:
+    for reading in _candidates(response, target):
         same = _is_any(reading, target)
         unsettled = unsettled or (same is None and _is_alike(reading, target.alternatives[0]))
-        if same and reading.squeezed == response.text:
-            return Verdict(True, f"equal as {target.type}")  # nothing else is said
         if same or reading.squeezed == target.alternatives[0].squeezed:
-            return _doubt(response, target, either=either) or Verdict(
-                True, f"equal as {target.type}"
-            )
+            return _doubt(response, target) or Verdict(True, f"equal as {target.type}")
         if same is False and not unsettled:
-            return _other_value(response, reading, target, either=either)
+            return _other_value(response, reading, target)
     return Verdict(None, f"no rule settles this {target.type}") if unsettled else None
 
 
@@ -161,10 +148,8 @@ def _is_any(reading: Reading, target: Target) -> bool | None:
     return True if True in found else (None if None in found else False)
 
 
-def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | None:
+def _doubt(response: Response, target: Target) -> Verdict | None:
     """Why a sentence that holds the right value may not give it as the answer; None if it does."""
-    if either and (target.type == "circled" or len(set(_UNKNOWN.findall(target.text))) > 1):
-        return Verdict(False, "offers several answers")
     if target.type in _RELATIONS:
         return None
     if is_bounded(response, target.question.raw + target.text):
@@ -174,13 +159,10 @@ def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | Non
     return one_of_several(response, target.question)
 
 
-def _other_value(response: Response, reading: Reading, target: Target, *, either: bool) -> Verdict:
-    text = response.text
-    if "分之" in text and "分之" not in reading.text:
-        return Verdict(None, "a fraction in words")
-    if re.search("每|时速", text) and _same_but_unit(reading, target):
+def _other_value(response: Response, reading: Reading, target: Target) -> Verdict:
+    if re.search("每|时速", response.text) and _same_but_unit(reading, target):
         return Verdict(None, "the unit may be told in words")
-    if not either and _elsewhere(response, reading, target):
+    if not offers_either(response, target) and _elsewhere(response, reading, target):
         return Verdict(None, "several values, one of them that of the reference")
     return Verdict(False, f"different as {target.type}")
 
@@ -268,8 +250,6 @@ def _nothing_verdict(response: Response) -> Verdict:
         if denied or "≠" in text:
             return Verdict(None, "whether there is no solution may be denied")
         return Verdict(True, "no solution")
-    if denied:
-        return Verdict(None, "what is denied is unclear")
     if re.search(r"无数|任意|❴[^❵]{1,200}❵", text):
         return Verdict(False, "a solution where there is none")
     for reading in (*response.values(), *response.relations):
