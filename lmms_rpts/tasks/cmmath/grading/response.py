@@ -169,7 +169,6 @@ def bare(text: str) -> str:
 # Candidates of a response
 
 _LONGEST = 600
-_BARE = re.compile(r"-?\d{1,15}(?:[./]\d{1,15})?")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _VERB = re.compile(  # what gives a value: "面积为", "共有", "答:", "the area is"
     r"(?:应该?是|[只就仅]有|约为|等于|得到|可得|化简得|解得|分别[是为]|表示[成为]|[是为得即共有了]|[\u4e00-\u9fff]:|[a-z]{3}:)"
@@ -195,7 +194,6 @@ WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when
 _AFTERWHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
 # No character may be of both classes: a pattern in which one is takes exponential time.
 _RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和]){1,200}$")
-_WRAPPED = re.compile(r"[(『「\[【]([^,()]{1,60})[)』」\]】]")  # [18], 『5』
 _CONCLUDES = re.compile(  # 所以…, "so …": what stands before is working
     r"[\s.,;:*_#>、“”\"]{0,9}(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
     re.IGNORECASE,
@@ -247,8 +245,6 @@ class Response:
 
     def _values(self, rounded: bool) -> Iterator[str]:
         raw = self.statement.text
-        if _BARE.fullmatch(self.text):
-            yield self.text
         if self.boxed:
             yield from _of_text(self.boxed, rounded)
         # "**答案：12**": the mark took the first two asterisks with it.
@@ -259,9 +255,6 @@ class Response:
         text = self.text[-_LONGEST:]
         yield from (each[0] for each in reversed(list(_COMPOUND.finditer(text))))
         yield from _of_text(text, rounded)
-        wrapped = _WRAPPED.fullmatch(bare(text))
-        if wrapped:
-            yield bare(wrapped[1])
         formulas = _DOLLARS.findall(raw[-_LONGEST:])
         if formulas:
             yield from _of_text(clean(formulas[-1][0] or formulas[-1][1]), rounded)
@@ -315,9 +308,7 @@ def _of_text(text: str, rounded: bool) -> Iterator[str]:
                 yield bare(each)
                 if each.endswith(")"):
                     yield bare(_ASIDE.sub("", each))
-    span = _last_maths(text)
-    yield from _exact_and_rounded(bare(_after_last(_EQUALS, span)), rounded)
-    yield span
+    yield from _exact_and_rounded(bare(_after_last(_EQUALS, _last_maths(text))), rounded)
 
 
 def _exact_and_rounded(text: str, rounded: bool) -> list[str]:
