@@ -16,13 +16,12 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
 from lmms_rpts.tasks.cmmath.grading.multiple_choice import choice_verdict
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.parts import blanks_verdict, parts_verdict
+from lmms_rpts.tasks.cmmath.grading.question import Question, is_open
 from lmms_rpts.tasks.cmmath.grading.response import Response, read_response
 from lmms_rpts.tasks.cmmath.grading.target import (
     ANSWER_TYPES,
     AnswerType,
-    Question,
     Target,
-    is_open,
     read_target,
 )
 from lmms_rpts.tasks.cmmath.grading.text_answers import OR

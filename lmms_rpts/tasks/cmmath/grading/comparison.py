@@ -9,9 +9,9 @@ from lmms_rpts.tasks.cmmath.grading.equations import Equation, same_equations, s
 from lmms_rpts.tasks.cmmath.grading.formulas import equal
 from lmms_rpts.tasks.cmmath.grading.normalization import all_of
 from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.regions import same_region
 from lmms_rpts.tasks.cmmath.grading.response import Reading
-from lmms_rpts.tasks.cmmath.grading.target import Question
 from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED
 
 # x>2, (1,2], ❴x|x>2❵

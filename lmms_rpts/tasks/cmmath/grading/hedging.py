@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
+from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail
-from lmms_rpts.tasks.cmmath.grading.target import Question
+from lmms_rpts.tasks.cmmath.grading.target import Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, gloss, squeezed
 
 
@@ -143,3 +145,44 @@ def holds_numbers(said: str, wanted: str) -> bool:
         return len(names & set(said)) * 2 > len(names)
     found = set(_NUMBER.findall(said))
     return all(each in found or _CHINESE_NUMBER.get(each, "x") in said for each in numbers)
+
+
+# Values beside the one that was read
+
+_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
+
+
+def is_any(reading: Reading, target: Target) -> bool | None:
+    """True if the reading is any of the target's alternatives, False if it surely is none."""
+    found = [same_reading(reading, each, target.question) for each in target.alternatives]
+    return True if True in found else (None if None in found else False)
+
+
+def stands_elsewhere(response: Response, reading: Reading, target: Target) -> bool:
+    """Whether the value of the target stands beside the one that was read.
+
+    Where nothing marks the answer, also in the sentence before; a box, or a last clause that
+    draws the conclusion, leaves no doubt.
+    """
+    if response.boxed and reading.text in response.boxed:
+        return False
+    texts = [response.text]
+    if response.concludes and reading.text in response.clause:
+        texts = [response.clause]
+    elif not response.statement.marked:
+        texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
+    for text in (text.replace(reading.text, " ; ", 1) for text in texts):
+        for found in list(_SPAN.finditer(text))[-12:]:
+            for span in _with_units(found, text):
+                if is_any(span, target):
+                    return True
+    return False
+
+
+def _with_units(found: re.Match[str], text: str) -> list[Reading]:
+    """The values of a run, each what stands behind its last sign of equality, with its unit."""
+    pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
+    following = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
+    if pieces and following and Reading(pieces[-1] + following[0]).quantity:
+        pieces[-1] += following[0]
+    return [Reading(piece) for piece in pieces if piece]

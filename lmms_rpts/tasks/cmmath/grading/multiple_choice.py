@@ -23,8 +23,9 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     without_answer,
 )
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
-from lmms_rpts.tasks.cmmath.grading.target import Question, Target
+from lmms_rpts.tasks.cmmath.grading.target import Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import OR, plain_words, states
 
 # "A. 16", "(B) 18", "Ｃ．20"

@@ -51,6 +51,7 @@ _FUNCTIONS = frozenset(
     {"sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "lg", "max", "min", "exp"}
     | {"arcsin", "arccos", "arctan"}
 )
+_VULGAR = ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18", "⅜38", "⅝58", "⅞78")
 _CHARACTERS = str.maketrans(
     {
         **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
@@ -72,12 +73,7 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " "),
         "℃": "°C",
         "`": "",
-        "½": "\\frac{1}{2}",
-        "⅓": "\\frac{1}{3}",
-        "⅔": "\\frac{2}{3}",
-        "¼": "\\frac{1}{4}",
-        "¾": "\\frac{3}{4}",
-        "⅕": "\\frac{1}{5}",
+        **{sign: f"\\frac{{{above}}}{{{below}}}" for sign, above, below in _VULGAR},
     }
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")

@@ -6,14 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lmms_rpts.answers.final_statement import sentences
-from lmms_rpts.tasks.cmmath.grading.hedging import Verdict
-from lmms_rpts.tasks.cmmath.grading.labels import (
-    Item,
-    clauses_of,
-    items_of_blanks,
-    items_of_part,
-    named_in,
-)
+from lmms_rpts.tasks.cmmath.grading.hedging import Verdict, holds_numbers
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import parse_quantity
 from lmms_rpts.tasks.cmmath.grading.response import (
@@ -22,8 +15,16 @@ from lmms_rpts.tasks.cmmath.grading.response import (
     part_of,
     read_response,
 )
-from lmms_rpts.tasks.cmmath.grading.target import Target, split_parts
-from lmms_rpts.tasks.cmmath.grading.text_answers import gloss
+from lmms_rpts.tasks.cmmath.grading.target import (
+    Item,
+    Target,
+    clauses_of,
+    items_of_blanks,
+    items_of_part,
+    named_in,
+    split_parts,
+)
+from lmms_rpts.tasks.cmmath.grading.text_answers import gloss, placed
 from lmms_rpts.tasks.cmmath.grading.verdicts import unread, value_verdict
 
 _SAID = 800
@@ -131,6 +132,21 @@ def _runs(marks: list[re.Match[str]], text: str) -> list[dict[int, str]]:
 
 # Values by their labels
 
+_ANY_NUMBER = re.compile(
+    r"(?<![\d.A-Za-z_{])-?(?:\\frac\{\d{1,9}\}\{\d{1,9}\}|\d{1,12}(?:\.\d{1,12}|/\d{1,9})?%?)(?![\d.])"
+)
+_BRACKETS = re.compile(r"\([^()]{0,40}\)")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def _item_verdict(item: Item, clause: str) -> Verdict:
+    """Whether a cleaned clause gives the value; one in English may by its only number."""
+    text = placed(clause, item.before, item.after) or clause
+    found = value_verdict(part_of(text), item.target)
+    english = _BRACKETS.sub("", clause)
+    numbers = [] if found.same or _CHINESE.search(english) else _ANY_NUMBER.findall(english)
+    return value_verdict(part_of(numbers[0]), item.target) if len(numbers) == 1 else found
+
 
 def _labelled_verdict(text: str, items: Sequence[Item], what: str) -> Verdict:
     """Whether the clauses of a text give each item its value, as their words name them.
@@ -151,9 +167,12 @@ def _labelled_verdict(text: str, items: Sequence[Item], what: str) -> Verdict:
             verdicts.append(_last_verdict(item, own))
             continue
         other = next(following, None)
-        if other is not None and item.verdict(other).same:
+        if other is not None and _item_verdict(item, other).same:
             verdicts.append(Verdict(True, "in order"))
-        elif taken and (not item.held_in(text) or len(_NUMBER.findall(text)) < len(items)):
+        elif taken and (
+            not holds_numbers(clean(text), item.target.text)
+            or len(_NUMBER.findall(text)) < len(items)
+        ):
             verdicts.append(Verdict(False, "missing"))
         else:
             verdicts.append(Verdict(None, _UNCLEAR))
@@ -161,7 +180,8 @@ def _labelled_verdict(text: str, items: Sequence[Item], what: str) -> Verdict:
 
 
 def _last_verdict(item: Item, clauses: Sequence[str]) -> Verdict:
-    told = [verdict for verdict in map(item.verdict, reversed(clauses)) if verdict.same is not None]
+    verdicts = [_item_verdict(item, each) for each in reversed(clauses)]
+    told = [verdict for verdict in verdicts if verdict.same is not None]
     unclear = not told or (not told[0].same and any(verdict.same for verdict in told))
     return Verdict(None, _UNCLEAR) if unclear else told[0]
 

@@ -10,15 +10,18 @@ from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
     holds,
+    is_any,
     is_bounded,
     is_denied,
     one_of_several,
+    stands_elsewhere,
     undermined,
     without_answer,
 )
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
-from lmms_rpts.tasks.cmmath.grading.target import Question, Target
+from lmms_rpts.tasks.cmmath.grading.target import Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import (
     CIRCLED,
     CRITERIA,
@@ -41,7 +44,6 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
 )
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
-_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 _LONGEST_SENTENCE = 240
 _ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;\u4e00-\u9fff]{1,60})$")
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
@@ -93,12 +95,12 @@ def _is_filled_in(response: Response, target: Target) -> bool | None:
     question = target.question
     before, after = squeezed(question.before)[-20:], squeezed(question.after)
     filled = placed(gloss(response.text), before, after)
-    if filled is not None and _is_any(Reading(filled), target):
+    if filled is not None and is_any(Reading(filled), target):
         return True
     when = _ON_CONDITION.search(response.text) if target.type == "interval" else None
     if when is None or squeezed(when[2]) not in question.words:
         return None
-    return _is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 where y<0 is asked about
+    return is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 where y<0 is asked about
 
 
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
@@ -113,7 +115,7 @@ def _read_verdict(response: Response, target: Target) -> Verdict | None:
     """The verdict on the likeliest candidate that can be compared; None if none can."""
     unsettled = False
     for reading in _candidates(response, target):
-        same = _is_any(reading, target)
+        same = is_any(reading, target)
         unsettled = unsettled or (same is None and _is_alike(reading, target.alternatives[0]))
         if same or reading.squeezed == target.alternatives[0].squeezed:
             return _doubt(response, target) or Verdict(True, f"equal as {target.type}")
@@ -142,12 +144,6 @@ def _candidates(response: Response, target: Target) -> Iterable[Reading]:
     return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
 
 
-def _is_any(reading: Reading, target: Target) -> bool | None:
-    """True if the reading is any of the target's alternatives, False if it surely is none."""
-    found = [same_reading(reading, each, target.question) for each in target.alternatives]
-    return True if True in found else (None if None in found else False)
-
-
 def _doubt(response: Response, target: Target) -> Verdict | None:
     """Why a sentence that holds the right value may not give it as the answer; None if it does."""
     if target.type in _RELATIONS:
@@ -162,7 +158,7 @@ def _doubt(response: Response, target: Target) -> Verdict | None:
 def _other_value(response: Response, reading: Reading, target: Target) -> Verdict:
     if re.search("每|时速", response.text) and _same_but_unit(reading, target):
         return Verdict(None, "the unit may be told in words")
-    if not offers_either(response, target) and _elsewhere(response, reading, target):
+    if not offers_either(response, target) and stands_elsewhere(response, reading, target):
         return Verdict(None, "several values, one of them that of the reference")
     return Verdict(False, f"different as {target.type}")
 
@@ -170,36 +166,6 @@ def _other_value(response: Response, reading: Reading, target: Target) -> Verdic
 def _same_but_unit(reading: Reading, target: Target) -> bool:
     one, other = reading.unnamed.quantity, target.alternatives[0].quantity
     return bool(one and other and one.expression.number == other.expression.number)
-
-
-def _elsewhere(response: Response, reading: Reading, target: Target) -> bool:
-    """Whether the value of the target stands beside the one that was read.
-
-    Where nothing marks the answer, also in the sentence before; a box, or a last clause that
-    draws the conclusion, leaves no doubt.
-    """
-    if response.boxed and reading.text in response.boxed:
-        return False
-    texts = [response.text]
-    if response.concludes and reading.text in response.clause:
-        texts = [response.clause]
-    elif not response.statement.marked:
-        texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
-    for text in (text.replace(reading.text, " ; ", 1) for text in texts):
-        for found in list(_SPAN.finditer(text))[-12:]:
-            for span in _with_units(found, text):
-                if _is_any(span, target):
-                    return True
-    return False
-
-
-def _with_units(found: re.Match[str], text: str) -> list[Reading]:
-    """The values of a run, each what stands behind its last sign of equality, with its unit."""
-    pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
-    following = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
-    if pieces and following and Reading(pieces[-1] + following[0]).quantity:
-        pieces[-1] += following[0]
-    return [Reading(piece) for piece in pieces if piece]
 
 
 # Circled numbers
