@@ -31,6 +31,7 @@ from tests.tasks.cmmath_cases import (
     finals,
     fractions_roots,
     fresh,
+    harder,
     hostile,
     intervals,
     number_units,
@@ -50,7 +51,7 @@ from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STAT
 FAMILIES = (
     *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
     *(expressions, equations, coordinates, intervals, sets, circled, statements, blanks),
-    *(parts, finals, reviewed, realistic, fresh, blind, values),
+    *(parts, finals, reviewed, realistic, fresh, blind, harder, values),
 )
 CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
 LONG = 1_000

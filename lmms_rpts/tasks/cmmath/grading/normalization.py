@@ -73,7 +73,7 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " "),
         "℃": "°C",
         "`": "",
-        **{sign: f"\\frac{{{above}}}{{{below}}}" for sign, above, below in _VULGAR},
+        **{each[0]: f"\\frac{{{each[1]}}}{{{each[2]}}}" for each in _VULGAR},
     }
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")

@@ -194,7 +194,7 @@ _ORDINAL = re.compile(  # 第一空：26, "the first blank"
 )
 _WORDS = re.compile(r"[\u4e00-\u9fff]{2}|[A-Za-z]{4}")
 _LEAD = re.compile(  # A dash without a space behind it is a sign.
-    r"^\s{0,8}(?:[-•+*]\s{1,3}|\*\*|__)?(?:[①-⑥](?=.)|[(（]\d[)）]|\d[)）、]|\d\.(?!\d))?\s{0,3}"
+    r"^\s{0,8}(?:[-•+*]\s{1,3}|\*\*|__)?(?:[①-⑥](?=[^①-⑳,，、])|[(（]\d[)）]|\d[)）、]|\d\.(?!\d))?\s{0,3}"
 )
 _BOLD = re.compile(r"\*\*([^*\n]{1,40})\*\*")
 _BOTH = re.compile(r"都|均|(?<![A-Za-z])both(?![A-Za-z])")

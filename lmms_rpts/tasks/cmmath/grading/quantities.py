@@ -234,7 +234,7 @@ class Quantity:
     plain: Expression | None = None
 
 
-_PREFIX = re.compile(r"^(?:大?约(?:为|是)?|≈|about|approximately)\s?")
+_PREFIX = re.compile(r"^(?:大?约(?:为|是)?|≈|[Aa]bout|[Aa]pproximately)\s?")
 _ENGLISH_WORD = re.compile(  # "trees", but not sin or \frac
     r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|arc(?:sin|cos|tan)|max|min)(?![a-z]))[A-Za-z]?[a-z]{3,}"
 )

@@ -186,7 +186,9 @@ _SPELLED_POINT = re.compile(  # 横坐标为-2,纵坐标为5
 _COMPOUND = re.compile(
     r"(?<![\d度°])(?:\d{1,9}(?:\.\d{1,9})?\s?(?:小时|分钟?|秒|天|厘米|分米|千米|米|元|角|千克|克|吨|时)\s?){2,4}"
 )
-_ASIDE = re.compile(r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff][^()]{0,60}\)\s{0,3}$")  # 4n+1(n为正整数)
+_ASIDE = re.compile(  # 4n+1(n为正整数), y=60-2x(0<x<30)
+    r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff<>≤≥≠∈][^()]{0,60}\)\s{0,3}$"
+)
 _MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")  # a run without Chinese words
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 # 当y<0时, x<-1或x>3

@@ -287,7 +287,7 @@ def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
         each - frozenset[str]().union(*(other for other in grams if other is not each))
         for each in grams
     ]
-    found: list[list[str]] = [[] for _ in items]
+    told: list[list[tuple[int, str]]] = [[] for _ in items]
     for clause in clauses[-4 * _MOST :]:
         if _SUM.match(clause):
             continue
@@ -295,7 +295,9 @@ def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
         scores = [len(each & said) for each in own]
         best = max(scores)
         if best and scores.count(best) == 1:
-            found[scores.index(best)].append(clause)
+            told[scores.index(best)].append((best, clause))
+    # 最低气温是-3 names 最高气温 less than 最高气温是8 does
+    found = [[clause for score, clause in each if score == max(each)[0]] for each in told]
     return [_where_placed(at, items[at], found, clauses) for at in range(len(items))]
 
 

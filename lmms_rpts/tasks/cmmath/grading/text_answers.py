@@ -18,7 +18,10 @@ _DEGREES = re.compile(r"(?<=\d)\s?度")
 
 
 _USUAL = {"经过两点有且只有一条直线": "两点确定一条直线", "周": "星期", "礼拜": "星期"}
-_SYNONYM = re.compile("经过两点有且只有一条直线|(?:周|礼拜)(?=[一二三四五六日])")
+_USUAL |= {"互相": "", "相互": "", "矩形": "长方形"}
+_SYNONYM = re.compile(
+    "经过两点有且只有一条直线|(?:周|礼拜)(?=[一二三四五六日])|互相|相互|矩形(?!框)"
+)
 
 
 def plain_words(text: str) -> str:
@@ -102,15 +105,16 @@ _CLOSED = tuple(
         "上 下 左 右", "东 南 西 北 东南 东北 西南 西北", "前 后 左 右", "< > =",
         "锐角 直角 钝角 平角 周角", "等腰 等边 等腰直角 直角 锐角 钝角", "必然 随机 不可能",
         "等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形",
-        "平行四边形 矩形 菱形 正方形 梯形",
+        "长方形 正方形 圆 三角形 平行四边形 菱形 梯形 五边形 六边形 扇形 椭圆 半圆 圆环"
+        " 圆锥 圆柱 圆台 球 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥",
         "奇 偶", "奇数 偶数", "增 减", "增大 减小 不变", "变大 变小 不变", "相交 相切 相离",
-        "平行 垂直 相交 重合 平行四边形", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四",
+        "平行 垂直 相交 重合 异面 平行四边形", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四",
         "正 负", "长 短",
         "公平 不公平", "合格 不合格", "能 不能", "会 不会", "合理 不合理", "可能 不可能 一定",
-        "圆锥 圆柱 圆台 球 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥", "折线 条形 扇形",
+        "折线 条形 扇形",
         "轴对称 中心对称", "平移 旋转 轴对称", "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
         "充分不必要 必要不充分 充要 既不充分也不必要", "奇函数 偶函数", "顺时针 逆时针",
-        "外离 外切 相交 内切 内含", "上升 下降", "增加 减少", "增多 减少",
+        "外离 外切 相交 内切 内含", "上升 下降", "增加 减少", "增多 减少", "递增 递减",
     )
 )  # fmt: skip
 CRITERIA = ("sss", "sas", "asa", "aas", "hl")
@@ -122,6 +126,7 @@ _THEOREMS = tuple(
         "两点之间线段最短 两点确定一条直线 垂线段最短 稳定性 不稳定性",
         "同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行"
         " 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补",
+        "余角相等 补角相等 对顶角相等",
         " ".join(CRITERIA),
     )
 )
@@ -228,6 +233,16 @@ def theorems_in(said: str, wanted: str) -> frozenset[str]:
     family = next((each for each in _THEOREMS if any(word in wanted for word in each)), frozenset())
     own = {word for word in family if word in wanted}
     return frozenset("" if word in own else word for word in _words_in(said, family))
+
+
+def names_opposite(said: str, wanted: str) -> bool:
+    """Whether a sentence has the counterpart of a word of the wanted text: 递减 for 单调递增."""
+    for family in _CLOSED:
+        words = frozenset(word for word in family if len(word) > 1)
+        own, named = _words_in(wanted, words), _words_in(said, words)
+        if len(own) == 1 and named and own[0] not in named:
+            return True
+    return False
 
 
 def chosen_word(said: str, words: frozenset[str]) -> str | None:

@@ -31,8 +31,10 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
     called_so,
     chosen_word,
     compared,
+    core_words,
     directions_of,
     gloss,
+    names_opposite,
     placed,
     plain_words,
     says_nothing,
@@ -45,9 +47,10 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _LONGEST_SENTENCE = 240
-_ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;\u4e00-\u9fff]{1,60})$")
+_ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;]{1,60})$")
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
+_DIGITS = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _NAME = 3
 """Characters of a reference that may be a name: whoever says more than the name may deny it."""
 
@@ -310,12 +313,24 @@ def _other_words(response: Response, target: Target) -> Verdict:
         single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
         given = len(name) == len(wanted) and name in asked and wanted in asked
         which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
-        which = which and _CHINESE_NAME.fullmatch(name)
+        which = bool(which and _CHINESE_NAME.fullmatch(name))
         if single or given or which:
             return Verdict(False, "another name")
+    bare_words, numbers = _apart(target.text)
+    said, others = _apart(response.conclusion)
+    if numbers and bare_words in said and not set(numbers) <= set(others):
+        return Verdict(False, "the words of the reference with another number")
+    if names_opposite(response.conclusion, wanted):
+        return Verdict(False, "the counterpart of a word of the reference")
     if len(wanted) > _NAME and _shares_nothing(wanted, response.statement.spoken):
         return Verdict(False, "none of the words of the reference")
     return Verdict(None, "other words than the reference")
+
+
+def _apart(text: str) -> tuple[str, list[str]]:
+    """The words of a text with # for its numbers, and the numbers."""
+    words = core_words(text)
+    return _DIGITS.sub("#", words), _DIGITS.findall(words)
 
 
 def _shares_nothing(wanted: str, spoken: str) -> bool:
