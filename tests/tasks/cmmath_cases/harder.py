@@ -321,7 +321,7 @@ CASES: list[Case] = [
         ("d", YES, "3x+4y-25=0"),
     ),
     *asked(
-        "harder-exp",
+        "harder-output",
         r"经过$$n$$年后的产值为 $$\underline{}$$ 万元．",
         "$$100(1+20\\%)^n$$",
         ("a", YES, r"产值为 $100\times1.2^n$ 万元。"),

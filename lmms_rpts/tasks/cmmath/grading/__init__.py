@@ -98,6 +98,7 @@ def _verdict(response: Response, target: Target) -> Verdict:
     if not found.same:
         return found
     if OR.search(response.text) and not OR.search(target.text):
-        return Verdict(False, "offers several answers")
+        settled = None if not OR.search(response.clause) else False
+        return Verdict(settled, "offers several answers")
     truths = any(part.type == "true_false" for part in target.parts)
     return undermined(response, target.question.raw, wanted, deniable=not truths) or found

@@ -132,7 +132,7 @@ def _runs(marks: list[re.Match[str]], text: str) -> list[dict[int, str]]:
 
 # Values by their labels
 
-_ANY_NUMBER = re.compile(
+_NUMBER = re.compile(
     r"(?<![\d.A-Za-z_{])-?(?:\\frac\{\d{1,9}\}\{\d{1,9}\}|\d{1,12}(?:\.\d{1,12}|/\d{1,9})?%?)(?![\d.])"
 )
 _BRACKETS = re.compile(r"\([^()]{0,40}\)")
@@ -144,7 +144,7 @@ def _item_verdict(item: Item, clause: str) -> Verdict:
     text = placed(clause, item.before, item.after) or clause
     found = value_verdict(part_of(text), item.target)
     english = _BRACKETS.sub("", clause)
-    numbers = [] if found.same or _CHINESE.search(english) else _ANY_NUMBER.findall(english)
+    numbers = [] if found.same or _CHINESE.search(english) else _NUMBER.findall(english)
     return value_verdict(part_of(numbers[0]), item.target) if len(numbers) == 1 else found
 
 
@@ -192,13 +192,11 @@ _ORDINAL = re.compile(  # 第一空：26, "the first blank"
     r"第(?:[一二三四五六]|\d)个?(?:空|处|个)|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",
     re.IGNORECASE,
 )
-_WORDS = re.compile(r"[\u4e00-\u9fff]{2}|[A-Za-z]{4}")
+_WORDS = re.compile(r"[\u4e00-\u9fff]{2}|(?<![\\A-Za-z])[A-Za-z]{4}")
 _LEAD = re.compile(  # A dash without a space behind it is a sign.
     r"^\s{0,8}(?:[-•+*]\s{1,3}|\*\*|__)?(?:[①-⑥](?=[^①-⑳,，、])|[(（]\d[)）]|\d[)）、]|\d\.(?!\d))?\s{0,3}"
 )
-_BOLD = re.compile(r"\*\*([^*\n]{1,40})\*\*")
 _BOTH = re.compile(r"都|均|(?<![A-Za-z])both(?![A-Za-z])")
-_NUMBER = re.compile(r"(?<![\d.A-Za-z_{])-?\d{1,12}(?:\.\d{1,12})?(?![\d.])")
 _MOST_BLANKS = 30
 
 
@@ -268,10 +266,6 @@ def _too_few(response: Response, target: Target) -> bool:
 
 def _ways_to_split(response: Response, count: int) -> Iterator[list[str]]:
     statement = response.statement
-    numbered = [] if statement.marked else split_parts(statement.block.strip())
-    if len(numbered) == count:  # the last sentence is one of them
-        yield [_LEAD.sub("", piece) for piece in numbered]
-        return
     seen = []
     texts = (statement.boxed, statement.text, statement.block)
     for text in dict.fromkeys(texts if statement.marked else (*texts, statement.spoken[-_SAID:])):
@@ -290,12 +284,10 @@ def _splits(text: str, count: int) -> Iterator[Sequence[str]]:
     yield [_LEAD.sub("", line) for line in text.split("\n") if line.strip(" *_$")[-1:] not in ":："]
     if not re.search(r"[，,;；]", text):
         yield text.split()
-    yield re.split(r"[;；]|(?<!\d)[,，](?!\d)|，", text)
     clause = part_of(text).clause
     tail = re.sub(r"^[^\n]*?(?:填|为|是|:|：)", "", text)
     for each in (text.replace("，", ",").replace("；", ";"), clause, tail):
         yield [member.text for member in Reading(each).members]
-    yield _BOLD.findall(text)
     yield gloss(clean(text)).split("、")
     numbers = _NUMBER.findall(text)
     if len(numbers) == 1 and _BOTH.search(text):

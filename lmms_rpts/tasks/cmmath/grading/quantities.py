@@ -171,9 +171,6 @@ def _english(text: str) -> str | None:
     if power is not None:
         figures = _figures(power[1])
         return figures and _exact(Fraction(figures) * ENGLISH_SCALES[power[2]])
-    if "over" in words:
-        at = words.index("over")
-        return _fraction(_count(words[at + 1 :]), _count(words[:at]))
     if words[-1:] in (["a"], ["an"]) and words[:1] == ["half"]:
         words = words[:-1]
     if "and" in words:  # two and three quarters

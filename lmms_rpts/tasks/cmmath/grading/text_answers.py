@@ -133,7 +133,6 @@ _THEOREMS = tuple(
 
 
 _PARTICLES = re.compile("具有|的|了")
-_GAP = 8
 
 
 def states(said: str, wanted: str) -> bool:
@@ -147,7 +146,7 @@ def states(said: str, wanted: str) -> bool:
     at = first
     for part, following in pairwise(parts):
         start = at + len(part)
-        at = folded.find(following, start, start + len(following) + _GAP) if at >= 0 else -1
+        at = folded.find(following, start, start + len(following) + 8) if at >= 0 else -1
         if at >= 0 and re.search("不|非|没", folded[start:at]):
             return False
     if at < 0:
@@ -375,8 +374,6 @@ def circled_of(text: str) -> frozenset[int] | None:
     found: set[int] = set()
     while (member := _MEMBER.match(text, at)) is not None:
         first, last = (_number(each or member[1]) for each in member.groups())
-        if member[2] and last <= first:
-            return None
         found.update(range(first, last + 1))
         at = member.end()
     rest = text[at:].strip(" \n,、;.。和与及")
