@@ -71,7 +71,8 @@ def undermined(
         return Verdict(None, "an answer that is not settled on")
     if BLANK.search(response.text):
         return Verdict(None, "a blank is left")
-    text = gloss(response.conclusion).rsplit("而是", 1)[-1]
+    text = response.conclusion.rsplit("而是", 1)[-1]
+    text = gloss(text) if re.search('[(“"‘]', text) else text
     for each in (*wanted, *(("若",) if "若" in question else ())):
         text = text.replace(each, " ")
     if deniable and (denies(text) or _TICKS.search(text) or _NEGATED.search(text)):
@@ -149,6 +150,7 @@ def holds_numbers(said: str, wanted: str) -> bool:
 
 # Values beside the one that was read
 
+_VALUED = re.compile(r"[\d√π∞∅①-⑳A-Za-zα-ω零一二两三四五六七八九十半]")
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 
 
@@ -171,7 +173,8 @@ def stands_elsewhere(response: Response, reading: Reading, target: Target) -> bo
         texts = [response.clause]
     elif not response.statement.marked:
         texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
-    for text in (text.replace(reading.text, " ; ", 1) for text in texts):
+    rests = [text.replace(reading.text, " ; ", 1) for text in texts]
+    for text in filter(_VALUED.search, rests):
         for found in list(_SPAN.finditer(text))[-12:]:
             for span in _with_units(found, text):
                 if is_any(span, target):

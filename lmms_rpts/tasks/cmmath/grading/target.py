@@ -13,6 +13,7 @@ from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading
 from lmms_rpts.tasks.cmmath.grading.text_answers import (
     BLANK,
+    CIRCLED,
     CRITERIA,
     is_nothing,
     placed,
@@ -166,7 +167,7 @@ def _type_of_one(question: Question, reading: Reading) -> AnswerType:
         return _type_of_quantity(question, reading)
     if text.casefold() in CRITERIA:
         return "statement"
-    if reading.circled is not None:
+    if CIRCLED.search(text) and reading.circled is not None:
         return "circled"
     if "=" not in text:
         if truth_of(text) is not None:
