@@ -120,7 +120,8 @@ def _speed(graded: Sequence[Graded]) -> str:
             taken = time.process_time() - start
             slowest, total = max(slowest, taken), total + taken
     rate = ROUNDS * len(graded) / total
-    return f"{rate:,.0f} grades per second of processor time; the slowest took {1000 * slowest:.1f} ms."
+    longest = f"the slowest took {1000 * slowest:.1f} ms"
+    return f"{rate:,.0f} grades per second of processor time; {longest}."
 
 
 def _show(console: Console, graded: Sequence[Graded]) -> None:
