@@ -19,7 +19,9 @@ from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, FAILED, Grade, Outcome,
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.tasks.cmmath_cases import (
+    attacks,
     blanks,
+    blind,
     choice_multi,
     choice_single,
     circled,
@@ -28,6 +30,8 @@ from tests.tasks.cmmath_cases import (
     expressions,
     finals,
     fractions_roots,
+    fresh,
+    harder,
     hostile,
     intervals,
     number_units,
@@ -47,7 +51,7 @@ from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STAT
 FAMILIES = (
     *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
     *(expressions, equations, coordinates, intervals, sets, circled, statements, blanks),
-    *(parts, finals, reviewed, realistic, values),
+    *(parts, finals, reviewed, realistic, fresh, blind, harder, values),
 )
 CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
 LONG = 1_000
@@ -92,6 +96,16 @@ def test_hostile_cases() -> None:
         found = graded(case.question, case.reference, case.response)
         assert found.outcome in get_args(Outcome)
         assert found.answer_type in ANSWER_TYPES
+
+
+def test_no_attack_is_graded_correct() -> None:
+    rows = [*attacks.attacks(), *attacks.lookalikes()]
+    assert len({row[1:] for row in rows}) == len(rows) >= 1_141
+    found = [(*row, graded(*row[1:])) for row in rows]
+    passed = [
+        f"{row[0]}: {row[3][:200]!a} by {row[4].rule!a}" for row in found if row[4].outcome == YES
+    ]
+    assert not passed, "\n".join(passed)
 
 
 def test_long_hostile_cases_take_linear_time() -> None:
@@ -259,7 +273,7 @@ def test_any_text_is_a_question_or_a_reference(row: Plain, question: str, text: 
 REPEATED = (
     *("A、B、", "A or B", "A选项正确，", "A,", "A 和  ", "A ( ( ", "::", "或", "，所以", "| "),
     *("x>1且", "①②正确", "(1)1", "=1,", "1，2，", "平均数为5和", "AB=", "∠1=", "x=1 "),
-    *("大于", "12", "为5和"),
+    *("大于", "12", "为5和", "有人", "√ ", "除了", "是否", "当x<1时，", "甲比乙", "(东)", "向左"),
 )
 
 

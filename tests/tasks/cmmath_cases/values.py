@@ -175,7 +175,7 @@ x+2y-3=0 !! x+2y+3=0
 y^2=4x :: x=\frac{y^2}{4}
 y=\frac{6}{x} :: y=6x^{-1}
 y=\frac{6}{x} !! xy=-6 ;; y=\frac{x}{6}
-y=\frac{6}{x} ?? xy=6
+y=\frac{6}{x} :: xy=6
 y=2^x :: y-2^x=0
 y=ln x+1 :: ln x-y+1=0
 ρ=2cosθ :: ρ-2cosθ=0

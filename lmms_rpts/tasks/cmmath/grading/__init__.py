@@ -7,19 +7,24 @@ from typing import Literal
 
 from loguru import logger
 
-from lmms_rpts.tasks.cmmath.grading.hedging import NO_ANSWER, Verdict, holds_numbers
+from lmms_rpts.tasks.cmmath.grading.hedging import (
+    NO_ANSWER,
+    Verdict,
+    holds_numbers,
+    undermined,
+)
 from lmms_rpts.tasks.cmmath.grading.multiple_choice import choice_verdict
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.parts import blanks_verdict, parts_verdict
+from lmms_rpts.tasks.cmmath.grading.question import Question, is_open
 from lmms_rpts.tasks.cmmath.grading.response import Response, read_response
 from lmms_rpts.tasks.cmmath.grading.target import (
     ANSWER_TYPES,
     AnswerType,
-    Question,
     Target,
-    is_open,
     read_target,
 )
+from lmms_rpts.tasks.cmmath.grading.text_answers import OR
 from lmms_rpts.tasks.cmmath.grading.verdicts import value_verdict
 
 __all__ = ["ANSWER_TYPES", "FAILED", "AnswerType", "Grade", "Outcome", "grade"]
@@ -85,8 +90,15 @@ def _verdict(response: Response, target: Target) -> Verdict:
         return Verdict(None if settles else False, "what follows the answer may take it back")
     if target.type in ("choice_single", "choice_multi"):
         return choice_verdict(response, target)
-    if target.type == "multi_part":
-        return parts_verdict(response, target)
-    if target.type == "multi_blank":
-        return blanks_verdict(response, target)
-    return value_verdict(response, target)
+    if not target.parts:
+        return value_verdict(response, target)
+    several = parts_verdict if target.type == "multi_part" else blanks_verdict
+    found = several(response, target)
+    wanted = [each.text for part in target.parts for each in (part, *part.parts)]
+    if not found.same:
+        return found
+    if OR.search(response.text) and not OR.search(target.text):
+        settled = None if not OR.search(response.clause) else False
+        return Verdict(settled, "offers several answers")
+    truths = any(part.type == "true_false" for part in target.parts)
+    return undermined(response, target.question.raw, wanted, deniable=not truths) or found

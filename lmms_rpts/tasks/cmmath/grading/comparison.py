@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmms_rpts.tasks.cmmath.grading.equations import same_equations, same_points
-from lmms_rpts.tasks.cmmath.grading.normalization import all_of
+from lmms_rpts.tasks.cmmath.grading.equations import Equation, same_equations, same_points
+from lmms_rpts.tasks.cmmath.grading.formulas import equal
+from lmms_rpts.tasks.cmmath.grading.normalization import all_of, same_items
 from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.regions import same_region
 from lmms_rpts.tasks.cmmath.grading.response import Reading
-from lmms_rpts.tasks.cmmath.grading.target import Question
-from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, squeezed
+from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED
 
-# x>2, (1,2], ❴x|x>2❵
-_ORDER_SIGN = re.compile(r"[<>≤≥≠∪∈∞]|^[\[(][^()]{1,80},[^()]{1,80}[\])]$|❴[^❵]{0,40}\|")
 _ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, but where a range is asked for
 _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")
 # 列方程: the equation itself is the answer
@@ -27,6 +26,7 @@ _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
 _COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")  # ①③④,共3个
 # 6×7 is no 42 yet
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
+_RATIO = re.compile("[:：∶比倍/]|frac")
 _MANY = 12
 
 
@@ -79,7 +79,9 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
     said = said.unnamed
     if said.text.endswith("%") and "%" not in wanted.text and _PERCENT_ASKED.search(question.text):
         said = Reading(said.text[:-1])
-    if said.quantity is None:
+    if said.quantity is None or (
+        ":" in said.text and not _RATIO.search(wanted.text + question.raw)
+    ):
         return None
     same = same_quantity(said.quantity, wanted.quantity, question.rounding, question.unit)
     if not same:
@@ -92,11 +94,8 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
 
 
 def _regions(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    if not _ORDER_SIGN.search(wanted.text) and wanted.region is None:
-        return None
-    if _ROUND.match(wanted.text) and not _RANGE_ASKED.search(question.raw):
-        return None
-    if wanted.region is None:
+    point = _ROUND.match(wanted.text) and not _RANGE_ASKED.search(question.raw)
+    if wanted.region is None or point:
         return None
     if said.region is None:  # one number, or a list of them, is no range
         return False if said.is_number or said.in_braces else None
@@ -123,15 +122,31 @@ def _equations(said: Reading, wanted: Reading, question: Question) -> bool | Non
         return None if values is None else _as_values(said, wanted, question)
     if values and said.values and said.values.keys() < values.keys():
         return False  # x=3 for x=3, y=-2
+    if len(wanted.equations) == 1 and _unknowns(wanted) < _unknowns(said):
+        return False  # x²/a²+y²/b²=1 for x²/4+y²/3=1
     same = same_equations(said.equations, wanted.equations)
     if same and _SET_UP.search(question.raw):
         # An equation that says the same once it is solved says nothing here.
-        turned = squeezed("=".join(reversed(said.text.split("="))))
-        return True if turned == wanted.squeezed else None
+        return _same_sides(said.equations, wanted.equations)
     if same and values is not None and said.values is None:
         solved = all(each.number is not None for several in values.values() for each in several)
         return not solved  # 2x=12 is no solution yet
     return same
+
+
+def _unknowns(reading: Reading) -> frozenset[str]:
+    sides = (side for equation in reading.equations or () for side in equation)
+    return frozenset[str]().union(*(side.names for side in sides))
+
+
+def _same_sides(one: Sequence[Equation], other: Sequence[Equation]) -> bool | None:
+    """True where the sides of each are those of one of the others, turned or not; else None."""
+
+    def same(a: Equation, b: Equation) -> bool:
+        straight = equal(a.left, b.left) and equal(a.right, b.right)
+        return bool(straight or (equal(a.left, b.right) and equal(a.right, b.left)))
+
+    return same_items(one, other, same) or None
 
 
 def _as_values(said: Reading, wanted: Reading, question: Question) -> bool | None:
@@ -152,8 +167,6 @@ def _lists(said: Reading, wanted: Reading, question: Question) -> bool | None:
     found, values = said.signed_members, wanted.signed_members
     if len(values) == 1 and not (len(found) > 1 and said.has_or):
         return None
-    if len(values) == 1 and all(_same_member(each, values[0], question) for each in found):
-        return True  # 1/2或0.5
     either = any(each.has_or or "±" in each.text for each in (said, wanted))
     return _same_lists(found, values, question, ordered=not either and "❴" not in wanted.text)
 

@@ -38,7 +38,7 @@ def parse_equations(text: str) -> tuple[Equation, ...] | None:
     ``x=±2`` are two equations; more than one ± is none. A value alone takes the left side of the
     equation before it: ``x=2或3``.
     """
-    text = text.strip()
+    text = text.strip().removeprefix("直线")
     if "=" not in text:
         return None
     if text.startswith("❴"):  # a system with its brace, which may never close

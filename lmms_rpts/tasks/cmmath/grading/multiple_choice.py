@@ -19,12 +19,14 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     holds,
     is_bounded,
     is_denied,
+    undermined,
     without_answer,
 )
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
-from lmms_rpts.tasks.cmmath.grading.target import Question, Target
-from lmms_rpts.tasks.cmmath.grading.text_answers import OR, called_so, plain_words, states
+from lmms_rpts.tasks.cmmath.grading.target import Target
+from lmms_rpts.tasks.cmmath.grading.text_answers import OR, plain_words, states
 
 # "A. 16", "(B) 18", "Ｃ．20"
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
@@ -32,20 +34,18 @@ _HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
 _NONE = re.compile(  # 四个选项都不正确
     r"(?:选项|答案|以上)[都均](?:不(?:正确|对|符合)|是?错)|没有正确(?:的)?(?:选项|答案)"
 )
-# A、B、C、D 都有可能
-_EVERY = re.compile(r"都有?可能|均有?可能|all\s(?:are\s)?possible", re.IGNORECASE)
-_EXCEPT = re.compile(r"除了?[^,。]{1,12}(?:外|以外|之外)|排除|except")  # 排除A、C、D
 _WRONG_ASKED = re.compile(  # 下列说法错误的是
     r"(?:错误|不正确|不成立|不符合|不对|不能|不是|不属于|不可能)[^。\n]{0,12}(?:是|有|为)?[^。\n]{0,6}[(（_\\]"
     r"|(?:错误|不正确|不成立)的[是有]"
 )
 # 其余两个都是负数, 全选
 _REST = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
+_LINE = re.compile(r"[\s*]{0,6}([A-H])\s?[.．、:：)）]\s?\S")  # B. 26
+_DENIED_BEFORE = r"(?:不是|并非|非|不选|不能选|(?i:(?<![a-z])(?:not|anything\sbut|except))|[除¬])"
 _UNTOLD = "no option can be told from the answer"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not hold 2个
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
-_JUDGED = re.compile(r"正确|错|对|不|符合|成立|[√×]")
 
 Options = Mapping[str, Reading]
 
@@ -97,12 +97,8 @@ def _chosen(
     right: frozenset[str],
 ) -> _Choice:
     text, statement = response.text, response.statement
-    if _EXCEPT.search(text) and not statement.marked:
-        return _Choice(None, "names what is excluded")
     if names_alternatives(text):
         return _Choice(frozenset(), "names one option or another")
-    if _EVERY.search(text) and not several:
-        return _Choice(frozenset(options), "names several options")
     if _NONE.search(text):
         return _Choice(frozenset(), "no option is called right")
     wrong = _WRONG_ASKED.search(question.raw) is not None
@@ -118,12 +114,8 @@ def _chosen(
         by_content = _several_by_content if several else _by_content
         return by_content(response, options, question)
     letters = found.letters
-    if options and not letters <= options.keys():
-        return _Choice(frozenset(), "names an option that there is not")
-    if len(letters) > 1 and not several:
-        return _Choice(letters, "letter")  # two letters for one place are no choice
-    if several and not statement.marked and not _all_named(statement.spoken, letters):
-        return _Choice(None, "other letters stand beside the last")
+    if _is_unsettled(text, letters) or undermined(response, question.raw, (), deniable=False):
+        return _Choice(None, "a letter that is denied, or not settled on")
     beside = _spelled_out(found, options, question) if len(letters) == 1 else None
     if beside is not None and beside not in letters:
         rule = f"the letter says {min(letters)}, the words say {beside}"
@@ -131,10 +123,13 @@ def _chosen(
     return _Choice(letters, "letter")
 
 
-def _all_named(spoken: str, letters: frozenset[str]) -> bool:
-    """Whether the last line of an answer without a mark names these options only."""
-    line = clean(spoken.rstrip().rsplit("\n", 1)[-1])
-    return _JUDGED.search(line) is not None or set(_LONE_LETTER.findall(line)) <= letters
+def _is_unsettled(text: str, letters: frozenset[str]) -> bool:
+    """Whether a letter stands only where it is denied: 答案不是A, "anything but A"."""
+    return any(
+        len(re.findall(rf"(?<![A-Za-z]){letter}(?![A-Za-z])", text)) == 1
+        and re.search(rf"{_DENIED_BEFORE}\W{{0,3}}(?:选项)?\W{{0,2}}{letter}(?![A-Za-z])", text)
+        for letter in letters
+    )
 
 
 def _spelled_out(chosen: Chosen, options: Options, question: Question) -> str | None:
@@ -164,13 +159,12 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
         return _Choice(None, "a value that is denied, or a bound")
     if OR.search(text) and not OR.search(contents):
         return _Choice(frozenset(), "offers several answers")
-    called = called_so(text, question.raw)
-    if called is not None:
-        right = [letter for letter, option in options.items() if option.circled == called]
-        return _Choice(frozenset(right), "verdicts on circled numbers")
     values = list(response.values())
+    line = _LINE.match(response.statement.spoken.rstrip().rpartition("\n")[2])
     for reading in (*values, *response.relations):
         letter = _option_of(reading, options, question)
+        if letter is not None and line and line[1] != letter:
+            return _Choice(None, f"the letter says {line[1]}, the words say {letter}")
         if letter is not None:
             return _Choice(frozenset(letter), "option's value")
     held = _held(text, options)
@@ -180,7 +174,7 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
         rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
         for reading in (*values[:2], *response.relations[:2]):
             told = [same_reading(reading, option, rounding) for option in options.values()]
-            if _is_value(reading, contents) and set(told) == {False}:
+            if _is_value(reading) and set(told) == {False}:
                 return _Choice(frozenset(), "value of no option")
         numbers = any(option.is_number for option in options.values())
         if numbers and any(reading.is_number for reading in values[:2]):
@@ -188,10 +182,8 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
     return _Choice(None, _UNTOLD)
 
 
-def _is_value(reading: Reading, contents: str) -> bool:
+def _is_value(reading: Reading) -> bool:
     """Whether a reading can be told from the options: a lone letter is no value."""
-    if "%" not in reading.text and "%" in contents:
-        return False
     letter = _LONE_LETTER.search(reading.text)
     return letter is None and re.search(r"[0-9√π∅∞]", reading.text) is not None
 
@@ -203,8 +195,6 @@ def _several_by_content(response: Response, options: Options, question: Question
         known = frozenset(filter(None, letters))
         if letters and None not in letters and len(known) == len(letters):
             return _Choice(known, "options' values")
-    if gives_up(response.statement.text):
-        return _Choice(frozenset(), "gives no answer")
     return _Choice(None, _UNTOLD)
 
 

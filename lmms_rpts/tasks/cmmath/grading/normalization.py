@@ -51,6 +51,7 @@ _FUNCTIONS = frozenset(
     {"sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "lg", "max", "min", "exp"}
     | {"arcsin", "arccos", "arctan"}
 )
+_VULGAR = ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18", "⅜38", "⅝58", "⅞78")
 _CHARACTERS = str.maketrans(
     {
         **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
@@ -72,12 +73,7 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " "),
         "℃": "°C",
         "`": "",
-        "½": "\\frac{1}{2}",
-        "⅓": "\\frac{1}{3}",
-        "⅔": "\\frac{2}{3}",
-        "¼": "\\frac{1}{4}",
-        "¾": "\\frac{3}{4}",
-        "⅕": "\\frac{1}{5}",
+        **{each[0]: f"\\frac{{{each[1]}}}{{{each[2]}}}" for each in _VULGAR},
     }
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
@@ -102,6 +98,7 @@ _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12
 _STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")  # 2*x, but not *x*
 _SQRT_CALL = re.compile(r"(?<![A-Za-z\\])sqrt\s?\(")
 _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
+_ANGLE = re.compile(r"(?<![A-Za-z\\])[Aa]ngle\s(?=[A-Z1-9])")  # angle C is ∠C
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
 _WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer can turn
@@ -120,6 +117,8 @@ def clean(text: str) -> str:
     if "*" in text or "~~" in text:
         text = _STAR.sub("×", _MARKDOWN.sub("", _POWER.sub("^", text)))
     text = text.replace("∛", "√[3]").replace("根号", "√").replace("正负", "±")
+    if "ngle" in text:
+        text = _ANGLE.sub("∠", text)
     if "pi" in text or "sqrt" in text:
         text = _PI.sub("π", _SQRT_CALL.sub("√(", text))
     if "$" in text:

@@ -22,9 +22,9 @@ from lmms_rpts.tasks.cmmath.grading.units import ENDING, Unit, may_be_letter, ra
 # Number words
 
 _LONGEST = 120
-_HAS_WORDS = re.compile("[A-Za-z]{3}|[\u4e00-\u9fff]")
+_HAS_WORDS = re.compile("[A-Za-z]{3}|[\u4e00-\u9fffⅠ-Ⅳ]")
 _FINANCIAL = str.maketrans(
-    "壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億", "一二二三三四五六六七八九十百千万亿"
+    "壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億ⅠⅡⅢⅣ", "一二二三三四五六六七八九十百千万亿一二三四"
 )
 _DIGITS = "".join(CHINESE_DIGITS)
 _FIGURES = re.compile(r"\d{1,30}(?:\.\d{1,30})?|\d{1,3}(?:,\d{3}){1,9}(?:\.\d{1,30})?", re.ASCII)
@@ -171,9 +171,6 @@ def _english(text: str) -> str | None:
     if power is not None:
         figures = _figures(power[1])
         return figures and _exact(Fraction(figures) * ENGLISH_SCALES[power[2]])
-    if "over" in words:
-        at = words.index("over")
-        return _fraction(_count(words[at + 1 :]), _count(words[:at]))
     if words[-1:] in (["a"], ["an"]) and words[:1] == ["half"]:
         words = words[:-1]
     if "and" in words:  # two and three quarters
@@ -234,7 +231,7 @@ class Quantity:
     plain: Expression | None = None
 
 
-_PREFIX = re.compile(r"^(?:大?约(?:为|是)?|≈|about|approximately)\s?")
+_PREFIX = re.compile(r"^(?:大?约(?:为|是)?|≈|[Aa]bout|[Aa]pproximately)\s?")
 _ENGLISH_WORD = re.compile(  # "trees", but not sin or \frac
     r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|arc(?:sin|cos|tan)|max|min)(?![a-z]))[A-Za-z]?[a-z]{3,}"
 )
@@ -259,13 +256,14 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("比", re.compile(r"(?<=[0-9a-z)])\s?比\s?(?=[0-9a-z(])"), ":"),  # 2比3
     (" ", _OF_WHAT, ""),
     ("", _OF_THINGS, "个"),
+    ("∈", re.compile(r"\s?[,(]\s?[a-z]\s?∈\s?[RNZ][+*]?\)?$"), ""),  # 2sin x,x∈R
     ("→", re.compile(r"→\s?([a-z])(?![A-Za-z])"), r"\1"),  # a vector by its letter
 )
 # What a quantity can begin with; a sentence is none.
 _BEGINNING = re.compile(
     r"[^\u4e00-\u9fff]|[零〇一二两三四五六七八九十百千万亿半负每约大壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億]|零下"
 )
-_REWRITABLE = re.compile(r"[\u4e00-\u9fff→]|\s")
+_REWRITABLE = re.compile(r"[\u4e00-\u9fff→∈]|\s")
 
 
 def parse_quantity(text: str) -> Quantity | None:

@@ -169,7 +169,6 @@ def bare(text: str) -> str:
 # Candidates of a response
 
 _LONGEST = 600
-_BARE = re.compile(r"-?\d{1,15}(?:[./]\d{1,15})?")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _VERB = re.compile(  # what gives a value: "面积为", "共有", "答:", "the area is"
     r"(?:应该?是|[只就仅]有|约为|等于|得到|可得|化简得|解得|分别[是为]|表示[成为]|[是为得即共有了]|[\u4e00-\u9fff]:|[a-z]{3}:)"
@@ -187,15 +186,16 @@ _SPELLED_POINT = re.compile(  # 横坐标为-2,纵坐标为5
 _COMPOUND = re.compile(
     r"(?<![\d度°])(?:\d{1,9}(?:\.\d{1,9})?\s?(?:小时|分钟?|秒|天|厘米|分米|千米|米|元|角|千克|克|吨|时)\s?){2,4}"
 )
-_ASIDE = re.compile(r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff][^()]{0,60}\)\s{0,3}$")  # 4n+1(n为正整数)
+_ASIDE = re.compile(  # 4n+1(n为正整数), y=60-2x(0<x<30)
+    r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff<>≤≥≠∈][^()]{0,60}\)\s{0,3}$"
+)
 _MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")  # a run without Chinese words
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 # 当y<0时, x<-1或x>3
-_WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
-_AFTER_WHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
+WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
+_AFTERWHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
 # No character may be of both classes: a pattern in which one is takes exponential time.
 _RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和]){1,200}$")
-_WRAPPED = re.compile(r"[(『「\[【]([^,()]{1,60})[)』」\]】]")  # [18], 『5』
 _CONCLUDES = re.compile(  # 所以…, "so …": what stands before is working
     r"[\s.,;:*_#>、“”\"]{0,9}(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
     re.IGNORECASE,
@@ -247,8 +247,6 @@ class Response:
 
     def _values(self, rounded: bool) -> Iterator[str]:
         raw = self.statement.text
-        if _BARE.fullmatch(self.text):
-            yield self.text
         if self.boxed:
             yield from _of_text(self.boxed, rounded)
         # "**答案：12**": the mark took the first two asterisks with it.
@@ -259,9 +257,6 @@ class Response:
         text = self.text[-_LONGEST:]
         yield from (each[0] for each in reversed(list(_COMPOUND.finditer(text))))
         yield from _of_text(text, rounded)
-        wrapped = _WRAPPED.fullmatch(bare(text))
-        if wrapped:
-            yield bare(wrapped[1])
         formulas = _DOLLARS.findall(raw[-_LONGEST:])
         if formulas:
             yield from _of_text(clean(formulas[-1][0] or formulas[-1][1]), rounded)
@@ -274,12 +269,12 @@ class Response:
         if 1 < len(lines) < 5 and all("=" in line for line in lines):  # x=1 above y=-1
             found.append(bare(clean(",".join(lines))))
         for text in filter(None, (self.boxed, self.text[-_LONGEST:])):
-            said = _WHEN.sub("", with_signs(text))
+            said = WHEN.sub("", with_signs(text))
             clause = last_clause(said)
             run = _RELATION_RUN.search(said)
-            last = "" if run and re.search("[或且]", run[0]) else _last_maths(said)
+            last = "" if run and re.search("[或且]", run[0]) else _last_maths(said, unit=False)
             for each in (
-                *_AFTER_WHEN.split(said)[1:][-1:],
+                *_AFTERWHEN.split(said)[1:][-1:],
                 _after_last(_VERB, said), _after_last(_VERB, clause),
                 clause, run[0] if run else "", said, last,
             ):  # fmt: skip
@@ -315,9 +310,7 @@ def _of_text(text: str, rounded: bool) -> Iterator[str]:
                 yield bare(each)
                 if each.endswith(")"):
                     yield bare(_ASIDE.sub("", each))
-    span = _last_maths(text)
-    yield from _exact_and_rounded(bare(_after_last(_EQUALS, span)), rounded)
-    yield span
+    yield from _exact_and_rounded(bare(_after_last(_EQUALS, _last_maths(text))), rounded)
 
 
 def _exact_and_rounded(text: str, rounded: bool) -> list[str]:
@@ -335,11 +328,11 @@ def _after_last(pattern: re.Pattern[str], text: str) -> str:
     return tail if tail is text or bare(tail) else text
 
 
-def _last_maths(text: str) -> str:
+def _last_maths(text: str, *, unit: bool = True) -> str:
     """The last run without Chinese words that holds a digit or a letter, and what follows it."""
     for found in reversed(list(_MATHS.finditer(text))[-6:]):
         words = set(_WORDS.findall(found[0])) - _FUNCTION_WORDS
         if not words and re.search(r"[0-9A-Za-zα-ω∅∞]", found[0]):
-            unit = re.match(r"[\u4e00-\u9fff/]{0,8}", text[found.end() : found.end() + 8])
-            return bare(found[0] + (unit[0] if unit else ""))
+            behind = re.match(r"[\u4e00-\u9fff/]{0,8}", text[found.end() : found.end() + 8])
+            return bare(found[0] + (behind[0] if behind and unit else ""))
     return ""

@@ -1,20 +1,25 @@
-"""Target: what the reference asks for, read once, with what the question says about it."""
+"""Target: the reference, read once; its parts and blanks, and the words that name each."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.quantities import Rounding, same_quantity
+from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading
-from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, is_nothing, squeezed, truth_of
-from lmms_rpts.tasks.cmmath.grading.units import Unit, split_unit, unit_at
+from lmms_rpts.tasks.cmmath.grading.text_answers import (
+    BLANK,
+    CIRCLED,
+    CRITERIA,
+    is_nothing,
+    placed,
+    squeezed,
+    truth_of,
+)
 
 AnswerType = Literal[
     "choice_single", "choice_multi", "true_false", "number", "number_unit", "fraction",
@@ -22,222 +27,6 @@ AnswerType = Literal[
     "multi_blank", "multi_part",
 ]  # fmt: skip
 ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
-
-# The question
-
-_OPEN = re.compile(  # 写出一个即可
-    r"只需[填写]|写出一个|填一个|任写|答案不唯一|举(?:出)?一?[个例]|符合条件的一个|一个即可"
-)
-_ROUNDED = re.compile(r"约|近似|≈|保留[^π根]{0,8}位|精确到|四舍五入|取整")
-_PLACES = re.compile(r"保留|精确到|四舍五入|取整")
-_EXACT = re.compile(  # 结果保留π: no rounded value
-    r"保留\s?\$*\s?(?:\\?pi|π|根号)|用分数|分数表示|最简|准确值|精确值|含\s?\$*\s?(?:\\?pi|π)"
-)
-_POWER_OF_TEN = re.compile(  # 5.2×10^{-4}
-    r"^([+-]?\d{1,30}(?:\.\d{1,30})?)\s?(?:×\s?10(?:\^\{[+-]?\d{1,6}\})?|[eE][+-]?\d{1,6})$"
-)
-_FORMS = {  # forms that a question asks for
-    "小数": re.compile(r"(?:化成|写成|化为|改写成|用)\s?小数"),
-    "最简": re.compile(r"最简(?:分数|整数比|比)|最简单的整数比"),
-    "科学": re.compile(r"科学[记计]数法|scientific\snotation", re.IGNORECASE),
-}
-_DECIMAL = re.compile(r"^[+-]?\d{1,30}(?:\.\d{1,30})?(?![\d/%])")
-# 2\frac{3}{4}, 二又四分之三
-_MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又|\s\d{1,9}/)|^[一二三四五六七八九十]{1,3}又")
-_IMPROPER = re.compile(r"^-?\\frac|^-?\d{1,9}/\d")  # \frac{11}{4}
-# 2/4, 4:6
-_SIMPLE = re.compile(r"^-?(?:\\frac\{(\d{1,15})\}\{(\d{1,15})\}|(\d{1,15})\s?[/:]\s?(\d{1,15}))$")
-# an equal answer may not be finished
-_SIMPLIFIED = re.compile(r"化简|计算|展开|整理|合并|因式分解|分解因式")
-# (a+b) that could be expanded
-_BRACKET_TERM = re.compile(r"(?<!/)\([^()]{0,80}[+\-][^()]{0,80}\)(?!/)")
-_FACTOR = re.compile(r"\([^()]{1,200}\)(?:\^\{[^{}]{1,9}\})?")  # (x+2)^{2}
-
-_QUANTITY = r"(?:(?:∠\s?)?(?:[A-Z]{1,3}|[a-z])(?:_\{[^{}]{1,4}\}|')?|∠\s?\d)"
-_ASKED_NAME = re.compile(  # ∠1=____, AB的长为____
-    rf"(?<![A-Za-z+\-×÷△⊙圆])({_QUANTITY})\s?(?:=|的(?:度数|长度?|大小|值|坐标)?\s?(?:是|为|等于)?)\s?$"
-)
-_LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")  # ∠2=70°
-_NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
-_NOUN = re.compile(  # 周长为20 where 面积 is asked for
-    "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
-    "|最大值|最小值|斜率|补角|余角|一半|倒数|相反数|平方|之和|之差|余弦|正弦|正切"
-)
-_STOP = re.compile(r"[,。;:\n]")
-_LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")  # what parts a label from its value
-_LABEL = 18
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question, for what it says about its answer.
-
-    Attributes:
-        raw: in the publishers' notation.
-        single: whether it is about one value, and not about one of several blanks.
-    """
-
-    raw: str
-    single: bool = True
-
-    @cached_property
-    def text(self) -> str:
-        """The question, cleaned."""
-        return clean(self.raw)
-
-    @cached_property
-    def before(self) -> str:
-        """What stands before its first blank, cleaned."""
-        return _ANY_BLANK.split(self.text, maxsplit=1)[0]
-
-    @cached_property
-    def unit(self) -> Unit | None:
-        """The unit that it asks for."""
-        return unit_after_blank(self.text) if self.single else None
-
-    @cached_property
-    def rounding(self) -> Rounding:
-        patterns = (_ROUNDED, _PLACES, _EXACT)
-        return Rounding(*(pattern.search(self.raw) is not None for pattern in patterns))
-
-    def form_is_wrong(self, answer: str) -> bool:
-        """Whether a form was asked for that the answer, equal as a number, doesn't have."""
-        answer = answer.strip()
-        if "小数" in self._forms and not _DECIMAL.match(answer):
-            return True
-        if "带分数" in self._forms:
-            return _MIXED.match(answer) is None
-        if "假分数" in self._forms:
-            return _IMPROPER.match(answer) is None
-        simple = _SIMPLE.match(answer) if "最简" in self._forms else None
-        if simple is not None and math.gcd(*(int(term) for term in simple.groups() if term)) > 1:
-            return True
-        if "科学" not in self._forms:
-            return False
-        found = _POWER_OF_TEN.match(split_unit(answer)[0].strip())
-        return found is None or not 1 <= abs(Fraction(found[1])) < 10
-
-    @cached_property
-    def _forms(self) -> frozenset[str]:
-        found = {form for form in ("带分数", "假分数") if form in self.raw}
-        found |= {form for form, pattern in _FORMS.items() if pattern.search(self.raw)}
-        return frozenset(found)
-
-    def is_unfinished(self, answer: str, target: str) -> bool:
-        """Whether an answer, equal in value, may lack the form that the question is all about."""
-        if not _SIMPLIFIED.search(self.raw):
-            return False
-        if len(answer) > 3 and answer in squeezed(self.text):
-            return True
-        if "因式" in self.raw:
-            return _factors(answer) != _factors(target)
-        return bool(_BRACKET_TERM.search(answer)) and not _BRACKET_TERM.search(target)
-
-    def is_of_another(self, clause: str) -> bool:
-        """Whether a clause gives the value of another quantity than is asked for.
-
-        Told by names (∠1, AB) and by nouns (面积, 周长) before the value and before the last blank.
-        """
-        asked = self.before.rstrip(" (")
-        said = _STOP.split(clause)[-1]
-        if not BLANK.search(self.raw) or not _LABEL_END.search(said):
-            return False
-        name = _ASKED_NAME.search(asked)
-        sides = {_plain_name(side) for side in _LEFT_SIDE.findall(said)}
-        short = len(_LABEL_END.split(said)[0]) <= _LABEL
-        if name and sides and short and _plain_name(name[1]) not in sides:
-            return True
-        asked = _STOP.split(asked)[-1][-_LABEL:]
-        label = said[: [found.start() for found in _LABEL_END.finditer(said)][-1]][-_LABEL:]
-        names, wanted = (
-            {_plain_name(each) for each in _NAMES.findall(text)} for text in (label, asked)
-        )
-        if names and wanted and not names & wanted and "=" not in said:
-            return True
-        nouns, asked_nouns = _NOUN.findall(label), _NOUN.findall(asked)
-        return bool(nouns) and bool(asked_nouns) and nouns[-1] != asked_nouns[-1]
-
-
-def _plain_name(name: str) -> str:
-    """AB and BA, ∠ABC and ∠CBA are one."""
-    found = squeezed(name)
-    letters = found.lstrip("∠")
-    if re.fullmatch(r"[A-Z]{2,3}", letters):
-        return found[: -len(letters)] + min(letters, letters[::-1])
-    return found
-
-
-def _factors(text: str) -> list[str]:
-    return sorted([*_FACTOR.findall(text), re.sub(rf"{_FACTOR.pattern}|×", "", text)])
-
-
-# The unit that a question asks for
-
-_UNIT_TAIL = 60
-_ANY_BLANK = re.compile(r"\\underline|_{2,}|□|\(\s{0,40}\)")
-_BRACED = re.compile(r"^_?\{([^{}]{1,3})\}")  # ____{cm} after cleaning
-_UNIT_MARK = re.compile(r"单位\s?(?::|是|为)\s?|\bunits?:\s?")  # (单位:cm)
-_SENTENCE = re.compile(r"[。\n]|\.(?!\d)")
-# What these units are the beginnings of, when other text follows the blank: ____元一次方程.
-_BEGINNINGS = """
-元=[一二三]?[一二三]?次|素 分=[之数解析别配布类为成割母子式] 次=函数|方程|[多单]项|项|不等式|幂|方
-条=件 面=[体积向] 年=级 时=[针间候刻,、]|$ 对=[称应边角] 位=[于置似数移] 双=曲 列=[出表方车]
-周=[长期] 升=[高降] 两=. 里=面 点=[A-ZPQ] 级=数 行=[四的] 边=[形长] 度=数 组=[成] 间=[的隔] 门=[票]
-倍=数 根=据 种=植 字=母 步=骤 排=列 段=[的] 安=[全排] 日=期 月=球 刻=度 单位=[圆向]
-"""
-_BEGINS = dict(each.split("=") for each in _BEGINNINGS.split())
-
-
-def unit_after_blank(question: str) -> Unit | None:
-    """The unit that a cleaned question writes after its last blank.
-
-    Where none stands there, that of a remark such as (单位:cm) in the blank's sentence, unless it
-    is one of length and an area or a volume is asked for.
-    """
-    blank = _last(_ANY_BLANK, question)
-    unit = _unit_behind(question, blank.end()) if blank else None
-    return unit or _remarked(question, blank.start() if blank else len(question))
-
-
-def _unit_behind(question: str, at: int) -> Unit | None:
-    # Cleaning takes what follows ____ for its index.
-    rest = _BRACED.sub(r"\1", question[at : at + _UNIT_TAIL]).lstrip(" )~}")
-    bracket = re.match(r"\((?:单位\s?:)?\s?([^()]{1,30})\)", rest)
-    if bracket is not None:
-        unit, end = unit_at(bracket[1], 0)
-        return unit if end == len(bracket[1]) else None
-    unit, end = unit_at(rest, 0)
-    if unit is None:
-        return None
-    if rest[end - 1].isascii() and re.match(r"\s?[=<>+×÷≤≥-]|[\w^\\]", rest[end:], re.ASCII):
-        return None
-    begins = _BEGINS.get(rest[:end])
-    if rest[:end] == "角":  # of an angle, where nobody pays
-        return unit if "元" in question[:at] else None
-    return None if begins and re.match(begins, rest[end:].lstrip(" ")) else unit
-
-
-def _remarked(question: str, at: int) -> Unit | None:
-    if "单位" not in question and "unit" not in question:
-        return None
-    end = _last(_SENTENCE, question[:at].rstrip(" \n.。"))
-    sentence = end.end() if end else 0
-    remark = _last(_UNIT_MARK, question, sentence)
-    if remark is None:
-        return None
-    unit, stop = unit_at(question[: remark.end() + _UNIT_TAIL], remark.end())
-    if unit is None or re.match(r"[\w^]", question[stop : stop + 1]):
-        return None
-    asked = re.search("面积|体积|容积", question[sentence:])
-    return None if asked and unit.dimension == "length" else unit
-
-
-def _last(pattern: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] | None:
-    found = None
-    for found in pattern.finditer(text, start):  # noqa: B007
-        pass
-    return found
-
 
 # The reference
 
@@ -279,11 +68,6 @@ class Target:
         return " ".join(part.text for part in self.parts) or self.text
 
 
-def is_open(question: str, reference: str) -> bool:
-    """Whether other answers than the reference may be right as well."""
-    return _OPEN.search(question + reference) is not None
-
-
 def read_target(question: Question, reference: str) -> Target:
     """A reference in the publishers' notation, with its type and its parts."""
     if _NOT_ONLY.search(reference):
@@ -295,14 +79,26 @@ def read_target(question: Question, reference: str) -> Target:
         return Target(kind, text, question, letters=letters)
     parts = split_parts(reference)
     if len(parts) > 1:
-        listed = tuple(read_target(Question(""), part) for part in parts)
+        asked = _parts_of_question(question.raw, len(parts))
+        listed = tuple(read_target(*pair) for pair in zip(asked, parts, strict=True))
         return Target("multi_part", text, question, parts=listed)
     blanks = _blanks(question.raw, reference, text)
     if len(blanks) > 1:
-        one = replace(question, single=False)
-        listed = tuple(_one(one, each) for each in blanks)
+        listed = tuple(
+            read_value(replace(question, single=False, blank=at), each)
+            for at, each in enumerate(blanks)
+        )
         return Target("multi_blank", text, question, parts=listed)
-    return _one(question, text)
+    return read_value(question, text)
+
+
+def _parts_of_question(raw: str, count: int) -> list[Question]:
+    """What each part of a reference answers: the part of the question with its number."""
+    marks = list(_PART.finditer(raw))[-count:]
+    if [int(mark[1]) for mark in marks] != list(range(1, count + 1)):
+        return [Question("")] * count
+    ends = [mark.start() for mark in marks[1:]] + [len(raw)]
+    return [Question(raw[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
 
 
 def _letters(reference: str) -> frozenset[str] | None:
@@ -344,7 +140,8 @@ def _blanks(question: str, reference: str, text: str) -> Sequence[str]:
     return ()
 
 
-def _one(question: Question, text: str) -> Target:
+def read_value(question: Question, text: str) -> Target:
+    """A reference that is one value, cleaned."""
     readings = _alternatives(text)
     return Target(_type_of_one(question, readings[0]), text, question, readings)
 
@@ -368,18 +165,21 @@ def _type_of_one(question: Question, reading: Reading) -> AnswerType:
     text = reading.text
     if text.isascii() and text.isdecimal() and reading.quantity is not None:
         return _type_of_quantity(question, reading)
-    if reading.circled is not None:
+    if text.casefold() in CRITERIA:
+        return "statement"
+    if CIRCLED.search(text) and reading.circled is not None:
         return "circled"
-    if truth_of(text) is not None:
-        return "true_false"
-    if _ALL_REALS.match(text):
-        return "interval"
-    if is_nothing(text):
-        return "set" if "∅" in text or "集" in text else "equation"
+    if "=" not in text:
+        if truth_of(text) is not None:
+            return "true_false"
+        if _ALL_REALS.match(text):
+            return "interval"
+        if is_nothing(text):
+            return "set" if "∅" in text or "集" in text else "equation"
     in_round = text[:1] == "(" and question.single and _RANGE_ASKED.search(question.raw)
     if (_INTERVAL.search(text) or in_round) and reading.region is not None:
         return "interval"
-    if reading.points is not None:
+    if "(" in text and reading.points is not None:
         return "coordinate"
     if reading.quantity is not None:
         return _type_of_quantity(question, reading)
@@ -397,3 +197,126 @@ def _type_of_quantity(question: Question, reading: Reading) -> AnswerType:
     if number and ("\\frac" in reading.text or re.fullmatch(r"-?\d{1,20}/\d{1,20}", reading.text)):
         return "fraction"
     return "number" if number else "expression"
+
+
+# The items that are asked for, and the clauses about each
+
+_MOST = 12
+_LABEL = 40
+_STOP = re.compile(r"[,;。;]|\.(?!\d)")
+_SENTENCE_END = re.compile(r"[。;\n?]|\.(?!\d)")
+ALL_OF = re.compile(  # 平均数和众数都是5
+    r"([\u4e00-\u9fff]{1,8})(?:和|与|及|、)([\u4e00-\u9fff]{1,8}?)(?:都|均)(?:约?[是为]|等于)?\s?([^,。;\u4e00-\u9fff]{1,40})"
+)
+# Where a clause ends; not within (2,0), nor in 1,000.
+_CUT = re.compile(
+    r"(?:[;。\n∴]|\.(?!\d)|,(?!\d{3}(?!\d))|(?<![A-Za-z])and(?![A-Za-z]))(?![^()\n]{0,60}\))"
+)
+# 若AE:ED=1:2, 当x<1时: a condition belongs to what follows it
+_CONDITION = re.compile(r"^\W{0,6}(?:若|如果|当[^,]{1,60}时$|(?:if|when|for)\s)", re.IGNORECASE)
+# ∠C+∠D=180° gives no value of ∠D
+_SUM = re.compile(r"[A-Za-z∠]\S{0,8}\s?[+\-]\s?\S{0,8}[A-Za-z∠][^\u4e00-\u9fff]*=")
+_TERM = re.compile(r"(?<=[\da-z)}+-])[a-z]=")  # the b of 7b+5b=12b is no name
+_LABELLED = re.compile(  # 平均分76, a=18, 甲的平均分为74.5
+    r"(?P<label>.{0,40}?[\u4e00-\u9fffA-Za-z}'])\s?(?:的?值)?(?:约?[是为]|等于|[=:≈])?\s?"
+    r"(?P<value>[-\d√\\π].{0,80})"
+)
+
+
+class Item(NamedTuple):
+    """A value that is asked for, and the words before and after its place, squeezed."""
+
+    before: str
+    after: str
+    target: Target
+
+
+def items_of_blanks(target: Target) -> list[Item]:
+    """The blanks of a question with the words around each; empty where these can't be told."""
+    around = [clean(piece) for piece in BLANK.split(target.question.raw)]
+    if len(around) != len(target.parts) + 1:
+        return []
+    before = squeezed(_SENTENCE_END.split(around[0])[-1])
+    found = []
+    for part, text in zip(target.parts, around[1:], strict=True):
+        stop = _STOP.search(text)
+        after, rest = (text[: stop.start()], text[stop.end() :]) if stop else (text, text)
+        found.append(Item(before[-_LABEL:], squeezed(after)[:_LABEL], part))
+        before = squeezed(rest)
+    return found
+
+
+def items_of_part(part: Target) -> list[Item]:
+    """The labelled numbers of a part; a single value goes by the words of its question."""
+    text = ALL_OF.sub(r"\1为\3,\2为\3", part.text)
+    found: list[Item] = []
+    for piece in clauses_of(text):
+        labelled = _LABELLED.fullmatch(piece.strip())
+        value = Reading(labelled["value"]) if labelled else None
+        if labelled is None or value is None or not value.is_number:
+            found = []
+            break
+        found.append(Item(squeezed(labelled["label"]) + _sign(piece), "", _number(value)))
+    return found or [Item(part.question.words[-_LABEL:], "", part)]
+
+
+def _sign(piece: str) -> str:
+    return "=" if "=" in piece else ""
+
+
+def _number(value: Reading) -> Target:
+    return read_value(Question(""), value.text)
+
+
+def clauses_of(text: str) -> list[str]:
+    """The clauses of a text, cleaned, each with the condition before it."""
+    found: list[str] = []
+    held = ""
+    for piece in _CUT.split(ALL_OF.sub(r"\1为\3,\2为\3", clean(text))):
+        if _CONDITION.match(piece) and not held:
+            held = f"{piece},"
+        elif piece.strip():
+            found.append(held + piece.strip())
+            held = ""
+    return found
+
+
+def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
+    """For each item the clauses whose words name it more than they name any other."""
+    grams = [_grams(item.before + item.after) for item in items]
+    own = [
+        each - frozenset[str]().union(*(other for other in grams if other is not each))
+        for each in grams
+    ]
+    told: list[list[tuple[int, str]]] = [[] for _ in items]
+    for clause in clauses[-4 * _MOST :]:
+        if _SUM.match(clause):
+            continue
+        said = _grams(squeezed(clause))
+        scores = [len(each & said) for each in own]
+        best = max(scores)
+        if best and scores.count(best) == 1:
+            told[scores.index(best)].append((best, clause))
+    # 最低气温是-3 names 最高气温 less than 最高气温是8 does
+    found = [[clause for score, clause in each if score == max(each)[0]] for each in told]
+    return [_where_placed(at, items[at], found, clauses) for at in range(len(items))]
+
+
+def _where_placed(
+    at: int, item: Item, named: Sequence[list[str]], clauses: Sequence[str]
+) -> list[str]:
+    """The clauses that put a value where the question leaves the blank, if its own don't."""
+    own = named[at]
+    filled = [each for each in clauses if placed(each, item.before, item.after)]
+    if any(each in own for each in filled):
+        return own
+    others = {each for other in named for each in other}
+    return [each for each in filled if each not in others] or filled or own
+
+
+def _grams(text: str) -> frozenset[str]:
+    """Pairs of characters with a letter among them, and Chinese characters by themselves."""
+    text = _TERM.sub("=", text)
+    pairs = {text[at : at + 2] for at in range(len(text) - 1)}
+    kept = {pair for pair in pairs if pair[0].isalpha() or pair[1].isalpha() or "∠" in pair}
+    return frozenset(kept | {each for each in text if "\u4e00" <= each <= "\u9fff"})

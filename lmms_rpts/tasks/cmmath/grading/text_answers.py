@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import pairwise
 
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 
@@ -11,17 +13,46 @@ BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]"
 OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
 # punctuation, but not the point of 2.5
 _SKIPPED = re.compile(r"(?<!\d)\.|\.(?!\d)|[\s,，。;；:：、'\"“”‘’「」『』()（）【】$*_!！]")
+_APART = re.compile(r"(?<=\d)\s{1,9}(?=\d)")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
 
 
+_USUAL = {"经过两点有且只有一条直线": "两点确定一条直线", "周": "星期", "礼拜": "星期"}
+_USUAL |= {"互相": "", "相互": "", "矩形": "长方形"}
+_SYNONYM = re.compile(
+    "经过两点有且只有一条直线|(?:周|礼拜)(?=[一二三四五六日])|互相|相互|矩形(?!框)"
+)
+
+
 def plain_words(text: str) -> str:
-    """A cleaned text without spaces and punctuation, in small letters."""
+    """A cleaned text without spaces and punctuation, in small letters, and with the usual words."""
+    text = _SYNONYM.sub(lambda found: _USUAL[found[0]], text)
     return _SKIPPED.sub("", _DEGREES.sub("°", text)).casefold()
 
 
 def squeezed(text: str) -> str:
-    """A cleaned text without spaces and the punctuation around it."""
+    """A cleaned text without spaces and the punctuation around it; 1 2 is not 12."""
+    if " " in text:
+        text = _APART.sub("_", text)
     return "".join(text.split()).strip(".。,;:")
+
+
+def placed(said: str, before: str, after: str) -> str | None:
+    """What a clause has in the place of a blank, by the squeezed words before and after it.
+
+    None where fewer than two of the characters before it stand there (or all, if it has one), or
+    only these few and nothing of what follows.
+    """
+    said = "".join(said.split())
+    for length in range(min(10, len(before)), 0, -1):
+        at = said.rfind(before[-length:])
+        if at < 0 or (length == 1 and at > 0 and len(before) > 1):
+            continue
+        found = said[at + length :]
+        end = found.find(after[:2]) if after else -1
+        if end > 0 or (found and length > 2):
+            return found[:end] if end > 0 else found
+    return None
 
 
 # No solution
@@ -74,31 +105,116 @@ _CLOSED = tuple(
         "上 下 左 右", "东 南 西 北 东南 东北 西南 西北", "前 后 左 右", "< > =",
         "锐角 直角 钝角 平角 周角", "等腰 等边 等腰直角 直角 锐角 钝角", "必然 随机 不可能",
         "等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形",
-        "平行四边形 矩形 菱形 正方形 梯形",
+        "长方形 正方形 圆 三角形 平行四边形 菱形 梯形 五边形 六边形 扇形 椭圆 半圆 圆环"
+        " 圆锥 圆柱 圆台 球 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥",
         "奇 偶", "奇数 偶数", "增 减", "增大 减小 不变", "变大 变小 不变", "相交 相切 相离",
-        "平行 垂直 相交", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四", "正 负", "长 短",
+        "平行 垂直 相交 重合 异面 平行四边形", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四",
+        "正 负", "长 短",
+        "公平 不公平", "合格 不合格", "能 不能", "会 不会", "合理 不合理", "可能 不可能 一定",
+        "折线 条形 扇形",
+        "轴对称 中心对称", "平移 旋转 轴对称", "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
+        "充分不必要 必要不充分 充要 既不充分也不必要", "奇函数 偶函数", "顺时针 逆时针",
+        "外离 外切 相交 内切 内含", "上升 下降", "增加 减少", "增多 减少", "递增 递减",
     )
 )  # fmt: skip
+CRITERIA = ("sss", "sas", "asa", "aas", "hl")
+"""Of congruent triangles."""
 # School's axioms and theorems: who names another one names a wrong one.
 _THEOREMS = tuple(
     frozenset(words.split())
     for words in (
-        "两点之间线段最短 两点确定一条直线 经过两点有且只有一条直线 垂线段最短 稳定性",
+        "两点之间线段最短 两点确定一条直线 垂线段最短 稳定性 不稳定性",
         "同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行"
         " 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补",
-        "sss sas asa aas hl",
+        "余角相等 补角相等 对顶角相等",
+        " ".join(CRITERIA),
     )
 )
 
 
+_PARTICLES = re.compile("具有|的|了")
+
+
 def states(said: str, wanted: str) -> bool:
-    """Whether a cleaned sentence holds the wanted words and does not deny them."""
-    folded, words = plain_words(said), plain_words(wanted)
-    at = folded.rfind(words) if words else -1
+    """Whether a cleaned sentence holds the wanted words and does not deny them.
+
+    Particles count for nothing, and little may stand between two clauses of the wanted words.
+    """
+    parts = [core_words(part) for part in re.split("[,，]", wanted)]
+    folded, parts = core_words(said), [part for part in parts if part]
+    first = folded.rfind(parts[0]) if parts else -1
+    at = first
+    for part, following in pairwise(parts):
+        start = at + len(part)
+        at = folded.find(following, start, start + len(following) + 8) if at >= 0 else -1
+        if at >= 0 and re.search("不|非|没", folded[start:at]):
+            return False
     if at < 0:
         return False
-    before, after = folded[:at], folded[at + len(words) :]
+    before, after = folded[:first], folded[at + len(parts[-1]) :]
     return not _DENIED.search(before) and not _DENIED_AFTER.search(after)
+
+
+def core_words(text: str) -> str:
+    """As ``plain_words``, without particles: 三角形的稳定性 is 三角形具有稳定性."""
+    return _PARTICLES.sub("", plain_words(text))
+
+
+_GLOSS = re.compile(r"[(“\"‘]([^()“”\"‘’]{1,60})[)”\"’]")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_ENGLISH_GLOSS = re.compile(r"\s?\((?!not)[a-z][a-z\s'-]{2,60}\)")  # 牛奶 (milk)
+_NEGATION = re.compile(r"\b(?:not|never|neither|nor|no|isn't|cannot)\b|n['’]t", re.IGNORECASE)
+
+
+def gloss(text: str) -> str:
+    """What an English sentence says in Chinese: 不公平 of "It is not fair (不公平)", 牛奶 (milk).
+
+    The text itself where it has other Chinese words, or denies what is no denial in Chinese.
+    """
+    if _CHINESE.search(text):
+        text = _ENGLISH_GLOSS.sub("", text)
+    chinese = [each[1] for each in _GLOSS.finditer(text) if _CHINESE.search(each[1])]
+    rest = _GLOSS.sub(" ", text)
+    if not chinese or _CHINESE.search(rest) or not re.search("[a-z]{2}", rest):
+        return text
+    said = "、".join(chinese)
+    return text if _NEGATION.search(rest) and not re.search("[不非无没否]", said) else said
+
+
+# Directions
+
+_STEP = re.compile(  # 向右平移4个单位
+    r"(?:向|往)?([上下左右东南西北])(?:平移|移动|移|走|行驶|行|飞|爬)?了?\s?(\d{1,6}(?:\.\d{1,3})?)\s?"
+    r"(?:个?单位|个?格|米|m|厘米|cm|千米|km)"
+)
+_BEARING = re.compile(r"([东南西北])偏([东南西北])\s?(?:约)?(\d{1,2}(?:\.\d{1,3})?)\s?[°度]")
+_BETWEEN = re.compile(r"(?<!偏)(东北|东南|西北|西南)")
+_AZIMUTH = {
+    "北": 0,
+    "东": 90,
+    "南": 180,
+    "西": 270,
+    "东北": 45,
+    "东南": 135,
+    "西南": 225,
+    "西北": 315,
+}
+
+
+def directions_of(text: str) -> frozenset[tuple[str, str]]:
+    """The steps of a move, in any order: 先向右平移4个单位，再向上平移2个单位."""
+    return frozenset(_STEP.findall(text))
+
+
+def azimuth_of(text: str) -> tuple[float, ...]:
+    """The bearings of a text in degrees from north: 北偏东30° is 30, 东北 is 45."""
+    found = []
+    for one, other, angle in _BEARING.findall(text):
+        turn = (_AZIMUTH[other] - _AZIMUTH[one] + 180) % 360 - 180
+        if abs(turn) != 90:
+            return ()
+        found.append((_AZIMUTH[one] + math.copysign(float(angle), turn)) % 360)
+    return tuple(found or (float(_AZIMUTH[each]) for each in _BETWEEN.findall(text)))
 
 
 def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
@@ -111,25 +227,58 @@ def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
     return next((closed for closed in _CLOSED if wanted in closed), frozenset()), False
 
 
-def other_theorem(said: str, wanted: str) -> bool:
-    """Whether a sentence names another of school's theorems than the wanted one."""
-    for family in _THEOREMS:
-        own = [word for word in family if word in wanted]
-        if own:
-            named = chosen_word(said, family)
-            return named is not None and named not in own
+def theorems_in(said: str, wanted: str) -> frozenset[str]:
+    """Which of school's theorems of the wanted one's family a sentence names."""
+    family = next((each for each in _THEOREMS if any(word in wanted for word in each)), frozenset())
+    own = {word for word in family if word in wanted}
+    return frozenset("" if word in own else word for word in _words_in(said, family))
+
+
+def names_opposite(said: str, wanted: str) -> bool:
+    """Whether a sentence has the counterpart of a word of the wanted text: 递减 for 单调递增."""
+    for family in _CLOSED:
+        words = frozenset(word for word in family if len(word) > 1)
+        own, named = _words_in(wanted, words), _words_in(said, words)
+        if len(own) == 1 and named and own[0] not in named:
+            return True
     return False
 
 
 def chosen_word(said: str, words: frozenset[str]) -> str | None:
-    """The only one of the words that a short sentence holds; longer words before shorter ones."""
+    """The only one of the words that a short sentence holds; 不平行 is none of 平行 and 垂直."""
+    found = _words_in(said, words)
+    return found[0] if len(found) == 1 else None
+
+
+_NOT = re.compile(r"(?:不一定|不会|不是|并不|未必|[不非未])$")
+
+
+def _words_in(said: str, words: frozenset[str]) -> list[str]:
+    """The words that a short sentence holds, longer ones before shorter; denied ones with 不."""
     rest = plain_words(said)[-60:]
     found = []
     for word in sorted(words, key=len, reverse=True):
         if word in rest:
-            found.append(word)
+            denied = _NOT.search(rest[: rest.index(word)]) is not None
+            found.append(f"不{word}" if denied else word)
             rest = rest.replace(word, " ")
-    return found[0] if len(found) == 1 else None
+    return found
+
+
+def compared(said: str, asked: str, words: frozenset[str]) -> str | None:
+    """Which word a comparison is about: 甲 of 甲比乙稳定, where the question asks for 稳定."""
+    names = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    pattern = (
+        rf"({names})[^,，。比]{{0,8}}比({names})[^,，。]{{0,8}}?更?([\u4e00-\u9fff]{{2}})\W{{0,3}}$"
+    )
+    found = re.search(pattern, said[-60:])
+    return found[1] if found and found[1] != found[2] and found[3] in asked else None
+
+
+def called_alike(said: str, words: frozenset[str]) -> bool:
+    """Whether a clause says the same of several of the words: 甲和乙一样稳定."""
+    held = [word for word in words if word in said]
+    return len(held) > 1 and re.search("一样|相同|同样", said) is not None
 
 
 # True or false
@@ -225,8 +374,6 @@ def circled_of(text: str) -> frozenset[int] | None:
     found: set[int] = set()
     while (member := _MEMBER.match(text, at)) is not None:
         first, last = (_number(each or member[1]) for each in member.groups())
-        if member[2] and last <= first:
-            return None
         found.update(range(first, last + 1))
         at = member.end()
     rest = text[at:].strip(" \n,、;.。和与及")

@@ -34,7 +34,7 @@ _OTHERS = {
     "time": """1 s 秒 秒钟 sec second; 1/1000 毫秒 millisecond; 60 min 分钟 mins minute
         ; 900 刻 刻钟 个刻钟; 3600 h 小时 个小时 时 钟头 个钟头 hr hrs hour; 86400 天 日 day
         ; 604800 周 星期 个星期 礼拜 个礼拜 week""",
-    "calendar": "1 月 个月 month; 3 季度 个季度; 12 年 year; 1200 世纪 个世纪",
+    "calendar": "1 月 个月 月份 month; 3 季度 个季度; 12 年 year; 1200 世纪 个世纪",
     "angle": "1 ° 度 degree deg",
     "angle:弧度": "1 rad 弧度 radian",
     "temperature": "1 °C 摄氏度 °+C degrees+celsius degree+celsius",

@@ -10,38 +10,73 @@ from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
     holds,
+    is_any,
     is_bounded,
     is_denied,
     one_of_several,
+    stands_elsewhere,
+    undermined,
     without_answer,
 )
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
-from lmms_rpts.tasks.cmmath.grading.target import Question, Target
+from lmms_rpts.tasks.cmmath.grading.target import Target
 from lmms_rpts.tasks.cmmath.grading.text_answers import (
     CIRCLED,
+    CRITERIA,
     OR,
+    azimuth_of,
+    called_alike,
     called_so,
     chosen_word,
-    other_theorem,
+    compared,
+    core_words,
+    directions_of,
+    gloss,
+    names_opposite,
+    placed,
     plain_words,
     says_nothing,
     squeezed,
     states,
+    theorems_in,
     truth_of,
     vocabulary,
 )
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
-_SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
-_UNKNOWN = re.compile(r"([a-z])(?:_\{\d\})?\s?=")  # x=1,y=2 has two unknowns
 _LONGEST_SENTENCE = 240
+_ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;]{1,60})$")
+_CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
+_WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
+_DIGITS = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _NAME = 3
 """Characters of a reference that may be a name: whoever says more than the name may deny it."""
 
 
 def value_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response gives the value of a target that is one value."""
+    verdict = _value_verdict(response, target)
+    if not verdict.same:
+        return verdict
+    doubt = undermined(
+        response,
+        target.question.raw,
+        [each.text for each in target.alternatives],
+        deniable=target.type != "true_false" and verdict.rule != _CALLED,
+    )
+    if doubt is None and target.type == "statement" and offers_either(response, target):
+        doubt = Verdict(False, "offers several answers")
+    return doubt or verdict
+
+
+def offers_either(response: Response, target: Target) -> bool:
+    """Whether the last clause offers one thing or another, and the reference does not."""
+    return OR.search(response.clause) is not None and OR.search(target.text) is None
+
+
+def _value_verdict(response: Response, target: Target) -> Verdict:
     if target.alternatives[0].nothing:
         return _nothing_verdict(response)
     if target.type == "true_false":
@@ -52,9 +87,23 @@ def value_verdict(response: Response, target: Target) -> Verdict:
     found = found or _read_verdict(response, target)
     if found is not None:
         return found
-    if says_nothing(response.text):
-        return Verdict(False, "says that there is no solution")
+    same = _is_filled_in(response, target)
+    if same is not None:
+        return Verdict(same, f"{target.type} in the place of the blank")
     return unread(response, target.text, f"no {target.type} can be read from the answer")
+
+
+def _is_filled_in(response: Response, target: Target) -> bool | None:
+    """Whether the value stands where the question leaves a blank, or is the condition of it."""
+    question = target.question
+    before, after = squeezed(question.before)[-20:], squeezed(question.after)
+    filled = placed(gloss(response.text), before, after)
+    if filled is not None and is_any(Reading(filled), target):
+        return True
+    when = _ON_CONDITION.search(response.text) if target.type == "interval" else None
+    if when is None or squeezed(when[2]) not in question.words:
+        return None
+    return is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 where y<0 is asked about
 
 
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
@@ -67,24 +116,14 @@ def unread(response: Response, wanted: str, rule: str) -> Verdict:
 
 def _read_verdict(response: Response, target: Target) -> Verdict | None:
     """The verdict on the likeliest candidate that can be compared; None if none can."""
-    alternatives = bool(OR.search(response.text) and OR.search(response.clause))
-    either = alternatives and OR.search(target.text) is None
-    candidates = _candidates(response, target)
-    if alternatives:
-        listed = list(candidates)
-        candidates = [each for each in listed if OR.search(each.text)] or listed
     unsettled = False
-    for reading in candidates:
-        same = _is_any(reading, target)
+    for reading in _candidates(response, target):
+        same = is_any(reading, target)
         unsettled = unsettled or (same is None and _is_alike(reading, target.alternatives[0]))
-        if same and reading.squeezed == response.text:
-            return Verdict(True, f"equal as {target.type}")  # nothing else is said
         if same or reading.squeezed == target.alternatives[0].squeezed:
-            return _doubt(response, target, either=either) or Verdict(
-                True, f"equal as {target.type}"
-            )
+            return _doubt(response, target) or Verdict(True, f"equal as {target.type}")
         if same is False and not unsettled:
-            return _other_value(response, reading, target, either=either)
+            return _other_value(response, reading, target)
     return Verdict(None, f"no rule settles this {target.type}") if unsettled else None
 
 
@@ -108,18 +147,8 @@ def _candidates(response: Response, target: Target) -> Iterable[Reading]:
     return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
 
 
-def _is_any(reading: Reading, target: Target) -> bool | None:
-    """True if the reading is any of the target's alternatives, False if it surely is none."""
-    found = [same_reading(reading, each, target.question) for each in target.alternatives]
-    return True if True in found else (None if None in found else False)
-
-
-def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | None:
+def _doubt(response: Response, target: Target) -> Verdict | None:
     """Why a sentence that holds the right value may not give it as the answer; None if it does."""
-    if is_denied(response):
-        return Verdict(None, "the value may be denied")
-    if either and (target.type == "circled" or len(set(_UNKNOWN.findall(target.text))) > 1):
-        return Verdict(False, "offers several answers")
     if target.type in _RELATIONS:
         return None
     if is_bounded(response, target.question.raw + target.text):
@@ -129,13 +158,10 @@ def _doubt(response: Response, target: Target, *, either: bool) -> Verdict | Non
     return one_of_several(response, target.question)
 
 
-def _other_value(response: Response, reading: Reading, target: Target, *, either: bool) -> Verdict:
-    text = response.text
-    if "分之" in text and "分之" not in reading.text:
-        return Verdict(None, "a fraction in words")
-    if re.search("每|时速", text) and _same_but_unit(reading, target):
+def _other_value(response: Response, reading: Reading, target: Target) -> Verdict:
+    if re.search("每|时速", response.text) and _same_but_unit(reading, target):
         return Verdict(None, "the unit may be told in words")
-    if not either and _elsewhere(response, reading, target):
+    if not offers_either(response, target) and stands_elsewhere(response, reading, target):
         return Verdict(None, "several values, one of them that of the reference")
     return Verdict(False, f"different as {target.type}")
 
@@ -145,38 +171,9 @@ def _same_but_unit(reading: Reading, target: Target) -> bool:
     return bool(one and other and one.expression.number == other.expression.number)
 
 
-def _elsewhere(response: Response, reading: Reading, target: Target) -> bool:
-    """Whether the value of the target stands beside the one that was read.
-
-    Where nothing marks the answer, also in the sentence before; a box, or a last clause that
-    draws the conclusion, leaves no doubt.
-    """
-    if response.boxed and reading.text in response.boxed:
-        return False
-    texts = [response.text]
-    if response.concludes and reading.text in response.clause:
-        texts = [response.clause]
-    elif not response.statement.marked:
-        texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
-    for text in (text.replace(reading.text, " ; ", 1) for text in texts):
-        for found in list(_SPAN.finditer(text))[-12:]:
-            for span in _with_units(found, text):
-                if _is_any(span, target):
-                    return True
-    return False
-
-
-def _with_units(found: re.Match[str], text: str) -> list[Reading]:
-    """The values of a run, each what stands behind its last sign of equality, with its unit."""
-    pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
-    following = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
-    if pieces and following and Reading(pieces[-1] + following[0]).quantity:
-        pieces[-1] += following[0]
-    return [Reading(piece) for piece in pieces if piece]
-
-
 # Circled numbers
 
+_CALLED = "verdicts on circled numbers"
 _CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
 _TOLD = re.compile(r"不正确|不成立|错误|正确|成立")  # the verdict of a line
 _REST = re.compile(r"其余|其他|其它|others?\b|the rest")  # 只有②错误，其余都正确
@@ -189,7 +186,7 @@ def _circled_verdict(response: Response, target: Target) -> Verdict | None:
     text = " ".join(f"{number}{verdict}" for number, verdict in rows) or response.text
     called = called_so(text, question)
     if called is not None:
-        return Verdict(called == target.alternatives[0].circled, "verdicts on circled numbers")
+        return Verdict(called == target.alternatives[0].circled, _CALLED)
     wrong = _CALLED_WRONG.search(response.clause) and not _CALLED_WRONG.search(question)
     if rows or wrong or _REST.search(text):
         return Verdict(None, "which circled numbers are meant is unclear")
@@ -208,15 +205,20 @@ def _rows_of_verdicts(response: Response) -> list[tuple[str, str]]:
 # No solution, true or false, words
 
 
+_SOLUTION = re.compile(r"^(?!.*(?:增根|舍|不)).*[=<>≤≥]\s?-?\d")
+
+
 def _nothing_verdict(response: Response) -> Verdict:
     text = response.text
     denied = is_denied(response)
     if says_nothing(text) or Reading(text).nothing:
+        if OR.search(text) or len(Reading(response.clause).members) > 1 or hedges(text):
+            return Verdict(False, "offers several answers")
+        if _SOLUTION.search(response.clause) and not says_nothing(response.clause):
+            return Verdict(None, "no solution, and then one")
         if denied or "≠" in text:
             return Verdict(None, "whether there is no solution may be denied")
         return Verdict(True, "no solution")
-    if denied:
-        return Verdict(None, "what is denied is unclear")
     if re.search(r"无数|任意|❴[^❵]{1,200}❵", text):
         return Verdict(False, "a solution where there is none")
     for reading in (*response.values(), *response.relations):
@@ -230,6 +232,7 @@ def _nothing_verdict(response: Response) -> Verdict:
 _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
 )
+_BOTH = re.compile(r"[对错确][,，]?[也又]不?[对错正]")  # 对,也不对
 _JUDGEMENT = re.compile(r"判断|看法|观点")  # 认为这句话错误，这个判断是正确的
 # 不是错误的
 _NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是")
@@ -238,9 +241,9 @@ _NOT_SO = re.compile(r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|�
 def _truth_verdict(response: Response, target: Target) -> Verdict:
     wanted, text = truth_of(target.text), response.text
     first = _first_truth(response)
-    if first is not None:
+    if first is not None and not _BOTH.search(response.statement.spoken):
         return Verdict(first == wanted, "true or false")
-    if _NOT_SO.search(text):
+    if _NOT_SO.search(text) or _BOTH.search(text):
         return Verdict(None, "a verdict that is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
         return Verdict(None, "a verdict on a verdict")
@@ -271,16 +274,23 @@ def _first_truth(response: Response) -> bool | None:
 
 def _words_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response says the wanted words."""
-    text, wanted = response.text, plain_words(target.text)
+    text, wanted = gloss(response.text), plain_words(target.text)
+    for read in (directions_of, azimuth_of):
+        if read(target.text) and read(text):
+            return Verdict(read(text) == read(target.text), "directions")
     words, given = vocabulary(target.question.raw, wanted)
     if words:
         return _closed_verdict(response, target.question, words, wanted, given=given)
-    if other_theorem(text, wanted):
-        return Verdict(False, "another theorem")
-    if 1 < len(wanted) <= _NAME:
+    theorems = theorems_in(text, wanted)
+    if theorems - {""}:
+        several = "" in theorems or len(theorems) > 1
+        return Verdict(None if several else False, "another theorem")
+    if theorems and wanted in CRITERIA:
+        same = True
+    elif 1 <= len(wanted) <= _NAME:
         same = _names(response, wanted, target.question)
-    elif len(response.statement.text) <= _LONGEST_SENTENCE and len(wanted) > 1:
-        same = states(text, wanted)
+    elif len(response.statement.text) <= _LONGEST_SENTENCE:
+        same = states(text, target.text)
     else:
         same = plain_words(text) == wanted
     if not same:
@@ -290,7 +300,46 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
         )
     if same:
         return Verdict(True, "the words of the reference")
-    return without_answer(response) or Verdict(None, "other words than the reference")
+    return without_answer(response) or _other_words(response, target)
+
+
+def _other_words(response: Response, target: Target) -> Verdict:
+    """Wrong where the words are none of the reference's, or another name; else unclear."""
+    wanted, asked = plain_words(target.text), plain_words(clean(target.question.raw))
+    name = plain_words(value_tail(response.clause))
+    if offers_either(response, target) and wanted in response.clause:
+        return Verdict(False, "offers several answers")
+    if _CHINESE_NAME.fullmatch(wanted) and wanted not in plain_words(response.text):
+        single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
+        given = len(name) == len(wanted) and name in asked and wanted in asked
+        which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
+        which = bool(which and _CHINESE_NAME.fullmatch(name))
+        if single or given or which:
+            return Verdict(False, "another name")
+    bare_words, numbers = _apart(target.text)
+    said, others = _apart(response.conclusion)
+    if numbers and bare_words in said and not set(numbers) <= set(others):
+        return Verdict(False, "the words of the reference with another number")
+    if names_opposite(response.conclusion, wanted):
+        return Verdict(False, "the counterpart of a word of the reference")
+    if len(wanted) > _NAME and _shares_nothing(wanted, response.statement.spoken):
+        return Verdict(False, "none of the words of the reference")
+    return Verdict(None, "other words than the reference")
+
+
+def _apart(text: str) -> tuple[str, list[str]]:
+    """The words of a text with # for its numbers, and the numbers."""
+    words = core_words(text)
+    return _DIGITS.sub("#", words), _DIGITS.findall(words)
+
+
+def _shares_nothing(wanted: str, spoken: str) -> bool:
+    """Whether an answer in Chinese has no two characters of Chinese words in common with them."""
+    said = plain_words(clean(spoken))
+    chinese = re.findall("[\u4e00-\u9fff]", said)
+    pairs = [wanted[at : at + 2] for at in range(len(wanted) - 1)]
+    words = all(re.fullmatch("[\u4e00-\u9fff]{2}", pair) for pair in pairs)
+    return words and len(chinese) > len(said) / 2 and not any(pair in said for pair in pairs)
 
 
 def _names(response: Response, wanted: str, question: Question) -> bool:
@@ -299,12 +348,17 @@ def _names(response: Response, wanted: str, question: Question) -> bool:
     小红 and 小红跑得快 where it is asked who runs fast; not 小红跑得慢, 小红比小明跑得慢.
     """
     asked = plain_words(clean(question.raw))
-    for text in (response.text, response.clause):
+    glossed = gloss(response.text)
+    for text in (glossed, response.clause if glossed == response.text else glossed):
         said = plain_words(bare(text))
-        if wanted in (said, plain_words(bare(value_tail(text)))):
+        tail = plain_words(bare(value_tail(text)))
+        if wanted in (said, tail, tail.removesuffix("体")):
             return True
-        before, _, after = said.partition(wanted)
-        if before != said and before in asked and after in asked:
+    clauses = re.split("[,，;；]", glossed)
+    for clause in clauses:
+        before, found, after = plain_words(bare(clause)).partition(wanted)
+        alone = before or len(clauses) == 1
+        if found and alone and before in asked and after in asked:
             return True
     return False
 
@@ -312,15 +366,18 @@ def _names(response: Response, wanted: str, question: Question) -> bool:
 def _closed_verdict(
     response: Response, question: Question, words: frozenset[str], wanted: str, *, given: bool
 ) -> Verdict:
-    sentence = response.text.rsplit("而是", 1)[-1]
+    sentence = gloss(response.text).rsplit("而是", 1)[-1]
     if words == frozenset("<>="):
         sentence = with_signs(sentence).replace("等于", "=")
-    chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words) or chosen_word(
-        sentence, words
+    chosen = compared(response.clause, question.words, words) or chosen_word(
+        response.clause.rsplit("而是", 1)[-1], words
     )
+    chosen = chosen or chosen_word(sentence, words)
+    if chosen is None and called_alike(response.clause, words):
+        return Verdict(False, "several of the given words")
     if words == frozenset("<>=") and len(squeezed(sentence)) > 1:
         chosen = _sign_in_order(sentence, question)
-    rest = sentence[-_LONGEST_SENTENCE:]
+    rest = gloss(response.conclusion).rsplit("而是", 1)[-1][-_LONGEST_SENTENCE:]
     for word in words:
         rest = rest.replace(word, " ")
     if chosen is not None and not denies(rest):

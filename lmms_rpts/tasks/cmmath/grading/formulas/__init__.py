@@ -23,6 +23,7 @@ from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
     number,
     polynomial,
     proportional,
+    ratio,
     real,
     real_imaginary,
     steps,
@@ -277,6 +278,9 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
         return None if _solves(one, other) or _solves(other, one) else False
     if any(equal(*sides) is not False for sides in (one, other)):
         return None
+    above = ratio(first), ratio(second)
+    if above[0] and above[1] and proportional(above[0][0], above[1][0]):
+        return True  # xy=-6 is y=-6/x
     if _is_multiple(first, second):
         return True
     return False if False in (_solves(one, other), _solves(other, one)) else None

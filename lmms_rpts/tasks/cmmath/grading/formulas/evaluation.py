@@ -249,44 +249,72 @@ _LONGEST = 4_000  # bits of a coefficient
 
 def polynomial(tree: Tree) -> Polynomial | None:
     """The terms of a formula, none of them zero; None where it is no polynomial, or a large one."""
+    found = ratio(tree)
+    if found is None or found[1].keys() != {()}:
+        return None
+    above, below = found[0], found[1][()]
+    return above if below == 1 else {each: value / below for each, value in above.items()}
+
+
+def ratio(tree: Tree) -> tuple[Polynomial, Polynomial] | None:
+    """A formula as one polynomial over another, not reduced; None as for ``polynomial``."""
     if tree.operator == "number":
-        return {(): tree.value} if tree.value and isinstance(tree.value, Fraction) else {}
+        return ({(): tree.value} if tree.value and isinstance(tree.value, Fraction) else {}), _ONE
     if tree.operator in ("name", "pi"):
-        return {((str(tree.value) if tree.value else "π", 1),): Fraction(1)}
+        return {((str(tree.value) if tree.value else "π", 1),): Fraction(1)}, _ONE
     if tree.operator == "power":
-        return _raised(polynomial(tree.parts[0]), tree.parts[1].value)
+        return _raised(ratio(tree.parts[0]), tree.parts[1].value)
     if tree.operator not in ("sum", "product", "minus", "quotient"):
         return None
-    parts = [polynomial(part) for part in tree.parts]
-    known = [part for part in parts if part is not None]
-    return _combined(tree.operator, known) if len(known) == len(parts) else None
+    total: tuple[Polynomial, Polynomial] | None = None
+    for part in map(ratio, tree.parts):
+        if part is None:
+            return None
+        total = part if total is None else _combined(tree.operator, total, part)
+        if total is None:
+            return None
+    if tree.operator == "minus" and total is not None:
+        total = {each: -value for each, value in total[0].items()}, total[1]
+    return total
 
 
-def _raised(base: Polynomial | None, exponent: Fraction | str | None) -> Polynomial | None:
+_ONE: Polynomial = {(): Fraction(1)}
+
+
+def _raised(
+    base: tuple[Polynomial, Polynomial] | None, exponent: Fraction | str | None
+) -> tuple[Polynomial, Polynomial] | None:
     if base is None or not isinstance(exponent, Fraction) or exponent.denominator != 1:
         return None
+    if exponent < 0:
+        base = base[1], base[0]
+    powers = [_power_of(each, abs(int(exponent))) for each in base]
+    return (powers[0], powers[1]) if powers[0] is not None and powers[1] else None
+
+
+def _power_of(base: Polynomial, exponent: int) -> Polynomial | None:
     if base.keys() == {()}:
         value = base[()]
         length = max(value.numerator.bit_length(), value.denominator.bit_length())
-        return {(): value ** int(exponent)} if length * abs(exponent) <= _LONGEST else None
-    result: Polynomial | None = {(): Fraction(1)}
-    for _ in range(int(exponent)) if 0 < exponent <= _HIGHEST else ():
+        return {(): value**exponent} if length * exponent <= _LONGEST else None
+    result: Polynomial | None = _ONE
+    for _ in range(exponent) if 0 < exponent <= _HIGHEST else ():
         result = result and _times(result, base)
     return result if 0 < exponent <= _HIGHEST else None
 
 
-def _combined(operator: str, parts: list[Polynomial]) -> Polynomial | None:
+def _combined(
+    operator: str, one: tuple[Polynomial, Polynomial], other: tuple[Polynomial, Polynomial]
+) -> tuple[Polynomial, Polynomial] | None:
     if operator == "quotient":
-        if parts[1].keys() != {()}:
-            return None
-        return {each: value / parts[1][()] for each, value in parts[0].items()}
-    if operator == "minus":
-        return {each: -value for each, value in parts[0].items()}
-    result: Polynomial | None = parts[0]
-    combine = _times if operator == "product" else _plus
-    for part in parts[1:]:
-        result = None if result is None else combine(result, part)
-    return result
+        operator, other = "product", (other[1], other[0])
+    below = _times(one[1], other[1])
+    if operator == "product":
+        above = _times(one[0], other[0])
+    else:
+        left, right = _times(one[0], other[1]), _times(other[0], one[1])
+        above = None if left is None or right is None else _plus(left, right)
+    return (above, below) if above is not None and below else None
 
 
 def _plus(one: Polynomial, other: Polynomial) -> Polynomial | None:
@@ -297,6 +325,8 @@ def _plus(one: Polynomial, other: Polynomial) -> Polynomial | None:
 
 
 def _times(one: Polynomial, other: Polynomial) -> Polynomial | None:
+    if other is _ONE:
+        return one
     if len(one) * len(other) > _MOST_TERMS**2 // 4:
         return None
     result: Polynomial = {}
