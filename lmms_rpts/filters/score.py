@@ -134,7 +134,7 @@ def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogu
     first = _asked("inference", query.premises, verdict)
     if first.score is None or first.score >= SECOND_QUESTION_BELOW:
         return StepScore(first.score, (first,))
-    evidence = query.fallback_premises
+    evidence = tuple(query.fallback_premises)
     verdict = yield _inference_request(query, evidence, language, prompts)
     second = _asked("second", evidence, verdict)
     if second.score is None:

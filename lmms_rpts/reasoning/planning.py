@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain as chain_of
+from typing import Any, overload
 
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.parsing import parse_chain
@@ -29,23 +31,48 @@ class ImageQuery:
 class InferenceQuery:
     """Does ``conclusion`` follow from ``premises``, in the situation that ``context`` describes?
 
-    ``clues``: all textual clues; ``conclusions``: of all steps, of which this one is number ``at``.
+    ``fallback_premises`` are for the second question: the premises, all textual clues and all
+    earlier conclusions.
     """
 
     context: str
     premises: tuple[str, ...]
     conclusion: str
-    clues: tuple[str, ...]
-    conclusions: tuple[str, ...] = field(repr=False)
-    at: int
+    fallback_premises: Sequence[str]
 
-    @property
-    def fallback_premises(self) -> tuple[str, ...]:
-        """For the second question: the premises, all textual clues and all earlier conclusions.
 
-        Spelled out for every step, they would take quadratic time and memory.
-        """
-        return _distinct([*self.premises, *self.clues, *self.conclusions[: self.at]])
+class _Joined(Sequence[str]):
+    """The distinct texts of some sequences, joined when they are looked at.
+
+    Spelling out the earlier conclusions of every step would take quadratic time and memory.
+    """
+
+    def __init__(self, *parts: Sequence[str], last: int) -> None:
+        self._parts, self._last = parts, last
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        *whole, cut = self._parts
+        return _distinct([*chain_of(*whole), *cut[: self._last]])
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return self._texts[at]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._texts == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._texts)
+
+    def __repr__(self) -> str:
+        return repr(self._texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +99,15 @@ def plan_steps(chain: ReasoningChain, doc: Mapping[str, Any]) -> list[StepQuery]
         reasoning says nothing of that image, and of 0 where there is no such image. For all other
         steps an ``InferenceQuery``. References that lead nowhere bring no premise.
     """
-    facts, clues = gold_facts(doc["reasoning"]), tuple(doc["textual_clue"])
-    conclusions = tuple(step.conclusion for step in chain.steps)
+    facts = gold_facts(doc["reasoning"])
+    conclusions = [step.conclusion for step in chain.steps]
     plan: list[StepQuery] = []
     for at, step in enumerate(chain.steps):
         match step.premises:
             case (Clue("image", int(index)),):
                 plan.append(_plan_image(index, step.conclusion, facts, len(doc["visual_clue"])))
             case _:
-                premises = _premises(step, at, doc, facts, conclusions)
-                asked = (doc["context"], premises, step.conclusion)
-                plan.append(InferenceQuery(*asked, clues, conclusions, at))
+                plan.append(_plan_inference(step, at, doc, facts, conclusions))
     return plan
 
 
@@ -117,27 +142,30 @@ def _plan_image(
     return ImageQuery(_distinct([*known, "; ".join(known)]), conclusion)
 
 
-def _premises(
+def _plan_inference(
     step: Step,
     at: int,
     doc: Mapping[str, Any],
     facts: Mapping[int, list[str]],
     conclusions: Sequence[str],
-) -> tuple[str, ...]:
-    """The texts that a step cites."""
+) -> InferenceQuery:
+    clues: Sequence[str] = doc["textual_clue"]
+    context: str = doc["context"]
     premises: list[str] = []
     for clue in step.premises:
         if clue.kind == "context":
-            premises.append(doc["context"])
+            premises.append(context)
         elif clue.index is None:
             continue
         elif clue.kind == "text":
-            premises.extend(doc["textual_clue"][clue.index : clue.index + 1])
+            premises.extend(clues[clue.index : clue.index + 1])
         elif clue.kind == "image":
             premises.extend(facts.get(clue.index, []))
         elif clue.index < at:
             premises.append(conclusions[clue.index])
-    return _distinct(premises)
+    own = _distinct(premises)
+    fallback = _Joined(own, clues, conclusions, last=at)
+    return InferenceQuery(context, own, step.conclusion, fallback)
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
