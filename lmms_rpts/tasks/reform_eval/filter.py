@@ -18,7 +18,7 @@ from lmms_rpts.filters.documents import (
     as_texts,
     as_whole,
 )
-from lmms_rpts.filters.grading import Answers, GradingFilter, report_ungraded
+from lmms_rpts.filters.grading import GradingFilter, report_ungraded
 from lmms_rpts.filters.responses import NO_RESPONSE, Doc
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
@@ -33,8 +33,8 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformInstance,
     ReformRecord,
 )
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
-from lmms_rpts.tasks.reform_eval.sets import Kind, Method, data_sets
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
 FIELDS: Mapping[str, FieldCheck] = {
@@ -167,7 +167,9 @@ def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
         yield values[start : start + count]
 
 
-def asking_of(reform: ReformSettings, method: Method) -> ReformAsking:
+def asking_of(
+    reform: ReformSettings, method: Method, history: History = "gold"
+) -> ReformAsking:
     """How samples are asked under these settings."""
     instructions = load_wordings(reform)
     return ReformAsking(
@@ -179,6 +181,7 @@ def asking_of(reform: ReformSettings, method: Method) -> ReformAsking:
         in_context=reform.in_context,
         reduction=reform.reduction if method == "likelihood" else None,
         seed=reform.seed,
+        history=history,
     )
 
 

@@ -14,8 +14,8 @@ from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method
 from lmms_rpts.tasks.reform_eval.settings import Order, Reduction, WordingChoice
-from lmms_rpts.tasks.reform_eval.sets import Kind, Method
 from lmms_rpts.tasks.reform_eval.text_form import Mark
 
 
@@ -69,6 +69,12 @@ class ReformAsking(Model):
     in_context: Flag = Field(description="REFORM_IN_CONTEXT")
     reduction: Reduction | None = Field(description="REFORM_REDUCTION; null by generation")
     seed: Whole = Field(description="REFORM_SEED")
+    # Records of before there were online histories have none.
+    history: History = Field(
+        default="gold",
+        description="whose answers the past rounds of a dialogue have: gold (the right ones) or "
+        "online (the model's own)",
+    )
 
     @property
     def judge(self) -> str:
