@@ -167,9 +167,7 @@ def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
         yield values[start : start + count]
 
 
-def asking_of(
-    reform: ReformSettings, method: Method, history: History = "gold"
-) -> ReformAsking:
+def asking_of(reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
     """How samples are asked under these settings."""
     instructions = load_wordings(reform)
     return ReformAsking(
