@@ -123,7 +123,7 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
         manager = TaskManager(call.arguments.get("verbosity") or "INFO", model_name=model)
         call.arguments["task_manager"] = manager
     try:
-        from lmms_rpts.tasks.likelihood_checks import check_model
+        from lmms_rpts.tasks.model_checks import check_model
         from lmms_rpts.tasks.own_tasks import check_own_tasks
     except ImportError:  # a plugin's fault must not take down lmms-eval
         return original(**call.arguments)

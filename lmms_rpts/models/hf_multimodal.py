@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 
 import torch
@@ -50,6 +51,16 @@ class _Asked:
     number: int
     prompt: ReadyPrompt
     settings: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Talk:
+    """A conversation: what was said in its rounds so far, and what its task wants to be told."""
+
+    request: Any
+    said: list[str] = field(default_factory=list)
+    info: Any = None
+    is_over: bool = False
 
 
 @register_model("hf_multimodal")
@@ -294,9 +305,48 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         ids = listed if isinstance(listed, list) else [listed]
         return sorted({each for each in (*ids, self.tokenizer.eos_token_id) if each is not None})
 
-    def generate_until_multi_round(self, requests: Sequence[Any]) -> list[str]:
-        """Not possible: each prompt is one turn."""
-        raise NotImplementedError("hf_multimodal has no generate_until_multi_round")
+    def generate_until_multi_round(self, requests: Sequence[Any]) -> list[list[str]]:
+        """What the model says in each round of conversations.
+
+        Args:
+            requests: with ``args`` (context of the first round, gen_kwargs, doc_to_visual,
+                doc_to_text, doc_id, task, split). Of later rounds, ``doc_to_text`` gives images,
+                context, whether the conversation is over, the outputs so far, and what it wants
+                to be told in the next round.
+
+        Returns:
+            The texts of each conversation's rounds, in the order of the requests.
+        """
+        talks = [_Talk(request) for request in requests]
+        with self._progress(len(requests)) as bar:
+            for number in count():
+                going = [talk for talk in talks if not talk.is_over]
+                if not going:
+                    break
+                rows = self._round(going, number)
+                for batch in _batches(rows, self.batch_size, _generation_key):
+                    for row, text in zip(batch, self._generate(batch), strict=True):
+                        going[row.number].said.append(text)
+                bar.update(sum(talk.is_over for talk in going))
+        return [talk.said for talk in talks]
+
+    def _round(self, talks: Sequence[_Talk], number: int) -> Iterator[_Asked]:
+        for at, talk in enumerate(talks):
+            context, settings, visual, doc_to_text, *where = talk.request.args
+            if number == 0:
+                images = self._images(visual, where)
+            else:
+                visuals, context, talk.is_over, said, talk.info = doc_to_text(
+                    self._doc(*where),
+                    round_idx=number,
+                    previous_output=talk.said,
+                    previous_round_info=talk.info,
+                )
+                talk.said = list(said)
+                if talk.is_over:
+                    continue
+                images = read_images(visuals)
+            yield _Asked(at, self.prompts.prompt(context, images), settings)
 
     # --- shared ----------------------------------------------------------------------------------
 

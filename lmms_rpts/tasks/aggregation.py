@@ -1,14 +1,15 @@
 """Means over the documents that have a value, for lmms-eval's metric and group lists.
 
 A document without a value (it could not be judged, or the metric does not apply to it) carries
-None: it is left out of the mean, never counted as a zero.
+None: it is left out of the mean, never counted as a zero. A document that asks several questions,
+one a round, carries a list of values.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 
@@ -67,19 +68,23 @@ class StandardError(_Knowing):
     values: tuple[Value, ...]
 
 
-def mean_of_scored(items: Sequence[float | None]) -> float:
+Item = float | None | Sequence[float | None]
+"""What a document has in a metric: a value, none, or one for each of its questions."""
+
+
+def mean_of_scored(items: Sequence[Item]) -> float:
     """Mean of the values that are there, NaN if there is none."""
     values = _scored(items)
     return Mean(math.fsum(values) / len(values), len(values)) if values else math.nan
 
 
-def stderr_of_scored(items: Sequence[float | None]) -> float:
+def stderr_of_scored(items: Sequence[Item]) -> float:
     """Standard error of that mean, NaN for fewer than two values.
 
     Several values of one document are a cluster, as for ``stderr_over_tasks``.
     """
     values = _scored(items)
-    known = [item for item in items if isinstance(item, Value)]
+    known = [item for item in _each(items) if isinstance(item, Value)]
     if len(known) == len(values):
         return StandardError(_clustered_error(known) if known else math.nan, known)
     count = len(values)
@@ -137,5 +142,13 @@ def mean_over_tasks(
     return math.fsum(mean * size for mean, size in pairs) / weight if weight else math.nan
 
 
-def _scored(items: Sequence[float | None]) -> list[float]:
-    return [float(item) for item in items if item is not None]
+def _scored(items: Sequence[Item]) -> list[float]:
+    return [float(item) for item in _each(items) if item is not None]
+
+
+def _each(items: Sequence[Item]) -> Iterator[float | None]:
+    for item in items:
+        if isinstance(item, Sequence):
+            yield from item
+        else:
+            yield item

@@ -273,6 +273,41 @@ def test_batches_of_generations(model: HfMultimodal) -> None:
     assert all(alone)
 
 
+def rounds_of(count: int) -> Any:
+    """A task's ``doc_to_text`` of a conversation of so many rounds, each with all before it."""
+
+    def doc_to_text(doc: Any, round_idx: int, previous_output: list[str], **info: Any) -> Any:
+        assert info["previous_round_info"] == (None if round_idx == 1 else round_idx - 1)
+        assert len(previous_output) == round_idx
+        context = " ".join([*previous_output, f"round {round_idx}"])
+        return list(doc), context, round_idx >= count, previous_output, round_idx
+
+    return doc_to_text
+
+
+def test_conversations_in_rounds(model: HfMultimodal) -> None:
+    """Each round is the generation of its own prompt, however long the others of a batch are."""
+    settings = {"max_new_tokens": 4}
+    counts = (1, 3, 2, 2)
+    asked = [
+        SimpleNamespace(
+            args=(f"round {at}", settings, images_of, rounds_of(count), at, "t", "test")
+        )
+        for at, count in enumerate(counts)
+    ]
+    expected = []
+    for at, count in enumerate(counts):
+        said = model.generate_until([request(f"round {at}", settings, at)])
+        for number in range(1, count):
+            context = " ".join([*said, f"round {number}"])
+            said += model.generate_until([request(context, settings, at)])
+        expected.append(said)
+    for size in (1, 4):
+        model.batch_size = size
+        assert model.generate_until_multi_round(asked) == expected
+    assert model.generate_until_multi_round([]) == []
+
+
 def test_stop_strings_end_the_text(model: HfMultimodal) -> None:
     whole = model.generate_until([request("Say", {"max_new_tokens": 12})])[0]
     stop = whole[4]

@@ -22,7 +22,7 @@ from lmms_rpts.models.likelihood_support import (
     has_likelihood,
     likelihood_support,
 )
-from lmms_rpts.tasks.likelihood_checks import check_model
+from lmms_rpts.tasks.model_checks import check_model
 from tests.support.tables import table
 
 WRAPPERS = Path(lmms_eval.models.__file__).parent

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import lmms_rpts.tasks.reform_eval
+from lmms_rpts.tasks.reform_eval.dataset import ONLINE_TASKS
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets, groups
 
 FOLDER = Path(lmms_rpts.tasks.reform_eval.__file__).parent / "yaml"
@@ -19,8 +20,12 @@ _CAPTIONS = ("cider", "rouge_l", "bleu_4")
 def task_yaml(chosen: DataSet, method: Method) -> str:
     """The file of a task."""
     task = chosen.task(method)
-    name = task.removeprefix("reform_")
     base = "caption" if chosen.kind == "caption" else f"{chosen.kind}_{method}"
+    return _yaml(task, base)
+
+
+def _yaml(task: str, base: str) -> str:
+    name = task.removeprefix("reform_")
     return (
         f"task: {task}\n"
         f"include: _{base}.yaml\n"
@@ -54,6 +59,7 @@ def all_files() -> dict[str, str]:
         for chosen in data_sets().values()
         for method in chosen.methods
     }
+    files |= {f"{task}.yaml": _yaml(task, "online") for task in ONLINE_TASKS}
     return files | {f"{name}.yaml": group_yaml(name, tasks) for name, tasks in groups().items()}
 
 

@@ -20,6 +20,7 @@ BENCHMARK = Benchmark(
     filters={
         "reform_answer": f"{_HERE}.filter:ReformAnswerFilter",
         "reform_likelihood": f"{_HERE}.filter:ReformLikelihoodFilter",
+        "reform_online": f"{_HERE}.online_filter:ReformOnlineFilter",
     },
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",

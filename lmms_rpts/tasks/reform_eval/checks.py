@@ -8,7 +8,9 @@ from functools import partial
 from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.reform_eval.dataset import (
+    ONLINE_TASKS,
     TASKS,
+    load_dialogues,
     load_documents,
     load_samples,
     load_wordings,
@@ -32,17 +34,17 @@ def check_reform(*tasks: str) -> None:
     """
     settings = load_reform_settings()
     instructions = load_wordings(settings)
-    chosen = [TASKS[task] for task in tasks]
+    chosen = [TASKS.get(task) or (ONLINE_TASKS[task], "generation") for task in tasks]
     for each, method in chosen:
         instructions.of(each, method)
     _check_files([each for each, _ in chosen], tasks, settings)
-    for each, method in chosen:
+    for task, (each, method) in zip(tasks, chosen, strict=True):
         found = load_samples(each, settings)
         faults = list(found.faults)
         if each.kind == "choice" and method == "generation":
             faults += _unmarkable(each, found.samples, settings)
         raise_faults(settings.path or each.file, faults, remedy(settings))
-        prepare(load_documents(each, method))
+        prepare(load_dialogues(each) if task in ONLINE_TASKS else load_documents(each, method))
 
 
 def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings) -> None:
@@ -122,7 +124,7 @@ def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
 
 
 def _checks() -> Iterator[tuple[str, Callable[[], None]]]:
-    for task in TASKS:
+    for task in (*TASKS, *ONLINE_TASKS):
         yield task, partial(check_reform, task)
     for name, tasks in groups().items():
         yield name, partial(check_reform, *tasks)

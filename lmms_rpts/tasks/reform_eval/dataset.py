@@ -20,8 +20,9 @@ from lmms_rpts.tasks.reform_eval.instructions import (
     load_instructions,
     own_instructions,
 )
+from lmms_rpts.tasks.reform_eval.online import Dialogue, dialogues_of
 from lmms_rpts.tasks.reform_eval.sample import Samples
-from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, Method, data_sets
+from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, History, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.source_format import files_of, read_samples
 
@@ -36,6 +37,11 @@ TASKS: dict[str, tuple[DataSet, Method]] = {
     if method in chosen.methods
 }
 """Which set, and which method, by the name of a task."""
+
+ONLINE_TASKS: dict[str, DataSet] = {
+    chosen.online_task: chosen for chosen in data_sets().values() if chosen.online_task
+}
+"""Which set by the name of a task whose history holds the model's own answers."""
 
 
 def root_of(path: Path) -> Path:
@@ -103,7 +109,16 @@ def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     return list(documents_of(chosen, method, found.samples, instructions, settings))
 
 
-def prepare(documents: Sequence[Document]) -> Path:
+def load_dialogues(chosen: DataSet) -> list[Dialogue]:
+    """The documents of a task with online history.
+
+    Raises:
+        DataError: where the data or the instructions can't be used.
+    """
+    return list(dialogues_of(load_documents(chosen, "generation")))
+
+
+def prepare(documents: Sequence[Document | Dialogue]) -> Path:
     """A JSONL file of these documents that the ``datasets`` library can read.
 
     Raises:
@@ -133,7 +148,7 @@ def _downloaded(names: tuple[str, ...]) -> Path:
     return folder / HUB_FOLDER
 
 
-def _metadata(chosen: DataSet, method: Method) -> dict[str, Any]:
+def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dict[str, Any]:
     settings, documents = load_reform_settings(), load_documents(chosen, method)
     instructions = load_wordings(settings)
     return {
@@ -150,7 +165,7 @@ def _metadata(chosen: DataSet, method: Method) -> dict[str, Any]:
         "marks": settings.marks,
         "in_context": settings.in_context,
         "prefix": "in the text form, and in solved examples",
-        "history": "gold",
+        "history": history,
         "reduction": settings.reduction if method == "likelihood" else None,
         "seed": settings.seed,
     }
@@ -164,4 +179,9 @@ def __getattr__(name: str) -> Any:
             return {"data_files": {"test": str(prepare(load_documents(*TASKS[task])))}}
         if kind == "metadata":
             return _metadata(*TASKS[task])
+    if task in ONLINE_TASKS:
+        if kind == "kwargs":
+            return {"data_files": {"test": str(prepare(load_dialogues(ONLINE_TASKS[task])))}}
+        if kind == "metadata":
+            return _metadata(ONLINE_TASKS[task], "generation", "online")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

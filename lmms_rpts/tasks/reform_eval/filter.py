@@ -34,7 +34,7 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformInstance,
     ReformRecord,
 )
-from lmms_rpts.tasks.reform_eval.sets import Kind, Method, data_sets
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
@@ -165,7 +165,7 @@ def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
         yield values[start : start + count]
 
 
-def asking_of(reform: ReformSettings, method: Method) -> ReformAsking:
+def asking_of(reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
     """How samples are asked under these settings."""
     instructions = load_wordings(reform)
     return ReformAsking(
@@ -177,6 +177,7 @@ def asking_of(reform: ReformSettings, method: Method) -> ReformAsking:
         in_context=reform.in_context,
         reduction=reform.reduction if method == "likelihood" else None,
         seed=reform.seed,
+        history=history,
     )
 
 

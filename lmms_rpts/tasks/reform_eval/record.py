@@ -15,7 +15,7 @@ from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.reform_eval.sets import Kind, Method
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method
 from lmms_rpts.tasks.reform_eval.settings import Order, Reduction, WordingChoice
 from lmms_rpts.tasks.reform_eval.text_form import Mark
 
@@ -70,6 +70,12 @@ class ReformAsking(Model):
     in_context: Flag = Field(description="REFORM_IN_CONTEXT")
     reduction: Reduction | None = Field(description="REFORM_REDUCTION; null by generation")
     seed: Whole = Field(description="REFORM_SEED")
+    # Records of before there were online histories have none.
+    history: History = Field(
+        default="gold",
+        description="whose answers the past rounds of a dialogue have: gold (the right ones) or "
+        "online (the model's own)",
+    )
 
     @property
     def judge(self) -> str:
@@ -103,11 +109,10 @@ class ReformRecord(Record):
 
     @classmethod
     def alike(cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]) -> bool:
-        """Whether samples were asked in one way; generation knows no reduction."""
+        """Whether samples were asked in one way, but for what differs from task to task."""
         reductions = {each.reduction for each in one | other} - {None}
-        ways = [
-            {each.model_copy(update={"reduction": None}) for each in part} for part in (one, other)
-        ]
+        of_tasks = {"reduction": None, "history": "gold"}
+        ways = [{each.model_copy(update=of_tasks) for each in part} for part in (one, other)]
         return ways[0] == ways[1] and len(reductions) <= 1
 
     @property

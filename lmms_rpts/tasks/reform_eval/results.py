@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 from loguru import logger
@@ -54,6 +55,32 @@ def process_caption(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     return document_metrics(records, CAPTION) | dict.fromkeys(OF_SET, rows)
 
 
+def process_online(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """The metrics of the rounds of a dialogue: a list of values, each a single choice's."""
+    dialogue = f"{doc['set']} {doc['sample']}"
+    records = _records(list(chain.from_iterable(map(_listed, results))))
+    # Rounds hang together by the answers of the model that they hold.
+    return {
+        **{
+            name: [_of_document(value_of(each), dialogue) for each in records]
+            for name, value_of in CHOICE.items()
+        },
+        "instability": [
+            (f"{each.instance.set} {each.instance.sample}", [each.chosen_text])
+            for each in records
+            if each.score is not None
+        ],
+    }
+
+
+def _listed(result: Any) -> list[Any]:
+    return result if isinstance(result, list) else [result]
+
+
+def _of_document(value: float | None, document: str) -> Value | None:
+    return None if value is None else Value(value, document, alike=True)
+
+
 def _records(results: Iterable[Any]) -> list[ReformRecord]:
     return read_records(ReformRecord, results)
 
@@ -64,7 +91,7 @@ def _of_duplicate(
     records = _records(results)
     sample = f"{doc['set']} {doc['sample']}"
     values = {
-        name: None if value is None else Value(value, sample, alike=True)
+        name: _of_document(value, sample)
         for name, value in document_metrics(records, metrics).items()
     }
     chosen = [each.chosen_text for each in records if each.score is not None]
@@ -78,6 +105,11 @@ def instability_over(items: Sequence[tuple[str, Sequence[str]]]) -> float:
         chosen.setdefault(sample, []).extend(texts)
     there = {sample: texts for sample, texts in chosen.items() if texts}
     return Mean(instability(there), len(there)) if there else math.nan
+
+
+def instability_of_rounds(items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
+    """The published instability of the rounds of dialogues, each of which is a sample."""
+    return instability_over(list(chain.from_iterable(items)))
 
 
 def _over(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:

@@ -12,6 +12,8 @@ from typing import Any, Literal, cast, get_args
 Kind = Literal["choice", "ocr", "kie", "caption"]
 Method = Literal["generation", "likelihood"]
 METHODS: tuple[Method, ...] = get_args(Method)
+History = Literal["gold", "online"]
+"""Whose answers stand in the past rounds of a dialogue: the right ones, or the model's own."""
 
 DIMENSIONS = {
     "coarse": "Coarse-Grained Perception",
@@ -27,6 +29,7 @@ DIMENSIONS = {
 
 _PREFIX = "reform_"
 _LIKELIHOOD = "_likelihood"
+_ONLINE = "_online"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,11 @@ class DataSet:
         """The name of its task."""
         return f"{_PREFIX}{self.name}{_LIKELIHOOD if method == 'likelihood' else ''}"
 
+    @property
+    def online_task(self) -> str | None:
+        """The name of the task whose history holds the model's own answers; None: no dialogue."""
+        return f"{_PREFIX}{self.name}{_ONLINE}" if self.layout == "dialogue" else None
+
 
 @cache
 def data_sets() -> Mapping[str, DataSet]:
@@ -91,7 +99,7 @@ def by_config(config: str) -> DataSet:
 
 
 def groups() -> dict[str, list[str]]:
-    """The groups of tasks by name: all, each dimension, and the same by likelihood."""
+    """The groups of tasks by name: all, each dimension, the same by likelihood, and online."""
     found: dict[str, list[str]] = {}
     for method in METHODS:
         end = _LIKELIHOOD if method == "likelihood" else ""
@@ -101,4 +109,6 @@ def groups() -> dict[str, list[str]]:
             if tasks:
                 found[f"{_PREFIX}{name}{end}"] = tasks
         found[f"{_PREFIX}eval{end}"] = [each.task(method) for each in every]
+    online = [each.online_task for each in data_sets().values()]
+    found[f"{_PREFIX}dialogue{_ONLINE}"] = [task for task in online if task]
     return found

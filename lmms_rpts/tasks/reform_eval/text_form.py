@@ -33,6 +33,11 @@ def marks_of(style: str, count: int) -> str:
     return letters[:count]
 
 
+def style_of(marks: str) -> str:
+    """The style of marks; ``upper`` where there are none."""
+    return next((style for style, all_ in _LETTERS.items() if marks[:1] == all_[0]), "upper")
+
+
 def marked(options: Sequence[str], style: str) -> list[str]:
     """The options, each behind its mark: ``(A) a dog``."""
     marks = marks_of(style, len(options))

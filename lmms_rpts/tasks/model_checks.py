@@ -1,0 +1,74 @@
+"""Whether the chosen model can do what tasks by likelihood and in rounds need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.models.likelihood_support import check_likelihood
+from lmms_rpts.models.multi_round_support import check_multi_round
+from lmms_rpts.tasks.benchmark import benchmark_of
+
+_CHECKS: Mapping[Callable[[Any, str, bool], None], tuple[str, ...]] = {
+    check_likelihood: ("multiple_choice", "loglikelihood"),
+    check_multi_round: ("generate_until_multi_round",),
+}
+"""Which tasks each check is for, by their output types."""
+_SHOWN = 3
+
+
+def check_model(
+    manager: Any, names: Sequence[Any], model: Any, *, force_simple: bool = False
+) -> None:
+    """Check a model for those of our tasks that not every model can do, before it is loaded.
+
+    Tasks of others are passed over.
+
+    Args:
+        manager: lmms-eval's TaskManager.
+        names: names of tasks, groups and tags, or configurations.
+        model: name of the model, or the model.
+        force_simple: as lmms-eval's flag.
+
+    Raises:
+        LikelihoodError, MultiRoundError: if the model can't do them; it says what to use.
+    """
+    kinds = dict(_output_types(manager, names, set()))
+    for check, wanted in _CHECKS.items():
+        found = [task for task, kind in kinds.items() if kind in wanted]
+        if found:
+            more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+            check(model, ", ".join(found[:_SHOWN]) + more, force_simple)
+
+
+def _output_types(
+    manager: Any, names: Sequence[Any], seen: set[str]
+) -> Iterator[tuple[str, object]]:
+    """Our tasks among these, each with its output type."""
+    for name in names:
+        if isinstance(name, Mapping):  # a configuration: of a group, or one that changes a task
+            parts = name.get("task")
+            yield from _output_types(manager, parts if isinstance(parts, list) else [parts], seen)
+        if not isinstance(name, str) or name in seen or name not in manager.task_index:
+            continue
+        seen.add(name)
+        entry = manager.task_index[name]
+        if entry["yaml_path"] == -1:  # a tag, or a group that its tasks name
+            yield from _output_types(manager, entry["task"], seen)
+        elif entry["type"] == "group":
+            yield from _output_types(manager, [_config(entry["yaml_path"])], seen)
+        elif benchmark_of(name):
+            yield name, _config(entry["yaml_path"]).get("output_type")
+
+
+def _config(path: str) -> Mapping[str, Any]:
+    from lmms_eval.utils import load_yaml_config
+
+    try:
+        found: Mapping[str, Any] = load_yaml_config(path, mode="simple")  # runs no !function
+    except Exception as error:  # lmms-eval will read it again, and say what is wrong
+        logger.debug("{} is not checked before the model is loaded: {}", path, error)
+        return {}
+    return found
