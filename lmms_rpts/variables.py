@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,9 +156,12 @@ class Variables:
         # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
         return url.rstrip("/").removesuffix(_CHAT_PATH)
 
-    def whole(self, name: str, at_least: int) -> int | None:
+    def whole(self, name: str, at_least: int, at_most: int | None = None) -> int | None:
         wanted = f"a whole number, at least {at_least}"
-        return self._parsed(name, int, lambda value: value >= at_least, wanted)
+        if at_most is not None:
+            wanted = f"a whole number from {at_least} to {at_most}"
+        most = math.inf if at_most is None else at_most
+        return self._parsed(name, int, lambda value: at_least <= value <= most, wanted)
 
     def number(self, name: str, lowest: float, highest: float) -> float | None:
         wanted = f"a number from {lowest:g} to {highest:g}"

@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import (
     EntryPoint,
     PackageNotFoundError,
@@ -17,6 +17,7 @@ from importlib.metadata import (
     requires,
     version,
 )
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,9 @@ from lmms_eval.tasks import TaskManager
 from lmms_rpts.tasks.benchmark import benchmark_of
 found = [name for name in TaskManager().all_tasks if benchmark_of(name)]
 """
+
+
+_MOST_LISTED = 30
 
 
 class ProbeError(Exception):
@@ -141,7 +145,14 @@ def check_tasks(quick: bool = False) -> list[Check]:
         fault = f"lmms-eval does not find {_TASK}; of ours it finds {', '.join(found) or 'none'}"
         remedy = f"pip install '{_wanted(THEIRS)}', and {_INSTALL.format(OURS)}"
         return [problem(name, fault, remedy)]
-    return [Check(name, "ok", f"lmms-eval finds {', '.join(sorted(found))}")]
+    return [Check(name, "ok", f"lmms-eval finds {', '.join(_in_short(found))}")]
+
+
+def _in_short(tasks: Iterable[str]) -> Iterator[str]:
+    """The names of tasks; of a benchmark with very many, how many there are."""
+    for beginning, names in groupby(sorted(tasks), key=lambda name: name.partition("_")[0]):
+        listed = list(names)
+        yield from listed if len(listed) <= _MOST_LISTED else [f"{beginning}_... ({len(listed)})"]
 
 
 def _stray_command() -> Check | None:

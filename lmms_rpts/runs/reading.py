@@ -51,9 +51,10 @@ def read_runs_of(
     parts: list[RunOf[R]] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = split_label(path)
-        parts.extend(
-            (foreign(place, label) if foreign else []) or _read_place(record, place, label, known)
-        )
+        others = foreign(place, label) if foreign else []
+        parts.extend(others)
+        if not others or (place.is_dir() and _files(place)):
+            parts.extend(_read_place(record, place, label, known))
     if not parts:
         raise RunError("no run was named: give the folder that lmms-eval wrote (--output_path)")
     return _name(_join(record, parts))

@@ -125,10 +125,9 @@ def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str
     for name in names:
         users: dict[object, list[str]] = {}
         for run in runs:
-            values = dict.fromkeys(getattr(each, name) for each in run.scorings)
-            # None: a setting that some of its scores don't depend on.
-            for value in [each for each in values if each is not None] or values:
-                users.setdefault(value, []).append(run.label)
+            for value in dict.fromkeys(getattr(each, name) for each in run.scorings):
+                if value is not None:  # a setting that these scores don't depend on
+                    users.setdefault(value, []).append(run.label)
         if len(users) > 1:
             told = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
             differing.append(f"{name.replace('_', ' ')}: {told}")

@@ -35,6 +35,7 @@ BY_SAMPLE = (
 )
 """Means of one value a sample, see ``wording_statistics``."""
 BY_WORDING = ("accuracy_best_prompt", "accuracy_worst_prompt")
+_USUAL = 0.9
 LEAST_EXPECTED = 5.0
 """The least number of answers that chance must put at each position for a chi-square test."""
 
@@ -128,7 +129,7 @@ def wording_statistics(
 
     Samples with one answer don't count in the four from ``instability`` on. The best of several
     is better than it would be on other samples, the worst is worse: their intervals don't undo
-    this.
+    this. Wordings that more than a tenth of the samples lack are neither.
 
     Args:
         answers: in any order.
@@ -142,7 +143,7 @@ def wording_statistics(
     if not grouped:
         return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
     values = np.array([_of_sample(each) for each in grouped])
-    wordings = sorted({answer.wording for each in grouped for answer in each})
+    wordings = _usual_wordings(grouped)
     right = np.array([_by_wording(each, wordings) for each in grouped])
     drawn = []
     for weights in resampled(len(grouped), resamples):
@@ -194,7 +195,8 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
     if size < 2:
         return PositionBias((), (), math.nan, math.nan, math.nan, len(told))
     at = np.array([each.position for each in told])
-    chosen = np.eye(size)[at]
+    chosen = np.zeros((len(told), size))
+    chosen[np.arange(len(told)), at] = 1.0
     accuracy = float(np.mean([each.position == each.right_position for each in told]))
     expected = np.array([_chance(each, accuracy, size) for each in told])
     seen, wanted, n = chosen.sum(axis=0), expected.sum(axis=0), len(told)
@@ -280,6 +282,13 @@ def _by_wording(answers: Sequence[Answer], wordings: Sequence[int]) -> list[floa
     for answer in answers:
         found[answer.wording].append(answer.correct)
     return [sum(found[each]) / len(found[each]) if each in found else math.nan for each in wordings]
+
+
+def _usual_wordings(grouped: Sequence[Sequence[Answer]]) -> list[int]:
+    """Those in which nearly all samples were asked: others are no match for them."""
+    counts = Counter(wording for each in grouped for wording in {one.wording for one in each})
+    most = max(counts.values())
+    return sorted(wording for wording, count in counts.items() if count >= _USUAL * most)
 
 
 def _ends(means: Floats) -> tuple[Floats, Floats]:

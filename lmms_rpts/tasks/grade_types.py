@@ -118,6 +118,7 @@ class Grading:
         explained: what the columns mean.
         sentence: what is said of each model below the tables.
         sheets: further tables of the models, after the first.
+        numbers: what these hold, by name, for JSON.
         lists: single answers to look at, by option.
         tree: a tree of a subject's runs.
         tree_sheets: tables of trees, down to a level.
@@ -139,6 +140,7 @@ class Grading:
     explained: str = ""
     sentence: Callable[[Figures], str] | None = None
     sheets: Callable[[Sequence[Figures]], Iterable[Sheet]] | None = None
+    numbers: Callable[[Sequence[Figures]], Mapping[str, Any]] | None = None
     lists: Mapping[str, Listing] = field(default_factory=dict)
     tree: Callable[[Subject, Sequence[AnyRun]], Any] | None = None
     tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None

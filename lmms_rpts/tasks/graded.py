@@ -76,6 +76,8 @@ class GradeSummary:
             {"by": table.by, "groups": [self._group(each) for each in table.groups]}
             for table in self.tables
         ]
+        if self.grading.numbers:
+            whole |= self.grading.numbers(self.models)
         if self.grading.tree:
             whole["trees"] = [asdict(tree) for tree in self.trees]
         return whole | dict(self.lists) | {"warnings": self.warnings}

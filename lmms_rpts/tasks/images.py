@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -145,15 +145,20 @@ def _fault(path: Path) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _decoding_fault(path: Path, stamp: int) -> str | None:
-    """Decode an image whole: half a file has a good head."""
+    reason = fault_of_image(lambda: Image.open(path, formats=FORMATS))
+    return None if reason is None else _unreadable(path, reason)
+
+
+def fault_of_image(opened: Callable[[], Image.Image]) -> str | None:
+    """Why an image can't be decoded whole; None where it can. Half a file has a good head."""
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it, and models get grey halves
     try:
-        with Image.open(path, formats=FORMATS) as image:
+        with opened() as image:
             image.load()
         return None
     except Exception as error:  # Pillow raises whatever a broken file makes it raise
-        return _unreadable(path, error)
+        return str(getattr(error, "strerror", None) or error)
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
 

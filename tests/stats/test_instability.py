@@ -74,7 +74,7 @@ def test_one_sample(
 
 
 def test_several_samples() -> None:
-    """Wording 0: 2 of 2 right; 1: 1 of 2; 2: 0 of 1."""
+    """Wording 0: 2 of 2 right; 1: 1 of 2; 2: 0 of 1, which is no match for the others."""
     answers = [
         Answer(1, 0, "a", True, options=2),
         Answer(2, 0, "a", True, options=2),
@@ -86,7 +86,7 @@ def test_several_samples() -> None:
     assert found["accuracy"] == pytest.approx((1 + 1 / 3) / 2)
     assert found["accuracy_all"] == 0.5
     assert found["accuracy_best_prompt"] == 1
-    assert found["accuracy_worst_prompt"] == 0
+    assert found["accuracy_worst_prompt"] == 0.5
     by_wording = wording_accuracies(answers, resamples=10)
     assert {number: each.value for number, each in by_wording.items()} == {0: 1, 1: 0.5, 2: 0}
     assert {number: each.n for number, each in by_wording.items()} == {0: 2, 1: 2, 2: 1}

@@ -13,7 +13,7 @@ from PIL import Image
 
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
 
-SETS = ("gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
+SETS = ("textocr", "gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
 """A set of each kind and of most layouts."""
 
 
@@ -58,6 +58,13 @@ def _record(name: str, at: int) -> dict[str, Any]:
             "image": image,
             "question": [f"What does the red box hold ({each})?" for each in range(5)],
             "answer_txt": ["EXIT", "24-hours", "café"][at % 3],
+            "bbox": [10, 8, 40, 30],
+        },
+        "textocr": {
+            "question_id": at,
+            "image": image,
+            "question": ["What does it say?"],
+            "answer_txt": "EXIT",
             "bbox": [10, 8, 40, 30],
         },
         "funsd": {

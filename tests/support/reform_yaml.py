@@ -1,4 +1,4 @@
-"""The YAML files of ReForm-Eval's tasks and groups, from its table of data sets.
+"""The YAML files of ReForm-Eval's tasks and groups, and the list in its page, from its table.
 
 ``python -m tests.support.reform_yaml`` writes them; a test holds them equal.
 """
@@ -11,6 +11,7 @@ import lmms_rpts.tasks.reform_eval
 from lmms_rpts.tasks.reform_eval.dataset import ONLINE_TASKS
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets, groups
 
+PAGE = Path(__file__).parents[2] / "docs" / "reform_eval.md"
 FOLDER = Path(lmms_rpts.tasks.reform_eval.__file__).parent / "yaml"
 _HERE = "lmms_rpts.tasks.reform_eval"
 _METRICS = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
@@ -63,6 +64,19 @@ def all_files() -> dict[str, str]:
     return files | {f"{name}.yaml": group_yaml(name, tasks) for name, tasks in groups().items()}
 
 
+def page() -> str:
+    """The page of ReForm-Eval with the list of its sets."""
+    kinds = {"choice": "single choice", "ocr": "text reading", "kie": "key information"}
+    rows = [
+        f"| `reform_{name}` | {each.title} | {each.dimension} | {kinds.get(each.kind, each.kind)} |"
+        for name, each in data_sets().items()
+    ]
+    listed = "\n".join(["| task | set | dimension | kind |", "|---|---|---|---|", *rows])
+    before, start, rest = PAGE.read_text(encoding="utf-8").partition("<!-- sets -->\n")
+    return f"{before}{start}\n{listed}\n\n{rest[rest.index('<!-- end of sets -->') :]}"
+
+
 if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
     for file, text in all_files().items():
         (FOLDER / file).write_text(text, encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image, ImageFile
 
+from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.reform_eval import published
@@ -44,7 +48,9 @@ def test_the_table_has_61_sets_of_8_dimensions_and_the_files_follow_it() -> None
         for path in reform_yaml.FOLDER.glob("*.yaml")
         if not path.name.startswith("_")
     }
-    assert there == reform_yaml.all_files(), "run: python -m tests.support.reform_yaml"
+    written = "run: python -m tests.support.reform_yaml"
+    assert there == reform_yaml.all_files(), written
+    assert reform_yaml.PAGE.read_text(encoding="utf-8") == reform_yaml.page(), written
 
 
 def test_every_set_of_the_reference_is_read_whole() -> None:
@@ -168,8 +174,6 @@ def test_crops_have_the_published_size() -> None:
     ("xyxy 2", [[-5, -5, 900, 18]], [(20, 18)], [(20, 10)]),
 )
 def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -> None:
-    from PIL import Image
-
     image = Image.new("RGB", (64, 48), "white")
     shown = with_boxes(image, how, boxes)
     assert [shown.getpixel(at) for at in red] == [(255, 0, 0)] * len(red)
@@ -182,6 +186,20 @@ def changed_record(name: str, at: int = 1, **fields: Any) -> Any:
     content["data"][at] = {
         key: value for key, value in (content["data"][at] | fields).items() if value is not ...
     }
+    return content
+
+
+def cut_image(kind: str) -> str:
+    """Half of a drawing, whose head is whole."""
+    file = io.BytesIO()
+    Image.effect_noise((64, 48), 90).save(file, kind)
+    return base64.b64encode(file.getvalue()[: len(file.getvalue()) // 2]).decode()
+
+
+def long_dialogue(rounds: int) -> Any:
+    content = content_of("visdial", 1)
+    content["data"]["dialogs"][0]["dialog"] *= rounds
+    content["data"]["dialogs"][0]["dialog"] = content["data"]["dialogs"][0]["dialog"][:rounds]
     return content
 
 
@@ -218,6 +236,16 @@ def changed_record(name: str, at: int = 1, **fields: Any) -> Any:
     ("coco_itm", changed_record("coco_itm", gt="²"), "'gt' should be a whole number from 0 to 1"),
     ("ic15_grounded", changed_record("ic15_grounded", bbox=[1, 2, 3]), "should be four numbers"),
     ("ic15_grounded", changed_record("ic15_grounded", bbox=[[1, 2, 3, 1e400]]), "four numbers"),
+    ("ic15_grounded", changed_record("ic15_grounded", bbox=[10**400, 1, 2, 3]), "four numbers"),
+    ("textocr", changed_record("textocr", bbox=[10, 10, 0, 0]), "a part of the image, of 64 x 48"),
+    ("textocr", changed_record("textocr", bbox=[100, 10, 9, 9]), "a part of the image, of 64 x"),
+    (
+        "gqa",
+        changed_record("gqa", image_id=cut_image("JPEG")),
+        "can't be read: image",
+    ),
+    ("gqa", changed_record("gqa", image_id=cut_image("PNG")), "the image in 'image_id' can't be"),
+    ("visdial", long_dialogue(101), "101 rounds; at most 100 can be"),
     ("coco_caption", changed_record("coco_caption", annos=[]), "a text or a list of texts"),
     ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "the field 'answers'"),
 )
@@ -226,6 +254,7 @@ def test_a_broken_file_is_told_of_before_a_model_is_loaded(
 ) -> None:
     monkeypatch.setenv("REFORM_PATH", str(tmp_path))
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # as lmms-eval sets it
     chosen = data_sets()[name]
     write_set(tmp_path, chosen, content)
     with pytest.raises(DataError) as raised:
@@ -277,6 +306,34 @@ def test_all_shapes_of_json_are_read_alike(shape: str, tmp_path: Path) -> None:
     found = read_samples(data_sets()["cifar10"], root_of(tmp_path))
     assert found.faults == ()
     assert [each.image.open().getpixel((0, 0)) for each in found.samples] == [(255, 0, 0)] * 3
+
+
+@table("name", "a" * 5000, "with\x00null")
+def test_a_path_that_can_not_be_is_one_message(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("REFORM_PATH", "REFORM_INSTRUCTIONS"):
+        if "\x00" not in name:
+            with monkeypatch.context() as patch:
+                patch.setenv(variable, name)
+                with pytest.raises(DataError, match=variable):
+                    check_tasks(["reform_gqa"])
+
+
+@table(
+    "variable, value",
+    ("REFORM_DUPLICATES", "1001"),
+    ("REFORM_DUPLICATES", "0"),
+    ("REFORM_SEED", "9" * 30),
+    ("REFORM_LIMIT_SAMPLES", "0"),
+    ("REFORM_MARKS", "Upper"),
+)
+def test_settings_that_can_not_be_are_refused(
+    variable: str, value: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingError, match=variable):
+        check_tasks(["reform_gqa"])
 
 
 def test_a_changed_file_is_read_again(folder: Path) -> None:

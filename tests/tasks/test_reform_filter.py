@@ -16,11 +16,14 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.models.token_loss import TokenLoss
+from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.run import RunOf
+from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.reform_eval import results
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.dimensions import average_ranks, dimension_scores
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
+from lmms_rpts.tasks.reform_eval.published_files import read_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.reform_eval.summary import summarize_reform
@@ -194,7 +197,12 @@ def test_dimensions_average_their_sets_and_models_are_ranked() -> None:
     assert scores["b"]["reasoning"].value == pytest.approx(
         100 * sum(each.score or 0 for each in bad[: 24 * 5]) / (24 * 5)
     )
+    spatial = next(each for each in summary.models if each.task == "reform_vsr")
+    assert scores["g"]["spatial"].low == pytest.approx(100 * (spatial.metrics["accuracy"].low or 0))
     assert average_ranks(scores) == {"g": 1.25, "b": 1.75}
+    told = summary.to_dict()["dimensions"]["generation"]
+    assert told["average_ranks"] == {"g": 1.25, "b": 1.75}
+    assert told["dimensions"]["g"]["reasoning"]["value"] == 100.0
     assert average_ranks({"g": scores["g"]}) == {}
     assert summary.warnings == ()
 
@@ -216,6 +224,42 @@ def test_the_publishers_files_have_their_published_figures(
     assert [float(tdiuc[name]) for name in names] == pytest.approx(published)
     cider = float(found["reform_coco_caption"]["cider"])
     assert cider == pytest.approx(0.8004095720573591)
+
+
+def test_ways_of_asking_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = graded("gqa", right_place)
+    monkeypatch.setenv("REFORM_DUPLICATES", "2")
+    monkeypatch.setenv("REFORM_SEED", "1")
+    second = graded("gqa", right_place)
+    models = enumerate((first, second))
+    runs = [RunOf(str(at), "m", each, {}, (Path("f"),), "s") for at, each in models]
+    (warning,) = summarize_reform(runs).warnings[:1]
+    assert "times asked: 5, captions once in 0; 2 in 1" in warning
+    assert "seed: 0 in 0; 1 in 1" in warning
+
+
+def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -> None:
+    path = tmp_path / "TDIUC_SingleChoice_likelihood.json"
+    rows = [
+        {"sample_id": at, "answer": 0, "answer_options": ["a", "b"], "prediction": prediction}
+        for at, prediction in enumerate([0, None, "0", -1, -2, 7, 1])
+    ]
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    (run,) = read_published(path, None)
+    assert [each.score for each in run.responses] == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
+    (tmp_path / "X_OCROpenEnded_generation.json").write_text(
+        json.dumps([{"sample_id": 1, "answer": "a", "prediction": "a", "question": "?"}])
+    )
+    row = {"doc_id": 0, "resps": ["(A)"], "filtered_resps": graded("gqa", right_place)[0].to_json()}
+    (tmp_path / "1_samples_reform_gqa.jsonl").write_text(json.dumps(row))
+    found = read_runs_of(ReformRecord, [tmp_path], record_types, read_published)
+    assert {each.instance.task for run in found for each in run.responses} == {
+        "reform_X",
+        "reform_gqa",
+    }
 
 
 @table(

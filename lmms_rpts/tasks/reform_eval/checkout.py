@@ -232,6 +232,7 @@ class _Assigned:
             if isinstance(each, ast.If) and decision is not _UNKNOWN:
                 self.run(each.body if decision else each.orelse, undecided)
             elif blocks:
+                self._assign(each, undecided or each)
                 for block in blocks:
                     self.run(block, undecided or each)
             else:
@@ -269,8 +270,13 @@ def _targets(statement: ast.stmt) -> Iterator[ast.expr]:
     """
     if isinstance(statement, ast.Assign):
         yield from (node for each in statement.targets for node in _parts(each))
-    elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
+    elif isinstance(statement, ast.AnnAssign | ast.AugAssign | ast.For):
         yield from _parts(statement.target)
+    elif isinstance(statement, ast.Delete):
+        yield from (node for each in statement.targets for node in _parts(each))
+    elif isinstance(statement, ast.With):
+        named = (item.optional_vars for item in statement.items)
+        yield from (node for each in named if each is not None for node in _parts(each))
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         function = statement.value.func
         if isinstance(function, ast.Attribute):  # self.instruction_list.append(...)

@@ -7,9 +7,12 @@ from functools import partial
 
 from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.images import fault_of_image
 from lmms_rpts.tasks.reform_eval.dataset import (
+    HUB_DATASET,
     ONLINE_TASKS,
     TASKS,
+    is_folder,
     load_dialogues,
     load_documents,
     load_samples,
@@ -51,7 +54,7 @@ def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: Refo
     """Say at once which sets are not there, and which are."""
     if settings.path is None:
         return
-    if not settings.path.is_dir():
+    if not is_folder(settings.path):
         raise DataError(
             f"REFORM_PATH={str(settings.path)!r} is no folder. Set it to ReForm-Eval-Data in the "
             "publishers' layout (also huggingface_data or a parent), or leave it out to download "
@@ -63,7 +66,11 @@ def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: Refo
         there = [
             task for task, each in zip(tasks, chosen, strict=True) if each.title not in lacking
         ]
-        runnable = f"run --tasks {','.join(there)} for the others" if there else "none is there"
+        runnable = (
+            f"run --tasks {','.join(there)} for the others"
+            if there
+            else f"leave it out to download the data from {HUB_DATASET}"
+        )
         faults = [f"{name} of {title} is missing" for title, name in lacking.items()]
         raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {runnable}.")
 
@@ -116,10 +123,9 @@ def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
     found = load_samples(chosen, settings)
     faults = list(found.faults)
     for sample in found.samples:
-        try:
-            sample.image.open().load()
-        except (ValueError, OSError) as error:
-            faults.append(f"{chosen.file}: the image of {sample.id!r} can't be read: {error}")
+        fault = fault_of_image(sample.image.open)
+        if fault:
+            faults.append(f"{chosen.file}: the image of {sample.id!r} can't be read: {fault}")
     return faults
 
 

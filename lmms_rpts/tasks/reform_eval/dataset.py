@@ -44,9 +44,17 @@ ONLINE_TASKS: dict[str, DataSet] = {
 """Which set by the name of a task whose history holds the model's own answers."""
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; a path may be longer than any file system takes."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def root_of(path: Path) -> Path:
     """The folder of the sets: REFORM_PATH may be this one, or one of two above it."""
-    return next(path / place for place in _PLACES if place == "" or (path / place).is_dir())
+    return next(path / place for place in _PLACES if place == "" or is_folder(path / place))
 
 
 def missing_files(chosen: DataSet, root: Path) -> list[str]:
@@ -93,7 +101,16 @@ def load_wordings(settings: ReformSettings) -> Instructions:
     path = settings.instructions
     if path is None:
         return own_instructions()
-    return _published(path, path.stat().st_mtime_ns if path.exists() else 0)
+    try:
+        stamp = path.stat().st_mtime_ns
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(
+            f"REFORM_INSTRUCTIONS={str(path)[:300]!r} can't be read ({reason}). Set it to a clone "
+            "of https://github.com/FudanDISC/ReForm-Eval or a JSON file of instructions, or leave "
+            "it out for ours."
+        ) from None
+    return _published(path, stamp)
 
 
 def load_documents(chosen: DataSet, method: Method) -> list[Document]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
+from typing import Any
 
 from scipy.stats import rankdata
 
 from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure
-from lmms_rpts.stats.intervals import LEVEL
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval.dataset import TASKS
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, Method, groups
@@ -27,16 +27,14 @@ _TITLES = {
     "generation": "ReForm-Eval by dimension, generation (percent)",
     "likelihood": "ReForm-Eval by dimension, likelihood (percent)",
 }
-_NORMAL = 1.959963984540054
-assert LEVEL == 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class DimensionScore:
     """A model's mean over the sets of a dimension, in percent, with its 95% interval.
 
-    The interval adds up those of the sets, as of independent means with normal errors; None where
-    a set has none. ``sets``: how many it is over.
+    The interval combines those of the sets, as of independent means, below and above (that of one
+    set stays as it is); None where a set has none. ``sets``: how many it is over.
     """
 
     value: float
@@ -68,15 +66,15 @@ def dimension_scores(
 
 def _mean(figures: Sequence[Figure]) -> DimensionScore:
     value = 100 * fmean(each.value or 0.0 for each in figures)
-    errors = [
-        100 * (each.high - each.low) / (2 * _NORMAL)
+    whole = [
+        (each.value - each.low, each.high - each.value)
         for each in figures
-        if each.low is not None and each.high is not None
+        if each.value is not None and each.low is not None and each.high is not None
     ]
-    if len(errors) < len(figures):
+    if len(whole) < len(figures):
         return DimensionScore(value, None, None, len(figures))
-    half = _NORMAL * math.sqrt(math.fsum(each**2 for each in errors)) / len(errors)
-    return DimensionScore(value, max(0.0, value - half), min(100.0, value + half), len(figures))
+    below, above = (100 * math.hypot(*errors) / len(whole) for errors in zip(*whole, strict=True))
+    return DimensionScore(value, max(0.0, value - below), min(100.0, value + above), len(figures))
 
 
 def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[str, float]:
@@ -93,6 +91,22 @@ def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[st
     return {model: fmean(float(of[at]) for of in ranks) for at, model in enumerate(scores)}
 
 
+def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
+    """The same as numbers, for JSON: by method the models' dimensions, and their average ranks."""
+    found: dict[str, Any] = {}
+    for method in METHODS:
+        scores = dimension_scores(models, method)
+        if scores:
+            found[method] = {
+                "dimensions": {
+                    model: {name: asdict(score) for name, score in of.items()}
+                    for model, of in scores.items()
+                },
+                "average_ranks": average_ranks(scores),
+            }
+    return {"dimensions": found} if found else {}
+
+
 def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
     """A table for each method that there are results of."""
     for method in METHODS:
@@ -106,12 +120,19 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
             [
                 shorten(model, 40),
                 *(_text(of.get(name), name, method) for name in shown),
-                f"{fmean(each.value for each in of.values()):.1f}",
+                _average(of, shown),
                 *([f"{ranks[model]:.2f}"] if ranks else []),
             ]
             for model, of in scores.items()
         ]
         yield Sheet(_TITLES[method], heads, 1, [rows])
+
+
+def _average(scores: Mapping[str, DimensionScore], shown: Sequence[str]) -> str:
+    """The mean over dimensions; of fewer than others have it would say nothing."""
+    if len(scores) < len(shown):
+        return NONE
+    return f"{fmean(each.value for each in scores.values()):.1f}"
 
 
 def _text(score: DimensionScore | None, name: str, method: Method) -> str:

@@ -6,27 +6,34 @@ import base64
 import binascii
 import io
 import json
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from lmms_rpts.schema import FieldError, shown
-from lmms_rpts.tasks.images import FORMATS
+from lmms_rpts.tasks.images import FORMATS, fault_of_image
 from lmms_rpts.tasks.source_fields import is_encodable
 
 Box = tuple[float, float, float, float]
+_END = 4096
+"""Characters of base64 text, in whole groups of four, among which an image's end mark stands."""
+_MOST_MISSED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePlace:
-    """Where the base64 text of an image lies in a file: from which byte on, and how many."""
+    """Where the base64 text of an image lies in a file: from which byte on, and how many.
+
+    ``size``: its width and height in pixels, where they are known.
+    """
 
     file: Path
     start: int
     length: int
+    size: tuple[int, int] = field(default=(0, 0), compare=False)
 
     def open(self) -> Image.Image:
         """The image, of which only the head was read as yet.
@@ -46,7 +53,7 @@ class ImageIndex:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._content = path.read_bytes()
-        self._end = 0
+        self._end = self._missed = 0
 
     def place(self, text: str) -> ImagePlace:
         """Where the base64 text of a record's image lies.
@@ -56,21 +63,44 @@ class ImageIndex:
         """
         for written in (text, text.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
-            at = self._content.find(sought, self._end)
-            if at < 0:  # the image of a record that was asked for out of order
-                at = self._content.find(sought)
+            at = self._find(sought)
             if at >= 0:
                 self._end = at + len(sought)
-                place = ImagePlace(self._path, at + 1, len(sought) - 2)
-                self._check(written.encode())
-                return place
+                size = _checked_size(written.encode())
+                return ImagePlace(self._path, at + 1, len(sought) - 2, size)
+        self._missed += 1
         raise FieldError("it is no base64 text")
 
-    def _check(self, written: bytes) -> None:
-        try:
-            _open(written).close()
-        except (ValueError, OSError) as error:
-            raise FieldError(str(error).splitlines()[0]) from None
+    def _find(self, sought: bytes) -> int:
+        if self._missed >= _MOST_MISSED:  # each search reads the whole file
+            return -1
+        at = self._content.find(sought, self._end)
+        return at if at >= 0 else self._content.find(sought)
+
+
+def _checked_size(written: bytes) -> tuple[int, int]:
+    """The size of an image, which is decoded whole only if its end looks cut off.
+
+    Raises:
+        FieldError: if it is none, or is damaged.
+    """
+    try:
+        with _open(written) as image:
+            width, height = image.size
+            whole = _looks_whole(image, written)
+    except (ValueError, OSError) as error:
+        raise FieldError(str(error).splitlines()[0]) from None
+    fault = None if whole else fault_of_image(partial(_open, written))
+    if fault:
+        raise FieldError(fault)
+    return width, height
+
+
+def _looks_whole(image: Image.Image, written: bytes) -> bool:
+    """Whether the end of a PNG or JPEG is there."""
+    end = base64.b64decode(written.replace(b"\\/", b"/")[-_END:])
+    marks = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
+    return image.format in marks and marks[image.format] in end
 
 
 def _open(text: bytes) -> Image.Image:
@@ -105,9 +135,11 @@ def read_json(path: Path) -> Any:
                 f"{path.name} is not valid JSON ({error.msg} at line {error.lineno}, column "
                 f"{error.colno}): it may be cut short"
             ) from None
-    except (ValueError, RecursionError):
-        raise FieldError(f"{path.name} is not valid JSON (nested too deeply)") from None
-    return [_line(path, number, line) for number, line in enumerate(text.splitlines(), start=1)]
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FieldError(f"{path.name} is not valid JSON ({reason})") from None
+    lines = enumerate(text.split("\n"), start=1)  # not at U+2028 and the like, inside a text
+    return [_line(path, number, line) for number, line in lines if line.strip()]
 
 
 def _line(path: Path, number: int, line: str) -> Any:
@@ -235,8 +267,7 @@ def _is_box(value: object) -> bool:
         and all(
             isinstance(each, int | float)
             and not isinstance(each, bool)
-            and math.isfinite(each)
-            and abs(each) < 1e6
+            and abs(each) < 1e6  # neither NaN
             for each in value
         )
     )

@@ -160,7 +160,7 @@ def _identity(doc: Doc) -> tuple[Any, ...]:
 
 def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
     """The values of a document's options; several times where the document was asked again."""
-    count = max(1, len(doc["options"]))
+    count = max(1, len(doc["options"] or ()))
     for start in range(0, len(values), count):
         yield values[start : start + count]
 
@@ -171,6 +171,7 @@ def asking_of(reform: ReformSettings, method: Method, history: History = "gold")
     return ReformAsking(
         instructions=instructions.source,
         instructions_sha256=instructions.sha256,
+        duplicates=reform.duplicates,
         wording=reform.wording,
         order=reform.order,
         marks=reform.marks,
@@ -202,7 +203,11 @@ def _grade_choice(prediction: str, doc: Doc) -> Given:
     chosen = single_choice(prediction)
     found = chosen_option(prediction, doc["options"], doc["marks"])
     published = ReformGrade(chosen=chosen, correct=chosen == right, rule="mark")
-    strict = ReformGrade(chosen=found.index, correct=found.index == right, rule=found.rule)
+    # Two options may have the same text.
+    chosen_text = None if found.index is None else doc["options"][found.index]
+    strict = ReformGrade(
+        chosen=found.index, correct=chosen_text == doc["options"][right], rule=found.rule
+    )
     return Given(prediction, "response", published, strict, float(chosen == right))
 
 

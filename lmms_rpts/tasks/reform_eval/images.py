@@ -28,6 +28,14 @@ def _decoded(place: ImagePlace, how: str, boxes: str) -> Image.Image:
     return with_boxes(as_rgb(place.open()), how, json.loads(boxes))
 
 
+def cut_to(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
+    """The part of an image that a box ``x, y, width, height`` covers; None: there is none."""
+    x, y, across, down = box
+    left, upper = max(0, int(x)), max(0, int(y))
+    right, lower = min(size[0], int(x + across)), min(size[1], int(y + down))
+    return (left, upper, right, lower) if left < right and upper < lower else None
+
+
 def with_boxes(image: Image.Image, how: str, boxes: list[Box]) -> Image.Image:
     """An image as the published code shows it.
 
@@ -40,8 +48,7 @@ def with_boxes(image: Image.Image, how: str, boxes: list[Box]) -> Image.Image:
     if not boxes or not how:
         return image
     if form == "crop":
-        x, y, across, down = boxes[0]
-        return image.crop((int(x), int(y), int(x + across), int(y + down)))
+        return image.crop(cut_to(boxes[0], image.size) or (0, 0, *image.size))
     shown = image.copy()
     draw = ImageDraw.Draw(shown)
     for at, (x, y, third, fourth) in enumerate(boxes):

@@ -16,7 +16,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.reform_eval.fields import Fields, read_json
 from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given, record_of
-from lmms_rpts.tasks.reform_eval.published import NO_INDEX, single_choice_likelihood
+from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
     ReformGrade,
@@ -138,8 +138,9 @@ def _reference(fields: Fields, kind: Kind, method: str) -> Mapping[str, Any]:
 def _graded(prediction: Any, document: Mapping[str, Any], method: str) -> Given:
     if method == "likelihood":
         chosen = single_choice_likelihood(prediction)
-        if chosen == NO_INDEX or chosen >= len(document["options"]):
-            return not_given("the prediction is no option's number")
+        if not 0 <= chosen < len(document["options"]):  # never right, as published
+            grade = ReformGrade(chosen=None, correct=False, rule="none")
+            return Given(str(chosen), "likelihood", grade, grade, 0.0)
         right = chosen == document["right"]
         grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
         return Given(document["options"][chosen], "likelihood", grade, grade, float(right))

@@ -64,6 +64,9 @@ class ReformAsking(Model):
 
     instructions: Text = Field(description="whose: ours or published")
     instructions_sha256: Text = Field(description="of the instructions, in hexadecimal")
+    duplicates: Whole | None = Field(
+        default=None, description="REFORM_DUPLICATES; null: 5, captions 1"
+    )
     wording: WordingChoice = Field(description="REFORM_WORDING")
     order: Order = Field(description="REFORM_ORDER")
     marks: Mark = Field(description="REFORM_MARKS")
@@ -76,6 +79,11 @@ class ReformAsking(Model):
         description="whose answers the past rounds of a dialogue have: gold (the right ones) or "
         "online (the model's own)",
     )
+
+    @property
+    def times_asked(self) -> str:
+        """How often each sample was asked."""
+        return "5, captions once" if self.duplicates is None else str(self.duplicates)
 
     @property
     def judge(self) -> str:

@@ -104,7 +104,9 @@ def instability_over(items: Sequence[tuple[str, Sequence[str]]]) -> float:
     for sample, texts in items:
         chosen.setdefault(sample, []).extend(texts)
     there = {sample: texts for sample, texts in chosen.items() if texts}
-    return Mean(instability(there), len(there)) if there else math.nan
+    if all(len(texts) < 2 for texts in there.values()):  # nothing was asked twice
+        return math.nan
+    return Mean(instability(there), len(there))
 
 
 def instability_of_rounds(items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:

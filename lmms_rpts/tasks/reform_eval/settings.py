@@ -29,6 +29,8 @@ Order = Literal["balanced", "fixed"]
 WordingChoice = Literal["varied", "fixed"]
 Reduction = Literal["sum", "mean"]
 
+MOST_DUPLICATES = 1000
+
 DUPLICATES = 5
 """How often a sample is asked, as the publishers recommend; captions once."""
 
@@ -78,13 +80,13 @@ def load_reform_settings(environ: Mapping[str, str] | None = None) -> ReformSett
     return ReformSettings(
         path=env.folder("REFORM_PATH"),
         instructions=env.folder("REFORM_INSTRUCTIONS"),
-        duplicates=env.whole("REFORM_DUPLICATES", 1),
+        duplicates=env.whole("REFORM_DUPLICATES", 1, MOST_DUPLICATES),
         wording=env.choice("REFORM_WORDING", get_args(WordingChoice)) or "varied",
         order=env.choice("REFORM_ORDER", get_args(Order)) or "balanced",
         marks=env.choice("REFORM_MARKS", MARKS) or "upper",
         in_context=env.choice("REFORM_IN_CONTEXT", ("0", "1")) != "0",
         limit=env.whole("REFORM_LIMIT_SAMPLES", 1),
         reduction=env.choice("REFORM_REDUCTION", get_args(Reduction)) or "sum",
-        seed=env.whole("REFORM_SEED", 0) or 0,
+        seed=env.whole("REFORM_SEED", 0, 2**32) or 0,
         java=env.choice("REFORM_JAVA", ("0", "1")) != "0",
     )

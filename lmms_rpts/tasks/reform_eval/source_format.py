@@ -13,9 +13,13 @@ from typing import Any
 
 from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.reform_eval.fields import Fields, ImageIndex, read_json
+from lmms_rpts.tasks.reform_eval.images import cut_to
 from lmms_rpts.tasks.reform_eval.sample import Sample, Samples, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet
 from lmms_rpts.tasks.variants import rng_of
+
+MOST_ROUNDS = 100
+"""Of a dialogue: every round's prompt holds all rounds before it."""
 
 MOST_OPTIONS = 26
 """As many as there are letters to mark them."""
@@ -64,7 +68,10 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
             faults.append(f"{chosen.file}: {fault}")
     if not rows:
         faults.append(f"{chosen.file}: there is no record in it")
-    return Samples(tuple(samples.values()), tuple(faults))
+    found = list(samples.values())
+    if chosen.layout == "tdiuc":  # only now: images are found fastest in the order of the file
+        found.sort(key=lambda sample: str(sample.id).zfill(20))
+    return Samples(tuple(found), tuple(faults))
 
 
 # --- the records of a file -----------------------------------------------------------------------
@@ -107,7 +114,7 @@ def _object_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
 def _dialogue_rows(chosen: DataSet, head: Fields) -> _Rows:
     """Dialogues, each with the texts that its numbers stand for."""
     data = Fields(head.any("data"), f"{chosen.file}, 'data'")
-    texts = {name: list(data.texts(name)) for name in ("questions", "answers")}
+    texts = {name: data.texts(name) for name in ("questions", "answers")}
     rows = _numbered(data.any("dialogs"), f"{chosen.file}, 'dialogs'")
     return [(place, {**row, **texts} if isinstance(row, dict) else row) for place, row in rows]
 
@@ -121,7 +128,7 @@ def _counting_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
 
 
 def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
-    """Questions of one type with their answers: joined by ``question_id``, in the order of both."""
+    """Questions of one type with their answers: joined by ``question_id``."""
     questions, answers = contents[:2]
     choices = _choices(chosen, contents[2])
     by_id: dict[Any, Fields] = {}
@@ -136,7 +143,7 @@ def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
             raise asked.wrong("question_id", "in TDIUC_val_anns.json as well")
         if answer.any("question_type") == chosen.variant:
             rows.append((place, {**row, "answers": answer.any("answers"), "choices": choices}))
-    return sorted(rows, key=lambda each: str(each[1]["question_id"]).zfill(20))
+    return rows
 
 
 def _choices(chosen: DataSet, content: Any) -> list[str]:
@@ -155,10 +162,13 @@ class _Row:
     chosen: DataSet
     seed: int
 
-    def draw(self, right: str) -> tuple[str, ...]:
-        """The right option behind wrong ones, which are drawn among all answers of the set."""
+    def draw(self, right: str, name: str) -> tuple[str, ...]:
+        """The right option behind wrong ones, which are drawn among all answers of the set.
+
+        ``name``: of the sample, on which the draw depends.
+        """
         wrong = [each for each in dict.fromkeys(self.fields.texts("choices")) if each != right]
-        rng = rng_of(self.seed, self.chosen.name, self.at, "distractors")
+        rng = rng_of(self.seed, self.chosen.name, name, "distractors")
         return (*rng.sample(wrong, min(DISTRACTORS, len(wrong))), right)
 
 
@@ -179,9 +189,10 @@ def _read_tdiuc(row: _Row) -> Iterator[Sample]:
     if not isinstance(answers, list) or not answers:
         raise row.fields.wrong("answers", "a list of answers")
     right = Fields(answers[0], f"{row.fields.place}, 'answers'[0]").text("answer")
-    options = ("yes", "no") if right in ("yes", "no") else row.draw(right)
+    name = str(row.fields.id("question_id"))
+    options = ("yes", "no") if right in ("yes", "no") else row.draw(right, name)
     yield Sample(
-        str(row.fields.id("question_id")),
+        name,
         row.fields.image("image_id"),
         (row.fields.text("question"),),
         options=options,
@@ -190,7 +201,7 @@ def _read_tdiuc(row: _Row) -> Iterator[Sample]:
 
 
 def _read_counting(row: _Row) -> Iterator[Sample]:
-    options = row.draw(row.fields.text("Answer"))
+    options = row.draw(row.fields.text("Answer"), str(row.at + 1))
     yield Sample(
         str(row.at + 1),
         row.fields.image("Image_ID"),
@@ -301,9 +312,12 @@ def _read_detection(row: _Row) -> Iterator[Sample]:
 
 def _read_ocr(row: _Row) -> Iterator[Sample]:
     fields = row.fields
+    image = fields.image("image")
+    if row.chosen.boxes == "crop" and not cut_to(fields.boxes("bbox")[0], image.size):
+        raise fields.wrong("bbox", f"a part of the image, of {image.size[0]} x {image.size[1]}")
     yield Sample(
         fields.id("question_id"),
-        fields.image("image"),
+        image,
         fields.texts("question"),
         answers=fields.texts("answer_txt"),
         **_boxes(fields, "bbox"),
@@ -320,11 +334,14 @@ def _read_dialogue(row: _Row) -> Iterator[Sample]:
     """One sample a round, with the rounds before it."""
     fields = row.fields
     image, name = fields.image("image_base64"), fields.id("image_id")
-    questions, answers = fields.texts("questions"), fields.texts("answers")
+    questions, answers = fields.value["questions"], fields.value["answers"]  # checked already
     history: tuple[Turn, ...] = ()
-    for number, (_, value) in enumerate(
-        _numbered(fields.any("dialog"), f"{fields.place}, 'dialog'")
-    ):
+    rounds = _numbered(fields.any("dialog"), f"{fields.place}, 'dialog'")
+    if len(rounds) > MOST_ROUNDS:
+        raise FieldError(
+            f"{fields.place}: {len(rounds)} rounds; at most {MOST_ROUNDS} can be asked"
+        )
+    for number, (_, value) in enumerate(rounds):
         turn = Fields(value, f"{fields.place}, round {number}")
         question = questions[turn.index("question", len(questions))]
         places = turn.any("answer_options")

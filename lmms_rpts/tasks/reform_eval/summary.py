@@ -23,11 +23,13 @@ from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.dataset import TASKS
-from lmms_rpts.tasks.reform_eval.dimensions import dimension_sheets
+from lmms_rpts.tasks.reform_eval.dimensions import dimension_numbers, dimension_sheets
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
 from lmms_rpts.tasks.reform_eval.results import CHOICE
 from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.reform_eval.settings import MOST_DUPLICATES
+from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS, MOST_ROUNDS
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column
 
@@ -91,7 +93,8 @@ def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figu
 def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
     scored = [each for each in records if each.score is not None]
     answers = [_answer(each) for each in scored if each.instance.kind != "caption"]
-    asked_again = len({each.wording for each in answers}) > 1
+    # More than anybody may ask for stand in files that were tampered with.
+    asked_again = 1 < len({each.wording for each in answers}) <= MOST_DUPLICATES
     found = wording_statistics(answers if asked_again else (), resamples)
     figures = {name: found[name] for name in _WORDING}
     figures["instability_strict"] = found["instability"]
@@ -112,7 +115,7 @@ def _answer(record: ReformRecord) -> Answer:
     if instance.kind != "choice":
         said = " ".join(record.prediction.casefold().split())
         return Answer(instance.sample, instance.duplicate, said, bool(grade.correct))
-    shown = bool(instance.marks)
+    shown = bool(instance.marks) and len(instance.options) <= MOST_OPTIONS
     return Answer(
         sample=instance.sample,
         wording=instance.duplicate,
@@ -141,7 +144,7 @@ def _rounds_of_dialogues(records: Sequence[ReformRecord], resamples: int) -> dic
     turns = [
         Turn(each.instance.id.rpartition("_")[0], each.instance.round, each.score or 0.0)
         for each in records
-        if each.instance.round is not None
+        if each.instance.round is not None and each.instance.round < MOST_ROUNDS
     ]
     found = round_statistics(turns, resamples)
     return {"round_correlation": found.correlation, "round_slope": found.slope}
@@ -195,7 +198,7 @@ def _wording_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
     ]
     if rows:
         heads = ["task", "model", "N", *_SHOWN.values(), "place p"]
-        yield Sheet("Answers to one sample in N wordings, by strict rules", heads, 2, [rows])
+        yield Sheet("The N duplicates of a sample, by strict rules", heads, 2, [rows])
 
 
 def _round_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
@@ -263,7 +266,11 @@ GRADING = Grading(
     same_questions=False,
     questions="samples",
     places=tuple(TASKS),
-    settings=("instructions", "wording", "order", "marks", "in_context", "reduction"),
+    settings=(
+        *("instructions", "instructions_sha256", "times_asked", "wording", "order", "marks"),
+        *("in_context", "reduction", "seed"),
+    ),
+    numbers=dimension_numbers,
     more=_more,
     columns=(
         metric_column("score"),
@@ -275,12 +282,13 @@ GRADING = Grading(
     ),
     explained="n: samples. score: accuracy by the published rules; captions: ROUGE-L. strict: by "
     "our rules. hit rate: share of answers with a mark in round brackets. instability: mean "
-    "entropy (nats) of the answers to one sample, as published. norm.: over its largest value. "
-    "agreement: mean share of the most frequent answer. same, all right: share of samples with one "
-    "answer throughout, with right answers only. majority: accuracy of the most frequent answer. "
-    "worst, best: accuracy of the wording that does worst and best. place p: p-value of the choice "
-    "not depending on the options' places. tokens: per response. [ ]: 95% interval over samples, "
-    "of one round. ±: sample standard deviation over rounds.",
+    "entropy (nats) of the answers to one sample, as published. norm.: divided by its maximum. "
+    "agreement: mean share of the most frequent answer. same, all right: share of samples whose "
+    "duplicates all choose the same option, the right one. majority: accuracy of the most frequent "
+    "answer. worst, best: accuracy of the duplicates with the same number that do worst and best. "
+    "place p: p-value of a test for position bias. Dimensions: mean over their sets; captions: "
+    "CIDEr x 100; (k of n): over k of the n sets. rank: mean over the dimensions that all models "
+    "have. [ ]: 95% interval over samples, of one run. ±: sample standard deviation over runs.",
     sheets=_sheets,
     lists={
         "disagreements": Listing(
