@@ -17,7 +17,7 @@ from lmms_rpts.judging import BACKENDS
 from lmms_rpts.tasks.rpts_eval.checks import CHECKS
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import clean_environment
+from tests.support.lmms import Run, clean_environment
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,11 +57,11 @@ def test_the_estimate_works_as_printed() -> None:
 
 
 @pytest.fixture(scope="module")
-def results(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(demo: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the commands for runs find theirs, and people have filled in a sheet."""
     folder = tmp_path_factory.mktemp("readme")
     for name, model in (("small", "lucky"), ("large", "careful")):
-        shutil.copytree(next(demo_folder.rglob(model)), folder / "results" / name)
+        shutil.copytree(next(demo.folder.rglob(model)), folder / "results" / name)
     return folder
 
 
