@@ -58,7 +58,7 @@ class ForkClient:
             subprocess.TimeoutExpired: with the output so far; the run has been killed.
             RuntimeError: the server ended; with what it said.
         """
-        served = served_part(command, importing)
+        served = served_part(command)
         assert served is not None, f"not a command for the server: {command}"
         address = self.folder / (FIRST if importing else SECOND)
         with tempfile.TemporaryFile() as out, open(os.devnull, "rb") as nothing:
@@ -75,10 +75,7 @@ class ForkClient:
             return subprocess.CompletedProcess(command, code, _text(out))
 
     def stand_in(self, command: Sequence[str]) -> list[str]:
-        """A command that stands for this one, for ``subprocess.Popen``.
-
-        The run is killed with it, but an instant later: then its streams are at their end.
-        """
+        """A command that stands for this one, for ``subprocess.Popen``."""
         served = served_part(command)
         assert served is not None, f"not a command for the server: {command}"
         return [str(self.folder / PYTHON), *served]
@@ -134,18 +131,11 @@ class ForkServer(ForkClient):
         shutil.rmtree(self.folder, ignore_errors=True)  # it may have failed before it could
 
 
-def served_part(command: Sequence[str], importing: bool = False) -> list[str] | None:
-    """The arguments of Python in a command; None where the servers can't run it.
-
-    Args:
-        importing: in the first server, which runs ``-c`` as well.
-    """
+def served_part(command: Sequence[str]) -> list[str] | None:
+    """The arguments of Python in a command; None where the servers can't run it."""
     arguments = command[1:] if command[0] == sys.executable else command
     kind, *rest = arguments
-    if kind == "-m":
-        served = rest[0] in _MODULES
-    else:
-        served = kind in _SCRIPTS or (importing and kind == "-c")
+    served = rest[0] in _MODULES if kind == "-m" else kind in (*_SCRIPTS, "-c")
     return list(arguments) if served else None
 
 

@@ -100,7 +100,7 @@ def _reopened(stream: Any) -> Any:
     """A stream that has found out anew what stands behind it, a file or a pipe."""
     stream.flush()
     unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
-    raw = open(stream.fileno(), "wb", buffering=0 if unbuffered else -1, closefd=False)
+    raw = os.fdopen(stream.fileno(), "wb", buffering=0 if unbuffered else -1, closefd=False)
     lines = raw.isatty() or stream is sys.stderr
     return TextIOWrapper(
         raw, stream.encoding, stream.errors, line_buffering=lines, write_through=unbuffered

@@ -96,12 +96,12 @@ def run(
     """Run a command in an environment without settings of ours or keys of anybody.
 
     Args:
-        command: lmms-eval, lmms-rpts and torchrun are forked from a server, and so is each
-            lmms-eval that those start; other commands are started afresh.
+        command: lmms-eval, lmms-rpts, torchrun and ``python -c`` are forked from a server, and so
+            is each lmms-eval that those start; other commands are started afresh.
         env: variables beside those of ``clean_environment``.
         cwd: the working folder.
-        importing: fork them, and ``python -c`` as well, where other packages are imported, but
-            neither lmms-eval nor ours: for what is about imports. ``PYTHONPATH`` adds folders.
+        importing: fork them where other packages are imported, but neither lmms-eval nor ours: for
+            what is about imports. ``PYTHONPATH`` adds folders.
         cold: start them afresh as well: for what is about the start or the installation.
 
     Raises:
@@ -110,7 +110,7 @@ def run(
     """
     environment = clean_environment() | dict(env or {})
     try:
-        if not cold and AVAILABLE and served_part(command, importing) is not None:
+        if not cold and AVAILABLE and served_part(command) is not None:
             _check_read_late(env or {}, ("PYTHONPATH",) if importing else ())
             return the_server().run(command, environment, cwd, _TIME_LIMIT, importing)
         return subprocess.run(
@@ -133,7 +133,10 @@ def run(
 
 
 def forked(command: Sequence[str]) -> list[str]:
-    """What to start in place of a command of ``run``, with streams and signals of one's own."""
+    """What to start in place of a command of ``run``, with streams and signals of one's own.
+
+    Who kills it waits for the end of its streams: the run itself ends an instant later.
+    """
     return the_server().stand_in(command) if AVAILABLE else list(command)
 
 
