@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import Phase, settings
 from tests.support.fork_client import AVAILABLE, ROOT
 from tests.support.lmms import Run, run, stop_server, the_server, use_server
 from tests.support.once import build_once
+from tests.support.readme import TRY_IT
 
 SERVER = "fork_server"  # among what the controller of pytest-xdist tells its workers
 gc.disable()  # it finds nothing while tests are imported, and takes a third of that time
@@ -73,6 +76,23 @@ def demo(shared_folder: Path) -> Run:
         (folder / "said").write_text(done.stdout, encoding="utf-8")
 
     folder = build_once(shared_folder / "demo", build)
+    said = (folder / "said").read_text(encoding="utf-8")
+    return Run(said, 0, folder / "results")
+
+
+@pytest.fixture(scope="session")
+def fresh_demo(shared_folder: Path) -> Run:
+    """The README's first command, really started; it also saves its results."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    def build(folder: Path) -> None:
+        saving = ("--log_samples", "--output_path", str(folder / "results"))
+        command = [*shlex.split(TRY_IT), *saving]
+        done = run(command, env={"PATH": path}, cwd=ROOT, cold=True)
+        assert done.returncode == 0, done.stdout
+        (folder / "said").write_text(done.stdout, encoding="utf-8")
+
+    folder = build_once(shared_folder / "fresh-demo", build)
     said = (folder / "said").read_text(encoding="utf-8")
     return Run(said, 0, folder / "results")
 

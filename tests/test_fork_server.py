@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import pytest
 from tests.support import lmms, oracle
 from tests.support.fork_client import AVAILABLE, ROOT, ForkServer
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import Run, clean_environment, run, run_lmms_eval
+from tests.support.lmms import Run, clean_environment, run
+from tests.support.readme import TRY_IT
 from tests.support.runs import make_record, write_run
 
 pytestmark = [
@@ -27,8 +29,6 @@ pytestmark = [
 LMMS_EVAL = [sys.executable, "-m", "lmms_eval"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
-CAREFUL = ROOT / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
-DEMO = ["--model", "replay", "--model_args", f"samples={CAREFUL}", "--tasks", "rpts_demo"]
 # With a judge that never answers it waits for ever.
 WAITING = [COMMAND, "doctor", "--quick", "--judge", "openai:m"]
 # What differs between two runs of the same: dates, times, speeds, folders.
@@ -53,14 +53,15 @@ def results(of: Run) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
-def test_a_run_gives_what_a_fresh_process_gives(tmp_path: Path) -> None:
-    forked, fresh = (
-        run_lmms_eval(tmp_path / name, *DEMO, cold=name == "fresh") for name in ("forked", "fresh")
-    )
-    assert (forked.code, fresh.code) == (0, 0)
-    assert forked.samples("rpts_demo") == fresh.samples("rpts_demo")
-    assert results(forked) == results(fresh)
-    outputs = [plain(each.output, str(each.folder)) for each in (forked, fresh)]
+def test_a_run_gives_what_a_fresh_process_gives(fresh_demo: Run, tmp_path: Path) -> None:
+    name, *words = shlex.split(TRY_IT)
+    command = [str(Path(sys.executable).with_name(name)), *words]
+    done = run([*command, "--log_samples", "--output_path", str(tmp_path)], cwd=ROOT)
+    forked = Run(done.stdout, done.returncode, tmp_path)
+    assert forked.code == 0
+    assert forked.samples("rpts_demo") == fresh_demo.samples("rpts_demo")
+    assert results(forked) == results(fresh_demo)
+    outputs = [plain(each.output, str(each.folder)) for each in (forked, fresh_demo)]
     assert outputs[0] == outputs[1]
 
 

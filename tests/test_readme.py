@@ -17,31 +17,23 @@ from lmms_rpts.judging import BACKENDS
 from lmms_rpts.tasks.rpts_eval.checks import CHECKS
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import Run, clean_environment
+from tests.support.lmms import Run, clean_environment, run
+from tests.support.readme import BLOCKS, COMMANDS, README, TRY_IT
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^ *```(\w*)\n(.*?)^ *```", README, re.DOTALL | re.MULTILINE)
-COMMANDS = [
-    " ".join(block.replace("\\\n", " ").split()) for kind, block in BLOCKS if kind in ("", "bash")
-]
-OFFLINE = [command for command in COMMANDS if "--tasks rpts_demo" in command]
 
 
 def test_there_are_commands_to_run() -> None:
-    assert OFFLINE
     assert any(command.startswith("make demo") for command in COMMANDS)
 
 
-@pytest.mark.parametrize("command", OFFLINE)
-def test_commands_that_run_offline_work_as_printed(command: str) -> None:
-    environment = clean_environment()
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    done = subprocess.run(
-        shlex.split(command), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert "|rpts_demo|" in done.stdout.replace(" ", ""), done.stdout + done.stderr
-    assert "Error" not in done.stdout
+def test_the_demo_works_as_printed(fresh_demo: Run) -> None:
+    """Really started where it also saves its samples, and forked word for word."""
+    name, *words = shlex.split(TRY_IT)
+    printed = run([str(Path(sys.executable).with_name(name)), *words], cwd=ROOT)
+    for output in (fresh_demo.output, printed.stdout):
+        assert "|rpts_demo|" in output.replace(" ", ""), output
+        assert "Error" not in output
 
 
 def test_the_estimate_works_as_printed() -> None:

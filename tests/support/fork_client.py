@@ -27,11 +27,12 @@ HEADER = struct.Struct("!Q")
 FIRST, SECOND = "first", "second"
 """The sockets of the servers."""
 LOG = "log"
-PYTHON = "python"
-"""Stands for a Python interpreter: asks the second server."""
+PYTHON = {FIRST: "python-importing", SECOND: "python"}
+"""What stand for a Python interpreter: each asks one of the servers."""
 LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
 _SUPPORT = ("tests.support.score_gold", "tests.support.tiny_llava")
 _MODULES = (*LMMS_EVAL, "torch.distributed.run", *_SUPPORT)
+_PACKAGE = "benchmarks."
 _SCRIPTS = {str(Path(sys.executable).with_name(name)) for name in ("lmms-eval", "lmms-rpts")}
 
 
@@ -74,11 +75,15 @@ class ForkClient:
                 raise RuntimeError(f"the fork server ended:\n{said}") from None
             return subprocess.CompletedProcess(command, code, _text(out))
 
-    def stand_in(self, command: Sequence[str]) -> list[str]:
+    def stand_in(self, command: Sequence[str], importing: bool = False) -> list[str]:
         """A command that stands for this one, for ``subprocess.Popen``."""
         served = served_part(command)
         assert served is not None, f"not a command for the server: {command}"
-        return [str(self.folder / PYTHON), *served]
+        return [self.python(importing), *served]
+
+    def python(self, importing: bool = False) -> str:
+        """What stands for a Python interpreter."""
+        return str(self.folder / PYTHON[FIRST if importing else SECOND])
 
     def start(self) -> None:
         """Let the servers import what they need, which they otherwise do at the first run."""
@@ -97,7 +102,8 @@ class ForkServer(ForkClient):
 
     def __init__(self, environment: Mapping[str, str], bare: bool = False) -> None:
         super().__init__(Path(tempfile.mkdtemp(prefix="rpts-fork-")))
-        _write_stand_in(self.folder / PYTHON, self.folder / SECOND)
+        for name, python in PYTHON.items():
+            _write_stand_in(self.folder / python, self.folder / name)
         # A thread of jemalloc (in pyarrow) would be there when the server forks.
         ours = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
         with (
@@ -135,8 +141,9 @@ def served_part(command: Sequence[str]) -> list[str] | None:
     """The arguments of Python in a command; None where the servers can't run it."""
     arguments = command[1:] if command[0] == sys.executable else command
     kind, *rest = arguments
-    served = rest[0] in _MODULES if kind == "-m" else kind in (*_SCRIPTS, "-c")
-    return list(arguments) if served else None
+    if kind == "-m":
+        return list(arguments) if rest[0] in _MODULES or rest[0].startswith(_PACKAGE) else None
+    return list(arguments) if kind in (*_SCRIPTS, "-c") else None
 
 
 def _content(
@@ -146,12 +153,12 @@ def _content(
     address: Path,
 ) -> bytes:
     """A request; what starts lmms-eval finds an interpreter that asks the server for it."""
-    real = address.name == FIRST or (served[0] == "-m" and served[1] in LMMS_EVAL)
+    real = served[0] == "-m" and served[1] in LMMS_EVAL
     request: dict[str, Any] = {
         "command": list(served),
         "environment": dict(environment),
         "folder": str(folder or os.getcwd()),
-        "python": None if real else str(address.with_name(PYTHON)),
+        "python": None if real else str(address.with_name(PYTHON[address.name])),
     }
     return json.dumps(request).encode()
 

@@ -72,14 +72,18 @@ def run_lmms_eval(
 ) -> Run:
     """``lmms-eval ARGUMENTS`` with samples logged to ``folder``, on one or several processes.
 
-    Several processes are started by torchrun; ``importing`` and ``cold`` as in ``run``.
+    Several processes are started by torchrun; ``importing`` and ``cold`` as in ``run``, but that a
+    torchrun of importing processes is started afresh.
     """
+    env = dict(env or {})
     launcher: Sequence[str] = [sys.executable, "-m", "lmms_eval"]
     if processes > 1:
         launcher = [
             *(sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)),
             *("--master_port", str(_free_port()), "-m", "lmms_eval"),
         ]
+        if importing and AVAILABLE:
+            env, cold = env | {"PYTHON_EXEC": the_server().python(importing)}, True
     command = [*launcher, *arguments, "--log_samples", "--output_path", str(folder)]
     done = run(command, env=env, importing=importing, cold=cold)
     return Run(done.stdout, done.returncode, folder)
@@ -132,12 +136,12 @@ def run(
         raise AssertionError(f"over {_TIME_LIMIT} s: {command}; it said:\n{said}") from None
 
 
-def forked(command: Sequence[str]) -> list[str]:
+def forked(command: Sequence[str], importing: bool = False) -> list[str]:
     """What to start in place of a command of ``run``, with streams and signals of one's own.
 
     Who kills it waits for the end of its streams: the run itself ends an instant later.
     """
-    return the_server().stand_in(command) if AVAILABLE else list(command)
+    return the_server().stand_in(command, importing) if AVAILABLE else list(command)
 
 
 _server: ForkClient | None = None
