@@ -58,26 +58,22 @@ def results(demo: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_commands_for_runs_work_as_printed(results: Path) -> None:
+    """``score`` is really started, and starts lmms-eval; the others are forked."""
     blocks = [block for _, block in BLOCKS if "lmms-rpts" in block and "results" in block]
     commands = [line for block in blocks for line in block.splitlines()]
     names = {shlex.split(command)[1] for command in commands}
     assert names >= {"report", "score", "sweep", "compare", "summarize", "export", "agreement"}
     with JudgeServer(answer=lambda body: "Score: 0.7") as judge:
-        environment = clean_environment() | {
-            "OPENAI_BASE_URL": judge.url,
-            "OPENAI_API_KEY": "sk-of-the-test",
-        }
-        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+        env = {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "sk-of-the-test"}
         for command in commands:
-            words = shlex.split(command)
-            done = subprocess.run(
-                words, cwd=results, env=environment, capture_output=True, text=True, timeout=300
-            )
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
-            assert "Traceback" not in done.stderr, command
+            name, *words = shlex.split(command)
+            program = str(Path(sys.executable).with_name(name))
+            done = run([program, *words], env, results, cold=words[0] == "score")
+            assert done.returncode == 0, (command, done.stdout)
+            assert "Traceback" not in done.stdout, command
             if "-o" in words:
                 assert (results / words[words.index("-o") + 1]).exists(), command
-            if "sheet.csv" in words and words[1] == "export":
+            if "sheet.csv" in words and words[0] == "export":
                 fill_in(results / "sheet.csv")
         assert judge.calls > 0
 
