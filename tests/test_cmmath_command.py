@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from lmms_rpts.cli import app
 from tests.support.cmmath_runs import JUDGE, write_cmmath_run
 from tests.support.cmmath_runs import make_cmmath_record as record
+from tests.support.lmms import forked
 
 Command = Callable[..., Result]
 HOSTILE = "[red]No[/] [/] | `x` <b> \x1b[31m\u202e 所以 $x$ :smile:"
@@ -277,11 +278,13 @@ def test_what_is_no_run_is_told(command: Command, tmp_path: Path) -> None:
 
 def test_the_real_command(run: Path) -> None:
     program = str(Path(sys.executable).with_name("lmms-rpts"))
-    done = subprocess.run([program, "cmmath", run], capture_output=True, text=True, timeout=600)
+    done, told = (
+        subprocess.run(
+            forked([program, name, str(run)]), capture_output=True, text=True, timeout=600
+        )
+        for name in ("cmmath", "rome")
+    )
     assert done.returncode == 0, done.stderr
     assert "0.667" in done.stdout
-    told = subprocess.run(
-        [program, "rome", run], capture_output=True, text=True, timeout=600, check=False
-    )
     assert told.returncode == 1
     assert "Traceback" not in told.stderr

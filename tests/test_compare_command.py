@@ -17,6 +17,7 @@ from lmms_rpts.analysis.comparison import compare_runs
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
+from tests.support.lmms import forked
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table
 
@@ -272,6 +273,6 @@ def test_a_label_survives_csv(command: Command, pair: tuple[Path, Path], tmp_pat
 
 def test_the_installed_command(pair: tuple[Path, Path]) -> None:
     command = [str(Path(sys.executable).with_name("lmms-rpts")), "compare", *map(str, pair)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    found = subprocess.run(forked(command), capture_output=True, text=True, timeout=600)
     assert (found.returncode, found.stderr) == (0, "")
     assert "3 of 3 documents flipped" in found.stdout

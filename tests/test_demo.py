@@ -16,25 +16,16 @@ from PIL import Image
 from lmms_rpts.reasoning import build_tree, parse_chain
 from lmms_rpts.tasks.rpts_eval.source_format import check_folder
 from tests.support.demo_images.draw import BUNDLED, draw_all
-from tests.support.lmms import run
+from tests.support.lmms import Run, run
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "lmms_rpts" / "demo"
 INSTANCES = json.loads((DEMO / "instances.json").read_text(encoding="utf-8"))
 
 
-def test_the_demo_shows_what_accuracy_hides(tmp_path: Path) -> None:
-    command = Path(sys.executable).with_name("lmms-rpts")
-    hostile = {
-        "LMMS_RPTS_JUDGE": "nonsense",
-        "LMMS_RPTS_DECAY": "7",
-        "LMMS_RPTS_TYPO": "1",
-        "RPTS_PATH": "/nowhere",
-    }
-    done = run([str(command), "demo", "-o", str(tmp_path)], env=hostile, cold=True)
-    assert done.returncode == 0, done.stdout
+def test_the_demo_shows_what_accuracy_hides(demo: Run) -> None:
     rows = {}
-    for line in done.stdout.splitlines():
+    for line in demo.output.splitlines():
         cells = [cell.strip() for cell in line.strip("│┃ ").split("│")]
         if len(cells) == 4 and cells[0]:
             rows[cells[0]] = [float(cell.split()[0]) for cell in cells[2:] if cell[:1].isdigit()]
@@ -46,10 +37,10 @@ def test_the_demo_shows_what_accuracy_hides(tmp_path: Path) -> None:
     assert careful == 0
     assert lucky > 0.5
     assert rows["judge_coverage"] == [1, 1]
-    assert "broken at Conclusion" in done.stdout
-    (report,) = re.findall(r"Report, .*: (\S+)", done.stdout)
+    assert "broken at Conclusion" in demo.output
+    (report,) = re.findall(r"Report, .*: (\S+)", demo.output)
     assert "right for the wrong reason" in Path(report).read_text(encoding="utf-8")
-    for sample in re.findall(r"Samples of \w+: (\S+)", done.stdout):
+    for sample in re.findall(r"Samples of \w+: (\S+)", demo.output):
         assert len(Path(sample).read_text().splitlines()) == len(INSTANCES)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import closing
 from importlib.metadata import EntryPoint, PackageNotFoundError, version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
 from tests.support.judge_server import Answer, JudgeServer, ServerReply, constant
-from tests.support.lmms import clean_environment
+from tests.support.lmms import clean_environment, forked
 from tests.support.rome import write_rome
 from tests.support.tables import table
 from tests.support.tiny_lm import build_tiny_lm
@@ -503,8 +504,14 @@ def test_what_lies_in_the_working_folder_is_not_imported(
     assert installation._ask_python(code, 30.0) == ["rich"]
 
 
-def test_lmms_eval_really_finds_our_tasks(doctor: Doctor) -> None:
-    """The one slow test: torch and lmms-eval are started, in processes of their own."""
+def test_lmms_eval_really_finds_our_tasks(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch and lmms-eval are started, in processes of their own that import lmms-eval and us."""
+
+    def run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(forked(command, importing=True), **how)
+
+    known = {name: getattr(subprocess, name) for name in ("DEVNULL", "TimeoutExpired")}
+    monkeypatch.setattr(installation, "subprocess", SimpleNamespace(run=run, **known))
     stages = plan("lexical", offline=True)
     found = {check.name: check for stage in stages for check in stage.perform()}
     assert {check.state for check in found.values()} == {"ok"}

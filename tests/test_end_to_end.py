@@ -121,7 +121,7 @@ def test_a_record_belongs_to_its_document(one_process: Run, subset: Path) -> Non
 def test_two_processes_give_the_same_records(
     tmp_path: Path, mixed: Path, server: JudgeServer, subset: Path, one_process: Run
 ) -> None:
-    two = replay(tmp_path, mixed, server, subset, processes=2, cold=True)
+    two = replay(tmp_path, mixed, server, subset, processes=2, importing=True)
     for task in TASKS:
         assert two.records(task) == one_process.records(task)
         assert two.results[task]["rpts,none"] == pytest.approx(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.cli import app
 from lmms_rpts.demo import __file__ as demo
 from lmms_rpts.tasks.rpts_eval.runs import read_run, read_runs
+from tests.support import lmms
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -295,7 +295,7 @@ def test_the_columns_are_documented() -> None:
 
 def test_the_real_command_writes_a_file(tmp_path: Path) -> None:
     run = write_run(tmp_path, {0: make_record([1.0, 0.5])})
-    command = [Path(sys.executable).with_name("lmms-rpts"), "export", run, "-o", "out.parquet"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+    program = str(Path(sys.executable).with_name("lmms-rpts"))
+    done = lmms.run([program, "export", str(run), "-o", "out.parquet"], cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
     assert len(pd.read_parquet(tmp_path / "out.parquet")) == 2

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import lmms, oracle
-from tests.support.fork_client import AVAILABLE, ROOT
+from tests.support.fork_client import AVAILABLE, ROOT, ForkServer
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import Run, clean_environment, run, run_lmms_eval
+from tests.support.lmms import Run, clean_environment, run
+from tests.support.readme import TRY_IT
 from tests.support.runs import make_record, write_run
 
 pytestmark = [
@@ -24,10 +27,10 @@ pytestmark = [
 ]
 
 LMMS_EVAL = [sys.executable, "-m", "lmms_eval"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
-CAREFUL = ROOT / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
-DEMO = ["--model", "replay", "--model_args", f"samples={CAREFUL}", "--tasks", "rpts_demo"]
-REPLAY = [*LMMS_EVAL, *DEMO]
+# With a judge that never answers it waits for ever.
+WAITING = [COMMAND, "doctor", "--quick", "--judge", "openai:m"]
 # What differs between two runs of the same: dates, times, speeds, folders.
 DIFFERS = re.compile(r"\x1b\[\d+m|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{8}_\d{6}|in [\d.]+s")
 
@@ -50,14 +53,15 @@ def results(of: Run) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
-def test_a_run_gives_what_a_fresh_process_gives(tmp_path: Path) -> None:
-    forked, fresh = (
-        run_lmms_eval(tmp_path / name, *DEMO, cold=name == "fresh") for name in ("forked", "fresh")
-    )
-    assert (forked.code, fresh.code) == (0, 0)
-    assert forked.samples("rpts_demo") == fresh.samples("rpts_demo")
-    assert results(forked) == results(fresh)
-    outputs = [plain(each.output, str(each.folder)) for each in (forked, fresh)]
+def test_a_run_gives_what_a_fresh_process_gives(fresh_demo: Run, tmp_path: Path) -> None:
+    name, *words = shlex.split(TRY_IT)
+    command = [str(Path(sys.executable).with_name(name)), *words]
+    done = run([*command, "--log_samples", "--output_path", str(tmp_path)], cwd=ROOT)
+    forked = Run(done.stdout, done.returncode, tmp_path)
+    assert forked.code == 0
+    assert forked.samples("rpts_demo") == fresh_demo.samples("rpts_demo")
+    assert results(forked) == results(fresh_demo)
+    outputs = [plain(each.output, str(each.folder)) for each in (forked, fresh_demo)]
     assert outputs[0] == outputs[1]
 
 
@@ -65,7 +69,7 @@ def test_a_run_gives_what_a_fresh_process_gives(tmp_path: Path) -> None:
     ("command", "code"),
     [
         ([COMMAND, "--no-such-option"], 2),
-        ([*LMMS_EVAL, "--config", "/no/such/file.yaml"], 1),  # an exception that nobody catches
+        ([*TORCHRUN, "--nproc_per_node", "some", "x.py"], 1),  # an exception that nobody catches
         ([COMMAND, "report", "/no/such/run"], 1),
     ],
 )
@@ -96,39 +100,85 @@ def test_a_variable_that_may_be_read_at_import_needs_a_fresh_start() -> None:
         run([*LMMS_EVAL, "--help"], env={"HF_HOME": "/tmp/other", "RPTS_PATH": "/tmp/data"})
 
 
-def test_a_run_that_takes_too_long_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    pid = lmms.the_server().process.pid
+def test_an_importing_run_imports_lmms_eval_and_us_itself(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("found = 'here'")
+    code = (
+        "import sys, beside, torch, transformers\n"
+        "early = [name for name in sys.modules if name.startswith('lmms_')]\n"
+        "print(beside.found, sys.argv, early)"
+    )
+    command, folder = [sys.executable, "-c", code, "a", "b"], {"PYTHONPATH": str(tmp_path)}
+    forked = run(command, env=folder, importing=True)
+    assert forked.returncode == 0
+    assert forked.stdout == "here ['-c', 'a', 'b'] []\n"
+
+
+@pytest.fixture
+def judge() -> Iterator[JudgeServer]:
+    """Who never answers; the environment is that of the runs that ask."""
     with JudgeServer(oracle.answer, latency=600) as judge:
-        env = {"LMMS_RPTS_JUDGE": "openai:m", "OPENAI_BASE_URL": judge.url}
-        monkeypatch.setattr(lmms, "_TIME_LIMIT", 1.0)
-        with pytest.raises(AssertionError, match=r"over 1\.0 s: .*it said:"):
-            run(REPLAY, env=env)
-    wait_until(lambda: not children(pid))
+        yield judge
 
 
-def test_server_and_run_end_with_a_client_that_was_killed() -> None:
+def asking(judge: JudgeServer) -> dict[str, str]:
+    return {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "k"}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServer]:
+    """A server of the test's own."""
+    server = ForkServer(clean_environment(), bare=True)
+    monkeypatch.setattr(lmms, "_server", server)
+    yield server
+    server.stop()
+
+
+def test_a_run_that_takes_too_long_is_killed(
+    server: ForkServer, judge: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lmms, "_TIME_LIMIT", 1.0)
+    with pytest.raises(AssertionError, match=r"over 1\.0 s: .*it said:"):
+        run(WAITING, env=asking(judge))
+    (second,) = children(server.process.pid)
+    wait_until(lambda: not children(second))
+
+
+def test_a_run_is_killed_with_what_stands_for_it(server: ForkServer, judge: JudgeServer) -> None:
+    with subprocess.Popen(
+        lmms.forked(WAITING), env=clean_environment() | asking(judge), stdout=subprocess.PIPE
+    ) as stand_in:
+        wait_until(lambda: judge.calls >= 1 or stand_in.poll() is not None)
+        (second,) = children(server.process.pid)
+        (forked,) = children(second)
+        stand_in.kill()
+        stand_in.communicate()
+        assert stand_in.returncode == -signal.SIGKILL, "it ended before it was killed"
+    wait_until(lambda: not is_alive(forked))
+    assert is_alive(second)
+
+
+def test_servers_and_run_end_with_a_client_that_was_killed(judge: JudgeServer) -> None:
     code = (
         "import os, sys; from tests.support.fork_client import ForkServer\n"
-        "server = ForkServer(os.environ)\n"
+        "server = ForkServer(os.environ, bare=True)\n"
         "print(server.process.pid, server.folder, flush=True)\n"
         "server.run(sys.argv[1:], os.environ, None, 600)"
     )
-    with JudgeServer(oracle.answer, latency=600) as judge:
-        env = {"LMMS_RPTS_JUDGE": "openai:m", "OPENAI_BASE_URL": judge.url}
-        with subprocess.Popen(
-            [sys.executable, "-c", code, *REPLAY],
-            cwd=ROOT,
-            env=clean_environment() | env,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as client:
-            assert client.stdout is not None
-            server, folder = client.stdout.readline().split()
-            wait_until(lambda: judge.calls >= 1 or client.poll() is not None)
-            assert client.poll() is None, "it ended before it was killed"
-            (forked,) = children(int(server))
-            client.kill()
-    wait_until(lambda: not is_alive(forked) and not is_alive(int(server)))
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *WAITING],
+        cwd=ROOT,
+        env=clean_environment() | asking(judge),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as client:
+        assert client.stdout is not None
+        first, folder = client.stdout.readline().split()
+        wait_until(lambda: judge.calls >= 1 or client.poll() is not None)
+        assert client.poll() is None, "it ended before it was killed"
+        (second,) = children(int(first))
+        (forked,) = children(second)
+        client.kill()
+    wait_until(lambda: not any(map(is_alive, (forked, second, int(first)))))
     assert not Path(folder).exists()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply, by_prompt
-from tests.support.lmms import Run, clean_environment, run_lmms_eval
+from tests.support.lmms import Run, clean_environment, forked, run_lmms_eval
 from tests.support.reference import reference
 from tests.support.waiting import wait_until
 
@@ -122,18 +122,16 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, gold: Path, subse
     ]
     with JudgeServer(oracle.answer, latency=0.1) as server:
         env = settings(server, subset, tmp_path / "cache", LMMS_RPTS_CONCURRENCY="2")
-        command = [sys.executable, "-m", "lmms_eval", *arguments]
-        with (tmp_path / "killed.log").open("w") as log:
-            process = subprocess.Popen(
-                command,
-                env=clean_environment() | env,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            wait_until(lambda: server.calls >= 8, process.poll)
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process = subprocess.Popen(
+            forked([sys.executable, "-m", "lmms_eval", *arguments]),
+            env=clean_environment() | env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        wait_until(lambda: server.calls >= 8, process.poll)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
         killed = server.calls
         done = run_lmms_eval(tmp_path / "done", *arguments, env=env)
         resumed = server.calls - killed

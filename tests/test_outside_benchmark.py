@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.benchmark import Benchmark, registry
-from tests.support.fork_client import AVAILABLE, ForkServer
-from tests.support.lmms import clean_environment, run, run_lmms_eval
+from tests.support.lmms import run, run_lmms_eval
 
 pytestmark = pytest.mark.slow
 
@@ -24,15 +23,6 @@ PACKAGE = Path(__file__).parent / "fixtures" / "outside_package"
 ENV = {"PYTHONPATH": str(PACKAGE)}
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 SAID = {"sky": "It is Blue.", "grass": "Green, I think.", "snow": "black"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer | None]:
-    """One that was started with the package there; without it each run is a fresh start."""
-    started = ForkServer(clean_environment() | ENV) if AVAILABLE else None
-    yield started
-    if started:
-        started.stop()
 
 
 @pytest.fixture
@@ -52,40 +42,38 @@ def test_the_documentation_shows_what_is_tested() -> None:
     assert fields - set(re.findall(r"`(\w+)`", table)) == set()
 
 
-def test_it_is_evaluated(tmp_path: Path, samples: Path, server: ForkServer | None) -> None:
+def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
     arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "colours")
-    done = run_lmms_eval(tmp_path / "out", *arguments, env=ENV, server=server)
+    done = run_lmms_eval(tmp_path / "out", *arguments, env=ENV, importing=True)
     scores = {each["instance"]["id"]: each["score"] for each in done.records("colours").values()}
     assert scores == {"sky": 1.0, "grass": 1.0, "snow": 0.0}, done.output
     assert done.results["colours"]["accuracy,none"] == pytest.approx(2 / 3)
     table = tmp_path / "table.csv"
     command = [COMMAND, "grades", str(tmp_path / "out"), "--by", "initial", "-o", str(table)]
-    told = run(command, env=ENV, server=server)
+    told = run(command, env=ENV, importing=True)
     assert "0.667" in told.stdout, told.stdout
     rows = list(csv.DictReader(table.open(encoding="utf-8")))
     found = {(row["by"], row["group"]): float(row["accuracy"]) for row in rows}
     each = {("initial", "s"): 0.5, ("initial", "g"): 1.0}
     assert found == {("", ""): pytest.approx(2 / 3), **each}
-    told = run([COMMAND, "grades", str(tmp_path / "out"), "--tree"], env=ENV, server=server)
+    told = run([COMMAND, "grades", str(tmp_path / "out"), "--tree"], env=ENV, importing=True)
     assert told.returncode == 1
     assert "Colours has nothing to show for --tree: leave it out" in told.stdout
 
 
-def test_its_data_are_checked_before_a_model_is_loaded(
-    tmp_path: Path, samples: Path, server: ForkServer | None
-) -> None:
+def test_its_data_are_checked_before_a_model_is_loaded(tmp_path: Path, samples: Path) -> None:
     arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "colours")
     env = ENV | {"COLOURS_PATH": str(tmp_path)}
-    done = run_lmms_eval(tmp_path / "out", *arguments, env=env, server=server)
+    done = run_lmms_eval(tmp_path / "out", *arguments, env=env, importing=True)
     assert "questions.jsonl is missing: set COLOURS_PATH" in done.output
     assert not list((tmp_path / "out").rglob("*_results.json"))
 
 
-def test_doctor_examines_it(server: ForkServer | None) -> None:
+def test_doctor_examines_it() -> None:
     quick = [COMMAND, "doctor", "--offline", "--quick"]
-    lines = run(quick, env=ENV, server=server).stdout.splitlines()
+    lines = run(quick, env=ENV, importing=True).stdout.splitlines()
     assert any(line.split()[:3] == ["ok", "Colours", "3"] for line in lines), lines
-    done = run(quick, env=ENV | {"COLOURS_CASE": "x"}, server=server)
+    done = run(quick, env=ENV | {"COLOURS_CASE": "x"}, importing=True)
     assert "COLOURS_CASE" in done.stdout
 
 
@@ -118,5 +106,5 @@ def test_a_clash_is_told_and_ends_no_run_of_others(
         assert isinstance(done.exception, SystemExit)
         assert told in done.output
     arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "rpts_demo")
-    run_once = run_lmms_eval(tmp_path / "out", *arguments, env=clashing, cold=True)
+    run_once = run_lmms_eval(tmp_path / "out", *arguments, env=clashing, importing=True)
     assert told in run_once.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,8 +21,9 @@ CAREFUL = DEMO / "responses" / "careful.jsonl"
 OURS = {"rpts_eval", "rpts_eval_en", "rpts_eval_zh", "rpts_demo"}
 
 
-def python(code: str, **env: str) -> str:
-    done = run([sys.executable, "-c", code], env=env)
+def python(code: str, *, cold: bool = False, **env: str) -> str:
+    """What a program says that imports lmms-eval and us; ``cold``: all other packages as well."""
+    done = run([sys.executable, "-c", code], env=env, importing=True, cold=cold)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -29,31 +31,50 @@ def python(code: str, **env: str) -> str:
 def test_the_command_line_lists_our_tasks(tmp_path: Path) -> None:
     """Plain ``lmms-eval`` finds us through the entry point, wherever it is started."""
     command = [str(Path(sys.executable).with_name("lmms-eval")), "--tasks", "list"]
-    listed = run(command, cwd=tmp_path, cold=True).stdout
-    names = {line.strip(" -") for line in listed.splitlines()}
+    fresh, forked = (run(command, cwd=tmp_path, cold=cold).stdout for cold in (True, False))
+    names = set(re.findall(r"^ +- (\S+)$", fresh, re.MULTILINE))
     assert names >= OURS
     assert "mme" in names
+    index = set(re.findall(r"^ +- (\S+)$", forked, re.MULTILINE))
+    assert index == names, "the fork server has read another index"
 
 
-def test_importing_registers_for_python_users() -> None:
-    """In whatever order: before lmms-eval's tasks are imported, or after."""
-    code = """
-{first}
-{second}
+REGISTERS = f"""
 from lmms_eval.filters import FILTER_REGISTRY
 assert {{"rpts_transform", "rpts_score", "rpts_aggregate"}} <= set(FILTER_REGISTRY)
 manager = lmms_eval.tasks.TaskManager()
-assert {ours!r} <= set(manager.all_tasks), "tasks"
+assert {OURS!r} <= set(manager.all_tasks), "tasks"
 assert "mme" in manager.all_tasks
 bare = lmms_eval.tasks.TaskManager(include_defaults=False)
 assert not any("rpts" in name for name in bare.all_tasks)
 import lmms_eval.models
 assert "replay" in lmms_eval.models.list_available_models()
-print("fine")
 """
-    imports = ("import lmms_rpts", "import lmms_eval.tasks")
-    for first, second in (imports, imports[::-1]):
-        assert python(code.format(first=first, second=second, ours=OURS)).endswith("fine\n")
+
+
+def test_importing_us_first_registers_for_python_users() -> None:
+    code = f"import lmms_rpts\nimport lmms_eval.tasks\n{REGISTERS}\nprint('fine')"
+    assert python(code).endswith("fine\n")
+
+
+def test_importing_lmms_eval_first_registers_and_is_hardly_slowed() -> None:
+    """Beside lmms-eval our import is little."""
+    code = f"""
+import time
+start = time.process_time()
+import lmms_eval.tasks, lmms_eval.models, lmms_eval.evaluator
+theirs = time.process_time() - start
+import lmms_rpts
+{REGISTERS}
+import sys
+assert "lmms_rpts.filters" in sys.modules
+for name in [name for name in sys.modules if name.startswith("lmms_rpts")]:
+    del sys.modules[name]
+start = time.process_time()
+import lmms_rpts.filters
+print((time.process_time() - start) / theirs)
+"""
+    assert float(python(code, cold=True)) < 0.1
 
 
 def test_verifiers_join_whatever_is_imported_first() -> None:
@@ -91,27 +112,13 @@ print("fine")
 
 
 def test_importing_is_cheap() -> None:
-    """Of the heavy packages none is imported, and beside lmms-eval our import is little."""
+    """Of the heavy packages none is imported."""
     code = """
-import sys, time
+import sys
 import lmms_rpts, lmms_rpts.reasoning, lmms_rpts.judging
 assert not {"torch", "transformers", "openai", "datasets", "lmms_eval"} & set(sys.modules), "heavy"
 """
-    python(code)
-    code = """
-import time
-start = time.process_time()
-import lmms_eval.tasks, lmms_eval.models, lmms_eval.evaluator
-theirs = time.process_time() - start
-import sys
-assert "lmms_rpts.filters" in sys.modules
-for name in [name for name in sys.modules if name.startswith("lmms_rpts")]:
-    del sys.modules[name]
-start = time.process_time()
-import lmms_rpts.filters
-print((time.process_time() - start) / theirs)
-"""
-    assert float(python(code)) < 0.1
+    python(code, cold=True)
 
 
 def test_simple_evaluate_from_python(tmp_path: Path) -> None:

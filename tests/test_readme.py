@@ -17,31 +17,23 @@ from lmms_rpts.judging import BACKENDS
 from lmms_rpts.tasks.rpts_eval.checks import CHECKS
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import clean_environment
+from tests.support.lmms import Run, clean_environment, run
+from tests.support.readme import BLOCKS, COMMANDS, README, TRY_IT
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^ *```(\w*)\n(.*?)^ *```", README, re.DOTALL | re.MULTILINE)
-COMMANDS = [
-    " ".join(block.replace("\\\n", " ").split()) for kind, block in BLOCKS if kind in ("", "bash")
-]
-OFFLINE = [command for command in COMMANDS if "--tasks rpts_demo" in command]
 
 
 def test_there_are_commands_to_run() -> None:
-    assert OFFLINE
     assert any(command.startswith("make demo") for command in COMMANDS)
 
 
-@pytest.mark.parametrize("command", OFFLINE)
-def test_commands_that_run_offline_work_as_printed(command: str) -> None:
-    environment = clean_environment()
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    done = subprocess.run(
-        shlex.split(command), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert "|rpts_demo|" in done.stdout.replace(" ", ""), done.stdout + done.stderr
-    assert "Error" not in done.stdout
+def test_the_demo_works_as_printed(fresh_demo: Run) -> None:
+    """Really started where it also saves its samples, and forked word for word."""
+    name, *words = shlex.split(TRY_IT)
+    printed = run([str(Path(sys.executable).with_name(name)), *words], cwd=ROOT)
+    for output in (fresh_demo.output, printed.stdout):
+        assert "|rpts_demo|" in output.replace(" ", ""), output
+        assert "Error" not in output
 
 
 def test_the_estimate_works_as_printed() -> None:
@@ -57,35 +49,31 @@ def test_the_estimate_works_as_printed() -> None:
 
 
 @pytest.fixture(scope="module")
-def results(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(demo: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the commands for runs find theirs, and people have filled in a sheet."""
     folder = tmp_path_factory.mktemp("readme")
     for name, model in (("small", "lucky"), ("large", "careful")):
-        shutil.copytree(next(demo_folder.rglob(model)), folder / "results" / name)
+        shutil.copytree(next(demo.folder.rglob(model)), folder / "results" / name)
     return folder
 
 
 def test_commands_for_runs_work_as_printed(results: Path) -> None:
+    """``score`` is really started, and starts lmms-eval; the others are forked."""
     blocks = [block for _, block in BLOCKS if "lmms-rpts" in block and "results" in block]
     commands = [line for block in blocks for line in block.splitlines()]
     names = {shlex.split(command)[1] for command in commands}
     assert names >= {"report", "score", "sweep", "compare", "summarize", "export", "agreement"}
     with JudgeServer(answer=lambda body: "Score: 0.7") as judge:
-        environment = clean_environment() | {
-            "OPENAI_BASE_URL": judge.url,
-            "OPENAI_API_KEY": "sk-of-the-test",
-        }
-        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+        env = {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "sk-of-the-test"}
         for command in commands:
-            words = shlex.split(command)
-            done = subprocess.run(
-                words, cwd=results, env=environment, capture_output=True, text=True, timeout=300
-            )
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
-            assert "Traceback" not in done.stderr, command
+            name, *words = shlex.split(command)
+            program = str(Path(sys.executable).with_name(name))
+            done = run([program, *words], env, results, cold=words[0] == "score")
+            assert done.returncode == 0, (command, done.stdout)
+            assert "Traceback" not in done.stdout, command
             if "-o" in words:
                 assert (results / words[words.index("-o") + 1]).exists(), command
-            if "sheet.csv" in words and words[1] == "export":
+            if "sheet.csv" in words and words[0] == "export":
                 fill_in(results / "sheet.csv")
         assert judge.calls > 0
 

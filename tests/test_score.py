@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -39,7 +40,7 @@ from tests.support import oracle
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
 from tests.support.judge_server import Body, JudgeServer
-from tests.support.lmms import Run, clean_environment, run, run_lmms_eval
+from tests.support.lmms import Run, clean_environment, forked, run, run_lmms_eval
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, restore_sigint, wait_until
@@ -520,6 +521,16 @@ def test_a_group_with_a_judge_behind_a_server(synthetic: tuple[Path, Path], tmp_
     ]
 
 
+def processes_with(value: str) -> list[str]:
+    """The numbers of those that were started with a value in their environment, where /proc is."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            if value.encode() in each.read_bytes():
+                found.append(each.parent.name)
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "everybody", "status"),
@@ -537,8 +548,14 @@ def test_an_interrupt_ends_all_processes(
     everybody: bool,
     status: int,
 ) -> None:
-    """A Ctrl-C in a terminal goes to everybody, a kill to one."""
+    """A Ctrl-C in a terminal goes to everybody, a kill to one.
+
+    To everybody: to processes that were really started. What stands for forked ones passes on what
+    it gets, and ends with them.
+    """
     data, responses = synthetic
+    command = [COMMAND, "score", str(responses), "--judge", "openai:m"]
+    cache = tmp_path / "cache"
     ended = threading.Event()
 
     def answer(body: Body) -> str:
@@ -549,10 +566,10 @@ def test_an_interrupt_ends_all_processes(
         env = {"RPTS_PATH": str(data), "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(
-                [COMMAND, "score", str(responses), "--judge", "openai:m"],
+                command if everybody else forked(command),
                 env=clean_environment()
                 | env
-                | {"LMMS_RPTS_CONCURRENCY": "1", "LMMS_RPTS_CACHE": str(tmp_path / "cache")},
+                | {"LMMS_RPTS_CONCURRENCY": "1", "LMMS_RPTS_CACHE": str(cache)},
                 cwd=tmp_path,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -567,6 +584,7 @@ def test_an_interrupt_ends_all_processes(
             assert process.wait(LONGEST) == status, (tmp_path / "log").read_text()
             with pytest.raises(ProcessLookupError):
                 os.killpg(process.pid, 0)
+            assert not processes_with(str(cache))
         calls = server.calls
         ended.set()
     assert calls <= 2
@@ -576,4 +594,4 @@ def test_an_interrupt_ends_all_processes(
     if status == 130:
         again = f"lmms-rpts score {responses} --judge openai:m"
         assert said.endswith(f"run the same command again:\n  {again}\n")
-        assert "Nothing was answered yet" in said or f"kept in {tmp_path}/cache" in said
+        assert "Nothing was answered yet" in said or f"kept in {cache}" in said

@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 from lmms_rpts.cli import app
 from lmms_rpts.escaping import escape_latex, escape_markdown, shorten
 from tests.analysis.test_sweeping import judged
+from tests.support.lmms import forked
 from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -145,10 +146,8 @@ def test_sweep_refuses_what_was_not_scored(command: Command, tmp_path: Path) -> 
 
 
 def test_the_real_command(runs: Path) -> None:
-    program = Path(sys.executable).with_name("lmms-rpts")
-    said = subprocess.run(
-        [program, "sweep", runs / "a1"], capture_output=True, text=True, timeout=600
-    )
+    command = [str(Path(sys.executable).with_name("lmms-rpts")), "sweep", str(runs / "a1")]
+    said = subprocess.run(forked(command), capture_output=True, text=True, timeout=600)
     assert (said.returncode, said.stderr) == (0, "")
     assert "* 0.9" in said.stdout
 

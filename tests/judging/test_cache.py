@@ -53,6 +53,7 @@ from tests.judging.questions import (
     values,
 )
 from tests.support.judge_server import Answer, Body, ServerReply, by_prompt, constant
+from tests.support.lmms import forked
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
@@ -383,7 +384,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     ranges = [(0, 400), (200, 600), (100, 500)]
     workers = [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(tmp_path), str(first), str(last)],
+            forked([sys.executable, "-c", WORKER, str(tmp_path), str(first), str(last)]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -456,7 +457,7 @@ sys.exit(max(racer.exitcode for racer in racers))
 def race(folder: Path, count: int, work: str) -> None:
     """Six processes do ``work`` at once in each of ``count`` folders, one after another."""
     command = [sys.executable, "-c", RACE, str(folder), str(count), work]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+    ended = subprocess.run(forked(command), capture_output=True, text=True, timeout=LONGEST)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

@@ -20,6 +20,7 @@ from tests.judging.conftest import Serve
 from tests.judging.questions import questions, values
 from tests.support.fault_server import ANSWERED, PASSING, SHARES, Call, Served, question_of, serving
 from tests.support.judge_server import Body, ServerReply
+from tests.support.lmms import forked
 from tests.support.score_gold import Scored, gold_chain, gold_docs, score
 from tests.support.tables import table
 from tests.support.waiting import LONGEST
@@ -240,7 +241,7 @@ def tell(what: str, calls: Sequence[Call], outcomes: Counter[str], errors: Count
 def score_in_a_process(server: Served, **settings: str) -> tuple[list[Scored], dict[str, Any], str]:
     """What score_gold prints, and what it says beside."""
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.support.score_gold"],
+        forked([sys.executable, "-m", "tests.support.score_gold"]),
         env=os.environ | {"LMMS_RPTS_JUDGE": "openai:m", "OPENAI_BASE_URL": server.url} | settings,
         cwd=ROOT,
         capture_output=True,

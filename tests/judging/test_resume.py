@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import pytest
 
 from lmms_rpts.judging import cache
 from tests.support.fault_server import Served, serving
+from tests.support.lmms import forked
 from tests.support.reference import reference
 from tests.support.waiting import LONGEST, wait_until
 
@@ -54,7 +55,7 @@ class Setting:
     def run(self) -> tuple[list[dict[str, Any]], int]:
         """A run to its end: the chains without their calls, and the calls of all."""
         ended = subprocess.run(
-            self.command(),
+            forked(self.command()),
             env=self.environment,
             cwd=ROOT,
             capture_output=True,
@@ -68,11 +69,11 @@ class Setting:
         assert sum(line.pop("calls") for line in lines) == last["calls"]
         return lines, last["calls"]
 
-    def run_killed(self, after: int, wait: float) -> None:
+    def run_killed(self, after: int, wait: float, command: Sequence[str]) -> None:
         """A run that is killed when it has made ``after`` calls, and a moment later."""
         before = self.server.count()
         process = subprocess.Popen(
-            self.command(),
+            command,
             env=self.environment,
             cwd=ROOT,
             stdout=subprocess.PIPE,
@@ -117,7 +118,9 @@ def test_ten_kills_cost_only_what_was_under_way(tmp_path: Path) -> None:
     with setting(tmp_path / "killed") as killed:
         lost = 0
         for number in range(KILLS):
-            killed.run_killed(luck.randint(20, total // 15), luck.uniform(0, 2 * LATENCY))
+            command = killed.command()
+            after, wait = luck.randint(20, total // 15), luck.uniform(0, 2 * LATENCY)
+            killed.run_killed(after, wait, command if number == 0 else forked(command))
             paid, found = killed.server.count(), kept(killed.folder)
             assert 0 < paid < total
             now_lost = paid - found

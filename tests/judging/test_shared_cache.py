@@ -36,6 +36,7 @@ from lmms_rpts.judging.cache import AnswerCache
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
 from tests.support.judge_server import Body, ServerReply
+from tests.support.lmms import forked
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
@@ -75,7 +76,7 @@ class Workers:
         self.keys = [f"key-{number}" for number in range(processes)]
         self.processes = [
             subprocess.Popen(
-                [sys.executable, "-c", WORKER, str(folder), str(count), key],
+                forked([sys.executable, "-c", WORKER, str(folder), str(count), key]),
                 env=os.environ | {"OPENAI_API_KEY": key},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -178,6 +179,8 @@ def test_the_questions_of_a_process_that_is_killed_are_asked_by_others(
         wait_until(lambda: set(callers()) == set(three.keys))
         first = three.processes[0]
         first.kill()
+        assert first.stdout is not None
+        assert first.stdout.read() == ""
         first.wait()
         lost = callers().count(three.keys[0])
     finally:

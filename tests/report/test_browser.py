@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import Opened, launched, open_page
+from tests.support.browser import Opened, open_page
 from tests.support.instances import make_doc, write_folder
 from tests.support.runs import make_record, write_run
 
@@ -49,12 +49,6 @@ def records(model: str) -> dict[int, Any]:
         )
         for doc_id, answers in ANSWERS.items()
     }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.view import make_view
 from lmms_rpts.report.writing import ReportError, write_report
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
-from tests.support.browser import launched, open_page
+from tests.support.browser import open_page
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 
@@ -72,40 +72,40 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     return runs
 
 
-def test_it_shows_as_text(hostile_runs: list[Run], tmp_path: Path) -> None:
+def test_it_shows_as_text(hostile_runs: list[Run], tmp_path: Path, browser: Any) -> None:
     for at, (run, text) in enumerate(zip(hostile_runs, ATTACKS, strict=True)):
         write_report([run], tmp_path / f"{at}.html", title=text)
-    with launched() as browser:
-        for at, text in enumerate(ATTACKS):
-            found = open_page(browser, tmp_path / f"{at}.html", "#rpts-eval-en-0")
-            page = found.page
-            for summary in page.locator("article.open summary").all():
-                summary.click()
-            shown = page.locator("article.open").evaluate("each => each.textContent")
-            # What no HTML can hold is replaced by the browser.
-            wanted = re.sub(r"[\x00]", "", text)
-            seen = shown.replace("\x00", "").replace("\ufffd", "")
-            assert seen.count(wanted) >= 15, (at, seen.count(wanted))
-            assert page.evaluate("window.hacked") is None
-            assert page.locator("article.instance").count() == 1
-            assert page.locator("script").count() == 2
-            assert page.locator("iframe, object, embed, article img").count() == 0
-            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-            page.evaluate("location.hash = ''")
-            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-            assert found.complaints == []
-            assert all(url.startswith(("file:", "data:")) for url in found.requests)
-            page.context.close()
-
-
-def test_all_models_beside_one_another(hostile_runs: list[Run], tmp_path: Path) -> None:
-    written = write_report(hostile_runs, tmp_path / "all.html")
-    with launched() as browser:
-        found = open_page(browser, written.path)
-        heads = found.page.locator("#table thead th").count()
-        assert heads == 3 + 2 * len(ATTACKS)
-        assert found.page.evaluate("window.hacked") is None
+    for at, text in enumerate(ATTACKS):
+        found = open_page(browser, tmp_path / f"{at}.html", "#rpts-eval-en-0")
+        page = found.page
+        for summary in page.locator("article.open summary").all():
+            summary.click()
+        shown = page.locator("article.open").evaluate("each => each.textContent")
+        # What no HTML can hold is replaced by the browser.
+        wanted = re.sub(r"[\x00]", "", text)
+        seen = shown.replace("\x00", "").replace("\ufffd", "")
+        assert seen.count(wanted) >= 15, (at, seen.count(wanted))
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("article.instance").count() == 1
+        assert page.locator("script").count() == 2
+        assert page.locator("iframe, object, embed, article img").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        page.evaluate("location.hash = ''")
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         assert found.complaints == []
+        assert all(url.startswith(("file:", "data:")) for url in found.requests)
+        page.context.close()
+
+
+def test_all_models_beside_one_another(
+    hostile_runs: list[Run], tmp_path: Path, browser: Any
+) -> None:
+    written = write_report(hostile_runs, tmp_path / "all.html")
+    found = open_page(browser, written.path)
+    heads = found.page.locator("#table thead th").count()
+    assert heads == 3 + 2 * len(ATTACKS)
+    assert found.page.evaluate("window.hacked") is None
+    assert found.complaints == []
 
 
 def test_a_folder_holds_no_file_of_a_name_from_outside(

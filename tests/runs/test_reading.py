@@ -21,6 +21,7 @@ from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs.reading import _name, model_name
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
+from tests.support import lmms
 from tests.support.runs import SCORING, make_record, scoring_with, write_run
 
 GOOD = make_record([1.0, 1.0])
@@ -480,8 +481,8 @@ def test_the_order_of_paths_does_not_matter(
 # The real thing
 
 
-def test_the_demo_is_read_as_it_was_written(demo_folder: Path) -> None:
-    runs = read_runs([demo_folder])
+def test_the_demo_is_read_as_it_was_written(demo: lmms.Run) -> None:
+    runs = read_runs([demo.folder])
     assert sorted(run.label for run in runs) == ["careful", "lucky"]
     for run in runs:
         assert run.tasks == ("rpts_demo",)

@@ -1,4 +1,4 @@
-"""Asking the fork server for runs of lmms-eval; needs the standard library alone.
+"""Asking the fork servers for runs of lmms-eval; needs the standard library alone.
 
 Run as ``python -IS fork_client.py SOCKET PYTHON ARGUMENTS`` it stands for ``PYTHON ARGUMENTS``:
 what the server can run runs there, with this process's streams, signals and exit status.
@@ -24,44 +24,23 @@ ROOT = Path(__file__).parents[2]
 AVAILABLE = hasattr(os, "pidfd_open")
 """The server needs Linux; elsewhere each run is a fresh start."""
 HEADER = struct.Struct("!Q")
-LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
+FIRST, SECOND = "first", "second"
+"""The sockets of the servers."""
 LOG = "log"
-_MODULES = (*LMMS_EVAL, "torch.distributed.run", "tests.support.tiny_llava")
-_SCRIPTS = ("lmms-eval", "lmms-rpts")
+PYTHON = {FIRST: "python-importing", SECOND: "python"}
+"""What stand for a Python interpreter: each asks one of the servers."""
+LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
+_SUPPORT = ("tests.support.score_gold", "tests.support.tiny_llava")
+_MODULES = (*LMMS_EVAL, "torch.distributed.run", *_SUPPORT)
+_PACKAGE = "benchmarks."
+_SCRIPTS = {str(Path(sys.executable).with_name(name)) for name in ("lmms-eval", "lmms-rpts")}
 
 
-class ForkServer:
-    """A server of this process, and its runs.
+class ForkClient:
+    """Runs in the servers whose files lie in ``folder``."""
 
-    Args:
-        environment: of the server; its imports read variables, so a run may differ from it in
-            those only that are read later.
-    """
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = dict(environment)
-        self.folder = Path(tempfile.mkdtemp(prefix="rpts-fork-"))
-        self._socket = str(self.folder / "socket")
-        self._python = _write_stand_in(self.folder / "python", self._socket)
-        # A thread of jemalloc (in pyarrow) would be there when the server forks.
-        ours = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
-        with socket.socket(socket.AF_UNIX) as listener, self._log.open("wb") as log:
-            listener.bind(self._socket)
-            listener.listen()
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.fork_server", str(listener.fileno())],
-                cwd=ROOT,
-                env=self.environment | ours,
-                stdin=subprocess.PIPE,  # its end is the server's
-                stdout=log,
-                stderr=log,
-                pass_fds=[listener.fileno()],
-                start_new_session=True,  # a Ctrl-C is for the client: the server ends with it
-            )
-
-    @property
-    def _log(self) -> Path:
-        return self.folder / LOG
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def run(
         self,
@@ -69,8 +48,12 @@ class ForkServer:
         environment: Mapping[str, str],
         folder: str | Path | None,
         seconds: float,
+        importing: bool = False,
     ) -> subprocess.CompletedProcess[str]:
         """As ``subprocess.run`` with one stream for output and errors.
+
+        Args:
+            importing: run it in the first server, so that it imports lmms-eval and us itself.
 
         Raises:
             subprocess.TimeoutExpired: with the output so far; the run has been killed.
@@ -78,24 +61,76 @@ class ForkServer:
         """
         served = served_part(command)
         assert served is not None, f"not a command for the server: {command}"
-        # What starts lmms-eval finds an interpreter that asks the server for it.
-        python = None if served[0] == "-m" and served[1] in LMMS_EVAL else self._python
+        address = self.folder / (FIRST if importing else SECOND)
         with tempfile.TemporaryFile() as out, open(os.devnull, "rb") as nothing:
             streams = (nothing.fileno(), out.fileno(), out.fileno())
-            content = _content(served, environment, folder, python)
             try:
-                with _ask(self._socket, content, streams) as run:
+                with _ask(address, _content(served, environment, folder, address), streams) as run:
                     run.settimeout(seconds)
                     code = _status(run)
             except TimeoutError:
                 raise subprocess.TimeoutExpired(command, seconds, _text(out)) from None
             except ConnectionError:
-                self.process.wait(seconds)
-                raise RuntimeError(f"the fork server ended:\n{self._log.read_text()}") from None
+                said = (self.folder / LOG).read_text(encoding="utf-8", errors="replace")
+                raise RuntimeError(f"the fork server ended:\n{said}") from None
             return subprocess.CompletedProcess(command, code, _text(out))
 
+    def stand_in(self, command: Sequence[str], importing: bool = False) -> list[str]:
+        """A command that stands for this one, for ``subprocess.Popen``."""
+        served = served_part(command)
+        assert served is not None, f"not a command for the server: {command}"
+        return [self.python(importing), *served]
+
+    def python(self, importing: bool = False) -> str:
+        """What stands for a Python interpreter."""
+        return str(self.folder / PYTHON[FIRST if importing else SECOND])
+
+    def start(self) -> None:
+        """Let the servers import what they need, which they otherwise do at the first run."""
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect(str(self.folder / SECOND))
+
+
+class ForkServer(ForkClient):
+    """Servers of this process.
+
+    Args:
+        environment: of the servers; their imports read variables, so a run may differ from it in
+            those only that are read later.
+        bare: they import nothing.
+    """
+
+    def __init__(self, environment: Mapping[str, str], bare: bool = False) -> None:
+        super().__init__(Path(tempfile.mkdtemp(prefix="rpts-fork-")))
+        for name, python in PYTHON.items():
+            _write_stand_in(self.folder / python, self.folder / name)
+        # A thread of jemalloc (in pyarrow) would be there when the server forks.
+        ours = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
+        with (
+            socket.socket(socket.AF_UNIX) as first,
+            socket.socket(socket.AF_UNIX) as second,
+            (self.folder / LOG).open("wb") as log,
+        ):
+            for listener, name in ((first, FIRST), (second, SECOND)):
+                listener.bind(str(self.folder / name))
+                listener.listen()
+            numbers = (first.fileno(), second.fileno())
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "tests.support.fork_server", *map(str, numbers)),
+                    *(["bare"] if bare else []),
+                ],
+                cwd=ROOT,
+                env=dict(environment) | ours,
+                stdin=subprocess.PIPE,  # its end is the servers'
+                stdout=log,
+                stderr=log,
+                pass_fds=numbers,
+                start_new_session=True,  # a Ctrl-C is for the client: the servers end with it
+            )
+
     def stop(self) -> None:
-        """End the server and all of its runs."""
+        """End the servers and all of their runs."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -103,38 +138,36 @@ class ForkServer:
 
 
 def served_part(command: Sequence[str]) -> list[str] | None:
-    """What the server needs to know of a command; None where it can't run it."""
-    first, *rest = command
-    if first == sys.executable and _is_served(rest):
-        return rest
-    scripts = {str(Path(sys.executable).with_name(name)) for name in _SCRIPTS}
-    return [first, *rest] if first in scripts else None
-
-
-def _is_served(arguments: Sequence[str]) -> bool:
-    return arguments[:1] in (["-m"], ("-m",)) and arguments[1] in _MODULES
+    """The arguments of Python in a command; None where the servers can't run it."""
+    arguments = command[1:] if command[0] == sys.executable else command
+    kind, *rest = arguments
+    if kind == "-m":
+        return list(arguments) if rest[0] in _MODULES or rest[0].startswith(_PACKAGE) else None
+    return list(arguments) if kind in (*_SCRIPTS, "-c") else None
 
 
 def _content(
     served: Sequence[str],
     environment: Mapping[str, str],
     folder: str | Path | None,
-    python: str | None,
+    address: Path,
 ) -> bytes:
+    """A request; what starts lmms-eval finds an interpreter that asks the server for it."""
+    real = served[0] == "-m" and served[1] in LMMS_EVAL
     request: dict[str, Any] = {
         "command": list(served),
         "environment": dict(environment),
         "folder": str(folder or os.getcwd()),
-        "python": python,
+        "python": None if real else str(address.with_name(PYTHON[address.name])),
     }
     return json.dumps(request).encode()
 
 
-def _ask(address: str, content: bytes, streams: Sequence[int]) -> socket.socket:
+def _ask(address: Path, content: bytes, streams: Sequence[int]) -> socket.socket:
     """The connection that lasts as long as the run."""
     run = socket.socket(socket.AF_UNIX)
     try:
-        run.connect(address)
+        run.connect(str(address))
         socket.send_fds(run, [HEADER.pack(len(content))], streams)
         run.sendall(content)
     except BaseException:
@@ -163,21 +196,21 @@ def _text(out: IO[bytes]) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")  # as subprocess does for text
 
 
-def _write_stand_in(path: Path, address: str) -> str:
-    words = [sys.executable, "-IS", __file__, address, sys.executable]
+def _write_stand_in(path: Path, address: Path) -> None:
+    words = [sys.executable, "-IS", __file__, str(address), sys.executable]
     path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
-    return str(path)
 
 
 def main(address: str, python: str, *arguments: str) -> None:
     """Stand for a Python with these arguments."""
     unbuffered = arguments[:1] == ("-u",)  # torchrun starts its processes so
-    served = arguments[1:] if unbuffered else arguments
-    if not _is_served(served):
+    served = served_part([python, *(arguments[1:] if unbuffered else arguments)])
+    if served is None:
         os.execv(python, [python, *arguments])
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"} if unbuffered else os.environ
-    with _ask(address, _content(served, environment, None, None), (0, 1, 2)) as run:
+    content = _content(served, environment, None, Path(address))
+    with _ask(Path(address), content, (0, 1, 2)) as run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, lambda number, _: run.sendall(bytes([number])))
         code = _status(run)

@@ -9,8 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import Any
 
 from tests.support.fork_client import LMMS_EVAL
 
@@ -19,13 +21,15 @@ from tests.support.fork_client import LMMS_EVAL
 class Request:
     """A run: ``-m MODULE ARGUMENTS`` or ``SCRIPT ARGUMENTS``, and where it runs.
 
-    ``python`` is what the run finds as ``sys.executable``; None: the real one.
+    ``python`` is what the run finds as ``sys.executable``; None: the real one. ``said`` is what the
+    imports of lmms-eval said in the server.
     """
 
     command: list[str]
     environment: Mapping[str, str]
     folder: str
     python: str | None
+    said: str = ""
 
 
 class Ending:
@@ -63,30 +67,50 @@ class Ending:
             raise
 
 
-def perform(request: Request, said: str) -> None:
-    """Run a request as a fresh interpreter would; ``said``: by the imports of lmms-eval."""
-    import numpy as np
-
-    np.random.seed()  # two fresh processes draw different numbers, two children would not
-    if os.environ.get("PYTHONUNBUFFERED"):
-        for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(write_through=True)  # type: ignore[union-attr]
+def perform(request: Request) -> None:
+    """Run a request as a fresh interpreter would."""
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed()  # two fresh processes draw different numbers, two children would not
+    sys.stdout = sys.__stdout__ = _reopened(sys.stdout)
+    sys.stderr = sys.__stderr__ = _reopened(sys.stderr)
     sys.excepthook = _report
     sys.executable = request.python or sys.executable
+    _look_in(os.environ.get("PYTHONPATH", ""))
     main = sys.modules["__main__"] = ModuleType("__main__")
     first, *arguments = request.command
     if first == "-m":
         if arguments[0] in LMMS_EVAL:
-            sys.stderr.write(said)
+            sys.stderr.write(request.said)
         sys.path[0] = os.getcwd()
         sys.argv = request.command[1:]
         # As the interpreter does for -m; runpy's public functions restore __main__ too early.
         runpy._run_module_as_main(arguments[0])  # type: ignore[attr-defined]
+    elif first == "-c":
+        sys.path[0] = ""
+        sys.argv = ["-c", *arguments[1:]]
+        exec(compile(arguments[0], "<string>", "exec"), main.__dict__)
     else:
         sys.path[0] = str(Path(first).resolve().parent)
         sys.argv = request.command
         main.__file__ = first
         exec(compile(Path(first).read_text(), first, "exec"), main.__dict__)
+
+
+def _reopened(stream: Any) -> Any:
+    """A stream that has found out anew what stands behind it, a file or a pipe."""
+    stream.flush()
+    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    raw = os.fdopen(stream.fileno(), "wb", buffering=0 if unbuffered else -1, closefd=False)
+    lines = raw.isatty() or stream is sys.stderr
+    return TextIOWrapper(
+        raw, stream.encoding, stream.errors, line_buffering=lines, write_through=unbuffered
+    )
+
+
+def _look_in(folders: str) -> None:
+    """Import from the folders of a ``PYTHONPATH``, beside those of the server."""
+    named = [each for each in folders.split(os.pathsep) if each]
+    sys.path[1:1] = [each for each in named if each not in sys.path]
 
 
 def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -19,7 +19,7 @@ ROOM = 5
 """Growth is measured on noisy machines: 5 times what is expected is still taken for it."""
 SHORTEST_TEXT = 50
 """Characters; an eighth of fewer is no text of its kind any more."""
-_SHORTEST = 0.01
+_SHORTEST = 0.004
 """Seconds of processor time of a measurement; work that is shorter is repeated until it is that."""
 _TRIES = 4
 """Another process on the same core may disturb one measurement, hardly all of them."""
@@ -74,7 +74,7 @@ def assert_linear_in_text(function: Callable[[str], object], text: str) -> None:
 
 
 def processor_time(function: Callable[[Input], object], given: Input) -> float:
-    """Seconds of this thread for one call: the mean of as many as take 10 ms."""
+    """Seconds of this thread for one call: the mean of as many as take 4 ms."""
     collecting = gc.isenabled()
     gc.disable()  # a collection costs what the whole process holds
     try:

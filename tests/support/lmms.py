@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.fork_client import AVAILABLE, ForkServer, served_part
+from tests.support.fork_client import AVAILABLE, ForkClient, ForkServer, served_part
 
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
@@ -67,21 +67,25 @@ def run_lmms_eval(
     *arguments: str,
     env: Mapping[str, str] | None = None,
     processes: int = 1,
+    importing: bool = False,
     cold: bool = False,
-    server: ForkServer | None = None,
 ) -> Run:
     """``lmms-eval ARGUMENTS`` with samples logged to ``folder``, on one or several processes.
 
-    Several processes are started by torchrun; ``cold`` and ``server`` as in ``run``.
+    Several processes are started by torchrun; ``importing`` and ``cold`` as in ``run``, but that a
+    torchrun of importing processes is started afresh.
     """
+    env = dict(env or {})
     launcher: Sequence[str] = [sys.executable, "-m", "lmms_eval"]
     if processes > 1:
         launcher = [
             *(sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)),
             *("--master_port", str(_free_port()), "-m", "lmms_eval"),
         ]
+        if importing and AVAILABLE:
+            env, cold = env | {"PYTHON_EXEC": the_server().python(importing)}, True
     command = [*launcher, *arguments, "--log_samples", "--output_path", str(folder)]
-    done = run(command, env=env, cold=cold, server=server)
+    done = run(command, env=env, importing=importing, cold=cold)
     return Run(done.stdout, done.returncode, folder)
 
 
@@ -90,19 +94,19 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     *,
+    importing: bool = False,
     cold: bool = False,
-    server: ForkServer | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in an environment without settings of ours or keys of anybody.
 
     Args:
-        command: lmms-eval, lmms-rpts and torchrun are forked from the server, and so is each
-            lmms-eval that those start; other commands are started afresh.
+        command: lmms-eval, lmms-rpts, torchrun and ``python -c`` are forked from a server, and so
+            is each lmms-eval that those start; other commands are started afresh.
         env: variables beside those of ``clean_environment``.
         cwd: the working folder.
-        cold: start them afresh as well: for what is about the start, the installation or the
-            imports.
-        server: one with an environment of its own, in place of that of all tests.
+        importing: fork them where other packages are imported, but neither lmms-eval nor ours: for
+            what is about imports. ``PYTHONPATH`` adds folders.
+        cold: start them afresh as well: for what is about the start or the installation.
 
     Raises:
         ValueError: a variable in ``env`` may be read at import, so that a forked run would differ.
@@ -111,10 +115,8 @@ def run(
     environment = clean_environment() | dict(env or {})
     try:
         if not cold and AVAILABLE and served_part(command) is not None:
-            asked = server or the_server()
-            own = asked.environment if server else {}
-            _check_read_late(name for name, value in (env or {}).items() if own.get(name) != value)
-            return asked.run(command, environment, cwd, _TIME_LIMIT)
+            _check_read_late(env or {}, ("PYTHONPATH",) if importing else ())
+            return the_server().run(command, environment, cwd, _TIME_LIMIT, importing)
         return subprocess.run(
             command,
             env=environment,
@@ -134,12 +136,20 @@ def run(
         raise AssertionError(f"over {_TIME_LIMIT} s: {command}; it said:\n{said}") from None
 
 
-_server: ForkServer | None = None
+def forked(command: Sequence[str], importing: bool = False) -> list[str]:
+    """What to start in place of a command of ``run``, with streams and signals of one's own.
+
+    Who kills it waits for the end of its streams: the run itself ends an instant later.
+    """
+    return the_server().stand_in(command, importing) if AVAILABLE else list(command)
+
+
+_server: ForkClient | None = None
 _starting = threading.Lock()
 
 
-def the_server() -> ForkServer:
-    """The server of this process, which starts at first use."""
+def the_server() -> ForkClient:
+    """The server of this test run, which starts at first use."""
     global _server
     with _starting:
         if _server is None:
@@ -147,19 +157,26 @@ def the_server() -> ForkServer:
     return _server
 
 
-def _check_read_late(names: Iterable[str]) -> None:
-    early = sorted(name for name in names if not name.startswith(_READ_LATE))
-    if early:
-        raise ValueError(f"pass cold=True: {', '.join(early)} may be read at import")
+def use_server(folder: str) -> None:
+    """Use the server of another process, which also stops it."""
+    global _server
+    with _starting:
+        _server = ForkClient(Path(folder))
 
 
 def stop_server() -> None:
     """End the server of this process, if it has one."""
     global _server
     with _starting:
-        if _server is not None:
+        if isinstance(_server, ForkServer):
             _server.stop()
         _server = None
+
+
+def _check_read_late(names: Iterable[str], others: Sequence[str]) -> None:
+    early = sorted(name for name in names if not name.startswith((*_READ_LATE, *others)))
+    if early:
+        raise ValueError(f"pass cold=True: {', '.join(early)} may be read at import")
 
 
 def clean_environment() -> dict[str, str]:

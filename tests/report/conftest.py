@@ -1,0 +1,17 @@
+"""What tests of reports share: a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.browser import launched
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    """Not longer: while Playwright runs, its thread can run no other event loop."""
+    with launched() as running:
+        yield running

@@ -1,0 +1,24 @@
+"""What several processes of a test run need, built by one of them."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+
+def build_once(folder: Path, build: Callable[[Path], None]) -> Path:
+    """``folder``, which whoever comes first has made and filled; the others wait for that.
+
+    Where that fails, the next one tries.
+    """
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder.with_name(f"{folder.name}.done")
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            build(folder)
+            done.touch()
+    return folder
