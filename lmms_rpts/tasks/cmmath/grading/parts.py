@@ -189,7 +189,7 @@ def _last_verdict(item: Item, clauses: Sequence[str]) -> Verdict:
 # Blanks
 
 _ORDINAL = re.compile(  # 第一空：26, "the first blank"
-    r"第(?:[一二三四五六]|\d)个?(?:空|处|个)|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",
+    r"第(?:[一二三四五六]|\d)个?(?:空|处|个)(?:应?填)?|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[\u4e00-\u9fff]{2}|(?<![\\A-Za-z])[A-Za-z]{4}")
@@ -270,7 +270,7 @@ def _ways_to_split(response: Response, count: int) -> Iterator[list[str]]:
     texts = (statement.boxed, statement.text, statement.block)
     for text in dict.fromkeys(texts if statement.marked else (*texts, statement.spoken[-_SAID:])):
         for pieces in _splits(text, count) if text.strip() else ():
-            whole = [(_LEAD.sub("", piece) or piece).strip(" ：:。.*") for piece in pieces]
+            whole = [(_LEAD.sub("", piece) or piece).strip(" ：:。.，,；;*") for piece in pieces]
             whole = [piece for piece in whole if piece]
             if len(whole) == count and whole not in seen:
                 seen.append(whole)

@@ -43,8 +43,8 @@ _BRACKET_TERM = re.compile(r"(?<!/)\([^()]{0,80}[+\-][^()]{0,80}\)(?!/)")
 _FACTOR = re.compile(r"\([^()]{1,200}\)(?:\^\{[^{}]{1,9}\})?")  # (x+2)^{2}
 
 _QUANTITY = r"(?:(?:∠\s?)?(?:[A-Z]{1,3}|[a-z])(?:_\{[^{}]{1,4}\}|')?|∠\s?\d)"
-_ASKED_NAME = re.compile(  # ∠1=____, AB的长为____
-    rf"(?<![A-Za-z+\-×÷△⊙圆])({_QUANTITY})\s?(?:=|的(?:度数|长度?|大小|值|坐标)?\s?(?:是|为|等于)?)\s?$"
+_ASKED_NAME = re.compile(  # ∠1=____, AB的长为____, ∠A+∠B的度数是____
+    rf"(?<![A-Za-z+\-×÷△⊙圆∠])(?<![+\-×÷]\s)((?:{_QUANTITY}\s?\+\s?){{0,3}}{_QUANTITY})\s?(?:=|的(?:度数|长度?|大小|值|坐标)?\s?(?:是|为|等于)?)\s?$"
 )
 _LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")  # ∠2=70°
 _NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
@@ -173,8 +173,10 @@ def is_open(question: str, reference: str) -> bool:
 
 
 def _plain_name(name: str) -> str:
-    """AB and BA, ∠ABC and ∠CBA are one."""
+    """AB and BA, ∠ABC and ∠CBA are one; the terms of a sum may stand in any order."""
     found = squeezed(name)
+    if "+" in found.strip("+"):
+        return "+".join(sorted(_plain_name(term) for term in found.split("+") if term))
     letters = found.lstrip("∠")
     if re.fullmatch(r"[A-Z]{2,3}", letters):
         return found[: -len(letters)] + min(letters, letters[::-1])

@@ -39,6 +39,7 @@ _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80�
 _TWICE = re.compile(r"([^()]{1,60}?)\s?\(([^()]{1,60})\)")  # 25%(0.25)
 _INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$")  # x>2, [1,3), ❴x|x>2❵
 _ALL_REALS = re.compile(r"^(?:[a-z]\s?(?:为|是|取|∈))?\s?(?:(?:全体|任意|一切|所有)实数|R)$")
+_WORD = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域")
 
 
@@ -61,6 +62,11 @@ class Target:
     alternatives: tuple[Reading, ...] = ()
     letters: frozenset[str] = frozenset()
     parts: tuple[Target, ...] = ()
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a word in Chinese and nothing else."""
+        return _WORD.fullmatch(self.text) is not None
 
     @property
     def contents(self) -> str:
@@ -283,7 +289,9 @@ def clauses_of(text: str) -> list[str]:
 
 def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
     """For each item the clauses whose words name it more than they name any other."""
-    grams = [_grams(item.before + item.after) for item in items]
+    # 先向下走…再向__走: a word that is the answer to a blank names none.
+    answers = [item.target.text for item in items if item.target.is_word]
+    grams = [_without(_grams(item.before + item.after), answers) for item in items]
     own = [
         each - frozenset[str]().union(*(other for other in grams if other is not each))
         for each in grams
@@ -300,6 +308,13 @@ def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
     # 最低气温是-3 names 最高气温 less than 最高气温是8 does
     found = [[clause for score, clause in each if score == max(each)[0]] for each in told]
     return [_where_placed(at, items[at], found, clauses) for at in range(len(items))]
+
+
+def _without(grams: frozenset[str], answers: Sequence[str]) -> frozenset[str]:
+    """The grams without those of the answers: neither 右 nor 向右 where 右 is one."""
+    return frozenset(
+        each for each in grams if not any(each in word or word in each for word in answers)
+    )
 
 
 def _where_placed(
