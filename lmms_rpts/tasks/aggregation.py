@@ -85,12 +85,14 @@ def stderr_of_scored(items: Sequence[Item]) -> float:
     """
     values = _scored(items)
     known = [item for item in _each(items) if isinstance(item, Value)]
-    if len(known) == len(values):
-        return StandardError(_clustered_error(known) if known else math.nan, known)
-    count = len(values)
-    mean = math.fsum(values) / count
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return math.sqrt(squares / (count - 1) / count) if count > 1 else math.nan
+    error = math.nan
+    if len({value.document for value in known}) < len(known) == len(values):
+        error = _clustered_error(known)
+    elif len(values) > 1:
+        mean = math.fsum(values) / len(values)
+        variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+        error = math.sqrt(variance / len(values))
+    return StandardError(error, known) if len(known) == len(values) else error
 
 
 def stderr_over_tasks(errors: Sequence[object]) -> float | None:
