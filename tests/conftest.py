@@ -124,9 +124,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: from here on no collection of garbage looks through it."""
-    gc.freeze()
-    gc.enable()
+    gc.enable()  # gc.freeze() as well would change how the engine runs
 
 
 def pytest_unconfigure() -> None:
