@@ -16,6 +16,7 @@ from hypothesis import Phase, settings
 from tests.support.fork_client import AVAILABLE, ROOT
 from tests.support.lmms import Run, run, stop_server, the_server, use_server
 from tests.support.once import build_once
+from tests.support.order import LONG, deal
 from tests.support.readme import TRY_IT
 
 SERVER = "fork_server"  # among what the controller of pytest-xdist tells its workers
@@ -123,10 +124,20 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput[SERVER] = str(the_server().folder)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a worker of pytest-xdist the order is that of ``deal``."""
+    count = getattr(config, "workerinput", {}).get("workercount")
+    if not count:
+        return
+    modules = [item.nodeid.partition("::")[0] for item in items]
+    items[:] = [items[at] for at in deal(modules, count)]
+    if AVAILABLE and not set(LONG).isdisjoint(modules):
+        the_server().start()  # ahead of those who wait for it
+
+
 def pytest_collection_finish() -> None:
-    """What was imported stays: from here on no collection of garbage looks through it."""
-    gc.freeze()
-    gc.enable()
+    gc.enable()  # gc.freeze() as well would change how the engine runs
 
 
 def pytest_unconfigure() -> None:

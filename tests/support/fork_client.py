@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,7 +88,7 @@ class ForkClient:
 
     def start(self) -> None:
         """Let the servers import what they need, which they otherwise do at the first run."""
-        with socket.socket(socket.AF_UNIX) as asked:
+        with socket.socket(socket.AF_UNIX) as asked, suppress(ConnectionError):
             asked.connect(str(self.folder / SECOND))
 
 

@@ -1,0 +1,48 @@
+"""The order of tests for several workers: long modules first, so that none is left with one.
+
+``--dist worksteal`` deals the list out in equal parts, and who is done takes tests from the end of
+another's part. There lie short tests, whose modules share nothing that takes long to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+# Over 10 s on an idle machine. The first two need the fork server late: it takes 10 s to start.
+# Those of the README and of the fork server itself share a real start of lmms-eval.
+LONG = (
+    *("tests/test_plugin.py", "tests/judging/test_hf_backend.py"),
+    *("tests/test_end_to_end.py", "tests/judging/test_cache.py"),
+    *("tests/test_score.py", "tests/test_judging_end_to_end.py"),
+    *("tests/judging/test_lmms_backend.py", "tests/test_fork_server.py"),
+    *("tests/reasoning/test_hostile.py", "tests/test_readme.py"),
+    *("tests/judging/test_faults.py", "tests/judging/test_resume.py"),
+    *("tests/report/test_browser.py", "tests/test_sweep_commands.py"),
+    *("tests/tasks/test_own_tasks.py", "tests/test_benchmarks.py"),
+    *("tests/judging/test_openai_backend.py", "tests/judging/test_hostile_servers.py"),
+    *("tests/test_rome_end_to_end.py", "tests/test_cmmath_end_to_end.py"),
+    *("tests/tasks/test_cmmath_grading.py", "tests/tasks/test_rome_strict.py"),
+    *("tests/test_doctor.py", "tests/test_loggers.py", "tests/report/test_hostile.py"),
+    "tests/test_outside_benchmark.py",
+)
+
+
+def deal(modules: Sequence[str], workers: int, long: Sequence[str] = LONG) -> list[int]:
+    """The places of tests in an order in which each worker's part begins with long modules.
+
+    Args:
+        modules: of each test.
+        workers: who get parts of the order, equal but for one test.
+        long: modules, the longest first.
+    """
+    parts: list[list[int]] = [[] for _ in range(workers)]
+    found = [module for module in long if module in modules]
+    for number, module in enumerate(found):
+        parts[number % workers] += [at for at, each in enumerate(modules) if each == module]
+    rest = iter([at for at, module in enumerate(modules) if module not in found])
+    order: list[int] = []
+    for number, part in enumerate(parts):
+        size = (len(modules) - len(order)) // (workers - number)
+        order += [*part, *islice(rest, max(0, size - len(part)))]
+    return order
