@@ -21,6 +21,7 @@ LONG = (
     *("tests/report/test_browser.py", "tests/test_sweep_commands.py"),
     *("tests/tasks/test_own_tasks.py", "tests/test_benchmarks.py"),
     *("tests/judging/test_openai_backend.py", "tests/judging/test_hostile_servers.py"),
+    *("tests/test_reform_end_to_end.py", "tests/test_likelihood_end_to_end.py"),
     *("tests/test_rome_end_to_end.py", "tests/test_cmmath_end_to_end.py"),
     *("tests/tasks/test_cmmath_grading.py", "tests/tasks/test_rome_strict.py"),
     *("tests/test_doctor.py", "tests/test_loggers.py", "tests/report/test_hostile.py"),
