@@ -144,6 +144,8 @@ def _candidates(response: Response, target: Target) -> Iterable[Reading]:
     rounded = decimal and target.question.rounding.asked
     if target.type == "set":
         return [*response.relations, *response.values(rounded=rounded)]
+    if target.type == "coordinate" and response.exact and not target.question.rounding.asked:
+        return [response.exact]
     return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
 
 
@@ -261,11 +263,17 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
     return without_answer(response) or Verdict(None if told else False, rule)
 
 
+_LED_IN = re.compile(  # "分析如下：" above the verdict; but not 小明认为：
+    r"(?:^|\n)[^\n认说觉若如设]{0,40}(?:分析|解答|计算|判断|推理|推导|说明|过程)(?:如下)?[:：]\**\s{0,3}\n"
+)
+
+
 def _first_truth(response: Response) -> bool | None:
     """The verdict that an answer without a mark begins with, if none follows: 对。同圆内d=2r。"""
     if response.statement.marked:
         return None
-    found = [re.split(r"[,，]", each) for each in sentences(response.statement.spoken[:600])]
+    begun = _LED_IN.split(response.statement.spoken[:600])[-1]
+    found = [re.split(r"[,，]", each) for each in sentences(begun)]
     if not found or len(found) + len(found[0]) < 3:
         return None
     said = {truth_of(clean(piece)) for pieces in found for piece in pieces} - {None}
