@@ -116,7 +116,8 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-points",
-        "使$$\\triangle ABP$$为等腰三角形，则满足条件的点$$P$$共有（  ）\n\nA.5个\nB.6个\nC.8个\nD.10个",
+        "使$$\\triangle ABP$$为等腰三角形，则满足条件的点$$P$$共有（  ）\n\n"
+        "A.5个\nB.6个\nC.8个\nD.10个",
         "C",
         ("count", YES, "一共有8个满足条件的点P。"),
         ("count-so", YES, "所以满足条件的点P一共有8个。"),

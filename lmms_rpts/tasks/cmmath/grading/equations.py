@@ -263,7 +263,9 @@ def _same_place(one: Point, other: Point) -> bool | None:
 
 def near_points(one: Sequence[Point], other: Sequence[Point]) -> bool:
     """Whether the numbers of two lists of points differ by rounding only."""
-    ends = [[end.number for point in points for end in point.coordinates] for points in (one, other)]
+    ends = [
+        [end.number for point in points for end in point.coordinates] for points in (one, other)
+    ]
     pairs = list(zip(*ends, strict=False))
     return len(ends[0]) == len(ends[1]) and all(_is_near(*pair) for pair in pairs)
 

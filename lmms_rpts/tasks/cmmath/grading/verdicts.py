@@ -9,6 +9,7 @@ from lmms_rpts.answers.final_statement import denies, hedges, sentences
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
+    behind_lead_in,
     holds,
     is_any,
     is_bounded,
@@ -140,11 +141,11 @@ def _is_alike(reading: Reading, wanted: Reading) -> bool:
 
 
 def _candidates(response: Response, target: Target) -> Iterable[Reading]:
-    decimal = re.fullmatch(r"-?\d+\.\d+", target.text) is not None
-    rounded = decimal and target.question.rounding.asked
+    asked = target.question.rounding.asked
+    rounded = asked and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
     if target.type == "set":
         return [*response.relations, *response.values(rounded=rounded)]
-    if target.type == "coordinate" and response.exact and not target.question.rounding.asked:
+    if target.type == "coordinate" and response.exact and not asked:
         return [response.exact]
     return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
 
@@ -206,7 +207,6 @@ def _rows_of_verdicts(response: Response) -> list[tuple[str, str]]:
 
 # No solution, true or false, words
 
-
 _SOLUTION = re.compile(r"^(?!.*(?:增根|舍|不)).*[=<>≤≥]\s?-?\d")
 
 
@@ -263,17 +263,12 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
     return without_answer(response) or Verdict(None if told else False, rule)
 
 
-_LED_IN = re.compile(  # "分析如下：" above the verdict; but not 小明认为：
-    r"(?:^|\n)[^\n认说觉若如设]{0,40}(?:分析|解答|计算|判断|推理|推导|说明|过程)(?:如下)?[:：]\**\s{0,3}\n"
-)
-
-
 def _first_truth(response: Response) -> bool | None:
     """The verdict that an answer without a mark begins with, if none follows: 对。同圆内d=2r。"""
     if response.statement.marked:
         return None
-    begun = _LED_IN.split(response.statement.spoken[:600])[-1]
-    found = [re.split(r"[,，]", each) for each in sentences(begun)]
+    spoken = behind_lead_in(response.statement.spoken[:600])
+    found = [re.split(r"[,，]", each) for each in sentences(spoken)]
     if not found or len(found) + len(found[0]) < 3:
         return None
     said = {truth_of(clean(piece)) for pieces in found for piece in pieces} - {None}
