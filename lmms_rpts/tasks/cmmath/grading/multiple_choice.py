@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import gives_up
+from lmms_rpts.answers.final_statement import denies, gives_up
 from lmms_rpts.answers.option_letters import (
     Chosen,
     chosen_letters,
@@ -49,6 +49,7 @@ _EQUATION = re.compile(r"(?<![A-Za-z])[A-Z]{2,3}\s?=[^,。;\u4e00-\u9fff]{1,80}"
 _COUNT = re.compile(  # 一共有8个满足条件的点P
     r"^\W{0,4}(?:所以|因此|故|则|综上,?|即)?\s?(?:一?共有?|总共有?|有)\s?(\d{1,6}\s?[个种条对次])[^\d,。;一二三四五六七八九十不]{0,20}$"
 )
+_ABOVE = 80
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
 
 Options = Mapping[str, Reading]
@@ -178,7 +179,8 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
     values = [*_counted(text), *response.values()]
     before, _, last = response.statement.spoken.rstrip().rpartition("\n")
     line = _LINE.match(last)
-    if line and not _LINE.match(before.rstrip().rpartition("\n")[2]):
+    above = before.rstrip().rpartition("\n")[2]
+    if line and not _LINE.match(above) and not denies(above[-_ABOVE:]):
         said = Reading(clean(last[line.end() - 1 :]).strip(" .。;,*"))
         if _option_of(said, options, question) == line[1]:
             return _Choice(frozenset(line[1]), "letter")

@@ -316,8 +316,7 @@ def _other_words(response: Response, target: Target) -> Verdict:
         single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
         given = len(name) == len(wanted) and name in asked and wanted in asked
         which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
-        which = bool(which and _CHINESE_NAME.fullmatch(name))
-        if single or given or which:
+        if single or given or (which and _CHINESE_NAME.fullmatch(name)):
             return Verdict(False, "another name")
     bare_words, numbers = _apart(target.text)
     said, others = _apart(response.conclusion)
