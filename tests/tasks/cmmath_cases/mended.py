@@ -6,9 +6,9 @@ from tests.tasks.cmmath_cases.case import NO, NO_OR_OPEN, YES, YES_OR_OPEN, Case
 
 CASES: list[Case] = [
     *asked(
-        "mended-ladybird",
-        "七星瓢虫先向下走，再向右走就可以到枫叶处，或者先向 "
-        r"$$\underline{}$$ 走，再向 $$\underline{}$$ 走．",
+        "mended-cat",
+        "小猫先向下跑，再向右跑就能到家，也可先向 "
+        r"$$\underline{}$$ 跑，再向 $$\underline{}$$ 跑．",
         "右\n下",
         ("itself", YES, "右\n下"),
         ("comma", YES, "右，下"),
@@ -20,13 +20,13 @@ CASES: list[Case] = [
         ("to", YES, "向右；向下"),
         ("brackets", YES, "(1) 右 (2) 下"),
         ("label", YES, "答案：右，下"),
-        ("sentence", YES, "先向右走，再向下走。"),
+        ("sentence", YES, "先向右跑，再向下跑。"),
         ("swapped", NO, "下，右"),
         ("swapped-lines", NO, "下\n右"),
         ("swapped-box", NO, r"\boxed{下，右}"),
         ("swapped-circled", NO, "①下 ②右"),
         ("swapped-blanks", NO, "第一空：下\n第二空：右"),
-        ("swapped-sentence", NO, "先向下走，再向右走。"),
+        ("swapped-sentence", NO, "先向下跑，再向右跑。"),
         ("other", NO, "左，下"),
     ),
     *asked(
@@ -40,34 +40,39 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-roots",
-        r"$$9$$的平方根是 $$\underline{}$$ ，$$9$$的算术平方根是 $$\underline{}$$ ．",
+        r"数$$9$$的平方根等于 $$\underline{}$$ ，它的算术平方根等于 $$\underline{}$$ ．",
         "$$\\pm 3$$\n$$3$$",
         ("filled", YES, "第一个空填 ±3，第二个空填 3"),
         ("filled-short", YES, "第一空填±3，第二空填3。"),
         ("filled-should", YES, "第1个空应填 $\\pm3$；第2个空应填 $3$"),
         ("filled-swapped", NO, "第一个空填 3，第二个空填 ±3"),
         ("filled-other", NO, "第一个空填 ±9，第二个空填 3"),
+        ("not-filled", NO_OR_OPEN, "第一个空不填 ±3，第二个空填 3"),
         ("filled-once", NO_OR_OPEN, "第一个空填 ±3"),
     ),
     *asked(
         "mended-verdict",
-        "判断：两个锐角的和一定是钝角．（   ）",
+        "两个锐角相加，得到的总是钝角．（   ）",
         "×",
         ("led-in", YES, "分析如下：\n错误。例如30°+40°=70°，是锐角。"),
         ("judged", YES, "我们来判断：\n\n错误。20°和30°的和是50°，还是锐角。"),
         ("computed", YES, "先看图。\n接下来进行计算：\n\n错误。30°+40°=70°，不是钝角。"),
         ("wrong", NO, "分析如下：\n正确。例如60°+70°=130°，是钝角。"),
+        ("their-view", NO_OR_OPEN, "小明的判断：\n错误。例如60°+70°=130°，是钝角。"),
+        ("their-steps", NO_OR_OPEN, "小明分析如下：\n错误。例如60°+70°=130°，是钝角。"),
+        ("on-a-verdict", NO_OR_OPEN, "分析如下：\n错误。但这只是小明的看法，60°+70°=130°。"),
         ("somebody", NO_OR_OPEN, "小明认为：\n正确。60°+70°=130°，是钝角。"),
-        ("somebody-wrong", frozenset({"incorrect", "undecided"}), "有人说：\n错误。其实它是对的。"),
+        ("somebody-wrong", NO_OR_OPEN, "有人说：\n错误。其实它是对的。"),
     ),
     *asked(
         "mended-axis",
-        r"已知点$$P$$在$$x$$轴上，且到$$y$$轴的距离为$$4$$，则点$$P$$的坐标为 $$\underline{}$$ ．",
+        r"$$x$$轴上有一点$$P$$，它与$$y$$轴相距$$4$$，那么$$P$$的坐标是 $$\underline{}$$ ．",
         "$$(4,0)$$或$$(-4,0)$$",
         ("bullets", YES, "所以点P的坐标为：\n- (4, 0)\n- (-4, 0)"),
         ("numbers", YES, "因此点P的坐标有两个：\n1. (4, 0)\n2. (-4, 0)"),
         ("stars", YES, "所以点P的坐标是：\n\n* $(-4, 0)$\n* $(4, 0)$。"),
         ("one-wrong", NO, "所以点P的坐标为：\n- (4, 0)\n- (0, -4)"),
+        ("denied", NO_OR_OPEN, "点P的坐标不是：\n- (4, 0)\n- (-4, 0)"),
         ("three", NO, "所以点P的坐标为：\n- (4, 0)\n- (-4, 0)\n- (0, 4)"),
         ("one", NO, "所以点P的坐标为：\n- (4, 0)"),
     ),
@@ -80,8 +85,8 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-exact",
-        r"以点$$O$$为圆心，以$$OP$$的长为半径画弧，交$$x$$轴的负半轴于点$$A$$，"
-        r"则点$$A$$的坐标为 $$\underline{}$$ ．",
+        r"以原点$$O$$为圆心过$$P(-2,3)$$画圆，它与$$x$$轴负半轴相交于$$A$$，"
+        r"那么$$A$$的坐标是 $$\underline{}$$ ．",
         r"$$\left(-\sqrt{13},0\right)$$",
         ("about", YES, r"所以点A的坐标为 $(-\sqrt{13},0)$，约为 $(-3.6, 0)$。"),
         ("about-bracket", YES, r"点A的坐标为 $(-\sqrt{13},0)$（约为 $(-3.61, 0)$）。"),
@@ -92,7 +97,7 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-height",
-        "如图，$$CD$$是斜边上的高，$$AC=3$$，$$BC=4$$，则$$CD$$的长为(  )\n\n"
+        "直角三角形的两条直角边$$AC=3$$，$$BC=4$$，斜边上的高$$CD$$等于(  )\n\n"
         "A.$$1.6$$\nB.$$2.4$$\nC.$$2$$\nD.$$2.1$$",
         "B",
         ("formula", YES, "AB=5，CD=AC·BC/AB=12/5。"),
@@ -104,19 +109,23 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-perimeter",
-        "则原平面图形的周长为（       ）\n\nA.8\nB.$$4+4\\sqrt{3}$$\nC.16\nD.$$8+8\\sqrt{3}$$",
+        "那么这个平行四边形的周长等于（       ）\n\nA.8\n"
+        "B.$$4+4\\sqrt{5}$$\nC.16\nD.$$8+8\\sqrt{5}$$",
         "C",
         ("line", YES, "所以$AB=6$，\n\nC.16"),
         ("line-wide", YES, "所以$AB=6$，\n\nC．16"),
         ("line-colon", YES, "所以$AB=6$，周长为16。\nC：16"),
         ("line-wrong", NO, "所以$AB=6$，\n\nA.8"),
-        ("line-formula", NO, "所以$AB=6$，\n\nB．$4+4\\sqrt3$"),
+        ("line-formula", NO, "所以$AB=6$，\n\nB．$4+4\\sqrt5$"),
+        ("line-ruled-out", NO_OR_OPEN, "排除\nC.16"),
+        ("line-not-chosen", NO_OR_OPEN, "不选：\nC.16"),
         ("line-mixed", NO_OR_OPEN, "所以$AB=6$，\n\nC.8"),
-        ("options", NO_OR_OPEN, "选项有：\nA.8\nB.$4+4\\sqrt{3}$\nC.16"),
+        ("options", NO_OR_OPEN, "选项有：\nA.8\nB.$4+4\\sqrt{5}$\nC.16"),
     ),
     *asked(
         "mended-points",
-        "使$$\\triangle ABP$$为等腰三角形，则满足条件的点$$P$$共有（  ）\n\nA.5个\nB.6个\nC.8个\nD.10个",
+        "使$$\\triangle ABP$$为等腰三角形，则满足条件的点$$P$$共有（  ）\n\n"
+        "A.5个\nB.6个\nC.8个\nD.10个",
         "C",
         ("count", YES, "一共有8个满足条件的点P。"),
         ("count-so", YES, "所以满足条件的点P一共有8个。"),
@@ -132,7 +141,7 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-shadow",
-        "则第2020个图中阴影部分的面积为（  ）（S≥2且S是正整数）\n\n"
+        "那么第2022个图形的面积等于（  ）\n\n"
         r"A.$$\frac{S}{{{4}^{2018}}}$$" "\n"
         r"B.$$\frac{S}{{{4}^{2019}}}$$" "\n"
         r"C.$$\frac{S}{{{4}^{2020}}}$$" "\n"
@@ -146,7 +155,7 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-factors",
-        "解方程：$${{x}^{2}}-5x+6=0$$．",
+        "求方程$${{x}^{2}}-5x+6=0$$的两个根．",
         "$${{x}_{1}}=2$$，$${{x}_{2}}=3$$",
         ("factored", YES, "因式分解得 $(x-2)(x-3)=0$，$x_1=2$，$x_2=3$。"),
         ("factored-plain", YES, "分解因式得(x-2)(x-3)=0，x=2，x=3"),
@@ -157,7 +166,7 @@ CASES: list[Case] = [
     ),
     *asked(
         "mended-angles",
-        "连接AD、BE交于点F，则∠FAE＋∠AEF的度数是 $$\\underline{}$$ ．",
+        "等边三角形ABC中AD与BE相交于F，则∠FAE＋∠AEF的度数是 $$\\underline{}$$ ．",
         "120°",
         ("chain", YES, "∠FAE+∠AEF = 180°-60° = 120°"),
         ("longer-chain", YES, "∠FAE+∠AEF = 180°-∠AFE = 180°-60° = 120°"),
@@ -170,12 +179,12 @@ CASES: list[Case] = [
     *asked(
         "mended-parcels",
         say(
-            "某快递公司收取快递费用．",
-            "(1) 求这$$60$$天每天包裹数量的平均值和中位数．",
-            "(2) 试估计该公司每天的利润有多少元？",
-            "(3) 求他支付的快递费为$$45$$元的概率．",
+            "一家快递站统计了包裹．",
+            "(1) 每天包裹数量的平均数和中位数是多少？",
+            "(2) 快递站每天的利润大约是多少元？",
+            "(3) 快递费正好是$$45$$元的概率是多少？",
         ),
-        "(1)平均数和中位数都为$$260$$件．\n(2)$$1000$$元．\n(3)$$\\frac{3}{5}$$．",
+        "(1)平均数和中位数都是$$260$$件．\n(2)$$1000$$元．\n(3)$$\\frac{3}{5}$$．",
         *(
             (f"final-{name}", outcome, say(
                 "### 第(1)问",

@@ -41,6 +41,19 @@ _DIGITS = {ord("①") + digit: f" {digit + 1} " for digit in range(20)}
 _CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", strict=True))
 
 
+_LED_IN = re.compile(  # "分析如下：" above the verdict; but not 小明认为：
+    r"(?:^|\n)[^\n认说觉若如设小他她甲乙丙丁同某人]{0,40}(?:(?<!的)(?:分析|解答|计算|推理|推导|说明|过程)(?:如下)?"
+    r"|(?:来|进行)判断)[:：]\**\s{0,3}\n"
+)
+_ANOTHER_VIEW = re.compile(r"判断|看法|观点|同意|其实|但")
+
+
+def behind_lead_in(spoken: str) -> str:
+    """What follows the last line that only leads up to an answer."""
+    rest = _LED_IN.split(spoken)[-1]
+    return spoken if _ANOTHER_VIEW.search(rest) else rest
+
+
 def is_denied(response: Response) -> bool:
     """Whether the statement may deny the value that it holds."""
     return denies(response.conclusion)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import gives_up
+from lmms_rpts.answers.final_statement import denies, gives_up
 from lmms_rpts.answers.option_letters import (
     Chosen,
     chosen_letters,
@@ -45,6 +45,11 @@ _DENIED_BEFORE = r"(?:不是|并非|非|不选|不能选|(?i:(?<![a-z])(?:not|an
 _UNTOLD = "no option can be told from the answer"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not hold 2个
+_EQUATION = re.compile(r"(?<![A-Za-z])[A-Z]{2,3}\s?=[^,。;\u4e00-\u9fff]{1,80}")  # CD=AC×BC/AB=12/5
+_COUNT = re.compile(  # 一共有8个满足条件的点P
+    r"^\W{0,4}(?:所以|因此|故|则|综上,?|即)?\s?(?:一?共有?|总共有?|有)\s?(\d{1,6}\s?[个种条对次])[^\d,。;一二三四五六七八九十不]{0,20}$"
+)
+_ABOVE = 80
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
 
 Options = Mapping[str, Reading]
@@ -97,7 +102,7 @@ def _chosen(
     right: frozenset[str],
 ) -> _Choice:
     text, statement = response.text, response.statement
-    if names_alternatives(text):
+    if names_alternatives(_EQUATION.sub(" ", text)):
         return _Choice(frozenset(), "names one option or another")
     if _NONE.search(text):
         return _Choice(frozenset(), "no option is called right")
@@ -147,6 +152,18 @@ def _option_of(said: Reading, options: Options, question: Question) -> str | Non
     return right[0] if len(right) == 1 else None
 
 
+def _counted(text: str) -> list[Reading]:
+    """The number of a sentence that only counts something."""
+    found = _COUNT.match(text)
+    return [Reading(found[1])] if found else []
+
+
+def _written_alike(said: Reading, options: Options) -> str | None:
+    """The only option that is the same formula, character by character."""
+    same = [each for each, option in options.items() if option.squeezed == said.squeezed]
+    return same[0] if len(same) == 1 and "\\" in said.squeezed else None
+
+
 def _by_content(response: Response, options: Options, question: Question) -> _Choice:
     text = response.text
     if not options:
@@ -159,10 +176,16 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
         return _Choice(None, "a value that is denied, or a bound")
     if OR.search(text) and not OR.search(contents):
         return _Choice(frozenset(), "offers several answers")
-    values = list(response.values())
-    line = _LINE.match(response.statement.spoken.rstrip().rpartition("\n")[2])
+    values = [*_counted(text), *response.values()]
+    before, _, last = response.statement.spoken.rstrip().rpartition("\n")
+    line = _LINE.match(last)
+    above = before.rstrip().rpartition("\n")[2]
+    if line and not _LINE.match(above) and not denies(above[-_ABOVE:]):
+        said = Reading(clean(last[line.end() - 1 :]).strip(" .。;,*"))
+        if _option_of(said, options, question) == line[1]:
+            return _Choice(frozenset(line[1]), "letter")
     for reading in (*values, *response.relations):
-        letter = _option_of(reading, options, question)
+        letter = _option_of(reading, options, question) or _written_alike(reading, options)
         if letter is not None and line and line[1] != letter:
             return _Choice(None, f"the letter says {line[1]}, the words say {letter}")
         if letter is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lmms_rpts.answers.final_statement import sentences
 from lmms_rpts.tasks.cmmath.grading.hedging import Verdict, holds_numbers
@@ -53,12 +53,24 @@ _PROOF = re.compile(r"^(?:证明)?(?:过程)?(?:见解析|略|见详解)$|^证�
 _DIGITS = {character: at for row in ("一二三四五六", "abcd") for at, character in enumerate(row, 1)}
 
 
+_FINAL = re.compile(r"答案|结论|综上|汇总|final\sanswers?", re.IGNORECASE)
+
+
 def parts_verdict(response: Response, target: Target) -> Verdict:
     """Whether each part is answered rightly; a part that is missing is wrong."""
     statement, total = response.statement, len(target.parts)
-    given = _parts(statement.boxed, total) or _parts(statement.spoken, total)
-    if not given:
-        return _unmarked_verdict(response, target)
+    spoken = statement.spoken
+    listed = _final_list(spoken, total)
+    found = _given_verdict(listed, target) if listed else None
+    if found and found.same is not None and (found.same or _below_heading(spoken, total)):
+        return found
+    given = _parts(statement.boxed, total) or _parts(spoken, total)
+    if given:
+        return _given_verdict(given, target)
+    return _unmarked_verdict(response, target)
+
+
+def _given_verdict(given: Mapping[int, str], target: Target) -> Verdict:
     verdicts = [
         _part_verdict(given[at], part)
         if given.get(at, "").strip(" \n*#:：")
@@ -116,13 +128,35 @@ def _parts(text: str, total: int) -> dict[int, str]:
     return best if len(best) > 1 or (best and total == 2) else {}
 
 
+def _final_list(spoken: str, total: int) -> dict[int, str]:
+    """The parts of a list that ends the response, one a line: below a heading, or by itself."""
+    lines = [line for line in spoken.rstrip().split("\n") if line.strip()][-total:]
+    marks = [_LISTED.match(line) or _MARK.match(line) for line in lines]
+    numbers = [_number_of(mark) for mark in marks if mark]
+    if numbers != list(range(1, total + 1)):
+        return {}
+    return {
+        at: line[mark.end() :] for at, line, mark in zip(numbers, lines, marks, strict=True) if mark
+    }
+
+
+def _below_heading(spoken: str, total: int) -> bool:
+    """Whether a heading such as 最终答案 stands above the lines that end the response."""
+    lines = [line for line in spoken.rstrip().split("\n") if line.strip()][-total - 1 :]
+    return len(lines) > total and _FINAL.search(lines[0][:40]) is not None
+
+
+def _number_of(mark: re.Match[str]) -> int:
+    said = next(value for value in mark.groupdict().values() if value)
+    return _DIGITS.get(said) or int(said)
+
+
 def _runs(marks: list[re.Match[str]], text: str) -> list[dict[int, str]]:
     """Rows of marks that count up from 1; a new row begins at each 1."""
     runs: list[dict[int, str]] = []
     ends = [mark.start() for mark in marks[1:]]
     for mark, end in zip(marks, [*ends, len(text)], strict=False):
-        said = next(value for value in mark.groupdict().values() if value)
-        number, piece = _DIGITS.get(said) or int(said), text[mark.end() : end]
+        number, piece = _number_of(mark), text[mark.end() : end]
         if number == 1:
             runs.append({1: piece})
         elif runs and number <= len(runs[-1]) + 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lmms_rpts.answers.final_statement import Statement, find_statement
@@ -12,6 +12,7 @@ from lmms_rpts.tasks.cmmath.grading.equations import (
     Equation,
     Point,
     Values,
+    near_points,
     parse_equations,
     parse_points,
     values_of,
@@ -38,6 +39,9 @@ _CLOCK = re.compile(  # 8:30, 下午3点, 8时30分, 8点半
     r"^(上午|下午|凌晨|晚上|早上)?\s?([01]?\d|2[0-4])\s?(?::|时|点)\s?(?:([0-5]\d|(?<![:])\d)分?|(半))?$"
 )
 _TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")  # 5=x
+_SOLVED = re.compile(
+    r"[a-z](?:_\{\d\})?\s?=\s?[^=a-z]{1,60}|[a-z](?:_\{\d\})?\s?=[^=]{0,9}\\(?:frac|sqrt)[^=]{1,60}"
+)
 _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
 
 
@@ -179,6 +183,7 @@ _EQUALS = re.compile(r"(?<![<>≤≥≠])[=≡]")  # the last one of a chain giv
 _DOLLARS = re.compile(r"\$\$?([^$]{1,300})\$\$?|\\\(([^\n]{1,300}?)\\\)")
 # …,所以…; "…, so …"; ⇒
 _CLAUSE = re.compile(r"[,;。]\s?(?=[\u4e00-\u9fff∴]|\b(?:so|hence|thus|then|therefore)\b)|\n|⇒|∴")
+_ABOUT = re.compile(r"[,;(]?\s?(?:(?:大?约|近似)[是为]?|≈)\s?")
 _SPELLED_POINT = re.compile(  # 横坐标为-2,纵坐标为5
     r"横坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})[,且和\s]{0,3}纵坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})"
 )
@@ -200,6 +205,12 @@ _CONCLUDES = re.compile(  # 所以…, "so …": what stands before is working
     r"[\s.,;:*_#>、“”\"]{0,9}(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
     re.IGNORECASE,
 )
+_LISTED_BELOW = re.compile(  # "所以点P的坐标为：" above "- (4,0)" and "- (-4,0)"
+    r"(?:^|[\n，。])(?P<lead>[^\n，。]{0,60}(?:坐标|解|根|值|答案|结果)[^\n，。]{0,8})[:：]\**\s{0,3}\n{1,2}"
+    r"(?P<items>(?:[ \t]{0,4}(?:[-•*+]|[1-6][.、)])[ \t]{1,3}"
+    r"[^\u4e00-\u9fff\n]{1,80}或?[ ]{0,3}(?:\n{1,2}|$)){2,6})$"
+)
+_ITEM = re.compile(r"^[ \t]{0,4}(?:[-•*+]|[1-6][.、)])[ \t]{1,3}|[或。；;，]?\s{0,3}$")
 _FUNCTION_WORDS = frozenset({"sin", "cos", "tan", "cot", "log", "sqrt", "frac", "max", "min"})
 
 
@@ -262,9 +273,22 @@ class Response:
             yield from _of_text(clean(formulas[-1][0] or formulas[-1][1]), rounded)
 
     @cached_property
+    def exact(self) -> Reading | None:
+        """The exact point of "(-√13,0),约为(-3.6,0)", where the rounded one is close to it."""
+        text = self.boxed or self.text[-_LONGEST:]
+        exact, about, value = _last_split(_ABOUT, text)
+        found = _last_maths(exact, unit=False)
+        one = Reading(found[found.find("(") :] if "(" in found else found)
+        other = Reading(bare(value.rstrip(" )") + ")"))
+        if not about or not one.points or not other.points:
+            return None
+        return one if near_points(one.points, other.points) else None
+
+    @cached_property
     def relations(self) -> list[Reading]:
         """As ``values``, for what holds signs of equality or order itself."""
         found = [f"({point[1]},{point[2]})" for point in _SPELLED_POINT.finditer(self.text)]
+        found += _solutions_behind_working(self.boxed or self.clause)
         lines = [] if self.statement.marked else self.statement.block.split("\n")
         if 1 < len(lines) < 5 and all("=" in line for line in lines):  # x=1 above y=-1
             found.append(bare(clean(",".join(lines))))
@@ -284,7 +308,13 @@ class Response:
 
 def read_response(response: str) -> Response:
     """A response by its final statement."""
-    return Response(find_statement(response))
+    found = find_statement(response)
+    listed = None if found.marked else _LISTED_BELOW.search(found.spoken[-_LONGEST:])
+    if listed is not None:
+        values = [_ITEM.sub("", line).strip(_EDGES) for line in listed["items"].split("\n")]
+        text = f"{listed['lead']}{'，'.join(filter(None, values))}"
+        found = replace(found, text=text, block=text)
+    return Response(found)
 
 
 def part_of(text: str) -> Response:
@@ -320,12 +350,33 @@ def _exact_and_rounded(text: str, rounded: bool) -> list[str]:
     return [value] if rounded else [bare(exact), bare(value)]
 
 
+def _last_split(pattern: re.Pattern[str], text: str) -> tuple[str, str, str]:
+    """What stands before the last match, the match, and what follows it; as ``rpartition``."""
+    found = list(pattern.finditer(text))[-1:]
+    if not found:
+        return "", "", text
+    return text[: found[0].start()], found[0][0], text[found[0].end() :]
+
+
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
     found = None
     for found in pattern.finditer(text):  # noqa: B007
         pass
     tail = text[found.end() :] if found else text
     return tail if tail is text or bare(tail) else text
+
+
+def _solutions_behind_working(text: str) -> list[str]:
+    """x=2,x=3 of (x-2)(x-3)=0,x=2,x=3: the solutions at the end of other equations."""
+    listed = pieces(text, thousands=False) or ()
+    if any(each.joined - {"list"} for each in listed):
+        return []
+    solved = [_SOLVED.fullmatch(each.text) is not None for each in listed]
+    at = solved.index(True) if True in solved else 0
+    if len(listed) < 3 or at in (0, len(listed) - 1) or not all(solved[at:]):
+        return []
+    worked = all("=" in each.text for each in listed[:at])
+    return [",".join(each.text for each in listed[at:])] if worked else []
 
 
 def _last_maths(text: str, *, unit: bool = True) -> str:

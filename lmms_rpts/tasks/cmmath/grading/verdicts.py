@@ -9,6 +9,7 @@ from lmms_rpts.answers.final_statement import denies, hedges, sentences
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
+    behind_lead_in,
     holds,
     is_any,
     is_bounded,
@@ -140,10 +141,12 @@ def _is_alike(reading: Reading, wanted: Reading) -> bool:
 
 
 def _candidates(response: Response, target: Target) -> Iterable[Reading]:
-    decimal = re.fullmatch(r"-?\d+\.\d+", target.text) is not None
-    rounded = decimal and target.question.rounding.asked
+    asked = target.question.rounding.asked
+    rounded = asked and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
     if target.type == "set":
         return [*response.relations, *response.values(rounded=rounded)]
+    if target.type == "coordinate" and response.exact and not asked:
+        return [response.exact]
     return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
 
 
@@ -203,7 +206,6 @@ def _rows_of_verdicts(response: Response) -> list[tuple[str, str]]:
 
 
 # No solution, true or false, words
-
 
 _SOLUTION = re.compile(r"^(?!.*(?:增根|舍|不)).*[=<>≤≥]\s?-?\d")
 
@@ -265,7 +267,8 @@ def _first_truth(response: Response) -> bool | None:
     """The verdict that an answer without a mark begins with, if none follows: 对。同圆内d=2r。"""
     if response.statement.marked:
         return None
-    found = [re.split(r"[,，]", each) for each in sentences(response.statement.spoken[:600])]
+    spoken = behind_lead_in(response.statement.spoken[:600])
+    found = [re.split(r"[,，]", each) for each in sentences(spoken)]
     if not found or len(found) + len(found[0]) < 3:
         return None
     said = {truth_of(clean(piece)) for pieces in found for piece in pieces} - {None}
@@ -313,8 +316,7 @@ def _other_words(response: Response, target: Target) -> Verdict:
         single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
         given = len(name) == len(wanted) and name in asked and wanted in asked
         which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
-        which = bool(which and _CHINESE_NAME.fullmatch(name))
-        if single or given or which:
+        if single or given or (which and _CHINESE_NAME.fullmatch(name)):
             return Verdict(False, "another name")
     bare_words, numbers = _apart(target.text)
     said, others = _apart(response.conclusion)

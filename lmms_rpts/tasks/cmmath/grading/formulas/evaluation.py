@@ -90,8 +90,9 @@ def real(value: Fraction) -> Real:
 
 def agree(one: Real, other: Real) -> bool:
     """Whether two values are equal to within what rounding may have done."""
-    left = _size(one - other)
-    return left < max(_size(one), _size(other)) - _BITS // 2 or left < -_BITS * 3 // 4
+    left, largest = _size(one - other), max(_size(one), _size(other))
+    tiny = one != 0 and other != 0 and largest < -_BITS * 2  # 1/4^2018: no noise, but a value
+    return left < largest - _BITS // 2 or (left < -_BITS * 3 // 4 and not tiny)
 
 
 def exact(tree: Tree) -> Fraction | float | None:
