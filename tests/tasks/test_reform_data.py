@@ -17,8 +17,9 @@ from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.dataset import load_samples, root_of
+from lmms_rpts.tasks.reform_eval.dataset import load_samples
 from lmms_rpts.tasks.reform_eval.images import with_boxes
+from lmms_rpts.tasks.reform_eval.places import root_of
 from lmms_rpts.tasks.reform_eval.published_samples import question_with_answer
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.source_format import read_samples
@@ -77,7 +78,7 @@ def _expected(work: Any) -> Any:
 
 def test_samples_and_prompts_are_the_published_ones() -> None:
     instructions = json.loads(reference("reform_eval/instructions.json").read_text())
-    root = root_of(reference(DATA))
+    root = reference(DATA)
     loaded: dict[str, Any] = {}
     wrong = []
     for case in _cases("dataset"):

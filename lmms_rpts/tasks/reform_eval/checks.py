@@ -12,7 +12,6 @@ from lmms_rpts.tasks.reform_eval.dataset import (
     HUB_DATASET,
     ONLINE_TASKS,
     TASKS,
-    is_folder,
     load_dialogues,
     load_documents,
     load_samples,
@@ -20,8 +19,8 @@ from lmms_rpts.tasks.reform_eval.dataset import (
     missing_files,
     prepare,
     remedy,
-    root_of,
 )
+from lmms_rpts.tasks.reform_eval.places import is_folder, root_of
 from lmms_rpts.tasks.reform_eval.sample import Sample
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets, groups
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings

@@ -21,14 +21,13 @@ from lmms_rpts.tasks.reform_eval.instructions import (
     own_instructions,
 )
 from lmms_rpts.tasks.reform_eval.online import Dialogue, dialogues_of
+from lmms_rpts.tasks.reform_eval.places import HUB_FOLDER, root_of
 from lmms_rpts.tasks.reform_eval.sample import Samples
 from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, History, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.source_format import files_of, read_samples
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
-HUB_FOLDER = "huggingface_data"
-_PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
 
 TASKS: dict[str, tuple[DataSet, Method]] = {
     chosen.task(method): (chosen, method)
@@ -42,19 +41,6 @@ ONLINE_TASKS: dict[str, DataSet] = {
     chosen.online_task: chosen for chosen in data_sets().values() if chosen.online_task
 }
 """Which set by the name of a task whose history holds the model's own answers."""
-
-
-def is_folder(path: Path) -> bool:
-    """Whether there is such a folder; a path may be longer than any file system takes."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def root_of(path: Path) -> Path:
-    """The folder of the sets: REFORM_PATH may be this one, or one of two above it."""
-    return next(path / place for place in _PLACES if place == "" or is_folder(path / place))
 
 
 def missing_files(chosen: DataSet, root: Path) -> list[str]:

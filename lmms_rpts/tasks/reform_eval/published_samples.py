@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.reform_eval.places import root_of
 from lmms_rpts.tasks.reform_eval.sample import Sample, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, by_config
 from lmms_rpts.tasks.reform_eval.source_format import read_samples
@@ -46,7 +47,7 @@ def samples(
 
     Args:
         config: the file name of the configuration, such as ``VQA_okvqa_val.yaml``.
-        folder: ``huggingface_data``.
+        folder: ``huggingface_data``, ``ReForm-Eval-Data`` or a parent.
         method: ``generation`` or ``likelihood``.
         duplication: how often each sample is asked.
         random_instruct: another instruction for each duplicate, not for each sample.
@@ -59,7 +60,7 @@ def samples(
         DataError: if the data can't be read.
     """
     chosen = by_config(config)
-    found = read_samples(chosen, Path(folder))
+    found = read_samples(chosen, root_of(Path(folder)))
     raise_faults(folder, found.faults, "Get the file anew.")
     wording = instructions[chosen.title]
     return [
