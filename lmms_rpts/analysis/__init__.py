@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
     from lmms_rpts.tasks.cmmath.record import CmmathRun, read_cmmath_runs
     from lmms_rpts.tasks.cmmath.summary import summarize_cmmath
+    from lmms_rpts.tasks.reform_eval.record import ReformRun, read_reform_runs
+    from lmms_rpts.tasks.reform_eval.summary import summarize_reform
     from lmms_rpts.tasks.rome.record import RomeRun, read_rome_runs
     from lmms_rpts.tasks.rome.summary import summarize_rome
     from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
@@ -42,6 +44,8 @@ _MODULES = {
     "tasks.cmmath.knowledge_tree": ("tree_frame",),
     "tasks.cmmath.record": ("CmmathRun", "read_cmmath_runs"),
     "tasks.cmmath.summary": ("summarize_cmmath",),
+    "tasks.reform_eval.record": ("ReformRun", "read_reform_runs"),
+    "tasks.reform_eval.summary": ("summarize_reform",),
     "tasks.rome.record": ("RomeRun", "read_rome_runs"),
     "tasks.rpts_eval.runs": ("Run", "read_run", "read_runs"),
     "tasks.rome.summary": ("summarize_rome",),
@@ -52,6 +56,7 @@ __all__ = [
     "CmmathRun",
     "Estimate",
     "Need",
+    "ReformRun",
     "RomeRun",
     "Run",
     "RunError",
@@ -66,6 +71,7 @@ __all__ = [
     "read_cmmath_runs",
     "read_frame",
     "read_ratings",
+    "read_reform_runs",
     "read_rome_runs",
     "read_run",
     "read_runs",
@@ -73,6 +79,7 @@ __all__ = [
     "steps_frame",
     "summarize",
     "summarize_cmmath",
+    "summarize_reform",
     "summarize_rome",
     "sweep",
     "tree_frame",

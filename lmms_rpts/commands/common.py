@@ -27,7 +27,7 @@ Runs = Annotated[
         show_default=False,
     ),
 ]
-Judge = Annotated[str | None, typer.Option("--judge", help="As LMMS_RPTS_JUDGE, in its place.")]
+Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""
 

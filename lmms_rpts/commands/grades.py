@@ -140,7 +140,7 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
     found = [
         each
         for each, kind in types.items()
-        if kind in there or any(_foreign(graded[each])(*split_label(run)[::-1]) for run in runs)
+        if kind in there or any(_foreign(graded[each])(split_label(run)[1]) for run in runs)
     ]
     if not found:
         titles = ", ".join(each.title for each in graded.values())
@@ -218,7 +218,7 @@ def _file_text(summary: GradeSummary, sheets: Sequence[Sheet], suffix: str) -> s
 def _foreign(benchmark: Benchmark) -> Foreign:
     """What reads results that others wrote."""
     if benchmark.foreign is None:
-        return lambda place, label: []
+        return lambda place: None
     found: Foreign = resolve_name(benchmark.foreign)
     return found
 

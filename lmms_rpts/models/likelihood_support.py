@@ -81,7 +81,7 @@ class LikelihoodSupport:
 
     @property
     def remedy(self) -> str:
-        """What to use in its place."""
+        """What to use instead."""
         ours = (
             f"Use --model {OURS} --model_args pretrained=CHECKPOINT, for any image-text-to-text "
             "checkpoint of transformers"

@@ -23,8 +23,8 @@ _SAMPLES, _RESULTS = "_samples_", "_results.json"
 _ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
-Foreign = Callable[[Path, str | None], list[AnyRun]]
-"""Runs in a file or folder that others wrote, by the label that the user gave; empty: none."""
+Foreign = Callable[[Path], Callable[[str | None], list[AnyRun]] | None]
+"""What reads the runs in a file or folder that others wrote, by the user's label; None: none is."""
 
 
 def read_runs_of(
@@ -51,8 +51,9 @@ def read_runs_of(
     parts: list[RunOf[R]] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = split_label(path)
-        others = foreign(place, label) if foreign else []
-        parts.extend(others)
+        others = foreign(place) if foreign else None
+        if others:
+            parts.extend(others(label))
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label, known))
     if not parts:

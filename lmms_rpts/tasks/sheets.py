@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lmms_rpts.escaping import columns, printable, shorten
-from lmms_rpts.runs.rounds import figure_text, token_text
+from lmms_rpts.runs.rounds import NONE, figure_text, token_text
 from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
 from lmms_rpts.tasks.graded import GradeSummary
 
@@ -105,6 +105,21 @@ def metric_column(metric: str, head: str = "") -> Column:
         lambda each: figure_text(each.metrics[metric]),
         lambda each: bool(each.metrics[metric].n),
     )
+
+
+def share_text(metric: str) -> Callable[[Figures], str]:
+    """The text of a metric's value alone."""
+
+    def text(figures: Figures) -> str:
+        value = figures.metrics[metric].value
+        return NONE if value is None else f"{value:.3f}"
+
+    return text
+
+
+def subject_names(figures: Figures) -> list[str]:
+    """The first cells of a row: task and model."""
+    return [shorten(figures.task, 40), shorten(figures.model, 40)]
 
 
 def end_of(answer: str, width: int = 60) -> str:

@@ -23,7 +23,7 @@ from lmms_rpts.tasks.reform_eval import results
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.dimensions import average_ranks, dimension_scores
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
-from lmms_rpts.tasks.reform_eval.published_files import read_published
+from lmms_rpts.tasks.reform_eval.published_files import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.reform_eval.summary import summarize_reform
@@ -245,7 +245,9 @@ def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -
         for at, prediction in enumerate([0, None, "0", -1, -2, 7, 1])
     ]
     path.write_text(json.dumps(rows), encoding="utf-8")
-    (run,) = read_published(path, None)
+    read = find_published(path)
+    assert read is not None
+    (run,) = read(None)
     assert [each.score for each in run.responses] == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
@@ -255,7 +257,7 @@ def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
     )
     row = {"doc_id": 0, "resps": ["(A)"], "filtered_resps": graded("gqa", right_place)[0].to_json()}
     (tmp_path / "1_samples_reform_gqa.jsonl").write_text(json.dumps(row))
-    found = read_runs_of(ReformRecord, [tmp_path], record_types, read_published)
+    found = read_runs_of(ReformRecord, [tmp_path], record_types, find_published)
     assert {each.instance.task for run in found for each in run.responses} == {
         "reform_X",
         "reform_gqa",

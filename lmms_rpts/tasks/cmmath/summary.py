@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
@@ -15,7 +14,7 @@ from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listin
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
-from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column
+from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
 
 METRICS: Metrics = {
     **_OF_DOCUMENTS,
@@ -57,14 +56,6 @@ def _range(figures: Figures) -> str:
     return "–".join(f"{each:.3f}" for each in ends if each is not None)
 
 
-def _share(metric: str) -> Callable[[Figures], str]:
-    def text(figures: Figures) -> str:
-        value = figures.metrics[metric].value
-        return NONE if value is None else f"{value:.3f}"
-
-    return text
-
-
 def _sentence(figures: Figures) -> str:
     counts, judged = figures.counts, ""
     compared, agreed = counts["compared"], counts["agreed"]
@@ -80,12 +71,9 @@ def _sentence(figures: Figures) -> str:
 
 
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
-    def names(figures: Figures) -> list[str]:
-        return [shorten(figures.task, 40), shorten(figures.model, 40)]
-
     shares = [name for name in models[0].metrics if name.startswith("ssr_")]
     rows = [
-        [*names(each), str(each.counts["points"])]
+        [*subject_names(each), str(each.counts["points"])]
         + [figure_text(each.metrics[name]) for name in shares]
         for each in models
         if each.counts["points"]
@@ -99,7 +87,7 @@ def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
         every = sum(mistakes.values())
         if every:
             kinds = [f"{count / every:.3f} ({count})" for count in mistakes.values()]
-            rows.append([*names(each), str(every), *kinds])
+            rows.append([*subject_names(each), str(every), *kinds])
     if rows:
         yield Sheet("Kinds of mistakes", ["task", "model", "n", *MISTAKES], 2, [rows])
 
@@ -163,8 +151,8 @@ GRADING = Grading(
     columns=(
         metric_column("accuracy"),
         Column("range", _range, lambda each: bool(each.unscored)),
-        Column("undecided", _share("undecided_rate")),
-        Column("coverage", _share("grader_coverage")),
+        Column("undecided", share_text("undecided_rate")),
+        Column("coverage", share_text("grader_coverage")),
     ),
     explained="n: problems. accuracy: of the responses with a score. range: accuracy if all others "
     "were wrong, and if they were right. undecided: share that the rules left undecided. coverage: "

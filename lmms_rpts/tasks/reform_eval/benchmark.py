@@ -24,5 +24,5 @@ BENCHMARK = Benchmark(
     },
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
-    foreign=f"{_HERE}.published_files:read_published",
+    foreign=f"{_HERE}.published_files:find_published",
 )

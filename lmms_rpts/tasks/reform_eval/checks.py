@@ -12,9 +12,8 @@ from lmms_rpts.tasks.reform_eval.dataset import (
     HUB_DATASET,
     ONLINE_TASKS,
     TASKS,
-    load_dialogues,
-    load_documents,
     load_samples,
+    load_task,
     load_wordings,
     missing_files,
     prepare,
@@ -24,7 +23,7 @@ from lmms_rpts.tasks.reform_eval.places import is_folder, root_of
 from lmms_rpts.tasks.reform_eval.sample import Sample
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets, groups
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
-from lmms_rpts.tasks.reform_eval.text_form import marks_of
+from lmms_rpts.tasks.reform_eval.text_form import MOST_MARKED
 
 
 def check_reform(*tasks: str) -> None:
@@ -46,7 +45,7 @@ def check_reform(*tasks: str) -> None:
         if each.kind == "choice" and method == "generation":
             faults += _unmarkable(each, found.samples, settings)
         raise_faults(settings.path or each.file, faults, remedy(settings))
-        prepare(load_dialogues(each) if task in ONLINE_TASKS else load_documents(each, method))
+        prepare(load_task(task))
 
 
 def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings) -> None:
@@ -80,7 +79,7 @@ def _unmarkable(
     """Samples with more options than there are digits to mark them."""
     if settings.marks not in ("number", "random"):
         return
-    most = len(marks_of("number", 9))
+    most = MOST_MARKED["number"]
     for sample in samples:
         if len(sample.options) > most:
             yield (

@@ -121,6 +121,17 @@ def load_dialogues(chosen: DataSet) -> list[Dialogue]:
     return list(dialogues_of(load_documents(chosen, "generation")))
 
 
+def load_task(task: str) -> list[Document] | list[Dialogue]:
+    """The documents of a task, by its name.
+
+    Raises:
+        DataError: where the data or the instructions can't be used.
+    """
+    return (
+        load_dialogues(ONLINE_TASKS[task]) if task in ONLINE_TASKS else load_documents(*TASKS[task])
+    )
+
+
 def prepare(documents: Sequence[Document | Dialogue]) -> Path:
     """A JSONL file of these documents that the ``datasets`` library can read.
 
@@ -177,14 +188,10 @@ def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dic
 def __getattr__(name: str) -> Any:
     kind, _, rest = name.partition("_")
     task = f"reform_{rest}"
-    if task in TASKS:
-        if kind == "kwargs":
-            return {"data_files": {"test": str(prepare(load_documents(*TASKS[task])))}}
-        if kind == "metadata":
-            return _metadata(*TASKS[task])
-    if task in ONLINE_TASKS:
-        if kind == "kwargs":
-            return {"data_files": {"test": str(prepare(load_dialogues(ONLINE_TASKS[task])))}}
-        if kind == "metadata":
-            return _metadata(ONLINE_TASKS[task], "generation", "online")
+    if kind == "kwargs" and task in (*TASKS, *ONLINE_TASKS):
+        return {"data_files": {"test": str(prepare(load_task(task)))}}
+    if kind == "metadata" and task in TASKS:
+        return _metadata(*TASKS[task])
+    if kind == "metadata" and task in ONLINE_TASKS:
+        return _metadata(ONLINE_TASKS[task], "generation", "online")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

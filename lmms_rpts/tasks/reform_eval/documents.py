@@ -8,14 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
-from lmms_rpts.tasks.reform_eval.published_samples import completed, fixed_question
+from lmms_rpts.tasks.reform_eval.published_samples import (
+    completed,
+    fixed_question,
+    question_with_answer,
+)
 from lmms_rpts.tasks.reform_eval.sample import Sample, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 from lmms_rpts.tasks.reform_eval.text_form import (
     PREFIX,
     STYLES,
-    marked,
     marks_of,
     question_with_options,
 )
@@ -149,18 +152,17 @@ class _Asking:
     def _question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
         """The instruction and the question; that is the instruction where the data have none."""
         which = duplicate if self._settings.wording == "varied" else at
-        wordings = self._wording.instructions or sample.instructions
-        if self._published and sample.instructions:
-            wordings = sample.instructions
+        of_data = sample.instructions if self._published else ()
+        wordings = of_data or self._wording.instructions
         instruction = wordings[which % len(wordings)]
-        if not sample.question and not fixed_question(self._set, self._method):
+        fixed = fixed_question(self._set, self._method)
+        if not sample.question and not fixed:
             return "", instruction.replace("{}", sample.filling or "")
         if self._published:
             instruction = completed(instruction, self._set, self._method)
-        question = fixed_question(self._set, self._method)
-        if not question:
-            question = _asked(sample.question[which % len(sample.question)], self._set)
-        return instruction, question
+        return instruction, fixed or _asked(
+            sample.question[which % len(sample.question)], self._set
+        )
 
     def _history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
         if self._shown and self._settings.in_context and self._wording.in_context:
@@ -175,8 +177,8 @@ class _Asking:
         options = [_sentence_case(each, self._set) for each in turn.options]
         if not self._shown:
             return question, options[turn.right]
-        answer = marked(options, style)[turn.right]
-        return question_with_options(question, options, style), f"{PREFIX} {answer}"
+        asked, answer = question_with_answer(question, options, turn.right, style)
+        return asked, f"{PREFIX} {answer}"
 
 
 def _asked(question: str, chosen: DataSet) -> str:

@@ -8,7 +8,7 @@ rows with ``sample_id`` and ``prediction``; its name says the data, the formulat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,25 +37,26 @@ _KINDS: dict[str, Kind] = {
     "Generation": "caption",
 }
 # Of how the publishers asked, a file does not say more.
-_ASKING = {
-    "instructions": "published",
-    "instructions_sha256": "",
-    "wording": "varied",
-    "order": "fixed",
-    "marks": "upper",
-    "in_context": True,
-    "seed": 0,
-}
+_ASKING = ReformAsking(
+    instructions="published",
+    instructions_sha256="",
+    wording="varied",
+    order="fixed",
+    marks="upper",
+    in_context=True,
+    reduction=None,
+    seed=0,
+)
 
 
-def read_published(place: Path, label: str | None) -> list[ReformRun]:
-    """The predictions in a file, or in the files of a folder; none where no name is of the kind.
+def find_published(place: Path) -> Callable[[str | None], list[ReformRun]] | None:
+    """What reads the predictions in a file, or in the files of a folder, by their label.
 
-    Raises:
-        RunError: naming the file and the row that can't be read.
+    None where no name is of the kind. What reads raises RunError, naming the file and the row.
     """
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
-    return [_read(file, label) for file in files if _is_published(file) and file.is_file()]
+    found = [file for file in files if _is_published(file) and file.is_file()]
+    return (lambda label: [_read(file, label) for file in found]) if found else None
 
 
 def _is_published(path: Path) -> bool:
@@ -70,7 +71,7 @@ def _read(path: Path, label: str | None) -> ReformRun:
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}
     chosen = titles.get((name["data"], kind), name["data"])
     reduction = "sum" if method == "likelihood" else None
-    asking = ReformAsking(**_ASKING, reduction=reduction)  # type: ignore[arg-type]
+    asking = _ASKING.model_copy(update={"reduction": reduction})
     task = f"reform_{chosen}{'_likelihood' if reduction else ''}"
     try:
         rows = read_json(path)

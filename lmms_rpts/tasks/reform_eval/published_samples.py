@@ -62,11 +62,9 @@ def samples(
     chosen = by_config(config)
     found = read_samples(chosen, root_of(Path(folder)))
     raise_faults(folder, found.faults, "Get the file anew.")
-    wording = instructions[chosen.title]
+    form = _Published(chosen, method, mark, instructions[chosen.title])
     return [
-        _Published(chosen, method, mark, wording).sample(
-            sample, at, duplicate, random_instruct, in_context
-        )
+        form.sample(sample, at, duplicate, random_instruct, in_context)
         for at, sample in enumerate(found.samples)
         for duplicate in range(duplication)
     ]
@@ -172,7 +170,7 @@ def _turns(asked: str, answered: str) -> list[dict[str, str]]:
 
 
 def question_with_answer(
-    question: str, options: Sequence[str], answer: str | int, mark: Mark
+    question: str, options: Sequence[str], answer: str | int, mark: str
 ) -> tuple[str, str]:
     """A past question with its options, and its answer: marked where it is an option's text.
 

@@ -86,6 +86,11 @@ def _numbered(rows: Any, place: str) -> _Rows:
     return [(f"record {at}", row) for at, row in enumerate(rows)]
 
 
+def _with(rows: _Rows, **shared: Any) -> _Rows:
+    """The records, each with what all of a file share and was checked once."""
+    return [(place, {**row, **shared} if isinstance(row, dict) else row) for place, row in rows]
+
+
 def _plain_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
     return _numbered(contents[0], chosen.file)
 
@@ -103,11 +108,8 @@ def _object_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
         return _dialogue_rows(chosen, head)
     rows = _numbered(head.any("data"), f"{chosen.file}, 'data'")
     if chosen.family == "spatial":  # CLEVR's file brings its instructions
-        own = list(head.texts("instructs")[:5])
-        return [
-            (place, {**row, "instructs": own} if isinstance(row, dict) else row)
-            for place, row in rows
-        ]
+        own = head.texts("instructs")[:5]
+        return _with(rows, instructs=own)
     return rows
 
 
@@ -116,15 +118,12 @@ def _dialogue_rows(chosen: DataSet, head: Fields) -> _Rows:
     data = Fields(head.any("data"), f"{chosen.file}, 'data'")
     texts = {name: data.texts(name) for name in ("questions", "answers")}
     rows = _numbered(data.any("dialogs"), f"{chosen.file}, 'dialogs'")
-    return [(place, {**row, **texts} if isinstance(row, dict) else row) for place, row in rows]
+    return _with(rows, **texts)
 
 
 def _counting_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
-    choices = _choices(chosen, contents[1])
-    return [
-        (place, {**row, "choices": choices} if isinstance(row, dict) else row)
-        for place, row in _numbered(contents[0], chosen.file)
-    ]
+    rows = _numbered(contents[0], chosen.file)
+    return _with(rows, choices=_choices(chosen, contents[1]))
 
 
 def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
@@ -147,7 +146,8 @@ def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
 
 
 def _choices(chosen: DataSet, content: Any) -> list[str]:
-    return list(Fields(content, files_of(chosen)[-1]).texts("choice"))
+    """All answers of a set, each once."""
+    return list(dict.fromkeys(Fields(content, files_of(chosen)[-1]).texts("choice")))
 
 
 # --- one record ----------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class _Row:
 
         ``name``: of the sample, on which the draw depends.
         """
-        wrong = [each for each in dict.fromkeys(self.fields.texts("choices")) if each != right]
+        wrong = [each for each in self.fields.value["choices"] if each != right]
         rng = rng_of(self.seed, self.chosen.name, name, "distractors")
         return (*rng.sample(wrong, min(DISTRACTORS, len(wrong))), right)
 
@@ -306,7 +306,7 @@ def _read_detection(row: _Row) -> Iterator[Sample]:
         options=options,
         right=right,
         **_boxes(fields, "bbox"),
-        instructions=fields.texts("instructs") if "instructs" in fields else (),
+        instructions=fields.value["instructs"] if row.chosen.family == "spatial" else (),
     )
 
 

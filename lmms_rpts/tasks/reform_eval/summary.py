@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text, over_rounds
 from lmms_rpts.stats.instability import (
     BY_SAMPLE,
@@ -24,14 +23,13 @@ from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.dataset import TASKS
 from lmms_rpts.tasks.reform_eval.dimensions import dimension_numbers, dimension_sheets
-from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
-from lmms_rpts.tasks.reform_eval.results import CHOICE
+from lmms_rpts.tasks.reform_eval.results import CHOICE, instability_over
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.reform_eval.settings import MOST_DUPLICATES
 from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS, MOST_ROUNDS
 from lmms_rpts.tasks.results import Metrics
-from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column
+from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
 
 RESAMPLES = 2_000
 """Of the bootstrap over samples, for each set and model."""
@@ -98,7 +96,8 @@ def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Esti
     found = wording_statistics(answers if asked_again else (), resamples)
     figures = {name: found[name] for name in _WORDING}
     figures["instability_strict"] = found["instability"]
-    figures["instability"] = _just(_published_instability(scored) if asked_again else None)
+    chosen = [(str(each.instance.sample), [each.chosen_text]) for each in scored]
+    figures["instability"] = _just(instability_over(chosen) if asked_again else None)
     bias = position_bias(answers)
     figures["position_distance"] = _just(bias.distance)
     figures["position_p"] = _just(bias.p)
@@ -133,13 +132,6 @@ def _option(record: ReformRecord) -> str | None:
     return options[chosen] if chosen is not None and chosen < len(options) else None
 
 
-def _published_instability(records: Sequence[ReformRecord]) -> float | None:
-    chosen: dict[str, list[str]] = {}
-    for record in records:
-        chosen.setdefault(str(record.instance.sample), []).append(record.chosen_text)
-    return instability(chosen) if chosen else None
-
-
 def _rounds_of_dialogues(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
     turns = [
         Turn(each.instance.id.rpartition("_")[0], each.instance.round, each.score or 0.0)
@@ -163,16 +155,8 @@ def _captions(records: Sequence[ReformRecord]) -> dict[str, Estimate]:
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def _share(metric: str) -> Callable[[Figures], str]:
-    def text(figures: Figures) -> str:
-        value = figures.metrics[metric].value
-        return NONE if value is None else f"{value:.3f}"
-
-    return text
-
-
 def _plain(metric: str, head: str) -> Column:
-    return Column(head, _share(metric), lambda each: each.metrics[metric].value is not None)
+    return Column(head, share_text(metric), lambda each: each.metrics[metric].value is not None)
 
 
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
@@ -181,17 +165,12 @@ def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
     yield from dimension_sheets(models)
 
 
-def _names(figures: Figures) -> list[str]:
-    return [shorten(figures.task, 40), shorten(figures.model, 40)]
-
-
 def _wording_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
     rows = [
         [
-            *_names(each),
+            *subject_names(each),
             str(each.counts["duplicates"]),
-            *(_share(name)(each) for name in _SHOWN),
-            _share("position_p")(each),
+            *(share_text(name)(each) for name in (*_SHOWN, "position_p")),
         ]
         for each in models
         if each.metrics["agreement"].value is not None
@@ -203,7 +182,7 @@ def _wording_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
 
 def _round_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
     rows = [
-        [*_names(each), *(figure_text(each.metrics[f"round_{name}"]) for name in _TRENDS)]
+        [*subject_names(each), *(figure_text(each.metrics[f"round_{name}"]) for name in _TRENDS)]
         for each in models
         if each.metrics["round_slope"].value is not None
     ]

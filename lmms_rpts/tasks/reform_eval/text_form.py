@@ -19,6 +19,8 @@ _LETTERS = {
     "number": string.digits[1:],
 }
 STYLES = tuple(_LETTERS)
+MOST_MARKED = {style: len(letters) for style, letters in _LETTERS.items()}
+"""How many options can be marked, by style."""
 
 
 def marks_of(style: str, count: int) -> str:
