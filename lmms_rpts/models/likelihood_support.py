@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from loguru import logger
 
+from lmms_rpts.models.wrappers import find_wrapper, is_known
+
 OURS = "hf_multimodal"
 """The model that has them for every image-text-to-text checkpoint of transformers."""
 Kind = Literal["right", "unchecked", "constant", "missing", "broken", "chat", "unknown"]
@@ -52,7 +54,6 @@ SIMPLE: Mapping[str, Kind] = {
     OURS: "right",
 }
 """Simple wrappers of lmms-eval, and our own, by name."""
-_PACKAGES = ("lmms_eval.models.", "lmms_rpts.models.")
 _USABLE = ("right", "unchecked", "unknown")
 
 
@@ -98,19 +99,15 @@ def likelihood_support(model: Any, force_simple: bool = False) -> LikelihoodSupp
         model: its name or alias, as for ``--model``, or a model that is there already.
         force_simple: as lmms-eval's flag.
     """
-    if not isinstance(model, str):
-        return _of_object(model)
-    from lmms_eval.models import MODEL_REGISTRY_V2
-
-    try:
-        resolved = MODEL_REGISTRY_V2.resolve(model, force_simple=force_simple)
-    except ValueError:  # no such model: lmms-eval will say so
-        return LikelihoodSupport(model, "unknown")
-    if resolved.model_type == "simple":
-        return LikelihoodSupport(model, _kind(resolved.model_id, resolved.class_path))
-    simple = MODEL_REGISTRY_V2.get_manifest(model).simple_class_path
+    name = model if isinstance(model, str) else type(model).__name__
+    found = find_wrapper(model, force_simple)
+    if found is None:  # lmms-eval will say so
+        return LikelihoodSupport(name, "unknown")
+    if found.is_simple:
+        return LikelihoodSupport(name, _kind(found.name, found.is_known))
+    other = _simple_class(model) if isinstance(model, str) else None
     return LikelihoodSupport(
-        model, "chat", None if simple is None else _kind(resolved.model_id, simple)
+        name, "chat", None if other is None else _kind(found.name, is_known(other))
     )
 
 
@@ -146,14 +143,13 @@ def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None
         )
 
 
-def _of_object(model: Any) -> LikelihoodSupport:
-    kind = type(model)
-    if not getattr(kind, "is_simple", True):
-        return LikelihoodSupport(kind.__name__, "chat")
-    module = kind.__module__
-    return LikelihoodSupport(kind.__name__, _kind(module.rpartition(".")[2], f"{module}."))
+def _simple_class(model: str) -> str | None:
+    """The simple wrapper of a model that has a chat wrapper as well."""
+    from lmms_eval.models import MODEL_REGISTRY_V2
+
+    found: str | None = MODEL_REGISTRY_V2.get_manifest(model).simple_class_path
+    return found
 
 
-def _kind(name: str, class_path: str) -> Kind:
-    # Another package may have put a class of its own under a known name.
-    return SIMPLE.get(name, "unknown") if class_path.startswith(_PACKAGES) else "unknown"
+def _kind(name: str, known: bool) -> Kind:
+    return SIMPLE.get(name, "unknown") if known else "unknown"

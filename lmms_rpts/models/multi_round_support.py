@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from lmms_rpts.models.wrappers import find_wrapper
+
 SIMPLE = ("hf_multimodal", "llava_onevision", "qwen2_5_vl", "qwen2_vl", "vqtoken")
 """The simple wrappers that have it, and our own. Chat wrappers that inherit it can't use it."""
 CHAT = ("aero_realtime_vllm", "vllm")
 """The chat wrappers that have it."""
-_PACKAGES = ("lmms_eval.models.", "lmms_rpts.models.")
 
 
 class MultiRoundError(ValueError):
@@ -27,17 +28,10 @@ def has_multi_round(model: Any, force_simple: bool = False) -> bool:
         model: its name or alias, as for ``--model``, or a model that is there already.
         force_simple: as lmms-eval's flag.
     """
-    if not isinstance(model, str):
-        kind = type(model)
-        name = kind.__module__.rpartition(".")[2]
-        return _is_known(name, f"{kind.__module__}.", getattr(kind, "is_simple", True))
-    from lmms_eval.models import MODEL_REGISTRY_V2
-
-    try:
-        found = MODEL_REGISTRY_V2.resolve(model, force_simple=force_simple)
-    except ValueError:  # no such model: lmms-eval will say so
+    found = find_wrapper(model, force_simple)
+    if found is None or not found.is_known:  # of a model that there isn't, lmms-eval will say so
         return True
-    return _is_known(found.model_id, found.class_path, found.model_type == "simple")
+    return found.name in (SIMPLE if found.is_simple else CHAT)
 
 
 def check_multi_round(model: Any, tasks: str, force_simple: bool = False) -> None:
@@ -59,11 +53,6 @@ def check_multi_round(model: Any, tasks: str, force_simple: bool = False) -> Non
         f"Use --model {SIMPLE[0]} --model_args pretrained=CHECKPOINT, for any image-text-to-text "
         f"checkpoint of transformers; or one of {', '.join(CHAT)}, {simple}."
     )
-
-
-def _is_known(name: str, class_path: str, is_simple: bool) -> bool:
-    # Another package may have put a class of its own under a known name.
-    return not class_path.startswith(_PACKAGES) or name in (SIMPLE if is_simple else CHAT)
 
 
 def _has_chat(model: str) -> bool:
