@@ -35,7 +35,7 @@ FLOORS = (
     ("demo",),
     ("commands",),
     ("report",),
-    ("analysis", "doctor", "plugin"),
+    ("analysis", "doctor", "plugin", "validation"),
     ("tasks",),
     ("filters",),
     ("runs",),

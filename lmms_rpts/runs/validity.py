@@ -1,0 +1,167 @@
+"""The validity of a judge, as ``lmms-rpts validate -o validity.json`` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from lmms_rpts.errors import UserError
+from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault
+
+VERSION = 1
+_LARGEST = 500_000_000
+
+
+class ValidityError(UserError):
+    """A validity file that can't be used; the message names the file and the fault."""
+
+
+class Interval(Model):
+    """A figure with its 95% interval over questions; null where it is not defined."""
+
+    value: Number | None
+    low: Number | None = None
+    high: Number | None = None
+
+
+Figures = Mapping[Text, Interval]
+
+
+class Bin(Model):
+    """One bin of the reliability diagram: steps with scores near each other."""
+
+    score: Annotated[Share, Field(description="their mean score")]
+    sound: Annotated[Share, Field(description="the share of them that is sound")]
+    low: Annotated[Share | None, Field(description="its 95% interval")] = None
+    high: Share | None = None
+    n: Annotated[Whole, Field(description="how many steps")]
+
+
+class Usage(Model):
+    """What the judge was asked for one set."""
+
+    calls: Whole
+    input_tokens: Whole
+    output_tokens: Whole
+    cost: Annotated[Number | None, Field(description="null without prices")] = None
+    found: Annotated[Whole, Field(description="answers that were there already")]
+
+
+class JudgedChain(Model):
+    """The labels and scores of one chain, without its texts."""
+
+    id: Text
+    question: Text
+    stratum: Text
+    labels: Annotated[Several[Flag | None], Field(description="sound or not; null: not counted")]
+    scores: Annotated[
+        Several[Share | None], Field(description="of the judge; null: not asked, or no answer")
+    ]
+    first_error: Whole | None = None
+    located: Flag = True
+    path: Annotated[
+        Several[Whole], Field(description="the chain, where steps are alternatives")
+    ] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> JudgedChain:
+        n = len(self.labels)
+        if len(self.scores) != n:
+            raise ValueError("has as many scores as labels")
+        if any(at >= n for at in (*self.path, *([self.first_error] if self.first_error else []))):
+            raise ValueError("names a step that it does not have")
+        return self
+
+
+class PublishedFigure(Model):
+    """A figure of others, by their own protocol."""
+
+    judge: Text
+    metric: Text
+    value: Number
+    source: Text
+
+
+class ValidatedSet(Model):
+    """One set of labelled steps, and how the judge did on it."""
+
+    name: Annotated[Text, Field(description="as given on the command line")]
+    layout: Annotated[Text, Field(description="whose data they are")]
+    licence: Text = ""
+    sha256: Mapping[Text, Text] = Field(default_factory=dict, description="of each file")
+    n_chains: Annotated[Whole, Field(description="chains that were used")]
+    n_steps: Annotated[Whole, Field(description="labelled steps of them")]
+    n_wrong: Annotated[Whole, Field(description="steps of them that are wrong")]
+    n_questions: Annotated[Whole, Field(description="questions of them: what is resampled")]
+    available: Annotated[Whole, Field(description="chains that the data hold")]
+    skipped: Mapping[Text, Whole] = Field(
+        default_factory=dict, description="rows that do not fit, by the field that is wrong"
+    )
+    left_out: Mapping[Text, Whole] = Field(
+        default_factory=dict, description="rows left out, by reason"
+    )
+    premises: Literal["given", "all"] = "all"
+    blind: Annotated[
+        Flag, Field(description="whether the questions go with images that the judge did not see")
+    ] = False
+    shortened: Annotated[
+        Whole, Field(description="questions whose oldest premises were left out for their length")
+    ] = 0
+    metrics: Figures
+    own_metrics: Figures = Field(
+        default_factory=dict, description="what the authors of the set report, by their names"
+    )
+    baselines: Mapping[Text, Figures] = Field(
+        default_factory=dict, description="what needs no judge"
+    )
+    thresholds: Annotated[
+        Several[Number], Field(description="the cross-fitted ones, of both halves")
+    ] = ()
+    bins: Several[Bin] = ()
+    published: Several[PublishedFigure] = ()
+    usage: Usage | None = None
+    chains: Several[JudgedChain] = ()
+
+
+class Validity(Model):
+    """How one judge did on sets of labelled steps, and by which settings."""
+
+    format: Literal["lmms-rpts-validity"]
+    version: Whole = VERSION
+    judge: Text
+    judge_samples: Whole = 1
+    temperature: Number = 0.0
+    prompt_version: Text = ""
+    created: Annotated[Text, Field(description="date, as 2026-11-22")] = ""
+    lmms_rpts: Annotated[Text, Field(description="version of the package")] = ""
+    seed: Whole = 0
+    limit: Annotated[Whole | None, Field(description="chains a set; null: all")] = None
+    sets: Several[ValidatedSet]
+
+
+def read_validity(path: Path) -> Validity:
+    """Read what ``lmms-rpts validate -o`` wrote.
+
+    Raises:
+        ValidityError: naming the file and what is wrong with it.
+    """
+    remedy = "name a file that lmms-rpts validate -o wrote"
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ValidityError(f"{path} is larger than 500 MB: {remedy}")
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValidityError(f"{path} can't be read ({error.strerror}): {remedy}") from None
+    try:
+        found = Validity.model_validate_json(content)
+    except (ValidationError, RecursionError) as error:
+        fault = first_fault(error) if isinstance(error, ValidationError) else "it nests too deeply"
+        raise ValidityError(f"{path} is no validity file: {fault}; {remedy}") from None
+    if found.version != VERSION:
+        raise ValidityError(
+            f"{path} is of version {found.version}; this version of lmms-rpts reads {VERSION}"
+        )
+    return found

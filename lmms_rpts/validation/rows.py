@@ -1,0 +1,184 @@
+"""Rows of published data: typed fields, each checked when it is asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lmms_rpts.escaping import storable
+from lmms_rpts.schema import shown
+
+T = TypeVar("T")
+
+LONGEST_TEXT = 200_000
+"""Characters of a question or a step; a judge could not read more."""
+
+MOST_STEPS = 2_000
+"""Steps of a chain."""
+
+_WHOLE = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+
+
+class RowError(ValueError):
+    """A row that does not fit its layout: which field, and what is wrong with it."""
+
+    def __init__(self, field: str, wrong: str) -> None:
+        super().__init__(f"{field!r} {wrong}")
+        self.field = field
+
+
+class LeftOut(Exception):  # noqa: N818 - no error: the row is as it should be
+    """A row that fits its layout, but holds nothing that a judge can be asked; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object of a file.
+
+    Every method takes the name of a field and raises RowError where it is missing or wrong.
+
+    Attributes:
+        value: the object.
+        stem: the file's name without its suffix.
+        number: the number of the object in the file, from 0.
+        key: what the object stands under, where a file is an object of lists; else empty.
+    """
+
+    value: Mapping[str, Any]
+    stem: str
+    number: int
+    key: str = ""
+
+    def __contains__(self, name: str) -> bool:
+        return self.value.get(name) is not None
+
+    def get(self, name: str) -> Any:
+        """The value of a field, whatever it is; None where it is missing."""
+        return self.value.get(name)
+
+    def text(self, name: str) -> str:
+        """A text that is not blank."""
+        text = as_text(self._there(name), name)
+        if not text.strip():
+            raise RowError(name, "is blank")
+        return text
+
+    def identity(self, name: str) -> str:
+        """A text or a whole number, as text."""
+        value = self._there(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        return self.text(name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts, one at least; a text may be blank, which is a fault of no layout."""
+        return as_texts(self._there(name), name)
+
+    def whole(self, name: str) -> int:
+        """A whole number."""
+        return as_whole(self._there(name), name)
+
+    def flag(self, name: str) -> bool:
+        """True or false."""
+        return as_flag(self._there(name), name)
+
+    def choice(self, name: str, choices: Mapping[str, T]) -> T:
+        """What one of several texts stands for."""
+        value = self._there(name)
+        if not isinstance(value, str) or value not in choices:
+            wanted = " or ".join(map(repr, choices))
+            raise RowError(name, f"should be {wanted}, not {shown(value)}")
+        return choices[value]
+
+    def items(self, name: str) -> Sequence[Any]:
+        """A list of anything."""
+        return as_list(self._there(name), name)
+
+    def object(self, name: str) -> Row:
+        """An object; its fields are named after it in messages."""
+        value = self._there(name)
+        if not isinstance(value, Mapping):
+            raise RowError(name, f"should be an object, not {shown(value)}")
+        return Row(value, self.stem, self.number, self.key)
+
+    def _there(self, name: str) -> Any:
+        if self.value.get(name) is None:
+            raise RowError(name, "is missing")
+        return self.value[name]
+
+
+def as_text(value: Any, field: str) -> str:
+    """A text of bounded length, without lone surrogates."""
+    if not isinstance(value, str):
+        raise RowError(field, f"should be a text, not {shown(value)}")
+    if len(value) > LONGEST_TEXT:
+        raise RowError(field, f"has {len(value):,} characters; {LONGEST_TEXT:,} are the most")
+    return storable(value)
+
+
+def as_texts(value: Any, field: str) -> tuple[str, ...]:
+    """A list of texts, one at least and not too many."""
+    texts = tuple(as_text(each, f"{field}[{at}]") for at, each in enumerate(as_list(value, field)))
+    if not texts:
+        raise RowError(field, "is an empty list")
+    if len(texts) > MOST_STEPS:
+        raise RowError(field, f"has {len(texts):,} entries; {MOST_STEPS:,} are the most")
+    return texts
+
+
+def as_list(value: Any, field: str) -> Sequence[Any]:
+    """A list."""
+    if not isinstance(value, list | tuple):
+        raise RowError(field, f"should be a list, not {shown(value)}")
+    return value
+
+
+def as_whole(value: Any, field: str) -> int:
+    """A whole number; a fraction without a rest counts, which pandas makes of columns with gaps."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise RowError(field, f"should be a whole number, not {shown(value)}")
+    return value
+
+
+def as_written_whole(value: Any, field: str) -> int:
+    """A whole number that may be written as text."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        return int(value)
+    return as_whole(value, field)
+
+
+def as_flag(value: Any, field: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise RowError(field, f"should be true or false, not {shown(value)}")
+    return value
+
+
+def step_number(value: int, steps: int, field: str, *, base: int) -> int:
+    """The number of a step, from 0, of a number that counts from ``base``."""
+    if not base <= value < steps + base:
+        last = steps + base - 1
+        raise RowError(field, f"is {value}, but the steps are numbered from {base} to {last}")
+    return value - base
+
+
+def labels_to(first_error: int | None, steps: int) -> tuple[bool | None, ...]:
+    """Labels where only the first error is known: nobody looked at what comes after it."""
+    if first_error is None:
+        return (True,) * steps
+    return (*(True,) * first_error, False, *(None,) * (steps - first_error - 1))
+
+
+def parsed(value: Any, field: str, parse: Callable[[str], Any] = json.loads) -> Any:
+    """What a text holds that another value was written into; other values as they are."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(as_text(value, field))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise RowError(field, "is a text that holds no such value") from None
