@@ -21,6 +21,7 @@ from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
 from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
+from lmms_rpts.commands.validate import validate
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
@@ -34,7 +35,7 @@ _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answ
 for panel, commands in {
     _PREPARE: (doctor, estimate),
     _LOOK: (report, summarize, compare, sweep, export, grades, rome, cmmath),
-    _JUDGE: (score, agreement),
+    _JUDGE: (score, validate, agreement),
 }.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)

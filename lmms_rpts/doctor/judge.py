@@ -19,6 +19,7 @@ from lmms_rpts.judging import (
     open_budget,
 )
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.questions import inference_request
 from lmms_rpts.judging.registry import ChosenJudge, prices_of
 from lmms_rpts.settings import Price, Settings
 from lmms_rpts.tasks.data_checks import Check, problem
@@ -128,15 +129,7 @@ def _ask(
     ``open_engine`` would ask as often as LMMS_RPTS_JUDGE_SAMPLES says, and prices of several
     judges don't fit one of them.
     """
-    request = prompts.request(
-        "inference",
-        "en",
-        evidence=(SITUATION, *PREMISES),
-        claim=CONCLUSION,
-        context=SITUATION,
-        premises=PREMISES,
-        conclusion=CONCLUSION,
-    )
+    request = inference_request(prompts, "en", SITUATION, PREMISES, CONCLUSION)
     member = chosen.member(settings, price)
     late = threading.Event()
     with JudgeEngine(

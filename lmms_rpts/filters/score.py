@@ -16,14 +16,14 @@ from lmms_rpts.filters.responses import (
     StepScore,
     TransformedResponse,
 )
-from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest, Verdict
+from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
 from lmms_rpts.judging.backends.lexical import similarity
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.questions import inference_request
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
-    InferenceQuery,
     ReasoningChain,
     StepQuery,
     combine_answers,
@@ -130,12 +130,14 @@ def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogu
         )
         question = _asked("image", query.facts, verdict)
         return StepScore(question.score, (question,))
-    verdict = yield _inference_request(query, query.premises, language, prompts)
+    verdict = yield inference_request(
+        prompts, language, query.context, query.premises, query.conclusion
+    )
     first = _asked("inference", query.premises, verdict)
     if first.score is None or first.score >= SECOND_QUESTION_BELOW:
         return StepScore(first.score, (first,))
     evidence = tuple(query.fallback_premises)
-    verdict = yield _inference_request(query, evidence, language, prompts)
+    verdict = yield inference_request(prompts, language, query.context, evidence, query.conclusion)
     second = _asked("second", evidence, verdict)
     if second.score is None:
         return StepScore(None, (first, second))
@@ -151,20 +153,6 @@ def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
 
 def _restates(conclusion: str, clue: str) -> bool:
     return similarity(conclusion, clue) > RESTATES_ABOVE
-
-
-def _inference_request(
-    query: InferenceQuery, premises: tuple[str, ...], language: str, prompts: Prompts
-) -> JudgeRequest:
-    return prompts.request(
-        "inference",
-        language,
-        evidence=(query.context, *premises),
-        claim=query.conclusion,
-        context=query.context,
-        premises=premises,
-        conclusion=query.conclusion,
-    )
 
 
 def _asked(kind: Any, evidence: Sequence[str], verdict: Verdict) -> Question:

@@ -110,9 +110,9 @@ class JudgeEngine:
             self._thread.join()
             self._loop.close()
 
-    def run(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+    def run(self, requests: Sequence[JudgeRequest], label: str = "Judging") -> list[Verdict]:
         """The verdicts of ``requests``, in their order; failures are verdicts with an error."""
-        return self.converse([_single(request) for request in requests])
+        return self.converse([_single(request) for request in requests], label)
 
     def converse(self, dialogues: Sequence[Dialogue[T]], label: str = "Judging") -> list[T]:
         """Run conversations side by side; their results, in order.

@@ -22,9 +22,9 @@ class ValidityError(UserError):
 class Interval(Model):
     """A figure with its 95% interval over questions; null where it is not defined."""
 
-    value: Number | None
-    low: Number | None = None
-    high: Number | None = None
+    value: Annotated[Number | None, Field(description="null where it is not defined")]
+    low: Annotated[Number | None, Field(description="of the 95% interval over questions")] = None
+    high: Annotated[Number | None, Field(description="of the same interval")] = None
 
 
 Figures = Mapping[Text, Interval]
@@ -36,16 +36,16 @@ class Bin(Model):
     score: Annotated[Share, Field(description="their mean score")]
     sound: Annotated[Share, Field(description="the share of them that is sound")]
     low: Annotated[Share | None, Field(description="its 95% interval")] = None
-    high: Share | None = None
+    high: Annotated[Share | None, Field(description="of the same interval")] = None
     n: Annotated[Whole, Field(description="how many steps")]
 
 
 class Usage(Model):
     """What the judge was asked for one set."""
 
-    calls: Whole
-    input_tokens: Whole
-    output_tokens: Whole
+    calls: Annotated[Whole, Field(description="calls that were made")]
+    input_tokens: Annotated[Whole, Field(description="tokens in")]
+    output_tokens: Annotated[Whole, Field(description="tokens out")]
     cost: Annotated[Number | None, Field(description="null without prices")] = None
     found: Annotated[Whole, Field(description="answers that were there already")]
 
@@ -53,15 +53,19 @@ class Usage(Model):
 class JudgedChain(Model):
     """The labels and scores of one chain, without its texts."""
 
-    id: Text
-    question: Text
-    stratum: Text
+    id: Annotated[Text, Field(description="of the chain, within its set")]
+    question: Annotated[Text, Field(description="of which question; questions are resampled")]
+    stratum: Annotated[Text, Field(description="the part of the set it belongs to")]
     labels: Annotated[Several[Flag | None], Field(description="sound or not; null: not counted")]
     scores: Annotated[
         Several[Share | None], Field(description="of the judge; null: not asked, or no answer")
     ]
-    first_error: Whole | None = None
-    located: Flag = True
+    first_error: Annotated[
+        Whole | None, Field(description="number of the first wrong step, from 0; null: none")
+    ] = None
+    located: Annotated[
+        Flag, Field(description="whether the data say where the first error is, if any")
+    ] = True
     path: Annotated[
         Several[Whole], Field(description="the chain, where steps are alternatives")
     ] = ()
@@ -79,10 +83,10 @@ class JudgedChain(Model):
 class PublishedFigure(Model):
     """A figure of others, by their own protocol."""
 
-    judge: Text
-    metric: Text
-    value: Number
-    source: Text
+    judge: Annotated[Text, Field(description="who was measured")]
+    metric: Annotated[Text, Field(description="as its authors call it")]
+    value: Annotated[Number, Field(description="from 0 to 1")]
+    source: Annotated[Text, Field(description="where it stands")]
 
 
 class ValidatedSet(Model):
@@ -90,7 +94,7 @@ class ValidatedSet(Model):
 
     name: Annotated[Text, Field(description="as given on the command line")]
     layout: Annotated[Text, Field(description="whose data they are")]
-    licence: Text = ""
+    licence: Annotated[Text, Field(description="of the data")] = ""
     sha256: Mapping[Text, Text] = Field(default_factory=dict, description="of each file")
     n_chains: Annotated[Whole, Field(description="chains that were used")]
     n_steps: Annotated[Whole, Field(description="labelled steps of them")]
@@ -103,14 +107,17 @@ class ValidatedSet(Model):
     left_out: Mapping[Text, Whole] = Field(
         default_factory=dict, description="rows left out, by reason"
     )
-    premises: Literal["given", "all"] = "all"
+    premises: Annotated[
+        Literal["given", "all"],
+        Field(description="what a step was judged by: those that the data name, or all before it"),
+    ] = "all"
     blind: Annotated[
         Flag, Field(description="whether the questions go with images that the judge did not see")
     ] = False
     shortened: Annotated[
         Whole, Field(description="questions whose oldest premises were left out for their length")
     ] = 0
-    metrics: Figures
+    metrics: Annotated[Figures, Field(description="of the judge")]
     own_metrics: Figures = Field(
         default_factory=dict, description="what the authors of the set report, by their names"
     )
@@ -120,26 +127,30 @@ class ValidatedSet(Model):
     thresholds: Annotated[
         Several[Number], Field(description="the cross-fitted ones, of both halves")
     ] = ()
-    bins: Several[Bin] = ()
-    published: Several[PublishedFigure] = ()
-    usage: Usage | None = None
-    chains: Several[JudgedChain] = ()
+    bins: Annotated[Several[Bin], Field(description="of the reliability diagram")] = ()
+    published: Annotated[
+        Several[PublishedFigure], Field(description="figures of others, by other protocols")
+    ] = ()
+    usage: Annotated[Usage | None, Field(description="what the judge took")] = None
+    chains: Annotated[
+        Several[JudgedChain], Field(description="labels and scores, without texts")
+    ] = ()
 
 
 class Validity(Model):
     """How one judge did on sets of labelled steps, and by which settings."""
 
-    format: Literal["lmms-rpts-validity"]
-    version: Whole = VERSION
-    judge: Text
-    judge_samples: Whole = 1
-    temperature: Number = 0.0
-    prompt_version: Text = ""
+    format: Annotated[Literal["lmms-rpts-validity"], Field(description="what this file is")]
+    version: Annotated[Whole, Field(description="of this format")] = VERSION
+    judge: Annotated[Text, Field(description="as in LMMS_RPTS_JUDGE")]
+    judge_samples: Annotated[Whole, Field(description="answers whose mean is a score")] = 1
+    temperature: Annotated[Number, Field(description="of the judge")] = 0.0
+    prompt_version: Annotated[Text, Field(description="of the judge's prompts")] = ""
     created: Annotated[Text, Field(description="date, as 2026-11-22")] = ""
     lmms_rpts: Annotated[Text, Field(description="version of the package")] = ""
-    seed: Whole = 0
+    seed: Annotated[Whole, Field(description="of the draw of chains")] = 0
     limit: Annotated[Whole | None, Field(description="chains a set; null: all")] = None
-    sets: Several[ValidatedSet]
+    sets: Annotated[Several[ValidatedSet], Field(description="one for each --data")]
 
 
 def read_validity(path: Path) -> Validity:

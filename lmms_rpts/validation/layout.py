@@ -41,6 +41,8 @@ class Layout:
         source: how to get them: a ``git clone`` where they lie in a repository.
         path: where they lie within the source.
         images: whether the questions go with pictures.
+        fixed_premises: whether steps rest on texts that are no earlier steps, so that the given
+            premises are the only ones that will do.
         language: of the texts.
         anchors: figures that others published.
         merge: makes one row of several that label the same steps, before they are read; None:
@@ -56,6 +58,7 @@ class Layout:
     source: str
     path: str = ""
     images: bool = False
+    fixed_premises: bool = False
     language: str = "en"
     anchors: tuple[Anchor, ...] = ()
     merge: Callable[[Sequence[Row]], Sequence[Row]] | None = None

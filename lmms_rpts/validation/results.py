@@ -34,10 +34,14 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """One set: its figures, and the worst misses, the worst first."""
+    """One set: its figures, and the worst misses, the worst first.
+
+    ``error``: why the first of the steps without a score has none; None where all have one.
+    """
 
     figures: ValidatedSet
     misses: tuple[Miss, ...]
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

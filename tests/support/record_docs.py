@@ -1,9 +1,9 @@
-"""Tables of records in docs/record.md, from the models: ``python -m tests.support.record_docs``."""
+"""Tables of fields in the docs, from the models: ``python -m tests.support.record_docs``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from types import UnionType
@@ -15,25 +15,35 @@ from pydantic.fields import FieldInfo
 from lmms_rpts.runs.record import Record
 from lmms_rpts.schema import Described
 
-PAGE = Path(__file__).parents[2] / "docs" / "record.md"
+_DOCS = Path(__file__).parents[2] / "docs"
+PAGE = _DOCS / "record.md"
+PAGES = (PAGE, _DOCS / "validation.md")
+_INNER = {
+    "list of objects": "[]",
+    "object by name": ".NAME",
+    "objects by name": ".NAME.NAME",
+}
 _TABLE = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 
 
-def written() -> str:
-    """The page with its tables as the models have them."""
+def written(page: Path = PAGE) -> str:
+    """A page with its tables as the models have them."""
     return _TABLE.sub(
         lambda found: f"{found[1]}\n{table(resolve_name(found[2]))}\n{found[3]}",
-        PAGE.read_text(encoding="utf-8"),
+        page.read_text(encoding="utf-8"),
     )
 
 
-def table(record: type[Record]) -> str:
-    """All fields of a record as a Markdown table; those of its parts have dotted names."""
-    rows = [
-        ("schema", "text", f"`{record.SCHEMA}`"),
-        ("schema_version", "whole number", f"{record.VERSION}; readers refuse any other"),
-        *_rows(record, ""),
-    ]
+def table(model: type[BaseModel]) -> str:
+    """All fields of a model as a Markdown table; those of its parts have dotted names."""
+    rows = list(_rows(model, ""))
+    if issubclass(model, Record):
+        version = f"{model.VERSION}; readers refuse any other"
+        rows = [
+            ("schema", "text", f"`{model.SCHEMA}`"),
+            ("schema_version", "whole number", version),
+            *rows,
+        ]
     lines = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in rows]
     return "\n".join(["| field | type | meaning |", "|---|---|---|", *lines, ""])
 
@@ -48,7 +58,7 @@ def _rows(model: type[Any], place: str) -> Iterator[tuple[str, str, str]]:
         kind, inner = _kind(hint)
         yield path, kind, field.description
         if inner is not None:
-            yield from _rows(inner, f"{path}[]." if kind.startswith("list") else f"{path}.")
+            yield from _rows(inner, f"{path}{_INNER.get(kind, '')}.")
 
 
 def _field(model: type[Any], name: str, hint: Any) -> FieldInfo | None:
@@ -70,10 +80,14 @@ def _kind(hint: Any) -> tuple[str, type[Any] | None]:
     if get_origin(hint) is tuple:
         kind, inner = _kind(get_args(hint)[0])
         return ("list of objects" if inner else f"list: {kind}"), inner
+    if get_origin(hint) is Mapping:
+        kind, inner = _kind(get_args(hint)[1])
+        return ("objects by name" if kind == "object by name" else "object by name"), inner
     if get_origin(hint) is Literal:
         return ", ".join(f"`{each}`" for each in get_args(hint)), None
     return "object", hint
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(), encoding="utf-8")
+    for each in PAGES:
+        each.write_text(written(each), encoding="utf-8")

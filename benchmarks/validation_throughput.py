@@ -1,0 +1,107 @@
+"""How long ``lmms-rpts validate`` takes for a set as large as ProcessBench, and after ``kill -9``.
+
+Made-up chains in ProcessBench's layout are put to a local server that takes 50 ms for each answer.
+Prints the command's wall-clock time as a ratio to the bound (questions x latency / concurrency);
+then the same with an empty cache, killed half-way, and run again: how many questions were asked
+twice. Last, a run with all answers in the cache.
+
+Run: ``python -m benchmarks.validation_throughput``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.judge_throughput import serving
+
+STEPS = 5
+CONCURRENCY = 32
+
+
+def write_set(path: Path, questions: int) -> None:
+    """Chains without an error, of five steps each: as many questions as asked for."""
+    rows = [
+        {
+            "id": f"made-{at}",
+            "generator": "none",
+            "problem": f"A made-up problem, number {at}: what is {at} and {at} and one?",
+            "steps": [f"Step {k} of {at}: {at} and {k} make {at + k}." for k in range(STEPS)],
+            "final_answer_correct": True,
+            "label": -1 if at % 2 else STEPS - 1,
+        }
+        for at in range(questions // STEPS)
+    ]
+    path.write_text(json.dumps(rows), encoding="utf-8")
+
+
+def command(data: Path) -> list[str]:
+    """The command as a user would give it."""
+    options = ["--judge", "openai:m", "--data", f"made={data}", "--all"]
+    return [sys.executable, "-c", "from lmms_rpts.cli import app; app()", "validate", *options]
+
+
+def timed(data: Path, environment: dict[str, str], calls: Any) -> tuple[float, int]:
+    """Seconds and calls of one whole run."""
+    before, start = calls.value, time.perf_counter()
+    subprocess.run(command(data), env=environment, check=True, capture_output=True)
+    return time.perf_counter() - start, calls.value - before
+
+
+def killed(data: Path, environment: dict[str, str], calls: Any, after: int) -> int:
+    """Calls of a run that is killed when so many were made."""
+    before = calls.value
+    process = subprocess.Popen(
+        command(data),
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while calls.value - before < after and process.poll() is None:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return int(calls.value - before)
+
+
+def main() -> None:
+    """Print the figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--questions", type=int, default=16_500)
+    options.add_argument("--latency", type=float, default=0.05)
+    given = options.parse_args()
+    bound = given.questions * given.latency / CONCURRENCY
+    with serving(given.latency) as (url, calls), tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "made.json"
+        write_set(data, given.questions)
+        environment = os.environ | {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+        environment["LMMS_RPTS_CONCURRENCY"] = str(CONCURRENCY)
+
+        def cache(name: str) -> dict[str, str]:
+            return environment | {"LMMS_RPTS_CACHE": str(Path(folder) / name)}
+
+        seconds, made = timed(data, cache("whole"), calls)
+        print(f"{given.questions:,} questions, {CONCURRENCY} at a time, {given.latency:g} s each")
+        print(f"whole run: {seconds:.1f} s, x{seconds / bound:.2f} of the bound; {made:,} calls")
+        first = killed(data, cache("killed"), calls, given.questions // 2)
+        rest, second = timed(data, cache("killed"), calls)
+        twice = first + second - given.questions
+        print(
+            f"killed after {first:,} calls, then {second:,} in {rest:.1f} s: {twice:,} questions "
+            f"asked twice (at most {CONCURRENCY} were under way)"
+        )
+        again, none = timed(data, cache("whole"), calls)
+        print(f"again, all in the cache: {again:.1f} s, {none:,} calls")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The list of known sets of labelled steps: where to get them, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from lmms_rpts.escaping import printable
+
+if TYPE_CHECKING:
+    from lmms_rpts.validation.layout import Layout
+    from lmms_rpts.validation.loading import LoadedSet
+
+
+def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Console) -> None:
+    """Each known set with licence and source; ``sets``: what the user's paths hold."""
+    for layout in layouts:
+        console.print(Text(f"{layout.name}: {layout.title}", style="bold"))
+        lines = [f"Labels: {layout.labels}", f"Licence: {layout.licence}"]
+        if layout.images:
+            lines.append("Goes with images, which judges are not shown: a judge is blind here.")
+        lines.append(f"Get it: {layout.source}")
+        if layout.path:
+            lines.append(f"Then: --data {layout.name}={layout.path}")
+        lines += [found_line(each) for each in sets if each.layout is layout]
+        for line in lines:
+            console.print(Padding(Text(line), (0, 0, 0, 2)))
+
+
+def found_line(found: LoadedSet) -> str:
+    """What a path of the user's holds."""
+    steps = sum(len(chain.asked) for chain in found.chains)
+    wrong = sum(label is False for chain in found.chains for label in chain.labels)
+    said = (
+        f"Found as {found.name}: {len(found.chains):,} chains, {steps:,} labelled steps, "
+        f"{wrong:,} of them wrong, in {len(found.sha256):,} files"
+    )
+    return "; ".join([said, *uncounted(found)])
+
+
+def uncounted(found: LoadedSet) -> list[str]:
+    """What is not used of a set, and why."""
+    reasons = {"skipped, by field": found.skipped, "left out": found.left_out}
+    return [
+        f"rows {verb}: " + printable(", ".join(f"{why} ({n:,})" for why, n in counts.items()))
+        for verb, counts in reasons.items()
+        if counts
+    ]

@@ -1,0 +1,224 @@
+"""``lmms-rpts validate``: measure a judge on steps that others labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from lmms_rpts.commands.common import Judge, check_suffixes, csv_of, fail, told, write_text
+from lmms_rpts.commands.known_sets import show_sets, uncounted
+from lmms_rpts.escaping import printable
+from lmms_rpts.settings import load_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.validation.loading import LoadedSet
+    from lmms_rpts.validation.results import Validation
+    from lmms_rpts.validation.run import Plan, PlannedSet
+
+LIMIT = 100
+_SUFFIXES = (".json", ".md", ".csv")
+_PAGES = (".html", ".htm")
+_UNUSABLE = 2
+"""Exit status where data can't be used."""
+
+
+def validate(
+    judge: Judge = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data",
+            metavar="[NAME=]PATH",
+            help="Labelled steps: a file or folder as their publishers wrote it (see --list). May "
+            "be given again. Without it: labelled steps that come with this package.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="Chains of each set, at most; a stratified draw.")
+    ] = LIMIT,
+    whole: Annotated[bool, typer.Option("--all", help="All chains of each set.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the draw.")] = 0,
+    premises: Annotated[
+        Literal["given", "all"],
+        typer.Option(
+            "--premises",
+            help="What a step is judged by: the premises that a set names, where it does, or all "
+            "earlier steps.",
+        ),
+    ] = "given",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be asked and what it may cost.")
+    ] = False,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", help="Write to a file: .json, .md, .csv. May be repeated."),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Write a page: figures, reliability, the worst misses."),
+    ] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--compare",
+            metavar="A.json B.json",
+            help="Compare two judges on the same steps, from the files that -o wrote.",
+        ),
+    ] = None,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List the known sets, and what --data holds.")
+    ] = False,
+) -> None:
+    """Measure a judge: does it tell sound steps from steps that people found wrong?
+
+    Each labelled step is put to the judge as a run would put it, with the same cache, budget and
+    retries. Beside the judge stand what needs none: the shortness of a step, its place, and the
+    overlap of words. No data of others come with this package: --list says where to get them.
+
+      lmms-rpts validate --judge openai:gpt-4o-mini
+
+      lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
+    """
+    from lmms_rpts.validation.layouts import LAYOUTS
+    from lmms_rpts.validation.loading import LoadError
+
+    files = check_suffixes(output, _SUFFIXES)
+    check_suffixes([html] if html else None, _PAGES)
+    with told():
+        if compare:
+            _compare(*compare, files)
+            return
+        try:
+            sets = _load(data or [])
+        except LoadError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(_UNUSABLE) from None
+        if show_list:
+            show_sets(LAYOUTS, sets if data else [], Console())
+            return
+        plan = _plan(sets, judge, None if whole else limit, seed, premises)
+        _announce(plan)
+        if not dry_run:
+            _finish(_run(plan), files, html)
+
+
+def _load(data: Sequence[str]) -> list[LoadedSet]:
+    from lmms_rpts.validation.layouts import find_layout
+    from lmms_rpts.validation.loading import LoadError, load_set
+    from lmms_rpts.validation.own_set import own_set
+
+    if not data:
+        return [own_set()]
+    sets: list[LoadedSet] = []
+    with Console(stderr=True).status("Reading labelled steps ..."):
+        for text in data:
+            name, path = _named(text)
+            found = load_set(path, name, find_layout)
+            if any(found.name == each.name for each in sets):
+                raise LoadError(f"two sets are called {found.name!r}: name them, --data NAME=PATH")
+            sets.append(found)
+    return sets
+
+
+def _named(text: str) -> tuple[str | None, Path]:
+    whole = Path(text).expanduser()
+    name, equals, path = text.partition("=")
+    if not equals or whole.exists():
+        return None, whole
+    if not name.strip() or not path:
+        fail(f"--data {text}: give NAME=PATH, or a path")
+    return name.strip(), Path(path).expanduser()
+
+
+def _plan(
+    sets: Sequence[LoadedSet],
+    judge: str | None,
+    limit: int | None,
+    seed: int,
+    premises: Literal["given", "all"],
+) -> Plan:
+    from lmms_rpts.judging import choices
+    from lmms_rpts.validation.run import plan_validation
+
+    settings = load_settings()
+    chosen = judge or settings.judge
+    if not chosen:
+        fail(f"name the judge that is to be measured, with --judge or LMMS_RPTS_JUDGE\n{choices()}")
+    return plan_validation(sets, chosen, settings, limit=limit, seed=seed, premises=premises)
+
+
+def _announce(plan: Plan) -> None:
+    """What will be asked, and what it may cost, before anything is."""
+    for each in plan.sets:
+        typer.echo(_set_line(each), err=True)
+    calls, usage = plan.calls, plan.usage
+    if not calls:
+        typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
+        return
+    cost = plan.cost
+    priced = "" if cost is None else f", cost about {cost:,.2g}"
+    typer.echo(
+        f"At most {calls:,} calls to {plan.judge}: about {usage.input_tokens:,} tokens in and "
+        f"{usage.output_tokens:,} out{priced}. Cached answers cost nothing again.",
+        err=True,
+    )
+
+
+def _set_line(planned: PlannedSet) -> str:
+    loaded = planned.loaded
+    parts = [
+        f"{loaded.name}: {len(planned.chains):,} of {len(loaded.chains):,} chains, "
+        f"{len(planned.questions):,} labelled steps"
+    ]
+    if planned.premises == "given":
+        parts.append("with the premises that the data name")
+    if planned.blind:
+        parts.append("without their images")
+    return "; ".join([*parts, *uncounted(loaded)])
+
+
+def _run(plan: Plan) -> Validation:
+    from lmms_rpts.validation.run import validate as run_validation
+
+    return run_validation(plan)
+
+
+def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None:
+    from lmms_rpts.commands.validity_tables import frame_of, markdown_of, show
+    from lmms_rpts.report.validity_page import write_validity_page
+
+    show(found, Console())
+    validity = found.validity
+    for path in files:
+        match path.suffix.lower():
+            case ".json":
+                write_text(path, validity.model_dump_json(indent=1) + "\n")
+            case ".md":
+                write_text(path, markdown_of(validity))
+            case _:
+                write_text(path, csv_of(frame_of(validity)))
+    if html is not None:
+        try:
+            size = write_validity_page(found, html)
+        except OSError as error:
+            fail(f"can't write to {html}: {error.strerror}")
+        typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
+    if found.stopped:
+        fail(
+            f"Judging stopped: {printable(found.stopped)}. The steps that were not asked are "
+            "counted as unscored. Answers are kept (LMMS_RPTS_CACHE): the same command asks only "
+            "the rest."
+        )
+
+
+def _compare(first: Path, second: Path, files: Sequence[Path]) -> None:
+    from lmms_rpts.commands.validity_tables import show_differences
+    from lmms_rpts.runs.validity import read_validity
+    from lmms_rpts.validation.comparison import compare_judges
+
+    found = compare_judges(read_validity(first), read_validity(second))
+    show_differences(found, Console())

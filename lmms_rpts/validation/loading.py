@@ -1,0 +1,314 @@
+"""Reading sets of labelled steps from files and folders in their publishers' own layouts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.errors import UserError
+from lmms_rpts.escaping import listed, visible
+from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.layout import Layout
+from lmms_rpts.validation.rows import LeftOut, Row, RowError
+
+SUFFIXES = (".json", ".jsonl", ".parquet")
+"""Files of a folder that are looked at."""
+
+MOST_FAULTS = 0.01
+"""The share of rows that may not fit; more than that is another layout, or a damaged file."""
+
+_SHOWN = 3
+_LARGEST = 2_000_000_000
+_TWICE = "the same chain stands there already"
+_BROKEN = "(line)"
+
+Find = Callable[[Mapping[str, Any]], Layout | None]
+
+
+class LoadError(UserError):
+    """Data that can't be used; the message names the file, the row, the field and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSet:
+    """The chains of one set.
+
+    Attributes:
+        name: as given, else the layout's.
+        chains: in the order of the files, with ids that no two share.
+        rows: how many objects the files hold.
+        skipped: rows that do not fit, by the field that is wrong.
+        left_out: rows that hold nothing to ask, by the reason.
+        sha256: of each file, by its name within the folder.
+        others: files of the folder that are of no known layout.
+    """
+
+    name: str
+    layout: Layout
+    chains: tuple[LabelledChain, ...]
+    rows: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+
+
+def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
+    """Read a file, or all JSON and parquet files of a folder and the folders in it.
+
+    Args:
+        path: a file or a folder.
+        name: what the set is called; None: as its layout.
+        find: gives the layout of an object, by its fields.
+
+    Raises:
+        LoadError: where nothing is found, two layouts are, or more than 1% of the rows do not fit.
+    """
+    files = _files(path)
+    found: dict[Path, tuple[Layout, list[Row | RowError]]] = {}
+    others, digests = [], {}
+    for file in files:
+        called = file.name if file == path else file.relative_to(path).as_posix()
+        content = _content(file)
+        rows = _rows(file, content, alone=file == path)
+        layout = next(
+            (known for row in rows if isinstance(row, Row) if (known := find(row.value))), None
+        )
+        if layout is None:
+            others.append(called)
+        else:
+            found[file] = layout, rows
+            digests[called] = hashlib.sha256(content).hexdigest()
+    layout = _only_layout(path, found, others)
+    rows = [row for _, own in found.values() for row in own]
+    reader = _Reader(path, layout)
+    chains = reader.read(rows)
+    return LoadedSet(
+        name or layout.name,
+        layout,
+        tuple(chains),
+        reader.count,
+        dict(reader.skipped),
+        dict(reader.left_out),
+        digests,
+        tuple(others),
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise LoadError(f"{path}: there is no such file or folder")
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise LoadError(f"{path} holds no file that ends in {', '.join(SUFFIXES)}")
+    return files
+
+
+def _content(file: Path) -> bytes:
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise LoadError(f"{file} is larger than 2 GB")
+        return file.read_bytes()
+    except OSError as error:
+        raise LoadError(f"{file} can't be read ({error.strerror})") from None
+
+
+def _only_layout(
+    path: Path, found: Mapping[Path, tuple[Layout, Any]], others: Sequence[str]
+) -> Layout:
+    names: dict[str, list[str]] = {}
+    for file, (layout, _) in found.items():
+        names.setdefault(layout.name, []).append(file.name)
+    if len(names) > 1:
+        said = "; ".join(f"{name} in {listed(files)}" for name, files in names.items())
+        raise LoadError(
+            f"{path} holds several sets: {visible(said)}. Name each with a --data of its own"
+        )
+    for layout, _ in found.values():
+        return layout
+    raise LoadError(
+        f"{path}: no known set. Its objects have the fields of none (looked at "
+        f"{visible(listed(list(others)))}); lmms-rpts validate --list names the sets and where "
+        "they are to be had"
+    )
+
+
+def _rows(file: Path, content: bytes, alone: bool) -> list[Row | RowError]:
+    """The objects of a file; ``alone``: whether a file that can't be read is an error."""
+    try:
+        if file.suffix.lower() == ".parquet":
+            return list(_numbered(file, _parquet(file)))
+        return list(_numbered(file, _json(file, content)))
+    except LoadError:
+        if alone:
+            raise
+        return []
+
+
+def _numbered(file: Path, values: Iterable[tuple[str, Any]]) -> Iterator[Row | RowError]:
+    for number, (key, value) in enumerate(values):
+        if isinstance(value, RowError):
+            yield value
+        elif isinstance(value, Mapping):
+            yield Row(value, file.stem, number, key)
+        else:
+            yield RowError("(row)", f"number {number} is no object")
+
+
+def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
+    """The objects of a JSON list, of JSON lines, or of an object of lists, each with its key."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise LoadError(f"{file}, line {line} is not UTF-8 text") from None
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        # Not at U+2028 and the like, which may stand within a text.
+        lines = [each for each in text.split("\n") if each.strip()]
+        if not _is_lines(file, lines):
+            reason = "it nests too deeply" if isinstance(error, RecursionError) else str(error)
+            raise LoadError(f"{file} is not valid JSON: {reason}") from None
+        yield from (("", _parsed(each)) for each in lines)
+        return
+    if isinstance(whole, list):
+        for each in whole:
+            yield "", each
+    elif isinstance(whole, dict) and whole and all(isinstance(v, list) for v in whole.values()):
+        for key, values in whole.items():
+            for each in values:
+                yield key, each
+    else:
+        yield "", whole
+
+
+def _is_lines(file: Path, lines: Sequence[str]) -> bool:
+    """Whether a file that is no JSON is JSON lines, some of them broken perhaps."""
+    wanted = 1 if file.suffix.lower() == ".jsonl" else 2
+    return sum(isinstance(_parsed(each), Mapping) for each in lines[:10]) >= min(wanted, len(lines))
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return RowError(_BROKEN, "is not valid JSON")
+
+
+def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        for batch in parquet.ParquetFile(file).iter_batches(batch_size=256):
+            for row in batch.to_pylist():
+                yield "", row
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise LoadError(f"{file} is no parquet file that can be read: {error}") from None
+
+
+class _Reader:
+    """Reads rows into chains, and counts those that do not fit."""
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self.count = 0
+        self.skipped: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
+        self._path, self._layout = path, layout
+        self._examples: list[str] = []
+        self._known: dict[str, set[tuple[object, ...]]] = {}
+
+    def read(self, rows: Sequence[Row | RowError]) -> list[LabelledChain]:
+        whole = [row for row in rows if isinstance(row, Row)]
+        self.count = len(rows)
+        for broken in rows:
+            if isinstance(broken, RowError):
+                self._skip(broken, "")
+        if self._layout.merge is not None:
+            whole = list(self._layout.merge(whole))
+        chains = [chain for row in whole for chain in self._row(row)]
+        self._check(chains)
+        return chains
+
+    def _row(self, row: Row) -> list[LabelledChain]:
+        """The chains of a row; nothing that stands in a row ends the reading of the others."""
+        try:
+            chains = [checked(chain) for chain in self._layout.read(row)]
+        except LeftOut as reason:
+            self.left_out[str(reason)] += 1
+            return []
+        except RowError as error:
+            self._skip(error, f"{row.stem}, row {row.number + 1}: ")
+            return []
+        except Exception as error:  # a fault of ours on this row; the others are still read
+            self._skip(RowError("(row)", type(error).__name__), f"{row.stem}, row {row.number}: ")
+            return []
+        return [fresh for chain in chains if (fresh := self._fresh(chain)) is not None]
+
+    def _fresh(self, chain: LabelledChain) -> LabelledChain | None:
+        """The chain, under an id of its own; None for one that was read already."""
+        content = (chain.context, chain.steps, chain.labels)
+        known = self._known.setdefault(chain.id, set())
+        if content in known:
+            self.left_out[_TWICE] += 1
+            return None
+        known.add(content)
+        return replace(chain, id=f"{chain.id}#{len(known)}") if len(known) > 1 else chain
+
+    def _skip(self, error: RowError, place: str) -> None:
+        self.skipped[error.field.partition("[")[0]] += 1
+        if len(self._examples) < _SHOWN:
+            self._examples.append(visible(f"{place}{error}"))
+
+    def _check(self, chains: Sequence[LabelledChain]) -> None:
+        faults = sum(self.skipped.values())
+        if faults > MOST_FAULTS * self.count:
+            shown = "\n  ".join(self._examples)
+            more = f"\n  ... and {faults - _SHOWN} more" if faults > _SHOWN else ""
+            raise LoadError(
+                f"{self._path}: {faults:,} of {self.count:,} rows do not fit the layout "
+                f"{self._layout.name}:\n  {shown}{more}\n"
+                "Up to 1% would be skipped and counted. Is the file whole, and as its publishers "
+                "wrote it?"
+            )
+        if not chains:
+            why = "; ".join(f"{reason} ({n:,})" for reason, n in self.left_out.items())
+            raise LoadError(f"{self._path}: no chain is left{': ' + why if why else ''}")
+
+
+def checked(chain: LabelledChain) -> LabelledChain:
+    """The chain, if its parts fit together.
+
+    Raises:
+        RowError: if they do not; a layout should have said so before.
+        LeftOut: if there is nothing to ask.
+    """
+    steps = len(chain.steps)
+    lists = {
+        "labels": len(chain.labels),
+        "premises": steps if chain.premises is None else len(chain.premises),
+        "places": len(chain.places) or steps,
+    }
+    for name, length in lists.items():
+        if length != steps:
+            raise RowError(name, f"has {length} entries for {steps} steps")
+    numbers = (*chain.path, *chain.inherited, *filter(None, [chain.first_error]))
+    if any(not 0 <= number < steps for number in numbers):
+        raise RowError("steps", "are fewer than the labels speak of")
+    if not chain.asked:
+        raise LeftOut("no step has a label")
+    return chain

@@ -1,0 +1,308 @@
+"""Validation of a judge: asks it about labelled steps, and says how well it tells them apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from lmms_rpts import __version__
+from lmms_rpts.errors import UserError
+from lmms_rpts.judging import (
+    NO_JUDGE,
+    Budget,
+    JudgeConfigurationError,
+    JudgeEngine,
+    Member,
+    Usage,
+    Verdict,
+    find_judges,
+    open_engine,
+)
+from lmms_rpts.judging.backends.lexical import LexicalJudge
+from lmms_rpts.judging.budget import EXPECTED_OUTPUT, cost_of
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.tokens import guess_input_tokens
+from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
+from lmms_rpts.runs.validity import Usage as UsageRecord
+from lmms_rpts.settings import Settings
+from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.figures import figures_of
+from lmms_rpts.validation.loading import LoadedSet
+from lmms_rpts.validation.questions import Premises, StepQuestion, questions_of
+from lmms_rpts.validation.results import Miss, SetResult, Validation
+from lmms_rpts.validation.sampling import draw
+
+MISSES = 20
+"""Misses of a set that are kept to be read."""
+
+LEXICAL = "lexical"
+
+_WORDS = Member(LEXICAL, LexicalJudge(), kept=False)
+
+Scores = list[list[float | None]]
+"""By chain and step; None: not asked, or without an answer."""
+
+
+class NothingScoredError(UserError):
+    """No step got a score; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSet:
+    """What will be asked of one set.
+
+    Attributes:
+        loaded: the whole set.
+        chains: those that are used.
+        premises: which ones the questions hand over.
+        questions: one for each labelled step.
+    """
+
+    loaded: LoadedSet
+    chains: tuple[LabelledChain, ...]
+    premises: Premises
+    questions: tuple[StepQuestion, ...]
+
+    @property
+    def blind(self) -> bool:
+        """Whether the questions go with pictures, which no judge is shown yet."""
+        return any(chain.images for chain in self.chains)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be asked, and by which settings."""
+
+    judge: str
+    sets: tuple[PlannedSet, ...]
+    prompt_version: str
+    limit: int | None
+    seed: int
+    settings: Settings
+
+    @property
+    def calls(self) -> int:
+        """Calls, if nothing is in the cache: equal questions are asked once."""
+        keys = {question.request.key for each in self.sets for question in each.questions}
+        return len(keys) * self._opinions
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of these calls, guessed from the texts."""
+        asked = {q.request.key: q.request for each in self.sets for q in each.questions}
+        tokens_in = sum(map(guess_input_tokens, asked.values()))
+        return Usage(tokens_in * self._opinions, EXPECTED_OUTPUT * len(asked) * self._opinions)
+
+    @property
+    def cost(self) -> float | None:
+        """What these calls may cost; None without prices. Judges share the calls evenly."""
+        costs = [cost_of(self.usage, price) for price in self.settings.prices]
+        return sum(costs) / len(costs) if costs else None
+
+    @property
+    def _opinions(self) -> int:
+        judges = find_judges(self.judge, self.settings)
+        return sum(each.backend.kept for each in judges) * self.settings.judge_samples
+
+
+def plan_validation(
+    sets: Sequence[LoadedSet],
+    judge: str,
+    settings: Settings,
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+    premises: Premises = "given",
+) -> Plan:
+    """Choose chains and write the questions.
+
+    Args:
+        limit: chains of each set, at most; None: all.
+        seed: for the choice.
+        premises: ``given``: those that a set names, where it does, else all earlier steps.
+
+    Raises:
+        JudgeConfigurationError: for a judge that can't be used.
+    """
+    if any(each.name == NO_JUDGE for each in find_judges(judge, settings)):
+        raise JudgeConfigurationError(f"the judge {NO_JUDGE!r} judges nothing: name another one")
+    prompts = Prompts(settings.prompts)
+    planned = []
+    for each in sets:
+        chains = tuple(draw(each.chains, limit, seed))
+        named = any(chain.premises is not None for chain in chains)
+        wanted = premises == "given" or each.layout.fixed_premises
+        which: Premises = "given" if wanted and named else "all"
+        questions = tuple(questions_of(chains, which, prompts))
+        planned.append(PlannedSet(each, chains, which, questions))
+    return Plan(judge, tuple(planned), prompts.version, limit, seed, settings)
+
+
+def validate(plan: Plan, *, progress: bool = True) -> Validation:
+    """Ask the judge, set by set, and compute the figures.
+
+    An answer that is in the cache is not asked again. Where asking has to stop (no credit, no
+    budget), the rest is unscored and counted so.
+
+    Args:
+        progress: whether to show a bar.
+
+    Raises:
+        JudgeConfigurationError: for a judge that can't be used.
+        NothingScoredError: where no step got a score.
+    """
+    settings = plan.settings
+    with (
+        open_engine(
+            plan.judge,
+            concurrency=settings.concurrency,
+            cache_dir=settings.cache,
+            progress=progress,
+        ) as engine,
+        JudgeEngine([_WORDS], name=LEXICAL, progress=False) as words,
+    ):
+        results = tuple(_validate_set(each, engine, words, settings) for each in plan.sets)
+        stopped = engine.fatal
+    chains = [chain for result in results for chain in result.figures.chains]
+    if all(score is None for chain in chains for score in chain.scores):
+        error = stopped or next(filter(None, (result.error for result in results)), None)
+        raise NothingScoredError(f"the judge {plan.judge} scored no step: {error}")
+    validity = Validity(
+        format="lmms-rpts-validity",
+        judge=plan.judge,
+        judge_samples=settings.judge_samples,
+        temperature=settings.temperature,
+        prompt_version=plan.prompt_version,
+        created=datetime.now(timezone.utc).date().isoformat(),
+        lmms_rpts=__version__,
+        seed=plan.seed,
+        limit=plan.limit,
+        sets=tuple(result.figures for result in results),
+    )
+    return Validation(validity, results, stopped)
+
+
+def _validate_set(
+    planned: PlannedSet, engine: JudgeEngine, words: JudgeEngine, settings: Settings
+) -> SetResult:
+    spent = _spent(engine.budget)
+    verdicts = _asked(planned, engine)
+    usage = _usage(spent, _spent(engine.budget), priced=bool(settings.prices))
+    # The word overlap costs nothing: it stands beside every judge.
+    by_words = verdicts if engine.name == LEXICAL else _asked(planned, words)
+    scores = _scores(planned, verdicts)
+    figures = figures_of(
+        planned.loaded.layout, planned.chains, scores, {LEXICAL: _scores(planned, by_words)}
+    )
+    loaded, chains = planned.loaded, planned.chains
+    labels = [label for chain in chains for label in chain.labels if label is not None]
+    validated = ValidatedSet(
+        name=loaded.name,
+        layout=loaded.layout.name,
+        licence=loaded.layout.licence,
+        sha256=loaded.sha256,
+        n_chains=len(chains),
+        n_steps=len(labels),
+        n_wrong=labels.count(False),
+        n_questions=len({chain.question for chain in chains}),
+        available=len(loaded.chains),
+        skipped=loaded.skipped,
+        left_out=loaded.left_out,
+        premises=planned.premises,
+        blind=planned.blind,
+        shortened=sum(question.shortened for question in planned.questions),
+        metrics=figures.metrics,
+        own_metrics=figures.own_metrics,
+        baselines=figures.baselines,
+        thresholds=figures.thresholds,
+        bins=figures.bins,
+        published=figures.published,
+        usage=usage,
+        chains=tuple(_judged(chain, own) for chain, own in zip(chains, scores, strict=True)),
+    )
+    error = next((verdict.error for verdict in verdicts if verdict.error), None)
+    return SetResult(validated, tuple(_worst(planned, verdicts)), error)
+
+
+def _asked(planned: PlannedSet, engine: JudgeEngine) -> list[Verdict]:
+    requests = [question.request for question in planned.questions]
+    return engine.run(requests, f"Judging {planned.loaded.name}")
+
+
+_Spent = tuple[int, Usage, float, int]
+
+
+def _spent(budget: Budget) -> _Spent:
+    return budget.calls, budget.usage, budget.cost, budget.found
+
+
+def _usage(before: _Spent, after: _Spent, priced: bool) -> UsageRecord:
+    return UsageRecord(
+        calls=after[0] - before[0],
+        input_tokens=after[1].input_tokens - before[1].input_tokens,
+        output_tokens=after[1].output_tokens - before[1].output_tokens,
+        cost=after[2] - before[2] if priced else None,
+        found=after[3] - before[3],
+    )
+
+
+def _scores(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Scores:
+    scores: Scores = [[None] * len(chain.steps) for chain in planned.chains]
+    for question, verdict in zip(planned.questions, verdicts, strict=True):
+        scores[question.chain][question.step] = score_of(verdict)
+    return scores
+
+
+def score_of(verdict: Verdict) -> float | None:
+    """The score of a verdict; None where there is none."""
+    return verdict.value if isinstance(verdict.value, float) else None
+
+
+def _judged(chain: LabelledChain, scores: Sequence[float | None]) -> JudgedChain:
+    return JudgedChain(
+        id=chain.id,
+        question=chain.question,
+        stratum=chain.stratum,
+        labels=chain.labels,
+        scores=tuple(scores),
+        first_error=chain.first_error,
+        located=chain.located,
+        path=chain.path,
+    )
+
+
+def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
+    """The misses with the widest gap between score and label, both kinds in turn."""
+    kinds: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
+    for at, (question, verdict) in enumerate(zip(planned.questions, verdicts, strict=True)):
+        score = score_of(verdict)
+        sound = planned.chains[question.chain].labels[question.step] is True
+        if score is not None and (score >= 0.5) != sound:
+            kinds[sound].append((-abs(score - sound), at))
+    ranked = {kind: sorted(found) for kind, found in kinds.items()}
+    longest = max(map(len, ranked.values()))
+    turns = [
+        ranked[kind][at]
+        for at in range(longest)
+        for kind in (False, True)
+        if at < len(ranked[kind])
+    ]
+    for _, at in turns[:MISSES]:
+        question, verdict = planned.questions[at], verdicts[at]
+        score = score_of(verdict)
+        yield Miss(
+            chain=planned.chains[question.chain],
+            step=question.step,
+            score=math.nan if score is None else score,
+            premises=question.premises,
+            reply=_words(verdict),
+        )
+
+
+def _words(verdict: Verdict) -> str | None:
+    """What the judge said; of several judges or samples, all of it."""
+    if not verdict.opinions:
+        return verdict.text
+    return "\n\n".join(f"{each.judge}: {each.text or each.error}" for each in verdict.opinions)
