@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from lmms_rpts.judging.backends.lexical import similarity
@@ -46,6 +46,7 @@ KINDS: Mapping[str, str] = {
 }
 """The ways in which steps are wrong."""
 
+_PACKAGE = Path(__file__).parents[1]
 _RESTATES_ABOVE = 0.75  # as a run repairs the chains of models; filters.score is above this floor
 
 
@@ -98,12 +99,12 @@ def own_chains() -> tuple[LabelledChain, ...]:
 @cache
 def own_variants() -> tuple[Variant, ...]:
     """The hand-written steps, in the order of the file."""
-    text = files("lmms_rpts").joinpath("validation", "own_steps.jsonl").read_text(encoding="utf-8")
+    text = (_PACKAGE / "validation" / "own_steps.jsonl").read_text(encoding="utf-8")
     return tuple(Variant(**json.loads(line)) for line in text.splitlines())
 
 
 def _read_golds() -> dict[int, _Gold]:
-    text = files("lmms_rpts").joinpath("demo", "instances.json").read_text(encoding="utf-8")
+    text = (_PACKAGE / "demo" / "instances.json").read_text(encoding="utf-8")
     return {doc["id"]: _Gold(doc, _repaired(doc)) for doc in json.loads(text)}
 
 
