@@ -1,0 +1,233 @@
+"""The labelled steps of our own: whole, right in form, and without tells."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import lmms_rpts
+from lmms_rpts.filters.score import RESTATES_ABOVE
+from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.reasoning import InferenceQuery, parse_chain, plan_steps, repair_chain
+from lmms_rpts.validation import own_steps
+from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.own_steps import GOLD, KINDS, REPHRASED, own_chains, own_variants
+from tests.support.tables import table
+
+DOCS = {
+    doc["id"]: doc
+    for doc in json.loads(
+        Path(lmms_rpts.__file__).parent.joinpath("demo", "instances.json").read_text("utf-8")
+    )
+}
+CHAINS = {chain.id: chain for chain in own_chains()}
+GOLDS = {chain.question: chain for chain in own_chains() if chain.stratum == GOLD}
+NEGATION = re.compile(r"\b(?:not|no|nobody|never|without|cannot)\b|[不没]")
+
+
+def gold_of(instance: int) -> LabelledChain:
+    return GOLDS[f"{DOCS[instance]['language']}-{instance}"]
+
+
+def area(sound: Sequence[float], wrong: Sequence[float]) -> float:
+    """The chance that a sound step has the greater value; ties count half."""
+    wins = sum((a > b) + (a == b) / 2 for a in sound for b in wrong)
+    return wins / (len(sound) * len(wrong))
+
+
+def steps_labelled(label: bool, language: str, distinct: bool) -> list[tuple[str, int]]:
+    """The steps with a label, each with its number; ``distinct``: each question once."""
+    steps = [
+        (chain.context, chain.premises[at] if chain.premises else (), chain.steps[at], at)
+        for chain in own_chains()
+        for at in chain.asked
+        if chain.labels[at] is label and language in ("both", chain.language)
+    ]
+    return [(text, at) for *_, text, at in (dict.fromkeys(steps) if distinct else steps)]
+
+
+def test_counts() -> None:
+    kinds = Counter(variant.kind for variant in own_variants())
+    assert kinds == {**dict.fromkeys(KINDS, 12), REPHRASED: 29}
+    wrong = Counter(variant.instance for variant in own_variants() if not variant.sound)
+    assert wrong == dict.fromkeys(DOCS, 6)
+    strata = Counter(chain.stratum for chain in own_chains())
+    assert strata == {GOLD: 14, **kinds}
+    assert Counter(chain.language for chain in own_chains()) == {"en": 64, "zh": 63}
+    assert len(CHAINS) == len(own_chains()), "an id is there twice"
+
+
+def test_each_inference_is_replaced() -> None:
+    """Each by sound words, and by wrong ones at least once."""
+    inferences = {(instance, at) for instance in DOCS for at in gold_of(instance).asked}
+    for sound in (True, False):
+        replaced = {(each.instance, each.step) for each in own_variants() if each.sound is sound}
+        assert replaced == inferences
+
+
+@table("variant", *own_variants())
+def test_variants(variant: own_steps.Variant) -> None:
+    gold = gold_of(variant.instance)
+    assert variant.step in gold.asked
+    assert variant.text.strip() == variant.text != gold.steps[variant.step]
+    assert variant.sound is (variant.kind == REPHRASED)
+    assert bool(variant.why) is not variant.sound
+    chinese = bool(re.search(r"[\u4e00-\u9fff]", variant.text))
+    assert chinese is (gold.language == "zh")
+    for told in (*DOCS[variant.instance]["textual_clue"], *gold.steps):
+        assert variant.text != told
+
+
+@table("variant", *own_variants())
+def test_a_run_keeps_the_step(variant: own_steps.Variant) -> None:
+    """A step that restates the only clue it cites is dropped, and nobody is asked about it."""
+    doc = DOCS[variant.instance]
+    reasoning = list(doc["reasoning"])
+    premises = reasoning[variant.step].partition("->")[0]
+    reasoning[variant.step] = f"{premises}-> {variant.text}"
+    chain = repair_chain(
+        parse_chain(reasoning, doc["language"]),
+        doc["textual_clue"],
+        lambda conclusion, clue: similarity(conclusion, clue) > RESTATES_ABOVE,
+        n_images=len(doc["visual_clue"]),
+    )
+    assert chain.steps[variant.step].conclusion.strip() == variant.text
+
+
+def test_no_duplicates() -> None:
+    texts = Counter(variant.text for variant in own_variants())
+    assert set(texts.values()) == {1}
+
+
+@table("chain", *own_chains())
+def test_chains(chain: LabelledChain) -> None:
+    instance = int(chain.question.partition("-")[2])
+    doc, gold = DOCS[instance], gold_of(instance)
+    assert chain.id.startswith(f"{chain.question} {chain.stratum}")
+    assert (chain.language, chain.context) == (doc["language"], doc["context"])
+    assert chain.premises is not None
+    assert len(chain.steps) == len(chain.labels) == len(chain.premises) == len(doc["reasoning"])
+    assert chain.located
+    assert chain.has_error is (chain.stratum in KINDS) is (chain.first_error is not None)
+    for at, label in enumerate(chain.labels):
+        is_inference = at in gold.asked
+        if chain.first_error is None or at < chain.first_error:
+            assert label is (True if is_inference else None)
+        else:
+            assert label is (False if at == chain.first_error else None)
+        assert bool(chain.premises[at]) is is_inference
+        assert chain.steps[at] not in chain.premises[at]
+    changed = [
+        at
+        for at, pair in enumerate(zip(chain.steps, gold.steps, strict=True))
+        if pair[0] != pair[1]
+    ]
+    assert len(changed) == (chain.stratum != GOLD)
+    if chain.first_error is not None:
+        assert changed == [chain.first_error]
+
+
+@table("chain", *GOLDS.values())
+def test_gold_premises_are_those_of_a_run(chain: LabelledChain) -> None:
+    doc = DOCS[int(chain.question.partition("-")[2])]
+    # The demo's gold chains need no clean-up.
+    plan = plan_steps(parse_chain(doc["reasoning"], doc["language"]), doc)
+    assert chain.asked == tuple(
+        at for at, query in enumerate(plan) if isinstance(query, InferenceQuery)
+    )
+    assert chain.premises is not None
+    for at in chain.asked:
+        query = plan[at]
+        assert isinstance(query, InferenceQuery)
+        assert chain.premises[at] == tuple(text.strip() for text in query.premises)
+        assert (chain.context, chain.steps[at]) == (query.context, query.conclusion.strip())
+
+
+@table(
+    "name, step, label, premises",
+    ("en-5 gold", 0, None, ()),
+    (
+        "en-5 gold",
+        1,
+        True,
+        (
+            "The scale shows that the suitcase weighs 8.4 kg.",
+            "After weighing the suitcase Nora put her laptop of 1.9 kg into it, and changed "
+            "nothing else.",
+        ),
+    ),
+    # A wrong step is judged by the gold premises.
+    (
+        "zh-9 condition 1",
+        2,
+        False,
+        (
+            "4月的顾客人数280比3月的顾客人数310少",
+            "合同约定，上半年只要有一个月的顾客人数比前一个月少，房东就不可以涨房租，否则可以涨",
+        ),
+    ),
+    # What follows a rephrased step is judged by it.
+    (
+        "zh-9 rephrased 1",
+        2,
+        True,
+        (
+            "顾客人数从3月的310下降到了4月的280",
+            "合同约定，上半年只要有一个月的顾客人数比前一个月少，房东就不可以涨房租，否则可以涨",
+        ),
+    ),
+)
+def test_steps_worked_by_hand(
+    name: str, step: int, label: bool | None, premises: tuple[str, ...]
+) -> None:
+    chain = CHAINS[name]
+    assert chain.premises is not None
+    assert (chain.labels[step], chain.premises[step]) == (label, premises)
+
+
+@table("distinct", False, True)
+@table("language", "both", "en", "zh")
+@table(
+    "name, tell",
+    ("shortness", lambda text, at: -len(text)),
+    ("place", lambda text, at: -at),
+    ("negation", lambda text, at: -bool(NEGATION.search(text))),
+)
+def test_no_tells(
+    name: str, tell: Callable[[str, int], float], language: str, distinct: bool
+) -> None:
+    """Neither length nor place nor negation tells the wrong steps."""
+    sound, wrong = (
+        [tell(*step) for step in steps_labelled(label, language, distinct)]
+        for label in (True, False)
+    )
+    assert 0.4 <= area(sound, wrong) <= 0.6, f"{name}: {area(sound, wrong):.3f}"
+
+
+def test_each_kind_stands_early_and_late() -> None:
+    """But for verdicts, which are last."""
+    places = defaultdict(set)
+    for variant in own_variants():
+        last = len(gold_of(variant.instance).steps) - 1
+        places[variant.kind].add(variant.step == last)
+    assert places.pop("verdict") == {True}
+    assert all(each == {True, False} for each in places.values()), places
+
+
+def test_chains_are_cleaned_up_as_in_a_run() -> None:
+    assert own_steps._RESTATES_ABOVE == RESTATES_ABOVE
+
+
+def test_nothing_slow_is_imported() -> None:
+    slow = {"numpy", "pandas", "torch", "transformers", "datasets", "lmms_eval", "openai"}
+    code = (
+        "import sys; from lmms_rpts.validation.own_steps import own_chains; own_chains(); "
+        f"print({slow} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
