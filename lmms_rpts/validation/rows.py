@@ -198,8 +198,9 @@ def parsed(value: Any, field: str, parse: Callable[[str], Any] = json.loads) -> 
     """What a text holds that another value was written into; other values as they are."""
     if not isinstance(value, str):
         return value
+    text = as_text(value, field)
     try:
-        return parse(as_text(value, field))
+        return parse(text)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         # A TypeError: ``ast.literal_eval("{[]: 1}")``, a list as a key.
         raise RowError(field, "is a text that holds no such value") from None
