@@ -104,6 +104,19 @@ class Row:
             raise RowError(name, f"should be an object, not {shown(value)}")
         return Row(value, self.stem, self.number, self.key)
 
+    def objects(self, name: str) -> tuple[Row, ...]:
+        """A list of objects, one at least and not too many."""
+        items = bounded(self.items(name), name)
+        for at, item in enumerate(items):
+            if not isinstance(item, Mapping):
+                raise RowError(f"{name}[{at}]", f"should be an object, not {shown(item)}")
+        return tuple(Row(item, self.stem, self.number, self.key) for item in items)
+
+    @property
+    def place(self) -> str:
+        """Where the object stands: file and number. An id where the data have none."""
+        return f"{self.stem}:{self.number}"
+
     def _there(self, name: str) -> Any:
         if self.value.get(name) is None:
             raise RowError(name, "is missing")
@@ -121,12 +134,17 @@ def as_text(value: Any, field: str) -> str:
 
 def as_texts(value: Any, field: str) -> tuple[str, ...]:
     """A list of texts, one at least and not too many."""
-    texts = tuple(as_text(each, f"{field}[{at}]") for at, each in enumerate(as_list(value, field)))
-    if not texts:
+    items = bounded(as_list(value, field), field)
+    return tuple(as_text(each, f"{field}[{at}]") for at, each in enumerate(items))
+
+
+def bounded(items: Sequence[T], field: str) -> Sequence[T]:
+    """A list with one entry at least and not too many."""
+    if not items:
         raise RowError(field, "is an empty list")
-    if len(texts) > MOST_STEPS:
-        raise RowError(field, f"has {len(texts):,} entries; {MOST_STEPS:,} are the most")
-    return texts
+    if len(items) > MOST_STEPS:
+        raise RowError(field, f"has {len(items):,} entries; {MOST_STEPS:,} are the most")
+    return items
 
 
 def as_list(value: Any, field: str) -> Sequence[Any]:
@@ -163,7 +181,9 @@ def step_number(value: int, steps: int, field: str, *, base: int) -> int:
     """The number of a step, from 0, of a number that counts from ``base``."""
     if not base <= value < steps + base:
         last = steps + base - 1
-        raise RowError(field, f"is {value}, but the steps are numbered from {base} to {last}")
+        raise RowError(
+            field, f"is {shown(value)}, but the steps are numbered from {base} to {last}"
+        )
     return value - base
 
 
@@ -178,7 +198,9 @@ def parsed(value: Any, field: str, parse: Callable[[str], Any] = json.loads) -> 
     """What a text holds that another value was written into; other values as they are."""
     if not isinstance(value, str):
         return value
+    text = as_text(value, field)
     try:
-        return parse(as_text(value, field))
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return parse(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        # A TypeError: ``ast.literal_eval("{[]: 1}")``, a list as a key.
         raise RowError(field, "is a text that holds no such value") from None

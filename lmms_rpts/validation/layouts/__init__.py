@@ -1,0 +1,59 @@
+"""Layouts of step labels that others published: the registry, and how an object tells its own."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from lmms_rpts.validation.layout import Layout
+from lmms_rpts.validation.layouts.every_step import DELTABENCH, PRMBENCH
+from lmms_rpts.validation.layouts.first_error import (
+    BIGBENCH_MISTAKE,
+    MR_BEN,
+    MR_GSM8K,
+    PROCESSBENCH,
+    REASONEVAL,
+    STEPVERIFY,
+)
+from lmms_rpts.validation.layouts.folio import FOLIO
+from lmms_rpts.validation.layouts.parc import PARC
+from lmms_rpts.validation.layouts.pictured import PROJUDGEBENCH, VISUALPROCESSBENCH, VLRMBENCH
+from lmms_rpts.validation.layouts.prm800k import PRM800K
+
+LAYOUTS: tuple[Layout, ...] = (
+    PARC,
+    PROCESSBENCH,
+    BIGBENCH_MISTAKE,
+    MR_BEN,
+    MR_GSM8K,
+    PRM800K,
+    PRMBENCH,
+    REASONEVAL,
+    STEPVERIFY,
+    DELTABENCH,
+    FOLIO,
+    VISUALPROCESSBENCH,
+    VLRMBENCH,
+    PROJUDGEBENCH,
+)
+
+
+def find_layout(fields: Iterable[str]) -> Layout | None:
+    """The layout of an object with these fields; None where none fits, or more than one."""
+    there = frozenset(fields)
+    found = [layout for layout in LAYOUTS if layout.fields <= there]
+    return found[0] if len(found) == 1 else None
+
+
+def layout_named(name: str) -> Layout:
+    """The layout of a set.
+
+    Raises:
+        LookupError: there is none of this name; the message lists those that there are.
+    """
+    names = [layout.name for layout in LAYOUTS]
+    if name in names:
+        return LAYOUTS[names.index(name)]
+    near = difflib.get_close_matches(name.lower(), names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(names)}"
+    raise LookupError(f"there is no set {name!r}. {hint}")

@@ -1,0 +1,339 @@
+"""A made-up row of each layout, in the fields that its publishers use, and the chain it is."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.layouts import layout_named
+from lmms_rpts.validation.rows import Row
+
+A, B, C = "Half of 8 is 4.", "4 and 3 make 8.", "So there are 8."
+ASKED = "Ann has half of 8 nuts and finds 3. How many has she?"
+
+ROWS: dict[str, dict[str, Any]] = {
+    "processbench": {
+        "id": "nuts-0",
+        "generator": "a model",
+        "problem": ASKED,
+        "steps": [A, B, C],
+        "final_answer_correct": False,
+        "label": 1,
+    },
+    "bigbench_mistake": {
+        "input": ASKED,
+        "steps": [A, B, C],
+        "target": "7",
+        "answer": "8",
+        "mistake_index": 1,
+    },
+    "mr_gsm8k": {
+        "uuid": "nuts",
+        "question": ASKED,
+        "model_output_steps": [A, B, C],
+        "model_output_solution_correctness": "wrong",
+        "model_output_solution_first_error_step": 2,
+        "question_type": "original",
+    },
+    "mr_ben": {
+        "Question_UUID": "nuts",
+        "Subject": "college_botany",
+        "Question": ASKED,
+        "Options": "A: 7 \nB: 8 ",
+        "Sampled_Model": "a model",
+        "Model_Solution_Steps": [f"Step 1: {A}", "", f"Step 2: {B}", "- added", "Solution: B"],
+        "Model_Solution_Correctness": "incorrect",
+        "Model_Solution_First_Error_Step": "2",
+    },
+    "stepverify": {
+        "problem": ASKED,
+        "student_incorrect_solution": [A, B, C],
+        "incorrect_index": 1,
+        "incorrect_step": B,
+        "error_category": "Calculation",
+    },
+    "reasoneval": {
+        "id": 3,
+        "question": ASKED,
+        "generator": "a model",
+        "model_output_step_format": [[A], [B, "(added)"], [C]],
+        "model_output_answer_correctness": "correct",
+        "model_output_solution_correctness": "wrong",
+        "model_output_solution_first_error_step": 2,
+    },
+    "parc": {
+        "question": ASKED,
+        "steps": [A, B, C],
+        "premise_annotation": {
+            "steps": [
+                {"step_number": 0, "original_step": ASKED, "premises": []},
+                {"step_number": 1, "original_step": A, "premises": [[0, "Half of 8 nuts"]]},
+                {
+                    "step_number": 2,
+                    "original_step": B,
+                    "premises": [[1, "It is 4"], [0, "She finds 3"], [1, "4"]],
+                },
+                {"step_number": 3, "original_step": C, "premises": [[2, "The sum is 8"]]},
+            ]
+        },
+        "error_annotation": {
+            "error_annotations": {
+                "step_level": [
+                    {"step_number": 1, "has_error": False, "errors": []},
+                    {
+                        "step_number": 2,
+                        "has_error": True,
+                        "errors": [
+                            {"error_type": "Accumulation_Error", "error_description": ""},
+                            {"error_type": "Mathematical_Error", "error_description": "7"},
+                        ],
+                    },
+                    {
+                        "step_number": 3,
+                        "has_error": True,
+                        "errors": [{"error_type": "Accumulation_Error"}],
+                    },
+                ]
+            }
+        },
+    },
+    "prmbench": {
+        "original_question": "Ann's nuts",
+        "modified_question": ASKED,
+        "original_process": ["4 and 3 make 7."],
+        "modified_process": [A, B, C],
+        "modified_steps": [2],
+        "error_steps": [3, 2],
+        "idx": "circular_nuts_0",
+        "question": ASKED,
+        "classification": "circular",
+    },
+    "deltabench": {
+        "id": "nuts",
+        "task_l1": "math",
+        "question": ASKED,
+        "sections_content": f"section1: {A}\n\n\nsection2: {B}\nsection1: no\n\n\nsection3: {C}\n\n"
+        "section4: Well.\n\n\nsection5: Done.",
+        "reason_error_section_numbers": [2],
+        "reason_unuseful_section_numbers": [4],
+    },
+    "visualprocessbench": {
+        "image": ["images/nuts.png"],
+        "question": ASKED,
+        "answer": "7",
+        "response": {"steps": [A, B, C], "process_correctness": [1, -1, 0]},
+        "policy_model": "a model",
+        "data_source": "NutVerse",
+    },
+    "vlrmbench": {
+        "id": "abc",
+        "image": ["nuts/1.png", "nuts/2.png"],
+        "question": ASKED,
+        "step_list": ["STEP1: Half of 8 is 4.", "STEP2: 4 and 3 make 7.", "STEP3: So 7."],
+        "reasoning_error": f"STEP1:  {A}\nSTEP2:  {B}\nSTEP7: no\nSTEP3:  {C}",
+        "task_gt": [0, 1, 1],
+        "category": "detail_error",
+    },
+    "projudgebench": {
+        "id": "s-1",
+        "subject": "botany",
+        "data_type": "multi_image",
+        "question": ASKED,
+        "image_paths": {"image_1": "nuts.png", "image_2": None},
+        "student_solution": f"{A} {B} {C}",
+        "process_evaluation": [
+            [A, "1", "", ""],
+            [B, "0", "Calculation Error", "It is 7."],
+            [C, "1", "", ""],
+        ],
+    },
+    "folio": {
+        "premises": ["All nuts float.", "This is a nut."],
+        "premises-FOL": [],
+        "conclusion": "This floats.",
+        "label": "True",
+    },
+    "prm800k": {
+        "labeler": "someone",
+        "generation": None,
+        "is_quality_control_question": False,
+        "is_initial_screening_question": False,
+        "question": {"problem": ASKED, "ground_truth_answer": "7"},
+        "label": {
+            "steps": [
+                {
+                    "completions": [
+                        {"text": "Nuts.", "rating": 0, "flagged": False},
+                        {"text": A, "rating": 1, "flagged": False},
+                    ],
+                    "human_completion": None,
+                    "chosen_completion": 1,
+                },
+                {
+                    "completions": [
+                        {"text": "4 and 3 make 7.", "rating": 1, "flagged": None},
+                        {"text": B, "rating": -1, "flagged": None},
+                        {"text": "4 and 3?", "rating": None, "flagged": None},
+                    ],
+                    "human_completion": None,
+                    "chosen_completion": None,
+                },
+            ],
+            "finish_reason": "found_error",
+        },
+    },
+}
+
+CHAINS: dict[str, LabelledChain] = {
+    "processbench": LabelledChain(
+        "nuts-0", ASKED, "nuts", "en", ASKED, (A, B, C), (True, False, None), first_error=1
+    ),
+    "bigbench_mistake": LabelledChain(
+        "nuts:4", ASKED, "nuts", "en", ASKED, (A, B, C), (True, False, None), first_error=1
+    ),
+    "mr_gsm8k": LabelledChain(
+        "nuts", ASKED, "original", "en", ASKED, (A, B, C), (True, False, None), first_error=1
+    ),
+    "mr_ben": LabelledChain(
+        "nuts:4",
+        "nuts",
+        "college_botany",
+        "en",
+        f"{ASKED}\nA: 7 \nB: 8 ",
+        (f"Step 1: {A}\n", f"Step 2: {B}\n- added\nSolution: B"),
+        (True, False),
+        first_error=1,
+    ),
+    "stepverify": LabelledChain(
+        "nuts:4", ASKED, "Calculation", "en", ASKED, (A, B, C), (True, False, None), first_error=1
+    ),
+    "reasoneval": LabelledChain(
+        "nuts:4",
+        ASKED,
+        "a model",
+        "en",
+        ASKED,
+        (A, f"{B}\n(added)", C),
+        (True, False, None),
+        first_error=1,
+    ),
+    "parc": LabelledChain(
+        "nuts:4",
+        ASKED,
+        "nuts",
+        "en",
+        ASKED,
+        (A, B, C),
+        (True, False, True),
+        premises=(("Half of 8 nuts",), (A, "She finds 3"), (B,)),
+        first_error=1,
+        inherited=frozenset({2}),
+    ),
+    "prmbench": LabelledChain(
+        "circular:nuts_0",
+        "nuts_0",
+        "circular",
+        "en",
+        ASKED,
+        (A, B, C),
+        (True, False, False),
+        first_error=1,
+    ),
+    "deltabench": LabelledChain(
+        "nuts",
+        ASKED,
+        "math",
+        "en",
+        ASKED,
+        (
+            f"section1: {A}",
+            f"section2: {B}\nsection1: no",
+            f"section3: {C}",
+            "section4: Well.",
+            "section5: Done.",
+        ),
+        (True, False, True, None, None),
+        first_error=1,
+    ),
+    "visualprocessbench": LabelledChain(
+        "nuts:4",
+        f"images/nuts.png\n{ASKED}",
+        "NutVerse",
+        "en",
+        ASKED,
+        (A, B, C),
+        (True, False, None),
+        first_error=1,
+        images=("images/nuts.png",),
+    ),
+    "vlrmbench": LabelledChain(
+        "detail_error:abc",
+        f"nuts/1.png\nnuts/2.png\n{ASKED}",
+        "detail_error",
+        "en",
+        ASKED,
+        (f"STEP1:  {A}", f"STEP2:  {B}\nSTEP7: no", f"STEP3:  {C}"),
+        (True, False, False),
+        first_error=1,
+        images=("nuts/1.png", "nuts/2.png"),
+    ),
+    "projudgebench": LabelledChain(
+        "nuts:4",
+        f"nuts.png\n{ASKED}",
+        "botany",
+        "en",
+        ASKED,
+        (A, B, C),
+        (True, False, True),
+        first_error=1,
+        images=("nuts.png",),
+    ),
+    "folio": LabelledChain(
+        "nuts:4",
+        "All nuts float.\nThis is a nut.",
+        "entailed",
+        "en",
+        "",
+        ("This floats.",),
+        (True,),
+        premises=(("All nuts float.", "This is a nut."),),
+        located=False,
+    ),
+    "prm800k": LabelledChain(
+        "nuts:4",
+        ASKED,
+        "nuts",
+        "en",
+        ASKED,
+        (A, B, "Nuts.", "4 and 3 make 7.", "4 and 3?"),
+        (True, False, True, True, None),
+        premises=((), (A,), (), (A,), (A,)),
+        first_error=1,
+        places=(0, 1, 0, 1, 1),
+        path=(0, 1),
+    ),
+}
+
+
+def changed(name: str, *path: Any, to: Any) -> dict[str, Any]:
+    """The made-up row of a layout with one value changed; ``...`` takes it away."""
+    return changed_in(ROWS[name], path, to)
+
+
+def changed_in(row: dict[str, Any], path: tuple[Any, ...], to: Any) -> dict[str, Any]:
+    copied = copy.deepcopy(row)
+    inner: Any = copied
+    for key in path[:-1]:
+        inner = inner[key]
+    if to is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = to
+    return copied
+
+
+def read(name: str, row: dict[str, Any]) -> LabelledChain:
+    """The one chain of a row that stands fifth in ``nuts.json``."""
+    (chain,) = layout_named(name).read(Row(row, "nuts", 4))
+    return chain

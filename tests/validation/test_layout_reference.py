@@ -1,0 +1,160 @@
+"""Layouts of published step labels: the publishers' own rows, counted by other code.
+
+Each expected figure is worked out here from the raw objects, as their papers describe them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.layouts import find_layout, layout_named
+from lmms_rpts.validation.rows import Row
+from tests.support.reference import find_reference, reference
+from tests.support.tables import table
+from tests.validation.files import read, rows_of
+
+reference("step_labels")
+
+Raw = dict[str, Any]
+Counted = tuple[int, int]
+"""Steps with a label, and wrong ones among them."""
+
+
+def rows(name: str) -> list[Row]:
+    found: list[Row] = []
+    for path in files(name):
+        found += rows_of(path)
+    return found
+
+
+def files(name: str) -> Iterator[Path]:
+    folder = find_reference("step_labels", name)
+    yield from sorted(each for each in folder.rglob("*") if each.suffix in {".json", ".jsonl"})
+
+
+def up_to(first: int | None, steps: int) -> Counted:
+    """Steps up to the first error, counted from 1."""
+    return (steps, 0) if first is None else (first, 1)
+
+
+def processbench(row: Raw) -> Counted:
+    return up_to(None if row["label"] < 0 else row["label"] + 1, len(row["steps"]))
+
+
+def bigbench_mistake(row: Raw) -> Counted:
+    marked = row["mistake_index"]
+    return up_to(None if marked is None else marked + 1, len(row["steps"]))
+
+
+def mr_ben(row: Raw) -> Counted:
+    """Steps are the lines that begin with a number, which is what the label names."""
+    first = row["Model_Solution_First_Error_Step"]
+    numbered = [line for line in row["Model_Solution_Steps"] if re.match(r"Step \d", line)]
+    return up_to(None if first == "N/A" else int(first), len(numbered))
+
+
+def stepverify(row: Raw) -> Counted:
+    return up_to(row["incorrect_index"] + 1, len(row["student_incorrect_solution"]))
+
+
+def parc(row: Raw) -> Counted:
+    levels = row["error_annotation"]["error_annotations"]["step_level"]
+    kinds = [{each["error_type"] for each in level["errors"]} for level in levels]
+    return len(row["steps"]), sum(bool(each - {"Accumulation_Error"}) for each in kinds)
+
+
+def prmbench(row: Raw) -> Counted:
+    return len(row["modified_process"]), len(set(row["error_steps"]))
+
+
+def vlrmbench(row: Raw) -> Counted:
+    return len(row["task_gt"]), sum(row["task_gt"])
+
+
+def folio(row: Raw) -> Counted:
+    return 1, row["label"] != "True"
+
+
+def prm800k(row: Raw) -> Counted:
+    found = [each for step in row["label"]["steps"] for each in step["completions"]]
+    return len(found), sum(each["rating"] == -1 for each in found)
+
+
+# set, its rows one by one -> chains, labelled steps, wrong ones; rows left out
+@table(
+    "name, count, whole, left_out",
+    ("processbench", processbench, (200, 892, 127), 0),
+    ("bigbench_mistake", bigbench_mistake, (291, 1796, 225), 0),
+    ("mr_ben", mr_ben, (180, 717, 119), 17),
+    ("stepverify", stepverify, (150, 387, 150), 0),
+    ("parc", parc, (300, 1791, 300), 0),
+    ("prmbench", prmbench, (133, 2012, 278), 5),
+    ("vlrmbench", vlrmbench, (80, 1109, 180), 0),
+    ("folio", folio, (150, 150, 93), 0),
+    ("prm800k", prm800k, (3, 34, 7), 0),
+)
+def test_counts(
+    name: str, count: Callable[[Raw], Counted], whole: tuple[int, ...], left_out: int
+) -> None:
+    layout = layout_named(name)
+    asked = 0
+    chains: list[LabelledChain] = []
+    left = 0
+    for row in rows(name):
+        assert find_layout(row.value) is layout
+        found, reasons = read(layout, [row])
+        left += len(reasons)
+        chains += found
+        for chain in found:
+            own = sum(chain.labels[step] is False for step in chain.asked)
+            assert (len(chain.asked), own) == count(dict(row.value)), chain.id
+            asked += len(chain.asked)
+    wrong = sum(chain.labels.count(False) for chain in chains)
+    assert ((len(chains), asked, wrong), left) == (whole, left_out)
+    assert len({chain.id for chain in chains}) == len(chains)
+
+
+def test_the_first_error_of_parc_is_never_an_inherited_one() -> None:
+    for row in rows("parc"):
+        (chain,) = layout_named("parc").read(row)
+        levels = row.value["error_annotation"]["error_annotations"]["step_level"]
+        marked = [at for at, level in enumerate(levels) if level["has_error"]]
+        assert chain.first_error == (marked[0] if marked else None)
+
+
+def test_wrong_steps_of_vlrmbench_are_those_that_were_changed() -> None:
+    """What is judged is the text with errors, and not the list of steps before them."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"\W+", " ", text).strip()
+
+    for row in rows("vlrmbench"):
+        (chain,) = layout_named("vlrmbench").read(row)
+        for at, before in enumerate(row.value["step_list"]):
+            assert chain.labels[at] or plain(before) != plain(chain.steps[at])
+
+
+def test_numbers_of_mr_ben_are_written_in_the_steps() -> None:
+    """25 of the 119 first errors stand at another place of the list than their number says."""
+    moved = 0
+    for row in rows("mr_ben"):
+        for chain in read(layout_named("mr_ben"), [row])[0]:
+            if chain.first_error is None:
+                continue
+            number = chain.first_error + 1
+            assert chain.steps[chain.first_error].startswith(f"Step {number}: ")
+            lines = row.value["Model_Solution_Steps"]
+            moved += not lines[number - 1].startswith(f"Step {number}: ")
+    assert moved == 25
+
+
+def test_chains_of_prm800k() -> None:
+    first, second, _ = read(layout_named("prm800k"), rows("prm800k"))[0]
+    assert (len(first.path), first.first_error, first.located) == (6, None, False)
+    assert first.labels[1] is None  # written by a person
+    assert (len(second.path), second.first_error, second.located) == (7, 6, True)
+    assert second.places[7:] == (6, 6, 6)
