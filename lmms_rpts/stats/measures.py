@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmms_rpts.stats.intervals import (
     SEED,
@@ -20,6 +21,9 @@ from lmms_rpts.stats.intervals import (
 
 MEASURE_RESAMPLES = 1_000
 """Fewer than for means: a measure may rank all steps anew in each resample."""
+
+Flags = NDArray[np.bool_]
+Counts = Floats | Flags
 
 Statistic = Callable[[Floats], Floats]
 """(k, m) weights of m documents, whole numbers -> (k,) values, NaN where undefined."""
@@ -45,7 +49,7 @@ class Measure:
     centred: bool = False
 
 
-def ratio(over: Floats, under: Floats, share: bool = True) -> Measure:
+def ratio(over: Counts, under: Counts, share: bool = True) -> Measure:
     """The sum of one count over that of another, each (m,), by document; NaN for 0 / 0."""
     columns = np.column_stack([over, under]).astype(float)
 
@@ -64,12 +68,14 @@ def difference(first: Measure, second: Measure) -> Measure:
 def mean_over(groups: Indices, measure: Measure) -> Measure:
     """The mean of a measure over groups of documents, each weighing the same.
 
-    NaN where it is undefined in any group: the mean over the others would be of other data.
+    Groups that add no unit to it are left out. NaN where it is undefined in any other: the mean
+    over the rest would be of other data.
 
     Args:
         groups: (m,), the group of each document.
     """
-    members = [(groups == group).astype(float) for group in np.unique(groups)]
+    adding = np.unique(groups[measure.counts > 0])
+    members = [(groups == group).astype(float) for group in adding]
 
     def of(weights: Floats) -> Floats:
         values = [measure.of(weights * own) for own in members]

@@ -85,8 +85,8 @@ def _pairs_within(steps: ScoredSteps) -> tuple[Floats, Floats]:
     end = np.searchsorted(ranked, (chain + 1) * (len(score) + 1))
     lower, upper = np.searchsorted(ranked, key), np.searchsorted(ranked, key, side="right")
     wins = (end - upper) + (upper - lower) / 2
-    m = steps.chains
-    return np.bincount(chain, wins, minlength=m), np.bincount(chain, end - start, minlength=m)
+    wrong = steps.where(known & ~steps.sound)
+    return wrong.by_chain(wins), wrong.by_chain((end - start).astype(float))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lmms_rpts.stats.intervals import Floats, Indices
-
-Flags = NDArray[np.bool_]
+from lmms_rpts.stats.measures import Counts, Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +62,7 @@ class ScoredSteps:
         known: Flags = ~np.isnan(self.score)
         return known
 
-    def by_chain(self, values: Flags | Floats) -> Floats:
+    def by_chain(self, values: Counts) -> Floats:
         """(m,), the sums over the steps of each chain."""
         return np.bincount(self.chain, values, minlength=self.chains).astype(float)
 
@@ -162,7 +160,8 @@ def solutions(steps: ScoredSteps) -> ScoredSteps:
     errors = first_errors(steps)
     own = np.flatnonzero(errors.located)
     lowest = np.full(steps.chains, np.inf)
-    np.minimum.at(lowest, steps.chain[steps.on_path], steps.score[steps.on_path])
+    with np.errstate(invalid="ignore"):  # the lowest of NaN and others is NaN
+        np.minimum.at(lowest, steps.chain[steps.on_path], steps.score[steps.on_path])
     single = np.zeros(len(own), dtype=np.intp)
     return replace(
         steps,

@@ -226,4 +226,3 @@ def _mcc(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floa
     called = (caught + alarms) * (passed + missed)
     both = divided(caught * passed - alarms * missed, np.sqrt(wrong * sound * called))
     return np.where(wrong * sound > 0, np.where(called > 0, both, 0.0), np.nan)
-
