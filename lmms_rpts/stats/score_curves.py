@@ -65,8 +65,9 @@ def auc(steps: ScoredSteps) -> Measure:
 def auc_within(steps: ScoredSteps) -> Measure:
     """The same over pairs of steps of one chain, alternatives included; all pairs are pooled.
 
-    Free of what makes whole chains differ: how hard they are, or how long. ``n``: chains that
-    have a pair.
+    Free of what makes whole chains differ: how hard they are, or how long. Where labels end at
+    the first error, the wrong step is the last one: then scores that only fall along the chain
+    get 1. ``n``: chains that have a pair.
     """
     wins, pairs = _pairs_within(steps)
     return Measure(ratio(wins, pairs).of, (pairs > 0).astype(float))
