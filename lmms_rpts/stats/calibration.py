@@ -1,0 +1,80 @@
+"""Whether scores are probabilities: reliability bins, Brier score, expected calibration error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lmms_rpts.stats.intervals import Estimate, Floats, Indices, estimate_mean
+from lmms_rpts.stats.measures import Measure, divided, ratio
+from lmms_rpts.stats.step_labels import ScoredSteps
+
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Steps with scores near each other.
+
+    Attributes:
+        score: their mean.
+        sound: the share of them that is sound, with Wilson's interval over questions; ``n`` is
+            how many steps there are.
+    """
+
+    score: float
+    sound: Estimate
+
+
+def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
+    """At most ``bins`` bins of about as many steps each, by score; equal scores are in one bin.
+
+    With at most ``bins`` distinct scores each is a bin of its own. Else a score goes to the bin
+    that the middle of its steps falls into; where that leaves a bin empty, there are fewer.
+    """
+    known = steps.scored
+    score, sound = steps.score[known], steps.sound[known].astype(float)
+    question, bin_of = steps.question[steps.chain[known]], _bins(score, bins)
+    found = []
+    for number in range(int(bin_of.max(initial=-1)) + 1):
+        own = bin_of == number
+        share = estimate_mean(sound[own], question[own], share=True)
+        found.append(ReliabilityBin(float(score[own].mean()), share))
+    return tuple(found)
+
+
+def brier(steps: ScoredSteps) -> Measure:
+    """The mean squared difference of score and label (Brier 1950); 0.25 for 0.5 throughout."""
+    known = steps.scored
+    error = np.where(known, (steps.score - steps.sound) ** 2, 0.0)
+    return ratio(steps.by_chain(error), steps.by_chain(known), share=False)
+
+
+def ece(steps: ScoredSteps, bins: int = BINS) -> Measure:
+    """The mean distance of score and share sound over the bins, by their sizes (Naeini 2015).
+
+    The bins are those of all steps in each resample. Noise alone makes it larger than 0, the more
+    so the fewer steps there are.
+    """
+    known = steps.scored
+    bin_of = _bins(steps.score[known], bins)
+    gaps = np.zeros((steps.chains, int(bin_of.max(initial=-1)) + 1))
+    np.add.at(gaps, (steps.chain[known], bin_of), steps.score[known] - steps.sound[known])
+    counts = steps.by_chain(known)
+
+    def of(weights: Floats) -> Floats:
+        return divided(np.abs(weights @ gaps).sum(axis=1), weights @ counts)
+
+    return Measure(of, counts, centred=True)
+
+
+def _bins(score: Floats, bins: int) -> Indices:
+    """The bin of each score, from 0 without gaps, in the order of scores."""
+    distinct, at, counts = np.unique(score, return_inverse=True, return_counts=True)
+    if len(distinct) <= bins:
+        return at
+    middle = counts.cumsum() - counts / 2
+    _, number = np.unique(np.floor(bins * middle / len(score)), return_inverse=True)
+    found: Indices = number[at]
+    return found

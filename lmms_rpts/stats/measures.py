@@ -1,0 +1,141 @@
+"""Statistics of many documents as functions of weights, and their bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmms_rpts.stats.intervals import (
+    SEED,
+    Estimate,
+    Floats,
+    Indices,
+    estimate_mean,
+    interval,
+    resampled,
+)
+
+MEASURE_RESAMPLES = 1_000
+"""Fewer than for means: a measure may rank all steps anew in each resample."""
+
+Flags = NDArray[np.bool_]
+Counts = Floats | Flags
+
+Statistic = Callable[[Floats], Floats]
+"""(k, m) weights of m documents, whole numbers -> (k,) values, NaN where undefined."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """A statistic, and what it is of.
+
+    Attributes:
+        of: the statistic.
+        counts: (m,), how many units (steps or chains) each document adds to it. Documents that
+            add none can't narrow the interval.
+        share: whether it is a share. Where that is 0 or 1 no resample differs from it, and the
+            interval is Wilson's, with the number of clusters.
+        centred: whether the interval is moved by what the mean of the resamples lies off the
+            value: for a statistic that noise makes larger, which a resample has more of.
+    """
+
+    of: Statistic
+    counts: Floats
+    share: bool = False
+    centred: bool = False
+
+
+def ratio(over: Counts, under: Counts, share: bool = True) -> Measure:
+    """The sum of one count over that of another, each (m,), by document; NaN for 0 / 0."""
+    columns = np.column_stack([over, under]).astype(float)
+
+    def of(weights: Floats) -> Floats:
+        top, bottom = (weights @ columns).T
+        return divided(top, bottom)
+
+    return Measure(of, columns[:, 1], share)
+
+
+def difference(first: Measure, second: Measure) -> Measure:
+    """What the second is above the first, which is of the same units."""
+    return Measure(lambda weights: second.of(weights) - first.of(weights), first.counts)
+
+
+def mean_over(groups: Indices, measure: Measure) -> Measure:
+    """The mean of a measure over groups of documents, each weighing the same.
+
+    Groups that add no unit to it are left out. NaN where it is undefined in any other: the mean
+    over the rest would be of other data.
+
+    Args:
+        groups: (m,), the group of each document.
+    """
+    adding = np.unique(groups[measure.counts > 0])
+    members = [(groups == group).astype(float) for group in adding]
+
+    def of(weights: Floats) -> Floats:
+        values = [measure.of(weights * own) for own in members]
+        return np.mean(values, axis=0) if values else np.full(len(weights), np.nan)
+
+    return replace(measure, of=of)
+
+
+def estimate_measures(
+    measures: Mapping[str, Measure],
+    clusters: Indices,
+    resamples: int = MEASURE_RESAMPLES,
+    seed: int = SEED,
+) -> dict[str, Estimate]:
+    """Measures of the same documents with 95% intervals, all from the same resamples of clusters.
+
+    Expanded percentile bootstrap (see ``intervals.interval``); resamples in which a measure is
+    undefined are left out of its interval.
+
+    Args:
+        clusters: (m,), the cluster of each document, from 0 without gaps: whole ones are drawn.
+
+    Returns:
+        Estimates by the names of the measures, without a value where it is undefined, without an
+        interval where fewer than two clusters add to it; ``n`` is how many units are in it.
+    """
+    whole = np.ones((1, len(clusters)))
+    values = {name: float(measure.of(whole)[0]) for name, measure in measures.items()}
+    defined = {name: each for name, each in measures.items() if not math.isnan(values[name])}
+    draws: dict[str, list[Floats]] = {name: [] for name in defined}
+    if defined:
+        for weights in resampled(len(clusters), resamples, seed, clusters):
+            for name, measure in defined.items():
+                draws[name].append(measure.of(weights))
+    found = {}
+    for name, measure in measures.items():
+        drawn = np.concatenate(draws[name]) if draws.get(name) else np.empty(0)
+        found[name] = _estimate(measure, values[name], drawn, clusters)
+    return found
+
+
+def divided(top: Floats, bottom: Floats) -> Floats:
+    """One over the other; NaN where that is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = np.where(bottom > 0, top / bottom, np.nan)
+    return found
+
+
+def _estimate(measure: Measure, value: float, draws: Floats, clusters: Indices) -> Estimate:
+    n = round(float(measure.counts.sum()))
+    if math.isnan(value):
+        return Estimate(None, None, None, n)
+    adding = len(np.unique(clusters[measure.counts > 0]))
+    if adding < 2:
+        return Estimate(value, None, None, n)
+    low, high = interval(draws, adding)
+    if measure.share and value in (0.0, 1.0):
+        alike = estimate_mean(np.full(adding, value), share=True)
+        low, high = alike.low, alike.high
+    if measure.centred and low is not None and high is not None:
+        excess = float(np.nanmean(draws)) - value
+        low, high = max(0.0, low - excess), max(0.0, high - excess)
+    return Estimate(value, low, high, n)

@@ -1,0 +1,243 @@
+"""What ranks steps by their scores: areas under ROC curves, and thresholds chosen by the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lmms_rpts.stats.intervals import Floats, Indices
+from lmms_rpts.stats.measures import Measure, Statistic, divided, ratio
+from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
+
+_AT_A_TIME = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histograms:
+    """How many sound and wrong steps of each of m chains have each of d scores.
+
+    ``score``: (d,), ascending; ``sound``, ``wrong``: (d, m), sparse.
+    """
+
+    score: Floats
+    sound: Any
+    wrong: Any
+
+    def of(self, chains: Any) -> Histograms:
+        """Of some of the chains, at the scores of all."""
+        return Histograms(self.score, self.sound[:, chains], self.wrong[:, chains])
+
+    def weighted(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Numbers of sound and wrong steps at each score, (d, k) each, for (k, m) weights."""
+        across = np.ascontiguousarray(weights.T)
+        return self.sound @ across, self.wrong @ across
+
+
+def histograms(steps: ScoredSteps) -> Histograms:
+    """Of the steps with a score."""
+    score, at = np.unique(steps.score[steps.scored], return_inverse=True)
+    chain, sound = steps.chain[steps.scored], steps.sound[steps.scored]
+
+    def counted(kept: Any) -> Any:
+        ones, shape = np.ones(int(kept.sum())), (len(score), steps.chains)
+        return csr_array((ones, (at[kept], chain[kept])), shape=shape)
+
+    return Histograms(score, counted(sound), counted(~sound))
+
+
+def auc(steps: ScoredSteps) -> Measure:
+    """The chance that a sound step has a higher score than a wrong one; ties count half."""
+    counted = histograms(steps)
+
+    def of(weights: Floats) -> Floats:
+        sound, wrong = counted.weighted(weights)
+        above = sound.sum(axis=0) - sound.cumsum(axis=0)
+        wins = (wrong * (above + sound / 2)).sum(axis=0)
+        return divided(wins, sound.sum(axis=0) * wrong.sum(axis=0))
+
+    return Measure(_in_parts(of, len(counted.score)), steps.by_chain(steps.scored))
+
+
+def auc_within(steps: ScoredSteps) -> Measure:
+    """The same over pairs of steps of one chain, alternatives included; all pairs are pooled.
+
+    Free of what makes whole chains differ: how hard they are, or how long. Where labels end at
+    the first error, the wrong step is the last one: then scores that only fall along the chain
+    get 1. ``n``: chains that have a pair.
+    """
+    wins, pairs = _pairs_within(steps)
+    return Measure(ratio(wins, pairs).of, (pairs > 0).astype(float))
+
+
+def _pairs_within(steps: ScoredSteps) -> tuple[Floats, Floats]:
+    """(m,) each: pairs that are ordered rightly, ties half, and all pairs of each chain."""
+    known = steps.scored
+    score, rank = np.unique(steps.score[known], return_inverse=True)
+    chain, sound = steps.chain[known], steps.sound[known]
+    # Chain by chain, and by score within: a chain's sound steps lie next to each other.
+    key = chain * (len(score) + 1) + rank
+    ranked = np.sort(key[sound])
+    key, chain = key[~sound], chain[~sound]
+    start = np.searchsorted(ranked, chain * (len(score) + 1))
+    end = np.searchsorted(ranked, (chain + 1) * (len(score) + 1))
+    lower, upper = np.searchsorted(ranked, key), np.searchsorted(ranked, key, side="right")
+    wins = (end - upper) + (upper - lower) / 2
+    wrong = steps.where(known & ~steps.sound)
+    return wrong.by_chain(wins), wrong.by_chain((end - start).astype(float))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """Thresholds for k weightings, each chosen on one half of the questions.
+
+    Attributes:
+        threshold: (k, 2), of halves 0 and 1; NaN where a half lacks sound or wrong steps.
+        confusion: (4, k): caught, missed, alarms, passed (see ``macro_f1``), where the steps of
+            each half are judged by the threshold of the other; NaN where a threshold is.
+    """
+
+    threshold: Floats
+    confusion: Floats
+
+
+def fitter(steps: ScoredSteps) -> Callable[[Floats], Fit]:
+    """Fits thresholds to (k, m) weights.
+
+    A half's threshold is the one of its own scores that is best for its macro F1; of several that
+    do equally well the lowest, which calls the fewest steps wrong. A step is sound from it on.
+    """
+    counted = histograms(steps)
+    chains = [np.flatnonzero(steps.half == half) for half in (0, 1)]
+    halves = [counted.of(own) for own in chains]
+
+    def fit(weights: Floats) -> Fit:
+        below = []
+        for own, half in zip(chains, halves, strict=True):
+            sound, wrong = half.weighted(weights[:, own])
+            below.append(_Below.of(sound, wrong))
+        best = [each.best() for each in below]
+        there = [at >= 0 for at in best]
+        score = np.append(counted.score, np.nan)
+        confusion = below[0].confusion(best[1]) + below[1].confusion(best[0])
+        confusion[:, ~(there[0] & there[1])] = np.nan
+        return Fit(np.column_stack([score[at] for at in best]), confusion)
+
+    return fit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Below:
+    """Steps of one half with a score below each of d, (d, k), their totals, and who stands there.
+
+    What is below a threshold is called wrong: ``alarms`` are sound steps, ``caught`` wrong ones.
+    """
+
+    alarms: Floats
+    caught: Floats
+    sound: Floats
+    wrong: Floats
+    there: Any
+
+    @classmethod
+    def of(cls, sound: Floats, wrong: Floats) -> _Below:
+        alarms, caught = sound.cumsum(axis=0), wrong.cumsum(axis=0)
+        totals = sound.sum(axis=0), wrong.sum(axis=0)
+        return cls(alarms - sound, caught - wrong, *totals, (sound > 0) | (wrong > 0))
+
+    def best(self) -> Indices:
+        """(k,), which score is the best threshold; -1 where there is none."""
+        passed, missed = self.sound - self.alarms, self.wrong - self.caught
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # As macro_f1, but for its factor, and without its look at what is undefined.
+            quality = self.caught / (self.caught + self.alarms + self.wrong)
+            quality += passed / (passed + missed + self.sound)
+        quality = np.where(self.there, np.round(quality, 12), -1.0)
+        defined = (self.sound > 0) & (self.wrong > 0)
+        if not len(quality):
+            return np.full(len(defined), -1)
+        return np.where(defined, quality.argmax(axis=0), -1)
+
+    def confusion(self, at: Indices) -> Floats:
+        """(4, k): caught, missed, alarms, passed at one threshold for each weighting."""
+        if not len(self.caught):
+            return np.zeros((4, len(at)))
+        column = np.arange(len(at))
+        caught, alarms = self.caught[at, column], self.alarms[at, column]
+        return np.stack([caught, self.wrong - caught, alarms, self.sound - alarms])
+
+
+def macro_f1_fitted(steps: ScoredSteps) -> Measure:
+    """Macro F1 where the threshold of each half of the questions is chosen on the other."""
+    fit, size = fitter(steps), len(np.unique(steps.score[steps.scored]))
+
+    def of(weights: Floats) -> Floats:
+        return macro_f1(*fit(weights).confusion)
+
+    return Measure(_in_parts(of, size), steps.by_chain(steps.scored))
+
+
+def f1_first_fitted(steps: ScoredSteps) -> Measure:
+    """F1 of first errors with those thresholds: they are chosen for macro F1, not for it."""
+    fit, errors = fitter(steps), first_errors(steps)
+    size = len(np.unique(steps.score[steps.scored])) + steps.chains
+    wrong = errors.wrong.astype(float)
+    columns = np.column_stack([wrong, 1 - wrong])
+
+    def of(weights: Floats) -> Floats:
+        other = fit(weights).threshold[:, ::-1]
+        threshold = other[:, steps.half]
+        right = (weights * errors.right(threshold)) @ columns
+        known = (weights * errors.known(threshold)) @ columns
+        both = harmonic_mean(*divided(right, known).T)
+        return np.where(np.isnan(other).any(axis=1), np.nan, both)
+
+    return Measure(_in_parts(of, size), errors.located.astype(float))
+
+
+def fitted_thresholds(steps: ScoredSteps) -> tuple[float, ...]:
+    """Those chosen on halves 0 and 1; none where a half has no sound or no wrong step."""
+    (found,) = fitter(steps)(np.ones((1, steps.chains))).threshold.tolist()
+    return () if np.isnan(found).any() else tuple(found)
+
+
+def f1_wrong(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    """F1 of the wrong steps; NaN where there are none."""
+    value = divided(2 * caught, 2 * caught + missed + alarms)
+    return np.where(caught + missed > 0, value, np.nan)
+
+
+def f1_sound(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    """F1 of the sound steps; NaN where there are none."""
+    return f1_wrong(passed, alarms, missed, caught)
+
+
+def macro_f1(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    """The mean of both; NaN where either is.
+
+    Args:
+        caught: wrong steps that are called wrong; ``missed``: those that are not.
+        alarms: sound steps that are called wrong; ``passed``: those that are not.
+    """
+    counts = (caught, missed, alarms, passed)
+    return (f1_wrong(*counts) + f1_sound(*counts)) / 2
+
+
+def harmonic_mean(one: Floats, two: Floats) -> Floats:
+    """0 where both are, NaN where either is."""
+    total = one + two
+    return np.where(total == 0, 0.0, 2 * one * two / np.where(total == 0, 1.0, total))
+
+
+def _in_parts(statistic: Statistic, size: int) -> Statistic:
+    """The same for fewer weightings at a time, as each makes arrays of ``size``."""
+    rows = max(1, _AT_A_TIME // max(1, size))
+
+    def of(weights: Floats) -> Floats:
+        starts = range(0, len(weights), rows)
+        return np.concatenate([statistic(weights[start : start + rows]) for start in starts])
+
+    return of

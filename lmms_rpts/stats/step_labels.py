@@ -1,0 +1,175 @@
+"""Steps that others labelled, with a judge's scores, as arrays; and where it finds first errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lmms_rpts.stats.intervals import Floats, Indices
+from lmms_rpts.stats.measures import Counts, Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredSteps:
+    """n labelled steps of m chains. Steps without a label are not in it.
+
+    Attributes:
+        sound: (n,), the labels.
+        score: (n,), from the judge, higher for sounder; NaN: unscored.
+        chain: (n,), the chain of each step, from 0.
+        place: (n,), its number on the chain; there are gaps where steps have no label.
+        on_path: (n,), whether it is a step of the chain itself. Alternatives to one are not, and
+            take no part in finding the first error.
+        inherited: (n,), whether it is sound, but rests on an earlier error.
+        question: (m,), the question of each chain, from 0 without gaps: what is resampled.
+        stratum: (m,), the part of the set that a chain belongs to, from 0.
+        half: (m,), 0 or 1: thresholds are chosen on one half of the questions for the other.
+        first_error: (m,), the place of the first wrong step; inf: there is none; NaN: not known.
+    """
+
+    sound: Flags
+    score: Floats
+    chain: Indices
+    place: Indices
+    on_path: Flags
+    inherited: Flags
+    question: Indices
+    stratum: Indices
+    half: Indices
+    first_error: Floats
+
+    def __post_init__(self) -> None:
+        by_step = (self.score, self.chain, self.place, self.on_path, self.inherited)
+        by_chain = (self.stratum, self.half, self.first_error)
+        if any(len(each) != len(self.sound) for each in by_step):
+            raise ValueError("arrays of steps differ in length")
+        if any(len(each) != len(self.question) for each in by_chain):
+            raise ValueError("arrays of chains differ in length")
+        if len(self.chain) and not 0 <= self.chain.min() <= self.chain.max() < self.chains:
+            raise ValueError("a step is of a chain that is not there")
+        if np.isinf(self.score).any():
+            raise ValueError("a score is infinite")
+
+    @property
+    def chains(self) -> int:
+        """How many chains there are."""
+        return len(self.question)
+
+    @property
+    def scored(self) -> Flags:
+        """(n,), whether a step has a score."""
+        known: Flags = ~np.isnan(self.score)
+        return known
+
+    def by_chain(self, values: Counts) -> Floats:
+        """(m,), the sums over the steps of each chain."""
+        return np.bincount(self.chain, values, minlength=self.chains).astype(float)
+
+    def where(self, kept: Flags) -> ScoredSteps:
+        """Some of the steps, of the same chains."""
+        return replace(
+            self,
+            sound=self.sound[kept],
+            score=self.score[kept],
+            chain=self.chain[kept],
+            place=self.place[kept],
+            on_path=self.on_path[kept],
+            inherited=self.inherited[kept],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstErrors:
+    """What decides whether a threshold finds the first error of each of m chains.
+
+    Attributes:
+        located: (m,), whether the data say where it is, or that there is none.
+        wrong: (m,), whether there is one.
+        before: (m,), the lowest score ahead of it (no error: of all steps), up to the first
+            unscored step; inf where nothing is there.
+        at: (m,), the score of the first wrong step, NaN: unscored; -inf: no error.
+        gap: (m,), whether a step up to it is unscored.
+    """
+
+    located: Flags
+    wrong: Flags
+    before: Floats
+    at: Floats
+    gap: Flags
+
+    def early(self, threshold: float | Floats) -> Flags:
+        """Chains with a step flagged ahead of the error; with none, any step."""
+        found: Flags = self.located & (self.before < threshold)
+        return found
+
+    def known(self, threshold: float | Floats) -> Flags:
+        """Chains that no unscored step leaves undecided.
+
+        A step that is flagged before any unscored one has decided; what comes after the first
+        wrong step decides nothing.
+        """
+        found: Flags = self.located & ~(self.gap & (self.before >= threshold))
+        return found
+
+    def right(self, threshold: float | Floats) -> Flags:
+        """Chains whose first flagged step is the first wrong one; with none, nothing flagged."""
+        found: Flags = self.known(threshold) & (self.before >= threshold) & (self.at < threshold)
+        return found
+
+
+def first_errors(steps: ScoredSteps) -> FirstErrors:
+    """Where the first errors are, and the scores of steps up to them."""
+    last = steps.first_error[steps.chain]
+    upto = steps.on_path & (steps.place <= last)
+    chain, place, score = steps.chain[upto], steps.place[upto], steps.score[upto]
+    at_error = place == last[upto]
+
+    gap_place = np.full(steps.chains, np.inf)
+    unscored = np.isnan(score)
+    np.minimum.at(gap_place, chain[unscored], place[unscored])
+    ahead = ~at_error & (place < gap_place[chain])
+    before = np.full(steps.chains, np.inf)
+    np.minimum.at(before, chain[ahead], score[ahead])
+
+    wrong = np.isfinite(steps.first_error)
+    at = np.where(wrong, np.nan, -np.inf)
+    at[chain[at_error]] = score[at_error]
+    # Without a labelled step there is nothing that a judge could have found.
+    labelled = np.bincount(chain, minlength=steps.chains) > 0
+    return FirstErrors(
+        located=~np.isnan(steps.first_error) & labelled,
+        wrong=wrong,
+        before=before,
+        at=at,
+        gap=np.isfinite(gap_place) | np.isnan(at),
+    )
+
+
+def up_to_first_errors(steps: ScoredSteps) -> ScoredSteps:
+    """Without the steps after the first error, which may rest on it; unlocated chains are whole."""
+    last = steps.first_error[steps.chain]
+    return steps.where(np.isnan(last) | (steps.place <= last))
+
+
+def solutions(steps: ScoredSteps) -> ScoredSteps:
+    """Each located chain as one step: sound where it has no error, with the lowest score.
+
+    The score is that of its labelled steps on the path: NaN where any of them is unscored.
+    """
+    errors = first_errors(steps)
+    own = np.flatnonzero(errors.located)
+    lowest = np.full(steps.chains, np.inf)
+    with np.errstate(invalid="ignore"):  # the lowest of NaN and others is NaN
+        np.minimum.at(lowest, steps.chain[steps.on_path], steps.score[steps.on_path])
+    single = np.zeros(len(own), dtype=np.intp)
+    return replace(
+        steps,
+        sound=~errors.wrong[own],
+        score=lowest[own],
+        chain=own,
+        place=single,
+        on_path=single == 0,
+        inherited=single > 0,
+        first_error=np.where(errors.located & errors.wrong, 0.0, steps.first_error),
+    )

@@ -1,0 +1,228 @@
+"""How well a judge tells sound steps from wrong ones, by labels of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lmms_rpts.stats.calibration import brier, ece
+from lmms_rpts.stats.intervals import SEED, Estimate, Floats
+from lmms_rpts.stats.measures import (
+    MEASURE_RESAMPLES,
+    Measure,
+    difference,
+    divided,
+    estimate_measures,
+    ratio,
+)
+from lmms_rpts.stats.permutation import swap_test
+from lmms_rpts.stats.score_curves import (
+    auc,
+    auc_within,
+    f1_first_fitted,
+    f1_sound,
+    f1_wrong,
+    harmonic_mean,
+    macro_f1,
+    macro_f1_fitted,
+)
+from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
+
+THRESHOLD = 0.5
+"""A step is sound from this score on, as RPTS has it."""
+
+OF_RANKS: Mapping[str, Callable[[ScoredSteps], Measure]] = {
+    "auc": auc,
+    "auc_within": auc_within,
+    "macro_f1_fitted": macro_f1_fitted,
+    "f1_first_fitted": f1_first_fitted,
+}
+"""Measures that need an order alone. Scores that are no probabilities have these."""
+
+OF_PROBABILITIES: Mapping[str, Callable[[ScoredSteps], Measure]] = {"brier": brier, "ece": ece}
+
+
+def estimate_all(
+    steps: ScoredSteps,
+    threshold: float = THRESHOLD,
+    resamples: int = MEASURE_RESAMPLES,
+    seed: int = SEED,
+) -> dict[str, Estimate]:
+    """All measures of a judge, with 95% intervals that resample questions.
+
+    Over steps with a score. A step is called wrong, or flagged, where its score is less than the
+    threshold:
+
+    - ``auc``, ``auc_within``, ``macro_f1_fitted``, ``f1_first_fitted``: see ``score_curves``.
+    - ``macro_f1``: the mean of ``f1_sound`` and ``f1_wrong``.
+    - ``sensitivity``: the share of wrong steps that is flagged; ``specificity``: of sound steps
+      that is not; ``balanced_accuracy``: their mean.
+    - ``mcc``: Matthews' correlation; 0 where all steps are called the same, as scikit-learn has
+      it, but undefined where all labels are the same.
+    - ``brier``, ``ece``: see ``calibration``.
+
+    Over chains whose first error is known, or that there is none:
+
+    - ``acc_err``: the share of chains with an error whose first flagged step is the first wrong
+      one; ``acc_ok``: the share of chains without one in which nothing is flagged.
+    - ``f1_first``: their harmonic mean, 0 where both are 0 (ProcessBench's F1).
+    - ``flagged_early``: the share of chains with an error in which an earlier step is flagged.
+    - ``unscored_chains``: the share that an unscored step leaves undecided. They are left out of
+      the four above.
+
+    ``unscored`` is the share of all steps that has no score. What lacks the labels that it needs
+    has no value. ``n`` counts steps, or chains.
+    """
+    measures = step_measures(steps, threshold)
+    return estimate_measures(measures, steps.question, resamples, seed)
+
+
+def baseline_estimates(
+    steps: ScoredSteps, resamples: int = MEASURE_RESAMPLES, seed: int = SEED
+) -> dict[str, Estimate]:
+    """The measures in ``OF_RANKS``: for scores that are no probabilities, such as a length."""
+    measures = {name: measure(steps) for name, measure in OF_RANKS.items()}
+    return estimate_measures(measures, steps.question, resamples, seed)
+
+
+def step_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str, Measure]:
+    """The measures of ``estimate_all``, by name."""
+    asked, scored = np.ones(len(steps.sound)), steps.by_chain(steps.scored)
+    return {
+        **{name: measure(steps) for name, measure in OF_RANKS.items()},
+        **confusion_measures(steps, threshold),
+        **location_measures(steps, threshold),
+        **{name: measure(steps) for name, measure in OF_PROBABILITIES.items()},
+        "unscored": ratio(steps.by_chain(asked) - scored, steps.by_chain(asked)),
+    }
+
+
+def confusion_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str, Measure]:
+    """Measures of the numbers of sound and wrong steps that are called so."""
+    flagged = steps.score < threshold
+    cells = (~steps.sound & flagged, ~steps.sound, steps.sound & flagged, steps.sound)
+    caught, wrong, alarms, sound = (steps.by_chain(each & steps.scored) for each in cells)
+    counts = np.column_stack([caught, wrong - caught, alarms, sound - alarms])
+
+    def measure(formula: Callable[..., Floats]) -> Measure:
+        return Measure(lambda weights: formula(*(weights @ counts).T), wrong + sound)
+
+    return {
+        "macro_f1": measure(macro_f1),
+        "f1_sound": measure(f1_sound),
+        "f1_wrong": measure(f1_wrong),
+        "sensitivity": ratio(caught, wrong),
+        "specificity": ratio(sound - alarms, sound),
+        "balanced_accuracy": measure(_balanced_accuracy),
+        "mcc": measure(_mcc),
+    }
+
+
+def location_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str, Measure]:
+    """Measures of how first errors are found."""
+    errors = first_errors(steps)
+    known, right = errors.known(threshold), errors.right(threshold)
+    acc_err = ratio(right & errors.wrong, known & errors.wrong)
+    acc_ok = ratio(right & ~errors.wrong, known & ~errors.wrong)
+    return {
+        "acc_err": acc_err,
+        "acc_ok": acc_ok,
+        "f1_first": Measure(
+            lambda weights: harmonic_mean(acc_err.of(weights), acc_ok.of(weights)),
+            known.astype(float),
+        ),
+        "flagged_early": ratio(
+            errors.early(threshold) & errors.wrong & known, known & errors.wrong
+        ),
+        "unscored_chains": ratio(errors.located & ~known, errors.located),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifferences:
+    """Two judges on the steps that both scored.
+
+    Attributes:
+        steps: how many those are.
+        chains: how many chains have such steps alone.
+        differences: second less first, by the names of ``estimate_all``, with 95% intervals
+            from the same resamples of questions for both.
+        p: two-sided p-values of the shares and means in ``TESTED``: the judges are swapped, all
+            steps of a question at once. None: a test without values.
+    """
+
+    steps: int
+    chains: int
+    differences: Mapping[str, Estimate]
+    p: Mapping[str, float | None]
+
+
+TESTED = ("sensitivity", "specificity", "acc_err", "acc_ok", "brier")
+
+
+def paired_differences(
+    first: ScoredSteps,
+    second: ScoredSteps,
+    threshold: float = THRESHOLD,
+    resamples: int = MEASURE_RESAMPLES,
+    seed: int = SEED,
+) -> PairedDifferences:
+    """How a second judge differs from a first one on the same steps.
+
+    Chains with a step that either did not score take no part in finding first errors.
+
+    Raises:
+        ValueError: the steps or their labels are not the same.
+    """
+    for name in ("sound", "chain", "place", "on_path", "question", "first_error"):
+        if not np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True):
+            raise ValueError(f"the steps of the two judges differ in {name}")
+    both = first.scored & second.scored
+    whole = first.by_chain(~both) == 0
+    located = np.where(whole, first.first_error, np.nan)
+    one, two = (replace(each, first_error=located).where(both) for each in (first, second))
+    measures = [step_measures(each, threshold) for each in (one, two)]
+    names = [name for name in measures[0] if not name.startswith("unscored")]
+    pairs = {name: difference(measures[0][name], measures[1][name]) for name in names}
+    return PairedDifferences(
+        steps=int(both.sum()),
+        chains=int((whole & (first.by_chain(both) > 0)).sum()),
+        differences=estimate_measures(pairs, one.question, resamples, seed),
+        p=_p_values(one, two, threshold),
+    )
+
+
+def _p_values(first: ScoredSteps, second: ScoredSteps, threshold: float) -> dict[str, float | None]:
+    step_questions = first.question[first.chain]
+    clusters = {"acc_err": first.question, "acc_ok": first.question}
+    one, two = (_tested_values(each, threshold) for each in (first, second))
+    return {
+        name: swap_test(one[name], two[name], clusters=clusters.get(name, step_questions))
+        for name in TESTED
+    }
+
+
+def _tested_values(steps: ScoredSteps, threshold: float) -> dict[str, Floats]:
+    """One value for each step, or chain, NaN where it is not one of those that count."""
+    flagged, errors = steps.score < threshold, first_errors(steps)
+    right, known = errors.right(threshold), errors.known(threshold)
+    return {
+        "sensitivity": np.where(~steps.sound, flagged, np.nan),
+        "specificity": np.where(steps.sound, ~flagged, np.nan),
+        "acc_err": np.where(known & errors.wrong, right, np.nan),
+        "acc_ok": np.where(known & ~errors.wrong, right, np.nan),
+        "brier": (steps.score - steps.sound) ** 2,
+    }
+
+
+def _balanced_accuracy(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    return (divided(caught, caught + missed) + divided(passed, passed + alarms)) / 2
+
+
+def _mcc(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    wrong, sound = caught + missed, passed + alarms
+    called = (caught + alarms) * (passed + missed)
+    both = divided(caught * passed - alarms * missed, np.sqrt(wrong * sound * called))
+    return np.where(wrong * sound > 0, np.where(called > 0, both, 0.0), np.nan)

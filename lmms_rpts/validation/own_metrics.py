@@ -1,0 +1,201 @@
+"""What the authors of each set report about a judge, by their names.
+
+For figures that stand beside published ones. The scores are ours: a step is called wrong where its
+score is less than the threshold, also where the authors ask for the number of the step outright.
+What an unscored step leaves undecided is left out, where most authors count it as a miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from lmms_rpts.stats.intervals import SEED, Estimate, Floats
+from lmms_rpts.stats.measures import (
+    MEASURE_RESAMPLES,
+    Flags,
+    Measure,
+    estimate_measures,
+    mean_over,
+    ratio,
+)
+from lmms_rpts.stats.score_curves import auc
+from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
+from lmms_rpts.stats.step_measures import THRESHOLD, confusion_measures, location_measures
+
+Measures = Callable[[ScoredSteps, float], dict[str, Measure]]
+
+
+def own_estimates(
+    layout: str,
+    steps: ScoredSteps,
+    threshold: float = THRESHOLD,
+    resamples: int = MEASURE_RESAMPLES,
+    seed: int = SEED,
+) -> dict[str, Estimate]:
+    """The authors' metrics of one layout, with 95% intervals over questions; none: no metrics.
+
+    The resamples are those of ``stats.step_measures.estimate_all``.
+    """
+    measures = OWN_METRICS.get(layout)
+    if measures is None:
+        return {}
+    return estimate_measures(measures(steps, threshold), steps.question, resamples, seed)
+
+
+def processbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Zheng et al. 2024: F1 of each subset, and their mean.
+
+    The harmonic mean of both accuracies of finding the first error. Judges that give scores are
+    measured there with a threshold chosen on the GSM8K subset; critics name the step.
+    """
+    return {"F1": mean_over(steps.stratum, location_measures(steps, threshold)["f1_first"])}
+
+
+def visualprocessbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Wang et al. 2025: macro F1 over all steps but the neutral ones, sources pooled.
+
+    The authors choose a threshold for each judge.
+    """
+    return {"macro F1": confusion_measures(steps, threshold)["macro_f1"]}
+
+
+def bigbench_mistake(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Tyen et al. 2023: the share of traces with the right location, or rightly none; tasks' mean.
+
+    Their judges say yes or no to each step, or name one: no threshold.
+    """
+    return {"accuracy of location": mean_over(steps.stratum, _location(steps, threshold))}
+
+
+def prmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Song et al. 2025: PRMScore, the mean of both F1 over pooled steps; and first errors.
+
+    ``first-error accuracy`` is the share of first wrong steps that is flagged, whatever is flagged
+    before: it is not ``acc_err``. Their threshold is 0.5 for most judges.
+    """
+    errors = first_errors(steps)
+    found = errors.at < threshold
+    there = errors.located & errors.wrong & ~np.isnan(errors.at)
+    return {
+        "PRMScore": confusion_measures(steps, threshold)["macro_f1"],
+        "first-error accuracy": ratio(found & there, there),
+    }
+
+
+def mr_score_parts(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """MR-GSM8K and MR-Ben (Zeng et al. 2024): two parts of MR-Score; the third needs reasons.
+
+    ``MCC``: Matthews' correlation of solutions that are right, and in which nothing is flagged.
+    ``ACC step``: the share of wrong solutions whose first flagged step is the first wrong one.
+    Their judges name the step: no threshold. MR-Ben takes means over subjects; here they are
+    pooled, as MR-GSM8K has it.
+    """
+    return {
+        "MCC": confusion_measures(solutions(steps), threshold)["mcc"],
+        "ACC step": location_measures(steps, threshold)["acc_err"],
+    }
+
+
+def vlrmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Ruan et al. 2025: F1 of both classes, each weighing as much as the *other* has steps.
+
+    Their judges write a list of 0 and 1: no threshold.
+    """
+    parts = confusion_measures(steps, threshold)
+    sound = steps.by_chain(steps.sound & steps.scored)
+    share = ratio(sound, steps.by_chain(steps.scored))
+
+    def of(weights: Floats) -> Floats:
+        sound_share = share.of(weights)
+        of_sound, of_wrong = parts["f1_sound"].of(weights), parts["f1_wrong"].of(weights)
+        return of_sound * (1 - sound_share) + of_wrong * sound_share
+
+    return {"weighted F1": Measure(of, parts["macro_f1"].counts)}
+
+
+def reasoneval(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Xia et al. 2024: macro F1 and AUC of steps up to the first error, and of whole solutions.
+
+    A solution has the lowest score of its steps: here of those up to the first error, as no other
+    has a label. Their thresholds differ by judge, and a step is sound above them, not at them.
+    """
+    whole = solutions(steps)
+    return {
+        "step macro F1": confusion_measures(steps, threshold)["macro_f1"],
+        "step AUC": auc(steps),
+        "solution macro F1": confusion_measures(whole, threshold)["macro_f1"],
+        "solution AUC": auc(whole),
+    }
+
+
+def parc(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Mukherjee et al. 2025: accuracy on error steps and on correct ones, by chain and then file.
+
+    Steps that only inherit an error are a class of their own there, which a judge of single steps
+    can't name: they are in neither. Their judges name a class: no threshold.
+    """
+    known = steps.scored & ~steps.inherited
+    flagged = steps.score < threshold
+    return {
+        "accuracy of error steps": _mean_of_chains(steps, known & ~steps.sound, flagged),
+        "accuracy of correct steps": _mean_of_chains(steps, known & steps.sound, ~flagged),
+    }
+
+
+def stepverify(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Daheim et al. 2024: the share of solutions, all wrong, whose first error is found exactly."""
+    return {"accuracy of location": _location(steps, threshold)}
+
+
+def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """He et al. 2025: precision, recall and F1 of wrong sections, means over rows with an error.
+
+    As in their code, what is flagged after the last wrong section of a row doesn't count, and the
+    precision of a row in which nothing is flagged is 0. Process reward models are measured there
+    by their outliers, not by a threshold.
+    """
+    known = steps.scored & steps.on_path
+    last = np.full(steps.chains, -1)
+    wrong = known & ~steps.sound
+    np.maximum.at(last, steps.chain[wrong], steps.place[wrong])
+    flagged = known & (steps.score < threshold) & (steps.place <= last[steps.chain])
+    caught, called = steps.by_chain(flagged & wrong), steps.by_chain(flagged)
+    true = steps.by_chain(wrong)
+    rows = true > 0
+    parts = {
+        "macro precision": caught / np.maximum(called, 1),
+        "macro recall": caught / np.maximum(true, 1),
+        "macro F1": 2 * caught / np.maximum(called + true, 1),
+    }
+    return {name: ratio(values, rows, share=False) for name, values in parts.items()}
+
+
+OWN_METRICS: Mapping[str, Measures] = {
+    "processbench": processbench,
+    "visualprocessbench": visualprocessbench,
+    "bigbench_mistake": bigbench_mistake,
+    "prmbench": prmbench,
+    "mr_gsm8k": mr_score_parts,
+    "mr_ben": mr_score_parts,
+    "vlrmbench": vlrmbench,
+    "reasoneval": reasoneval,
+    "parc": parc,
+    "stepverify": stepverify,
+    "deltabench": deltabench,
+}
+"""The metrics of each layout that has some, by its name."""
+
+
+def _location(steps: ScoredSteps, threshold: float) -> Measure:
+    errors = first_errors(steps)
+    return ratio(errors.right(threshold), errors.known(threshold))
+
+
+def _mean_of_chains(steps: ScoredSteps, counted: Flags, right: Flags) -> Measure:
+    """The share of counted steps that is right, mean over chains and then over strata."""
+    n = steps.by_chain(counted)
+    there = n > 0
+    shares = np.where(there, steps.by_chain(counted & right) / np.maximum(n, 1), 0.0)
+    return mean_over(steps.stratum, ratio(shares, there, share=False))

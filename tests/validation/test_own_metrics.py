@@ -1,0 +1,218 @@
+"""What the authors of each set report: values worked by hand, and scikit-learn's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from lmms_rpts.stats.step_measures import estimate_all
+from lmms_rpts.validation.own_metrics import OWN_METRICS, own_estimates
+from tests.support.labelled import Judged, judged, steps_of
+from tests.support.tables import table
+
+TWO_STRATA = [
+    # acc_err 1 / 2, acc_ok 1: F1 2 / 3; three of four right.
+    judged("+-", 0.9, 0.1, stratum="a"),
+    judged("+-", 0.9, 0.8, stratum="a"),
+    judged("++", 0.9, 0.8, stratum="a"),
+    judged("+", 0.8, stratum="a"),
+    # acc_err 0, acc_ok 1 / 2: F1 0; one of three right.
+    judged("+-", 0.1, 0.1, stratum="b"),
+    judged("+", 0.1, stratum="b"),
+    judged("+", 0.9, stratum="b"),
+]
+
+
+@table(
+    "layout, chains, expected",
+    ("processbench", TWO_STRATA, {"F1": 1 / 3}),
+    # A subset without sound chains has no F1: the mean of the others is not of the whole set.
+    ("processbench", [*TWO_STRATA, judged("-", 0.1, stratum="c")], {"F1": None}),
+    ("bigbench_mistake", TWO_STRATA, {"accuracy of location": (3 / 4 + 1 / 3) / 2}),
+    # A stratum that is unscored is left out.
+    (
+        "bigbench_mistake",
+        [*TWO_STRATA, judged("-", None, stratum="c")],
+        {"accuracy of location": (3 / 4 + 1 / 3) / 2},
+    ),
+    ("stepverify", [judged("+-", 0.9, 0.1), judged("-", 0.7)], {"accuracy of location": 0.5}),
+    ("stepverify", [], {"accuracy of location": None}),
+    # caught 1, missed 1, alarms 1, passed 2; the neutral step is nowhere.
+    (
+        "visualprocessbench",
+        [judged("+-.+", 0.9, 0.1, 0.1, 0.2), judged("-+", 0.6, 0.5)],
+        {"macro F1": (1 / 2 + 2 / 3) / 2},
+    ),
+    # The first error of the second chain is flagged, though a step before it is too.
+    (
+        "prmbench",
+        [judged("+-+", 0.9, 0.8, 0.9), judged("+--", 0.1, 0.1, 0.9)],
+        {"PRMScore": (2 / (2 + 2 + 1) + 4 / (4 + 1 + 2)) / 2, "first-error accuracy": 0.5},
+    ),
+    # An unscored first error is left out, one behind an unscored step is not.
+    (
+        "prmbench",
+        [judged("+-", 0.9, None), judged("+-", None, 0.9), judged("++", 0.9, 0.9)],
+        {"first-error accuracy": 0},
+    ),
+    ("prmbench", [judged("-", 0.5)], {"PRMScore": None, "first-error accuracy": 0}),
+    # Right 2, of them one flagged; wrong 3, of them two flagged, one of these at its error.
+    # MCC = (2 * 1 - 1 * 1) / sqrt(3 * 3 * 2 * 2).
+    (
+        "mr_gsm8k",
+        [
+            judged("+-..", 0.9, 0.1, 0.1, 0.1),
+            judged("+-..", 0.1, 0.9, 0.1, 0.1),
+            judged("+-..", 0.9, 0.9, 0.1, 0.1),
+            judged("++", 0.9, 0.2),
+            judged("++", 0.9, 0.5),
+        ],
+        {"MCC": 1 / 6, "ACC step": 1 / 3},
+    ),
+    ("mr_ben", [judged("+-", 0.9, 0.1)], {"MCC": None, "ACC step": 1}),
+    # caught 1, missed 1, alarms 1, passed 3: F1 of wrong 1 / 2 weighs 4 / 6, of sound 3 / 4.
+    (
+        "vlrmbench",
+        [judged("+-+", 0.9, 0.1, 0.2), judged("-++", 0.6, 0.5, 0.9)],
+        {"weighted F1": 1 / 2 * 4 / 6 + 3 / 4 * 2 / 6},
+    ),
+    ("vlrmbench", [judged("++", 0.9, 0.1)], {"weighted F1": None}),
+    # Solutions: 0.2 and 0.6 wrong, 0.4 and 0.7 right. Steps: one pair of eight is a half.
+    (
+        "reasoneval",
+        [
+            judged("+-.", 0.7, 0.2, 0.0),
+            judged("-..", 0.6, 0.0, 0.0),
+            judged("++", 0.4, 0.7),
+            judged("+", 0.7),
+        ],
+        {
+            "step macro F1": (2 / 4 + 6 / 8) / 2,
+            "step AUC": (4 + 3) / 8,
+            "solution macro F1": 1 / 2,
+            "solution AUC": 3 / 4,
+        },
+    ),
+    # Errors: chains 1 and 1 / 2 in a, 0 in b. Sound: chains 1, 0 in a, 1 / 2 in b.
+    # The inherited step, flagged or not, is in neither.
+    (
+        "parc",
+        [
+            judged("+-+", 0.9, 0.1, 0.1, stratum="a", inherited=frozenset({2})),
+            judged("-+-", 0.1, 0.1, 0.9, stratum="a"),
+            judged("++-", 0.9, 0.1, 0.8, stratum="b"),
+        ],
+        {
+            "accuracy of error steps": (3 / 4 + 0) / 2,
+            "accuracy of correct steps": (1 / 2 + 1 / 2) / 2,
+        },
+    ),
+    # A file without errors has no figure for them, and is left out.
+    (
+        "parc",
+        [judged("+-", 0.9, 0.1, stratum="a"), judged("++", 0.9, 0.1, stratum="b")],
+        {"accuracy of error steps": 1, "accuracy of correct steps": 3 / 4},
+    ),
+    # Rows: precision 1 / 2, recall 1, F1 2 / 3 (what is flagged after the last wrong section is
+    # left out); 0, 0, 0 (nothing flagged); 1, 1 / 2, 2 / 3. The sound row doesn't count.
+    (
+        "deltabench",
+        [
+            judged("+-+", 0.1, 0.1, 0.1),
+            judged("+-", 0.9, 0.9),
+            judged("--+", 0.1, 0.9, 0.9),
+            judged("++", 0.1, 0.9),
+        ],
+        {"macro precision": 1 / 2, "macro recall": 1 / 2, "macro F1": 4 / 9},
+    ),
+    # An unscored wrong section is not one that could have been found.
+    (
+        "deltabench",
+        [judged("+--", 0.9, 0.1, None)],
+        {"macro precision": 1, "macro recall": 1, "macro F1": 1},
+    ),
+    ("folio", [judged("+", 0.9)], {}),
+)
+def test_values_worked_by_hand(
+    layout: str, chains: Sequence[Judged], expected: dict[str, float | None]
+) -> None:
+    found = {
+        name: each.value
+        for name, each in own_estimates(layout, steps_of(chains), resamples=2).items()
+    }
+    assert found.keys() >= expected.keys()
+    for name, value in expected.items():
+        assert found[name] == (None if value is None else pytest.approx(value, abs=1e-12)), name
+
+
+def random_chains(seed: int) -> list[Judged]:
+    generator = np.random.default_rng(seed)
+    found = []
+    for number in range(60):
+        n = int(generator.integers(1, 6))
+        labels = "".join("+" if each else "-" for each in generator.random(n) > 0.25)
+        scores = np.round(generator.random(n), 1).tolist()
+        found.append(judged(labels, *scores, stratum=f"s{number % 3}"))
+    return found
+
+
+@table("seed", *range(4))
+def test_values_are_those_of_scikit_learn(seed: int) -> None:
+    chains = random_chains(seed)
+    steps = steps_of(chains)
+    sound, called = steps.sound, steps.score >= 0.5
+    share = sound.mean()
+    lowest = [min(each.scores, default=1.0) for each in chains]
+    right = ["-" not in label for label in map(_labels, chains)]
+    fine = [each is not None and each >= 0.5 for each in lowest]
+    expected = {
+        "weighted F1": sk.f1_score(sound, called) * (1 - share)
+        + sk.f1_score(~sound, ~called) * share,
+        "macro F1": sk.f1_score(sound, called, average="macro"),
+        "PRMScore": sk.f1_score(sound, called, average="macro"),
+        "step macro F1": sk.f1_score(sound, called, average="macro"),
+        "step AUC": sk.roc_auc_score(sound, steps.score),
+        "solution macro F1": sk.f1_score(right, fine, average="macro"),
+        "solution AUC": sk.roc_auc_score(right, lowest),
+        "MCC": sk.matthews_corrcoef(right, fine),
+    }
+    layouts = ("vlrmbench", "visualprocessbench", "prmbench", "reasoneval", "mr_gsm8k")
+    found = {
+        name: each.value
+        for layout in layouts
+        for name, each in own_estimates(layout, steps, resamples=2).items()
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def _labels(each: Judged) -> str:
+    return "".join("+" if label else "-" for label in each.chain.labels)
+
+
+def test_intervals_are_of_the_same_resamples() -> None:
+    steps = steps_of(random_chains(5))
+    ours = estimate_all(steps, resamples=60)
+    assert own_estimates("visualprocessbench", steps, resamples=60)["macro F1"] == ours["macro_f1"]
+    one = replace(steps, stratum=np.zeros_like(steps.stratum))
+    assert own_estimates("processbench", one, resamples=60)["F1"] == ours["f1_first"]
+
+
+def test_every_metric_has_an_interval() -> None:
+    steps = steps_of(random_chains(6))
+    for layout in OWN_METRICS:
+        for name, each in own_estimates(layout, steps, resamples=60).items():
+            assert each.value is not None, (layout, name)
+            assert each.low is not None, (layout, name)
+            assert each.high is not None, (layout, name)
+            assert each.low < each.value < each.high, (layout, name)
+            assert each.n > 0, (layout, name)
+
+
+def test_the_threshold_can_be_another() -> None:
+    steps = steps_of([judged("+-", 0.9, 0.7), judged("+", 0.75)])
+    found = own_estimates("bigbench_mistake", steps, threshold=0.8, resamples=2)
+    assert found["accuracy of location"].value == 0.5
