@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
+from lmms_rpts.filters.record import RIGHT_REASON
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before anything is painted, so that nothing is painted that goes away at once."""
@@ -39,7 +40,9 @@ class Frame:
             lstrip_blocks=True,
         )
         self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
-        self.environment.globals.update(version=__version__, score_class=_score_class)
+        self.environment.globals.update(
+            version=__version__, score_class=_score_class, figure=_figure
+        )
         self._style = Markup("\n").join(self._source(each) for each in styles)
         self._script = self._source(script)
 
@@ -90,6 +93,15 @@ def _hash(script: str) -> str:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _figure(value: float | None, digits: int) -> str:
+    """A number for people; what lies below the mark is not rounded up to it."""
+    if value is None:
+        return "–"
+    while value < RIGHT_REASON <= round(value, digits) and digits < 6:
+        digits += 1
+    return f"{value + 0.0:.{digits}f}"
 
 
 def _score_class(score: float | None) -> str:

@@ -52,7 +52,6 @@ class Pages:
             questions=QUESTION_WORDS,
             metrics=METRIC_WORDS,
             no_image=no_image,
-            figure=_figure,
             clue_label=clue_label,
             bar=estimate_bar,
             heat=_heat,
@@ -122,15 +121,6 @@ class Pages:
         places = {"#overview": "Overview", "#instances": "Instances"}
         parts = [(links.overview + place, name) for place, name in places.items()]
         return self._frame.page(title, body, parts=parts, credit=_CREDIT, images=images)
-
-
-def _figure(value: float | None, digits: int) -> str:
-    """A number for people; what lies below the mark is not rounded up to it."""
-    if value is None:
-        return "–"
-    while value < RIGHT_REASON <= round(value, digits) and digits < 6:
-        digits += 1
-    return f"{value + 0.0:.{digits}f}"
 
 
 def _heights(seen: Overview) -> Sequence[int]:
