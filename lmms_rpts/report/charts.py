@@ -9,6 +9,7 @@ from markupsafe import Markup
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
+from lmms_rpts.report.svg import circle, decoration, drawing, grid, path, rect, text, ticks, upright
 from lmms_rpts.stats.intervals import Estimate
 
 _BINS = 10
@@ -20,16 +21,14 @@ def estimate_bar(estimate: Estimate, run: int = 0, width: int = 130, height: int
         return Markup("")
     middle = height / 2
     parts = [
-        _rect(0, 2, width, height - 4, "bar-ground", corner=3),
-        _rect(0, 2, width * estimate.value, height - 4, f"bar run{run % 6}", corner=3),
+        rect(0, 2, width, height - 4, "bar-ground", corner=3),
+        rect(0, 2, width * estimate.value, height - 4, f"bar run{run % 6}", corner=3),
     ]
     if estimate.low is not None and estimate.high is not None:
         low, high = width * estimate.low, width * estimate.high
         ends = "".join(f"M{x:.1f} {middle - 4}V{middle + 4}" for x in (low, high))
-        parts.append(_path(f"M{low:.1f} {middle}H{high:.1f}{ends}", "whisker"))
-    return Markup(
-        '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" aria-hidden="true">{2}</svg>'
-    ).format(width, height, Markup("").join(parts))
+        parts.append(path(f"M{low:.1f} {middle}H{high:.1f}{ends}", "whisker"))
+    return decoration(parts, width, height)
 
 
 def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
@@ -43,32 +42,32 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
         x, middle = left + at * column + 1, left + (at + 0.5) * column
         up, down = (counts[at] / most * (half - 14) for counts in (right, wrong))
         if right[at]:
-            parts.append(_rect(x, half - up, column - 2, up, "hist right"))
-            parts.append(_text(middle, half - up - 3, str(right[at]), "count"))
+            parts.append(rect(x, half - up, column - 2, up, "hist right"))
+            parts.append(text(middle, half - up - 3, str(right[at]), "count"))
         if wrong[at]:
-            parts.append(_rect(x, half, column - 2, down, "hist wrong"))
-            parts.append(_text(middle, half + down + 11, str(wrong[at]), "count"))
+            parts.append(rect(x, half, column - 2, down, "hist wrong"))
+            parts.append(text(middle, half + down + 11, str(wrong[at]), "count"))
     threshold = left + (width - left) * RIGHT_REASON
     parts += [
-        _path(f"M{left} {half}H{width}", "axis"),
-        _path(f"M{threshold:.1f} 0V{2 * half}", "threshold"),
-        _text(left - 6, half - 30, "right", "side"),
-        _text(left - 6, half + 36, "wrong", "side"),
-        *_ticks(left, width, 2 * half + 14),
-        _text((left + width) / 2, 2 * half + bottom - 6, "RPTS", "name"),
+        path(f"M{left} {half}H{width}", "axis"),
+        path(f"M{threshold:.1f} 0V{2 * half}", "threshold"),
+        text(left - 6, half - 30, "right", "side"),
+        text(left - 6, half + 36, "wrong", "side"),
+        *ticks(left, width, 2 * half + 14),
+        text((left + width) / 2, 2 * half + bottom - 6, "RPTS", "name"),
     ]
     said = (
         f"RPTS of {label}. Right answers, by tenths from 0 to 1: {_listed(right)}. "
         f"Wrong answers: {_listed(wrong)}."
     )
-    return _figure(parts, width + 10, 2 * half + bottom, said)
+    return drawing(parts, width + 10, 2 * half + bottom, said)
 
 
 def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
     """A point a run, with both intervals; runs without a score are left out."""
     width, height, left, bottom = 420, 320, 44, 40
     across, up = width - left - 14, height - bottom - 12
-    parts = [*_grid(left, across, up)]
+    parts = [*grid(left, 12, across, up)]
     said = []
     for at, (label, seen) in enumerate(overviews.items()):
         x, y = seen.metrics["accuracy"], seen.metrics["rpts"]
@@ -81,34 +80,17 @@ def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
         if y.low is not None and y.high is not None:
             cross += f"M{px:.1f} {12 + up * (1 - y.low):.1f}V{12 + up * (1 - y.high):.1f}"
         aside, kind = (-10, "point end") if x.value > 0.6 else (10, "point")
-        dot = Markup('<circle cx="{:.4g}" cy="{:.4g}" r="6" class="dot run{}"></circle>')
         parts += [
-            _path(cross, f"whisker run{at % 6}"),
-            dot.format(px, py, at % 6),
-            _text(px + aside, py - 9, cut_middle(label, 32), kind),
+            path(cross, f"whisker run{at % 6}"),
+            circle(px, py, 6, f"dot run{at % 6}"),
+            text(px + aside, py - 9, cut_middle(label, 32), kind),
         ]
         said.append(f"{label}: accuracy {x.value:.2f}, RPTS {y.value:.2f}")
-    name = Markup(
-        '<text x="12" y="{0:.4g}" class="name" transform="rotate(-90 12 {0})">RPTS</text>'
-    )
     parts += [
-        _text(left + across / 2, height - 4, "accuracy", "name"),
-        name.format(12 + up / 2),
+        text(left + across / 2, height - 4, "accuracy", "name"),
+        upright(12, 12 + up / 2, "RPTS"),
     ]
-    return _figure(parts, width, height, "Accuracy against RPTS. " + "; ".join(said) + ".")
-
-
-def _grid(left: float, across: float, up: float) -> list[Markup]:
-    lines = "".join(
-        f"M{left} {12 + up * k / 4:.1f}H{left + across}M{left + across * k / 4:.1f} 12V{12 + up}"
-        for k in range(5)
-    )
-    texts = [_text(left - 6, 16 + up * (1 - k / 4), f"{k / 4:g}", "side") for k in range(5)]
-    return [_path(lines, "grid"), *texts, *_ticks(left, left + across, up + 28)]
-
-
-def _ticks(left: float, right: float, y: float) -> list[Markup]:
-    return [_text(left + (right - left) * k / 4, y, f"{k / 4:g}", "tick") for k in range(5)]
+    return drawing(parts, width, height, "Accuracy against RPTS. " + "; ".join(said) + ".")
 
 
 def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
@@ -118,28 +100,6 @@ def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
             # The bins are closed on the right end only at 1.
             counts[min(_BINS - 1, int(response.rpts * _BINS + 1e-9))] += 1
     return counts
-
-
-def _figure(parts: Sequence[Markup], width: float, height: float, said: str) -> Markup:
-    return Markup(
-        '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img" class="chart" '
-        'aria-label="{2}"><title>{2}</title>{3}</svg>'
-    ).format(width, height, said, Markup("").join(parts))
-
-
-def _rect(x: float, y: float, width: float, height: float, kind: str, corner: int = 0) -> Markup:
-    return Markup(
-        '<rect x="{:.4g}" y="{:.4g}" width="{:.4g}" height="{:.4g}" rx="{}" class="{}"></rect>'
-    ).format(x, y, width, height, corner, kind)
-
-
-def _path(way: str, kind: str) -> Markup:
-    return Markup('<path d="{}" class="{}"></path>').format(way, kind)
-
-
-def _text(x: float, y: float, said: str, kind: str) -> Markup:
-    text = Markup('<text x="{:.4g}" y="{:.4g}" class="{}">{}</text>')
-    return text.format(x, y, kind, said)
 
 
 def _listed(counts: Sequence[int]) -> str:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lmms_rpts import __version__
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
-from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
+from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.view import URGENCY, Entry, View
 
-_EARLY = Markup('document.documentElement.classList.add("js");')
-"""Runs before anything is painted, so that nothing is painted that goes away at once."""
-
 _IMAGES = "images/"
-_LABEL = 61
 _MAIN = '<main id="main">'
+_CREDIT = "what lmms-eval logged. RPTS: Wang and Zhang, arXiv 2511.06899."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +42,9 @@ class Pages:
 
     def __init__(self, view: View, title: str, no_image: str) -> None:
         self.view, self.title = view, title
-        self._environment = Environment(
-            loader=PackageLoader("lmms_rpts.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
+        self._frame = Frame()
+        self._environment = self._frame.environment
         self._environment.globals.update(
-            version=__version__,
             right_reason=RIGHT_REASON,
             outcomes=OUTCOME_WORDS,
             outcome_order=list(OUTCOME_WORDS),
@@ -66,8 +52,6 @@ class Pages:
             questions=QUESTION_WORDS,
             metrics=METRIC_WORDS,
             no_image=no_image,
-            score_class=_score_class,
-            figure=_figure,
             clue_label=clue_label,
             bar=estimate_bar,
             heat=_heat,
@@ -75,12 +59,11 @@ class Pages:
             by_run=_by_run,
             urgency=URGENCY.index,
         )
-        self._style, self._script = self._source("report.css"), self._source("report.js")
 
     def single(self) -> Iterator[str]:
         """The one page, in parts, the entries each for itself."""
         # No text can hold this mark: all others are escaped.
-        before, mark, after = self._frame(self.title, Links(), Markup("")).partition(_MAIN)
+        before, mark, after = self._page(self.title, Links(), Markup("")).partition(_MAIN)
         yield before + mark
         yield self._overview(Links(), lambda entry: f"#{entry.anchor}")
         order = self.view.entries
@@ -95,7 +78,7 @@ class Pages:
     def index(self) -> str:
         """The overview of a report in a folder."""
         body = self._overview(Links(), lambda entry: f"instances/{entry.anchor}.html")
-        return self._frame(self.title, Links(), Markup(body))  # noqa: S704 - rendered
+        return self._page(self.title, Links(), Markup(body))  # noqa: S704 - rendered
 
     def instances(self) -> Iterator[tuple[str, str]]:
         """File names and pages of the instances of a report in a folder."""
@@ -109,7 +92,7 @@ class Pages:
             )
             body = Markup(self._instance(entry, links, opened=True))  # noqa: S704 - rendered
             title = f"{entry.instance.task} {entry.instance.id} · {self.title}"
-            yield f"{entry.anchor}.html", self._frame(title, links, body, "'self' file: data:")
+            yield f"{entry.anchor}.html", self._page(title, links, body, "'self' file: data:")
 
     def _overview(self, links: Links, link: Any) -> str:
         seen = dict(zip((run.label for run in self.view.runs), self.view.overviews, strict=True))
@@ -134,49 +117,10 @@ class Pages:
         kind = "instance open" if opened else "instance"
         return f'<article class="{kind}" id="{entry.anchor}">\n{body}</article>\n'
 
-    def _frame(self, title: str, links: Links, body: Markup, images: str = "data:") -> str:
-        return self._environment.get_template("page.jinja").render(
-            title=title,
-            links=links,
-            policy=self._policy(images),
-            body=body,
-            style=Markup("<style>\n{}</style>").format(self._style),
-            early=Markup("<script>{}</script>").format(_EARLY),
-            script=Markup("<script>{}</script>").format(self._script),
-        )
-
-    def _policy(self, images: str) -> str:
-        """Only our own two scripts may run, and nothing but images may be fetched."""
-        allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
-        return (
-            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
-            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
-        )
-
-    def _source(self, name: str) -> Markup:
-        text, _, _ = self._environment.loader.get_source(self._environment, name)  # type: ignore[union-attr]
-        return Markup(text)  # noqa: S704 - our own file
-
-
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
-
-
-def _figure(value: float | None, digits: int) -> str:
-    """A number for people; what lies below the mark is not rounded up to it."""
-    if value is None:
-        return "–"
-    while value < RIGHT_REASON <= round(value, digits) and digits < 6:
-        digits += 1
-    return f"{value + 0.0:.{digits}f}"
-
-
-def _score_class(score: float | None) -> str:
-    return "sx" if score is None else f"s{round(score * 10)}"
+    def _page(self, title: str, links: Links, body: Markup, images: str = "data:") -> str:
+        places = {"#overview": "Overview", "#instances": "Instances"}
+        parts = [(links.overview + place, name) for place, name in places.items()]
+        return self._frame.page(title, body, parts=parts, credit=_CREDIT, images=images)
 
 
 def _heights(seen: Overview) -> Sequence[int]:

@@ -1,0 +1,108 @@
+"""The frame of every page: environment of its templates, style, scripts and security policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from lmms_rpts import __version__
+from lmms_rpts.escaping import cut_middle
+from lmms_rpts.filters.record import RIGHT_REASON
+
+_EARLY = Markup('document.documentElement.classList.add("js");')
+"""Runs before anything is painted, so that nothing is painted that goes away at once."""
+
+_LABEL = 61
+
+
+class Frame:
+    """Renders whole pages around what stands in them.
+
+    Args:
+        styles: templates of style sheets, one after another.
+        script: the template of the page's script.
+
+    Attributes:
+        environment: of the templates; every text is escaped, and a missing name is an error.
+    """
+
+    def __init__(self, styles: Sequence[str] = ("report.css",), script: str = "report.js") -> None:
+        self.environment = Environment(
+            loader=PackageLoader("lmms_rpts.report"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
+        self.environment.globals.update(
+            version=__version__, score_class=_score_class, figure=_figure
+        )
+        self._style = Markup("\n").join(self._source(each) for each in styles)
+        self._script = self._source(script)
+
+    def page(
+        self,
+        title: str,
+        body: Markup,
+        *,
+        parts: Sequence[tuple[str, str]],
+        credit: str,
+        images: str = "data:",
+    ) -> str:
+        """A whole page.
+
+        Args:
+            body: what stands in it, rendered.
+            parts: places of the page, with their names, for the bar at the top.
+            credit: what the page was made from, for the foot: the end of a sentence.
+            images: where images may come from, as in a content security policy.
+        """
+        return self.environment.get_template("page.jinja").render(
+            title=title,
+            parts=parts,
+            credit=credit,
+            policy=self._policy(images),
+            body=body,
+            style=Markup("<style>\n{}</style>").format(self._style),
+            early=Markup("<script>{}</script>").format(_EARLY),
+            script=Markup("<script>{}</script>").format(self._script),
+        )
+
+    def _policy(self, images: str) -> str:
+        """Only our own two scripts may run, and nothing but images may be fetched."""
+        allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
+        return (
+            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
+            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+        )
+
+    def _source(self, name: str) -> Markup:
+        text, _, _ = self.environment.loader.get_source(self.environment, name)  # type: ignore[union-attr]
+        return Markup(text)  # noqa: S704 - our own file
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _figure(value: float | None, digits: int) -> str:
+    """A number for people; what lies below the mark is not rounded up to it."""
+    if value is None:
+        return "–"
+    while value < RIGHT_REASON <= round(value, digits) and digits < 6:
+        digits += 1
+    return f"{value + 0.0:.{digits}f}"
+
+
+def _score_class(score: float | None) -> str:
+    return "sx" if score is None else f"s{round(score * 10)}"

@@ -1,0 +1,144 @@
+"""HTML page of a validation: how a judge did on labelled steps, and its worst misses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from lmms_rpts.escaping import printable
+from lmms_rpts.files import draft_of
+from lmms_rpts.report.frame import Frame
+from lmms_rpts.report.reliability_chart import auc_bar, reliability_diagram
+from lmms_rpts.report.writing import ReportError
+from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
+from lmms_rpts.validation import terms
+from lmms_rpts.validation.results import Miss, SetResult, Validation
+
+_LONGEST = 200_000
+"""Characters of a text that a page shows; as many as a step may have."""
+
+_SHOWN_PREMISES = 8
+_PARTS = (("#overview", "Overview"), ("#sets", "Sets"))
+_CREDIT = "the answers of the judge and labels that others published."
+_LANGUAGES = ("en", "zh")
+_OTHERS = "Other figures"
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What the page shows of one set."""
+
+    anchor: str
+    figures: ValidatedSet
+    baselines: Sequence[str]
+    groups: Mapping[str, Sequence[str]]
+    misses: Mapping[str, Sequence[Miss]]
+
+
+def write_validity_page(validation: Validation, output: Path, title: str | None = None) -> int:
+    """Write the page, whole or not at all, and return its size in bytes.
+
+    Args:
+        title: of the page; None: the judge's name.
+
+    Raises:
+        ReportError: where ``output`` can't be written.
+    """
+    content = render_validity(validation, title).encode("utf-8", "replace")
+    try:
+        with draft_of(output) as draft:
+            draft.write_bytes(content)
+    except OSError as error:
+        raise ReportError(f"can't write to {error.filename or output}: {error.strerror}") from None
+    return len(content)
+
+
+def render_validity(validation: Validation, title: str | None = None) -> str:
+    """The page as HTML."""
+    frame = Frame(styles=("report.css", "validity.css"))
+    environment = frame.environment
+    environment.filters.update(line=printable)
+    environment.globals.update(
+        number=terms.number,
+        cost=terms.cost,
+        title_of=terms.title_of,
+        why_missing=terms.why_missing,
+        value_of=terms.value_of,
+        beaten=terms.beaten,
+        doubts=terms.doubts,
+        counted=terms.counted,
+        baseline_help=terms.BASELINE_HELP,
+        metric_groups=terms.METRIC_GROUPS,
+        metrics=terms.METRICS,
+        bar=_bar,
+        diagram=reliability_diagram,
+        language_of=_language_of,
+        longest=_LONGEST,
+        shown_premises=_SHOWN_PREMISES,
+    )
+    sections = [_section(at, each) for at, each in enumerate(validation.sets, 1)]
+    heading = printable(title or f"Validity of the judge {validation.validity.judge}")
+    body = environment.get_template("validity.jinja").render(
+        title=heading,
+        validity=validation.validity,
+        settings=_settings(validation.validity),
+        stopped=validation.stopped,
+        sections=sections,
+        # The columns of the overview.
+        baselines=[name for name in terms.BASELINE_HELP if name != "always_sound"],
+    )
+    return frame.page(heading, Markup(body), parts=_PARTS, credit=_CREDIT)  # noqa: S704 - rendered
+
+
+def _section(at: int, result: SetResult) -> _Section:
+    figures = result.figures
+    return _Section(
+        anchor=f"set-{at}",
+        figures=figures,
+        baselines=terms.in_order(figures.baselines, terms.BASELINE_HELP),
+        groups=_grouped(figures.metrics, figures.baselines),
+        misses={
+            "overlooked": [each for each in result.misses if not each.sound],
+            "alarms": [each for each in result.misses if each.sound],
+        },
+    )
+
+
+def _grouped(judge: Figures, baselines: Mapping[str, Figures]) -> dict[str, list[str]]:
+    """The metrics that the judge or a baseline has, by group; unknown ones last."""
+    there = terms.in_order([*judge, *(name for each in baselines.values() for name in each)], ())
+    groups = {
+        group: [name for name in metrics if name in there]
+        for group, metrics in terms.METRIC_GROUPS.items()
+    }
+    groups[_OTHERS] = [name for name in there if name not in terms.METRICS]
+    return {group: names for group, names in groups.items() if names}
+
+
+def _settings(validity: Validity) -> dict[str, str]:
+    """How the judge was asked, in the words of the page."""
+    limit = validity.limit
+    found = {
+        "Judge": validity.judge,
+        "Answers per question": f"{validity.judge_samples}, temperature {validity.temperature:g}",
+        "Prompts": validity.prompt_version,
+        "Date": validity.created,
+        "Chains": f"at most {limit:,} a set" if limit is not None else "all of each set",
+        "Seed": str(validity.seed),
+        "lmms-rpts": validity.lmms_rpts,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _bar(figures: ValidatedSet) -> Markup:
+    rival = terms.best_rival(figures)
+    auc = figures.metrics.get("auc")
+    return auc_bar(auc, rival and rival[1]) if auc else Markup("")
+
+
+def _language_of(miss: Miss) -> str:
+    """Of its texts; a set's own word for a language may be none of HTML's."""
+    return miss.chain.language if miss.chain.language in _LANGUAGES else ""

@@ -1,0 +1,203 @@
+"""Names and explanations of a validation's figures, and what is to be doubted about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from lmms_rpts.runs.validity import Figures, ValidatedSet
+
+NONE = "–"
+"""Stands where there is no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a metric is called, and what it says in one line."""
+
+    title: str
+    help: str
+
+
+METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
+    "Ranking, without a threshold": {
+        "auc": Metric(
+            "AUC",
+            "how often a sound step scores above a wrong one, ties half; 0.5 is chance",
+        ),
+        "auc_within": Metric(
+            "AUC within chains",
+            "the same, but a wrong step is set against the sound steps of its own chain only",
+        ),
+    },
+    "Steps: called sound from 0.5 on": {
+        "sensitivity": Metric("sensitivity", "share of the wrong steps that the judge finds"),
+        "specificity": Metric("specificity", "share of the sound steps that it calls sound"),
+        "balanced_accuracy": Metric(
+            "balanced accuracy", "mean of sensitivity and specificity; 0.5 is chance"
+        ),
+        "mcc": Metric("MCC", "Matthews correlation of verdicts and labels, -1 to 1; 0 is chance"),
+        "macro_f1": Metric("macro F1", "mean of the F1 of sound and the F1 of wrong steps"),
+        "f1_sound": Metric("F1, sound steps", "precision and recall of the verdict “sound”"),
+        "f1_wrong": Metric("F1, wrong steps", "precision and recall of the verdict “wrong”"),
+        "macro_f1_fitted": Metric(
+            "macro F1, fitted", "at the best threshold for the other half of the chains, not at 0.5"
+        ),
+    },
+    "First error of a chain": {
+        "acc_err": Metric(
+            "wrong chains located", "share of them whose first wrong step is the judge's first"
+        ),
+        "acc_ok": Metric("sound chains passed", "share of them in which no step is called wrong"),
+        "f1_first": Metric("F1 of first errors", "harmonic mean of the two above (ProcessBench)"),
+        "f1_first_fitted": Metric(
+            "F1 of first errors, fitted",
+            "at the best threshold for the other half of the chains, not at 0.5",
+        ),
+        "flagged_early": Metric(
+            "flagged early",
+            "share of the wrong chains in which a step before the first error is called wrong",
+        ),
+    },
+    "Scores read as probabilities": {
+        "brier": Metric("Brier score", "mean squared error of the scores; lower is better"),
+        "ece": Metric(
+            "ECE",
+            "expected calibration error: how far scores lie from the share of sound steps; lower "
+            "is better",
+        ),
+    },
+    "Coverage": {
+        "unscored": Metric("unscored steps", "share of the labelled steps without a score"),
+        "unscored_chains": Metric(
+            "unscored chains", "share of the chains whose first error is not decided for that"
+        ),
+    },
+}
+
+METRICS: Mapping[str, Metric] = {
+    name: metric for group in METRIC_GROUPS.values() for name, metric in group.items()
+}
+
+METRIC_HELP: Mapping[str, str] = {name: metric.help for name, metric in METRICS.items()}
+"""One plain line a metric."""
+
+BASELINE_HELP: Mapping[str, str] = {
+    "shortness": "the shorter a step, the sounder",
+    "place": "the earlier in the chain, the sounder",
+    "always_sound": "every step is sound",
+    "lexical": "words shared with the premises, no model",
+}
+"""What needs no judge, in the order of the tables."""
+
+_TRIVIAL = ("shortness", "place")
+_NEED_WRONG_STEPS = frozenset(
+    ("auc", "auc_within", "sensitivity", "balanced_accuracy", "mcc", "macro_f1", "f1_wrong")
+)
+_NEED_SOUND_STEPS = frozenset(
+    ("auc", "auc_within", "specificity", "balanced_accuracy", "mcc", "macro_f1", "f1_sound")
+)
+_NEED_WRONG_CHAINS = frozenset(("acc_err", "f1_first", "f1_first_fitted", "flagged_early"))
+_NEED_SOUND_CHAINS = frozenset(("acc_ok", "f1_first", "f1_first_fitted"))
+
+
+def title_of(name: str) -> str:
+    """What a metric or a baseline is called; an unknown one by its own name."""
+    return METRICS[name].title if name in METRICS else name.replace("_", " ")
+
+
+def in_order(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The names, those that are ``known`` first and in its order."""
+    given = list(dict.fromkeys(names))
+    first = [name for name in known if name in given]
+    return first + [name for name in given if name not in first]
+
+
+def value_of(figures: Figures | None, name: str) -> float | None:
+    """The value of a metric; None where there is none."""
+    found = figures.get(name) if figures else None
+    return found.value if found else None
+
+
+def why_missing(name: str, found: ValidatedSet) -> str:
+    """Why the judge's metric has no value on this set; empty where that is not plain."""
+    for reason, holds in _reasons(name, found):
+        if holds:
+            return reason
+    return ""
+
+
+def _reasons(name: str, found: ValidatedSet) -> Iterator[tuple[str, bool]]:
+    # Without the chains, whether all of them are of a kind isn't known.
+    wrong = [chain.first_error is not None for chain in found.chains if chain.located]
+    yield "no labelled steps", not found.n_steps
+    yield "no step has a score", value_of(found.metrics, "unscored") == 1
+    if name in _NEED_WRONG_STEPS:
+        yield "no wrong steps", not found.n_wrong
+    if name in _NEED_SOUND_STEPS:
+        yield "no sound steps", found.n_wrong >= found.n_steps
+    if name in _NEED_WRONG_CHAINS | _NEED_SOUND_CHAINS:
+        yield "first errors are not labelled", bool(found.chains) and not wrong
+    if name in _NEED_WRONG_CHAINS:
+        yield "no wrong chains", not found.n_wrong or (bool(wrong) and not any(wrong))
+    if name in _NEED_SOUND_CHAINS:
+        yield "no sound chains", bool(wrong) and all(wrong)
+
+
+def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
+    """The trivial baseline with the best AUC, and that AUC; None where none was measured."""
+    known = {name: value_of(found.baselines.get(name), "auc") for name in _TRIVIAL}
+    there = [(name, value) for name, value in known.items() if value is not None]
+    return max(there, key=lambda pair: pair[1], default=None)
+
+
+def beaten(found: ValidatedSet) -> bool:
+    """Whether the judge's AUC does not exceed that of chance or of a trivial baseline."""
+    auc = value_of(found.metrics, "auc")
+    return auc is not None and auc <= _bar_to_clear(found)[1]
+
+
+def doubts(found: ValidatedSet) -> list[str]:
+    """What a reader must not overlook: a judge that does no better than what needs no judge."""
+    judge = found.metrics.get("auc")
+    if judge is None or judge.value is None:
+        return []
+    rival, auc = _bar_to_clear(found)
+    if judge.value <= auc:
+        return [
+            f"The judge's AUC, {number(judge.value)}, does not exceed that of {rival}, "
+            f"{number(auc)}: on this set it has shown nothing."
+        ]
+    if judge.low is not None and judge.low <= auc:
+        return [
+            f"The judge's AUC, {number(judge.value)}, exceeds that of {rival}, {number(auc)}, "
+            f"but its interval begins at {number(judge.low)}: more chains would tell."
+        ]
+    return []
+
+
+def _bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
+    return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
+
+
+def counted(found: ValidatedSet) -> str:
+    """How much was labelled: ``400 chains, 2,081 steps, 207 of them wrong``."""
+    return (
+        f"{found.n_chains:,} chain{'s' * (found.n_chains != 1)}, {found.n_steps:,} "
+        f"step{'s' * (found.n_steps != 1)}, {found.n_wrong:,} of them wrong"
+    )
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure for people; files of others may hold any."""
+    if value is None:
+        return NONE
+    # Adding 0.0 makes zero of a negative zero.
+    return f"{value:.3g}" if abs(value) >= 1e6 else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def cost(value: float | None) -> str:
+    """What a judge cost, in the currency of the prices."""
+    if value is None:
+        return NONE
+    return f"{value:,.2f}" if 1 <= value < 1e12 else f"{value:.2g}"

@@ -1,0 +1,288 @@
+"""The page of a validation: figures, what to doubt, misses, and hostile texts, in a browser too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from lmms_rpts.report.reliability_chart import auc_bar, reliability_diagram
+from lmms_rpts.report.validity_page import render_validity, write_validity_page
+from lmms_rpts.report.writing import ReportError
+from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, PublishedFigure
+from lmms_rpts.validation.results import SetResult, Validation
+from lmms_rpts.validation.terms import METRICS
+from tests.report.test_hostile import ATTACKS
+from tests.support.browser import open_page
+from tests.support.tables import table
+from tests.support.validations import (
+    interval,
+    make_chain,
+    make_miss,
+    make_set,
+    make_validation,
+    without,
+)
+
+BLIND = make_set(
+    "vlrmbench",
+    blind=True,
+    premises="given",
+    metrics={**without("f1_first"), "auc": interval(0.55), "acc_ok": Interval(value=None)},
+    chains=(
+        JudgedChain(
+            id="b", question="b", stratum="", labels=(False,), scores=(0.9,), first_error=0
+        ),
+    ),
+    baselines={"shortness": {"auc": interval(0.626)}, "of my own": {"auc": interval(0.5)}},
+)
+
+
+def text_of(html: str) -> str:
+    """What stands between the tags."""
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def in_browser(browser: Any, validation: Validation, folder: Path, **context: Any) -> Any:
+    write_validity_page(validation, folder / "validity.html")
+    return open_page(browser, folder / "validity.html", **context)
+
+
+@pytest.fixture(scope="module")
+def both() -> Validation:
+    """Two sets, one of them blind and beaten; misses of all kinds."""
+    long = make_miss(1, "word " * 400, premises=tuple(f"Premise {at}." for at in range(11)))
+    chinese = replace(make_miss(0), chain=make_chain("每个盒子有十二个杯子。", language="zh"))
+    return make_validation(
+        SetResult(make_set(), (make_miss(1), long, make_miss(0), chinese)),
+        SetResult(BLIND, (make_miss(1, reply=None, premises=()),)),
+        stopped="the judge budget leaves no room",
+    )
+
+
+@table(
+    "said",
+    "Validity of the judge openai:some-judge",
+    "Date 2026-11-22",
+    "at most 400 a set",
+    "0.811 0.78 to 0.84",
+    "400 chains, 2,081 steps, 207 of them wrong",
+    "sampled from 3,400 chains",
+    "blind: without its images",
+    "those that the data name",
+    "does not exceed that of shortness, 0.626",
+    "no sound chains",
+    "Asking ended early, so figures may rest on a part of the steps: the judge budget leaves",
+    "812,404 tokens in",
+    "cost 0.41",
+    "critic-large F1 0.879 a paper, table 3",
+    "label : 3",
+    "asks about a picture : 12",
+    "0123456789abcdef",
+    "of my own",
+    "Overlooked errors: called sound, labelled wrong",
+    "False alarms: called wrong, labelled sound",
+    "(it gives a score without words)",
+    "The first 3",
+    "(none)",
+)
+def test_what_it_says(both: Validation, said: str) -> None:
+    assert said in text_of(render_validity(both))
+
+
+def test_a_judge_that_beats_the_baselines_is_not_doubted() -> None:
+    text = text_of(render_validity(make_validation()))
+    assert "does not exceed" not in text
+    assert "its interval begins" not in text
+
+
+@table("metric", *METRICS)
+def test_metrics_without_a_value(metric: str) -> None:
+    found = make_set(metrics=without(metric))
+    html = render_validity(make_validation(SetResult(found, ())))
+    title = re.escape(METRICS[metric].title)
+    row = re.search(rf'<th scope="row">{title}<span.*?</tr>', html, re.DOTALL)
+    assert row
+    assert '<span class="value">–</span>' in row[0]
+
+
+def test_metrics_and_names_of_others() -> None:
+    found = make_set(
+        metrics={"odd_new_metric": interval(0.3), "huge": Interval(value=1e300)},
+        baselines={"my_rule": {"odd_new_metric": interval(0.2)}},
+        own_metrics={"MR-Score": Interval(value=None)},
+        usage=None,
+        bins=(),
+        published=(),
+        thresholds=(),
+        sha256={},
+        skipped={},
+        left_out={},
+    )
+    text = text_of(render_validity(make_validation(SetResult(found, ()))))
+    assert "Other figures odd new metric 0.300" in text
+    assert "1e+300" in text
+    assert "MR-Score –" in text
+
+
+def test_no_set() -> None:
+    validation = make_validation()
+    empty = Validation(validation.validity.model_copy(update={"sets": ()}), ())
+    assert "No set was validated." in text_of(render_validity(empty))
+
+
+def test_a_score_below_the_mark_is_not_rounded_up_to_it() -> None:
+    found = SetResult(make_set(), (make_miss(0, score=0.4996),))
+    assert "labelled sound, score 0.4996" in text_of(render_validity(make_validation(found)))
+
+
+def test_inherited_errors_and_places_of_alternatives() -> None:
+    chain = make_chain(inherited=frozenset({0}), places=(0, 0, 1), path=(1, 2), images=("a.png",))
+    found = SetResult(make_set(), (replace(make_miss(0), chain=chain),))
+    text = text_of(render_validity(make_validation(found)))
+    assert "Step 1 of 2, arithmetic ." in text
+    assert "The step rests on an earlier error" in text
+    assert "With 1 image." in text
+
+
+def test_the_file_is_written_whole_and_its_size_returned(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "validity.html"
+    size = write_validity_page(make_validation(), path, title="A title of my own")
+    assert path.stat().st_size == size
+    assert '<h1 tabindex="-1">A title of my own</h1>' in path.read_text(encoding="utf-8")
+    with pytest.raises(ReportError, match="can't write to"):
+        write_validity_page(make_validation(), path / "below-a-file.html")
+    assert [each.name for each in path.parent.iterdir()] == ["validity.html"]
+
+
+def test_charts_of_odd_figures() -> None:
+    assert auc_bar(Interval(value=None), 0.5) == ""
+    bar = auc_bar(Interval(value=7.0, low=-3.0, high=9.0), -1.0)
+    assert 'width="130"' in bar
+    assert "M0.0 9H130.0" in bar  # the whisker stays within the bar
+    assert reliability_diagram((), "x").count("<circle") == 0
+    bins = (Bin(score=0.0, sound=0.0, n=0), Bin(score=1.0, sound=1.0, low=0.5, high=1.0, n=100))
+    diagram = reliability_diagram(bins, "<x>")
+    assert diagram.count("<circle") == 2
+    assert "&lt;x&gt;" in diagram
+    assert 'r="11"' in diagram
+
+
+def test_reading_in_a_browser(browser: Any, both: Validation, tmp_path: Path) -> None:
+    found = in_browser(browser, both, tmp_path)
+    page = found.page
+    page.get_by_role("link", name="vlrmbench").click()
+    expect(page.locator("#set-2")).to_be_in_viewport()
+    assert page.locator("details.miss[open]").count() == 0
+    long = page.locator("#set-1 details.miss").nth(1)
+    long.locator("summary").first.click()
+    assert long.locator("pre:visible").count() == 0
+    long.get_by_text("The whole text").first.click()
+    assert long.locator("pre:visible").count() == 1
+    assert page.locator("#set-1 [lang=zh]").count() > 0
+    page.get_by_role("button", name="Dark colours").click()
+    assert found.complaints == []
+    assert all(url.startswith(("file:", "data:")) for url in found.requests)
+    page.context.close()
+
+
+def test_without_scripts_all_can_be_read(browser: Any, both: Validation, tmp_path: Path) -> None:
+    page = in_browser(browser, both, tmp_path, java_script_enabled=False).page
+    assert page.locator("section.set:visible").count() == 3
+    assert "Five boxes hold" in page.locator("#set-1").inner_text()
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280, 1920])
+def test_nothing_stands_in_anybodys_way(
+    browser: Any, both: Validation, tmp_path: Path, scheme: str, width: int
+) -> None:
+    """axe-core, the checker of the accessibility rules of the W3C."""
+    size = {"width": width, "height": 900}
+    page = in_browser(browser, both, tmp_path, color_scheme=scheme, viewport=size).page
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    told = [
+        (each["id"], node["html"][:150], node.get("failureSummary"))
+        for each in found
+        for node in each["nodes"][:3]
+    ]
+    assert not told, told
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.context.close()
+
+
+def hostile(text: str) -> Validation:
+    """A validation with this text in all its fields."""
+    figures = make_set(
+        text,
+        layout=text,
+        licence=text,
+        sha256={text: text},
+        skipped={text: 1},
+        left_out={text: 1},
+        metrics={text: interval(0.5), "auc": interval(0.4)},
+        own_metrics={text: interval(0.5)},
+        baselines={text: {text: interval(0.5)}},
+        published=(PublishedFigure(judge=text, metric=text, value=0.5, source=text),),
+        chains=(),
+    )
+    chain = make_chain(text, stratum=text, language=text, images=(text,))
+    misses = tuple(
+        replace(make_miss(step, text), chain=chain, premises=(text,) * 3, reply=text)
+        for step in (0, 1)
+    )
+    fields = dict.fromkeys(("judge", "prompt_version", "created", "lmms_rpts"), text)
+    return make_validation(SetResult(figures, misses), stopped=text, **fields)
+
+
+@pytest.fixture
+def hostile_pages(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    pages = []
+    for at, text in enumerate(ATTACKS):
+        path = tmp_path / f"{at}.html"
+        write_validity_page(hostile(text), path, title=text)
+        pages.append((text, path))
+    return iter(pages)
+
+
+def test_hostile_text_shows_as_text(
+    hostile_pages: Iterator[tuple[str, Path]], browser: Any
+) -> None:
+    for text, path in hostile_pages:
+        found = open_page(browser, path, viewport={"width": 400, "height": 900})
+        page = found.page
+        page.evaluate(
+            "document.querySelectorAll('details').forEach((each) => { each.open = true })"
+        )
+        shown = page.locator("main").evaluate("each => each.textContent").replace("\ufffd", "")
+        # What no HTML can hold is replaced by the browser.
+        assert shown.count(text.replace("\x00", "")) >= 8, text
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("script").count() == 2
+        assert page.locator("main").count() == 1
+        assert page.locator("iframe, object, embed, img").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert found.complaints == []
+        assert all(url.startswith(("file:", "data:")) for url in found.requests)
+        page.context.close()
+
+
+def test_a_reply_of_a_million_characters(browser: Any, tmp_path: Path) -> None:
+    miss = make_miss(1, reply="<b>x" * 250_000)
+    validation = make_validation(SetResult(make_set(), (miss,)))
+    size = write_validity_page(validation, tmp_path / "large.html")
+    assert 200_000 < size < 1_000_000  # 200,000 characters are shown, their brackets escaped
+    page = open_page(browser, tmp_path / "large.html").page
+    page.locator("details.miss summary").first.click()
+    whole = page.get_by_text("The whole text (1,000,000 characters, the first 200,000 are shown)")
+    whole.click()
+    assert page.locator("pre:visible").inner_text().startswith("<b>x<b>x")
+    page.context.close()
