@@ -74,8 +74,10 @@ class JudgedChain(Model):
     def _consistent(self) -> JudgedChain:
         n = len(self.labels)
         if len(self.scores) != n:
-            raise ValueError("has as many scores as labels")
-        if any(at >= n for at in (*self.path, *([self.first_error] if self.first_error else []))):
+            raise ValueError("has more or fewer scores than labels")
+        if len(self.places) not in (0, n):
+            raise ValueError("has more or fewer places than labels")
+        if any(at >= n for at in (*self.path, self.first_error or 0)):
             raise ValueError("names a step that it does not have")
         return self
 

@@ -269,6 +269,7 @@ def _judged(chain: LabelledChain, scores: Sequence[float | None]) -> JudgedChain
         scores=tuple(scores),
         first_error=chain.first_error,
         located=chain.located,
+        places=chain.places,
         path=chain.path,
     )
 
