@@ -100,7 +100,7 @@ def validate(
         if show_list:
             show_sets(LAYOUTS, sets if data else [], Console())
             return
-        plan = _plan(sets, judge, None if whole else limit, seed, premises)
+        plan = _plan(sets, judge, limit if data and not whole else None, seed, premises)
         _announce(plan)
         if not dry_run:
             _finish(_run(plan), files, html)
@@ -202,10 +202,7 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
             case _:
                 write_text(path, csv_of(frame_of(validity)))
     if html is not None:
-        try:
-            size = write_validity_page(found, html)
-        except OSError as error:
-            fail(f"can't write to {html}: {error.strerror}")
+        size = write_validity_page(found, html)
         typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
     if found.stopped:
         fail(
@@ -216,9 +213,17 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
 
 
 def _compare(first: Path, second: Path, files: Sequence[Path]) -> None:
-    from lmms_rpts.commands.validity_tables import show_differences
+    from lmms_rpts.commands import validity_differences as tables
     from lmms_rpts.runs.validity import read_validity
     from lmms_rpts.validation.comparison import compare_judges
 
     found = compare_judges(read_validity(first), read_validity(second))
-    show_differences(found, Console())
+    tables.show_differences(found, Console())
+    for path in files:
+        match path.suffix.lower():
+            case ".json":
+                write_text(path, tables.differences_json(found))
+            case ".md":
+                write_text(path, tables.differences_markdown(found))
+            case _:
+                write_text(path, csv_of(tables.differences_frame(found)))

@@ -66,6 +66,9 @@ class JudgedChain(Model):
     located: Annotated[
         Flag, Field(description="whether the data say where the first error is, if any")
     ] = True
+    places: Annotated[
+        Several[Whole], Field(description="of each step in the chain, where some are alternatives")
+    ] = ()
     path: Annotated[
         Several[Whole], Field(description="the chain, where steps are alternatives")
     ] = ()
