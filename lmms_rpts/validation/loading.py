@@ -199,7 +199,7 @@ def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
 def _is_lines(file: Path, lines: Sequence[str]) -> bool:
     """Whether a file that is no JSON is JSON lines, some of them broken perhaps."""
     wanted = 1 if file.suffix.lower() == ".jsonl" else 2
-    return sum(isinstance(_parsed(each), Mapping) for each in lines[:10]) >= min(wanted, len(lines))
+    return sum(isinstance(_parsed(each), Mapping) for each in lines[:10]) >= wanted
 
 
 def _parsed(line: str) -> Any:

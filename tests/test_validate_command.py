@@ -1,0 +1,346 @@
+"""``lmms-rpts validate``: judges behind a real server, on labelled steps of our own making."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lmms_rpts.cli import app
+from lmms_rpts.runs.validity import ValidatedSet, read_validity
+from tests.support.judge_server import Answer, JudgeServer, ServerReply, constant
+from tests.support.labelled_rows import knowing, make_row, make_rows, share_of, write_rows
+from tests.support.tables import table
+
+Command = Callable[..., Result]
+HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror=alert(1)> \x1b[31m\u202e"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
+    return lambda *arguments: CliRunner().invoke(app, ["validate", *map(str, arguments)])
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answer], JudgeServer]]:
+    servers: list[JudgeServer] = []
+
+    def serve(answer: Answer) -> JudgeServer:
+        server = JudgeServer(answer)
+        server.__enter__()
+        servers.append(server)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        return server
+
+    yield serve
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "data" / "gsm8k.json", make_rows(60))
+
+
+def figures(path: Path) -> ValidatedSet:
+    (found,) = read_validity(path).sets
+    return found
+
+
+def values(found: ValidatedSet) -> dict[str, float | None]:
+    return {name: each.value for name, each in found.metrics.items()}
+
+
+JUDGES: dict[str, tuple[Callable[[bool], float], dict[str, float | None]]] = {
+    "perfect": (
+        float,
+        {"auc": 1, "auc_within": 1, "macro_f1": 1, "sensitivity": 1, "specificity": 1, "mcc": 1}
+        | {"acc_err": 1, "acc_ok": 1, "f1_first": 1, "brier": 0, "ece": 0, "unscored": 0},
+    ),
+    "inverted": (
+        lambda sound: float(not sound),
+        {"auc": 0, "auc_within": 0, "macro_f1": 0, "sensitivity": 0, "specificity": 0, "mcc": -1}
+        | {"acc_ok": 0, "f1_first": 0, "brier": 1, "ece": 1, "unscored": 0},
+    ),
+    "undecided": (
+        lambda sound: 0.5,
+        {"auc": 0.5, "auc_within": 0.5, "sensitivity": 0, "specificity": 1, "mcc": 0}
+        | {"acc_err": 0, "acc_ok": 1, "f1_first": 0, "brier": 0.25, "f1_wrong": 0},
+    ),
+}
+
+
+@table("name", *JUDGES)
+def test_each_judge_gets_the_numbers_that_it_must_get(
+    name: str, command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
+) -> None:
+    score, expected = JUDGES[name]
+    server = served(knowing(score))
+    out = tmp_path / "v.json"
+    done = command("--judge", "openai:m", "--data", f"ours={data}", "-o", out)
+    assert done.exit_code == 0, done.output
+    found = figures(out)
+    assert (found.name, found.layout, found.n_chains) == ("ours", "processbench", 60)
+    wrong = sum(row["label"] >= 0 for row in make_rows(60))
+    asked = sum(row["label"] + 1 or len(row["steps"]) for row in make_rows(60))
+    assert (found.n_steps, found.n_wrong) == (asked, wrong)
+    got = values(found)
+    assert {metric: got[metric] for metric in expected} == pytest.approx(expected, abs=1e-9)
+    assert server.calls == asked
+    assert found.usage is not None
+    assert (found.usage.calls, found.usage.input_tokens) == (asked, 10 * asked)
+
+
+def test_a_judge_that_fails_for_a_part_is_counted_and_not_wrong(
+    command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
+) -> None:
+    served(knowing(float, lambda text: share_of(text) < 0.3))
+    out = tmp_path / "v.json"
+    done = command("--judge", "openai:m", "--data", data, "-o", out)
+    assert done.exit_code == 0, done.output
+    found = figures(out)
+    failed = sum(
+        share_of(text) < 0.3
+        for row in make_rows(60)
+        for text in row["steps"][: row["label"] + 1 or None]
+    )
+    got = values(found)
+    assert got["unscored"] == pytest.approx(failed / found.n_steps)
+    assert 0.2 < failed / found.n_steps < 0.4
+    assert (got["auc"], got["sensitivity"], got["specificity"], got["acc_ok"]) == (1, 1, 1, 1)
+    assert got["unscored_chains"] is not None
+    assert got["unscored_chains"] > 0
+
+
+def test_a_second_run_asks_nothing_and_gives_the_same(
+    command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
+) -> None:
+    server = served(knowing(lambda sound: 0.9 if sound else 0.2))
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in files:
+        assert command("--judge", "openai:m", "--data", data, "-o", path).exit_code == 0
+    first, second = map(figures, files)
+    assert server.calls == first.n_steps
+    assert second.usage is not None
+    assert (second.usage.calls, second.usage.found) == (0, first.n_steps)
+    assert first.model_copy(update={"usage": None}) == second.model_copy(update={"usage": None})
+
+
+def test_a_dry_run_asks_nobody_and_says_what_it_would_cost(
+    command: Command,
+    served: Callable[[Answer], JudgeServer],
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "1000/1000")
+    server = served(constant("Score: 1"))
+    done = command("--judge", "openai:m", "--data", data, "--dry-run", "--limit", "10")
+    assert done.exit_code == 0
+    assert "10 of 60 chains" in done.output
+    assert "calls to openai:m" in done.output
+    assert "cost about" in done.output
+    assert server.calls == 0
+
+
+@table("limit, chains", (7, 7), (60, 60), (1000, 60))
+def test_a_limit_beyond_the_set_takes_all_of_it(
+    limit: int, chains: int, command: Command, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "v.json"
+    done = command("--judge", "lexical", "--data", data, "--limit", limit, "-o", out)
+    assert done.exit_code == 0, done.output
+    found = figures(out)
+    assert (found.n_chains, found.available) == (chains, 60)
+
+
+def test_a_hundred_chains_are_drawn_unless_all_are_wanted(command: Command, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.json", make_rows(130))
+    assert "100 of 130 chains" in command("--judge", "lexical", "--data", path).output
+    assert "130 of 130 chains" in command("--judge", "lexical", "--data", path, "--all").output
+
+
+def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_path: Path) -> None:
+    done = command("--judge", "lexical", "-o", tmp_path / "v.json")
+    assert done.exit_code == 0, done.output
+    found = figures(tmp_path / "v.json")
+    assert (found.name, found.premises, found.blind) == ("own", "given", False)
+    assert 0 < found.n_wrong < found.n_steps
+
+
+@table(
+    "arguments, status, said",
+    (["--data", "nowhere"], 2, "no such file or folder"),
+    (["--data", "=x"], 1, "give NAME=PATH"),
+    (["--judge", "none"], 1, "judges nothing"),
+    (["--judge", "lexicl"], 1, "Did you mean lexical"),
+    (["-o", "v.xlsx"], 1, ".json, .md, .csv"),
+    (["--html", "v.pdf"], 1, ".html"),
+    (["--limit", "0"], 2, "limit"),
+    (["--premises", "some"], 2, "premises"),
+    (["--compare", "a.json", "b.json"], 1, "a.json can't be read"),
+)
+def test_what_can_not_be_is_said_before_anything_is_asked(
+    arguments: list[str], status: int, said: str, command: Command
+) -> None:
+    judge = [] if "--judge" in arguments else ["--judge", "lexical"]
+    done = command(*judge, *arguments)
+    assert done.exit_code == status, done.output
+    assert said in done.output
+
+
+def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LMMS_RPTS_JUDGE", raising=False)
+    done = command()
+    assert done.exit_code == 1
+    assert "--judge" in done.output
+
+
+def test_two_sets_need_two_names(command: Command, data: Path) -> None:
+    done = command("--judge", "lexical", "--data", data, "--data", data.parent)
+    assert done.exit_code == 2
+    assert "two sets are called 'processbench'" in done.output
+    done = command("--judge", "lexical", "--data", f"a={data}", "--data", f"b={data}", "--dry-run")
+    assert done.exit_code == 0
+
+
+def test_a_wrong_key_stops_with_the_servers_words_and_writes_nothing(
+    command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
+) -> None:
+    server = served(lambda body: ServerReply("this key is not valid", status=401))
+    done = command("--judge", "openai:m", "--data", data, "-o", tmp_path / "v.json")
+    assert done.exit_code == 1
+    assert "scored no step" in done.output
+    assert "this key is not valid" in done.output
+    assert not (tmp_path / "v.json").exists()
+    assert server.calls <= 32
+
+
+def test_a_budget_that_runs_out_leaves_figures_of_the_part(
+    command: Command,
+    served: Callable[[Answer], JudgeServer],
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_TOKENS", "20000")
+    monkeypatch.setenv("LMMS_RPTS_CONCURRENCY", "2")
+
+    def answer(body: Any) -> ServerReply:
+        text = knowing(float)(body)
+        assert isinstance(text, str)
+        return ServerReply(text, usage=(300, 20))
+
+    served(answer)
+    done = command("--judge", "openai:m", "--data", data, "-o", tmp_path / "v.json")
+    assert done.exit_code == 1
+    assert "Judging stopped" in done.output
+    got = values(figures(tmp_path / "v.json"))
+    assert got["unscored"] is not None
+    assert 0.2 < got["unscored"] < 0.9
+    assert got["auc"] == 1
+
+
+def test_several_samples_and_judges_are_joined(
+    command: Command,
+    served: Callable[[Answer], JudgeServer],
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
+    server = served(knowing(lambda sound: 0.8 if sound else 0.1))
+    out = tmp_path / "v.json"
+    done = command("--judge", "openai:a+openai:b", "--data", data, "--limit", "5", "-o", out)
+    assert done.exit_code == 0, done.output
+    validity = read_validity(out)
+    assert (validity.judge, validity.judge_samples) == ("openai:a+openai:b", 2)
+    assert server.calls == 4 * validity.sets[0].n_steps
+    assert values(validity.sets[0])["auc"] == 1
+
+
+def test_two_judges_are_compared_on_the_same_steps(
+    command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
+) -> None:
+    served(knowing(float))
+    good, words, out = (tmp_path / name for name in ("good.json", "words.json", "diff.json"))
+    assert command("--judge", "openai:m", "--data", f"x={data}", "-o", good).exit_code == 0
+    assert command("--judge", "lexical", "--data", f"x={data}", "-o", words).exit_code == 0
+    done = command("--compare", words, good, "-o", out, "-o", tmp_path / "diff.md")
+    assert done.exit_code == 0, done.output
+    (auc,) = [
+        each for each in json.loads(out.read_text())["differences"] if each["metric"] == "auc"
+    ]
+    first = values(figures(words))["auc"]
+    assert first is not None
+    assert auc["difference"] == pytest.approx(1 - first)
+    assert auc["low"] > 0
+    other = write_rows(tmp_path / "other.json", [make_row(500 + at) for at in range(9)])
+    assert command("--judge", "lexical", "--data", f"x={other}", "-o", words).exit_code == 0
+    done = command("--compare", words, good)
+    assert done.exit_code == 1
+    assert "no labelled chain in common" in done.output
+
+
+def test_the_list_names_every_set_and_what_was_found(command: Command, data: Path) -> None:
+    done = command("--list", "--data", f"mine={data}")
+    assert done.exit_code == 0
+    for words in ("processbench: ", "Licence: ", "git clone", "Found as mine: 60 chains"):
+        assert words in done.output
+    assert "Found" not in command("--list").output
+
+
+def test_what_a_row_holds_is_text_everywhere(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    """Markup in a chain, its id and the judge's reply; and steps of 100,000 characters."""
+    rows = make_rows(20)
+    for row in rows:
+        row["id"] += HOSTILE
+        row["problem"] += HOSTILE
+        row["steps"] = [f"{text} {HOSTILE}" for text in row["steps"]]
+    rows[0]["steps"][0] += "x" * 100_000
+    path = write_rows(tmp_path / "a" / f"{HOSTILE.replace('/', '')[:40]}.json", rows)
+    served(lambda body: f"{HOSTILE}\nScore: 0.3")
+    html, md, csv = (tmp_path / name for name in ("v.html", "v.md", "v.csv"))
+    named = f"<b>{'x' * 50}={path}"
+    done = command(
+        *("--judge", "openai:m", "--data", named, "-o", tmp_path / "v.json"),
+        *("--html", html, "-o", md, "-o", csv),
+    )
+    assert done.exit_code == 0, done.output
+    assert "\x1b[31m" not in done.output
+    page = html.read_text(encoding="utf-8")
+    assert "<script>window.hacked" not in page
+    assert "<img src=x" not in page
+    assert "<b>x" not in page
+    assert "<b>x" not in md.read_text(encoding="utf-8")
+
+
+def test_sets_with_pictures_are_blind(command: Command, tmp_path: Path) -> None:
+    rows = [
+        {
+            "image": [f"{at}.png"],
+            "question": f"What is in picture {at}?",
+            "answer": "A",
+            "response": {"steps": ["It is a cup.", "So A."], "process_correctness": [1, -1]},
+            "policy_model": "m",
+            "data_source": "S",
+        }
+        for at in range(5)
+    ]
+    out = tmp_path / "v.json"
+    path = write_rows(tmp_path / "test.json", rows)
+    done = command("--judge", "lexical", "--data", path, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert figures(out).blind
+    assert "without their images" in done.output
+    # No chain without an error: what needs one has no value.
+    got = values(figures(out))
+    assert (got["acc_ok"], got["f1_first"]) == (None, None)

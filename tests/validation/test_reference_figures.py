@@ -1,0 +1,160 @@
+"""Baselines and ``lexical`` on the publishers' rows, against other code that reads them anew."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from sklearn.metrics import f1_score, roc_auc_score
+
+from lmms_rpts.judging.backends.lexical import LexicalJudge
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.questions import inference_request
+from lmms_rpts.runs.validity import ValidatedSet
+from lmms_rpts.settings import Settings
+from lmms_rpts.validation.layouts import find_layout
+from lmms_rpts.validation.loading import load_set
+from lmms_rpts.validation.run import plan_validation, validate
+from tests.support.reference import reference
+from tests.support.tables import table
+
+
+class Step(NamedTuple):
+    """A labelled step, as this test reads it: ``place`` from 0."""
+
+    context: str
+    premises: tuple[str, ...]
+    text: str
+    place: int
+    sound: bool
+
+
+def lists(folder: Path) -> Iterator[Any]:
+    for path in sorted(folder.rglob("*.json")):
+        yield from json.loads(path.read_text(encoding="utf-8"))
+
+
+def lines(folder: Path) -> Iterator[Any]:
+    for path in sorted(folder.rglob("*.jsonl")):
+        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
+def to_error(context: str, steps: list[str], wrong: int | None) -> Iterator[Step]:
+    """Steps up to the first wrong one, judged by all before."""
+    last = len(steps) - 1 if wrong is None else wrong
+    for at in range(last + 1):
+        earlier = tuple(text for text in steps[:at] if text.strip())
+        yield Step(context, earlier, steps[at], at, at != wrong)
+
+
+def processbench() -> Iterator[Step]:
+    for row in lists(reference("step_labels", "processbench")):
+        yield from to_error(
+            row["problem"], row["steps"], row["label"] if row["label"] >= 0 else None
+        )
+
+
+def bigbench_mistake() -> Iterator[Step]:
+    for row in lines(reference("step_labels", "bigbench_mistake")):
+        yield from to_error(row["input"], row["steps"], row["mistake_index"])
+
+
+def stepverify() -> Iterator[Step]:
+    for row in lists(reference("step_labels", "stepverify")):
+        steps = row["student_incorrect_solution"]
+        yield from to_error(row["problem"], steps, row["incorrect_index"])
+
+
+def folio() -> Iterator[Step]:
+    for row in lines(reference("step_labels", "folio")):
+        premises = tuple(row["premises"])
+        yield Step("", premises, row["conclusion"], 0, row["label"] == "True")
+
+
+def parc() -> Iterator[Step]:
+    for row in lists(reference("step_labels", "parc")):
+        steps = row["steps"]
+        judged = row["error_annotation"]["error_annotations"]["step_level"]
+        cited = {
+            each["step_number"]: each["premises"] for each in row["premise_annotation"]["steps"]
+        }
+        for each in judged:
+            number = each["step_number"]
+            native = {error["error_type"] for error in each["errors"]} - {"Accumulation_Error"}
+            texts = [text if at == 0 else steps[at - 1] for at, text in cited[number]]
+            premises = tuple(dict.fromkeys(texts))
+            yield Step(
+                row["question"],
+                premises,
+                steps[number - 1],
+                number - 1,
+                not (native and each["has_error"]),
+            )
+
+
+READERS = {
+    reader.__name__: reader for reader in (processbench, bigbench_mistake, stepverify, folio, parc)
+}
+
+
+@cache
+def read(name: str) -> list[Step]:
+    return list(READERS[name]())
+
+
+@cache
+def validated(name: str) -> ValidatedSet:
+    loaded = load_set(reference("step_labels", name), None, find_layout)
+    plan = plan_validation([loaded], "lexical", Settings(judge="lexical"))
+    return validate(plan, progress=False).sets[0].figures
+
+
+def by_words(steps: list[Step]) -> list[float]:
+    """Scores of the judge ``lexical``, asked by hand."""
+    prompts, judge = Prompts(), LexicalJudge()
+
+    async def ask(step: Step) -> float:
+        asked = inference_request(prompts, "en", step.context, step.premises, step.text)
+        return float((await judge.ask(asked)).text.removeprefix("Score: "))
+
+    async def ask_all() -> list[float]:
+        return [await ask(step) for step in steps]
+
+    return asyncio.run(ask_all())
+
+
+@table("name", *READERS)
+def test_baselines_and_lexical_are_those_of_other_code(name: str) -> None:
+    steps, found = read(name), validated(name)
+    sound = [step.sound for step in steps]
+    assert (found.n_steps, found.n_wrong) == (len(steps), sound.count(False))
+    words = by_words(steps)
+    expected = {
+        "shortness": [-len(step.text) for step in steps],
+        "place": [-step.place for step in steps],
+        "lexical": words,
+    }
+    for baseline, scores in expected.items():
+        auc = found.baselines[baseline]["auc"].value
+        assert auc == pytest.approx(roc_auc_score(sound, scores), abs=1e-9), baseline
+    assert found.metrics["auc"] == found.baselines["lexical"]["auc"]
+    called = [score >= 0.5 for score in words]
+    macro = f1_score(sound, called, average="macro", zero_division=0)
+    assert found.metrics["macro_f1"].value == pytest.approx(macro, abs=1e-9)
+    brier = sum((s - y) ** 2 for s, y in zip(words, sound, strict=True)) / len(steps)
+    assert found.metrics["brier"].value == pytest.approx(brier, abs=1e-9)
+
+
+def test_the_offline_judge_is_no_better_than_the_length_of_a_step() -> None:
+    """What the docs and the log say of ``lexical``."""
+    for name in ("processbench", "bigbench_mistake", "parc"):
+        figures = validated(name)
+        lexical, short = figures.metrics["auc"], figures.baselines["shortness"]["auc"]
+        assert lexical.value is not None
+        assert short.value is not None
+        assert lexical.value < short.value - 0.05, name
