@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from lmms_rpts.runs.record import Record
 from lmms_rpts.schema import Described
+from lmms_rpts.validation.layouts import LAYOUTS
 
 _DOCS = Path(__file__).parents[2] / "docs"
 PAGE = _DOCS / "record.md"
@@ -24,14 +25,24 @@ _INNER = {
     "objects by name": ".NAME.NAME",
 }
 _TABLE = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
+_SETS = re.compile(r"(<!-- sets -->\n).*?(<!-- end of sets -->)", re.DOTALL)
 
 
 def written(page: Path = PAGE) -> str:
     """A page with its tables as the models have them."""
-    return _TABLE.sub(
+    text = _TABLE.sub(
         lambda found: f"{found[1]}\n{table(resolve_name(found[2]))}\n{found[3]}",
         page.read_text(encoding="utf-8"),
     )
+    return _SETS.sub(lambda found: f"{found[1]}\n{sets_table()}\n\n{found[2]}", text)
+
+
+def sets_table() -> str:
+    """The known sets of labelled steps as a Markdown table."""
+    lines = [
+        f"| `{each.name}` | {each.title} | {each.labels} | {each.licence} |" for each in LAYOUTS
+    ]
+    return "\n".join(["| set | what | labels | licence |", "|---|---|---|---|", *lines])
 
 
 def table(model: type[BaseModel]) -> str:
