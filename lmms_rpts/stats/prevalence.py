@@ -13,8 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lmms_rpts.stats.intervals import RESAMPLES, SEED, Floats, interval, numbered, resampled
+from lmms_rpts.stats.intervals import (
+    RESAMPLES,
+    SEED,
+    Floats,
+    Indices,
+    interval,
+    numbered,
+    resampled,
+)
 
 THRESHOLD = 0.5
 """A judge calls a step wrong whose score lies below it."""
@@ -90,11 +99,9 @@ class Corrected:
 
 def tally(clusters: Sequence[Hashable], hits: Sequence[bool]) -> Tally:
     """Count hits by cluster: one entry per step."""
-    numbers = numbered(clusters)
-    return Tally(
-        np.bincount(numbers, np.asarray(hits, dtype=float)),
-        np.bincount(numbers).astype(float),
-    )
+    numbers, count = numbered(clusters), len(set(clusters))
+    hit = np.asarray(hits, dtype=bool)
+    return Tally(_counted(numbers, hit, count), _counted(numbers, np.ones_like(hit), count))
 
 
 def rates(
@@ -114,12 +121,9 @@ def rates(
     label = np.asarray(sound, dtype=bool)
     wrong = np.asarray(scores, dtype=float) < THRESHOLD
 
-    def counted(steps: Floats) -> Floats:
-        return np.bincount(numbers, steps.astype(float), minlength=count)
-
     return Rates(
-        Tally(counted(~label & wrong), counted(~label)),
-        Tally(counted(label & ~wrong), counted(label)),
+        Tally(_counted(numbers, ~label & wrong, count), _counted(numbers, ~label, count)),
+        Tally(_counted(numbers, label & ~wrong, count), _counted(numbers, label, count)),
         resamples,
     )
 
@@ -167,6 +171,11 @@ def corrected(called: Tally, known: Rates) -> Corrected:
     return Corrected(value, low, high, sensitivity, specificity)
 
 
+def _counted(clusters: Indices, steps: NDArray[np.bool_], count: int) -> Floats:
+    """How many of the steps that are marked lie in each of ``count`` clusters."""
+    return np.bincount(clusters, steps.astype(float), minlength=count).astype(float)
+
+
 def _corrected_draws(called: Tally, known: Rates) -> Floats:
     """The corrected share in each resample, (resamples,)."""
     # Another seed: equal numbers of clusters and questions would else be drawn alike.
@@ -176,7 +185,7 @@ def _corrected_draws(called: Tally, known: Rates) -> Floats:
     informative &= ~np.isnan(shares)
     with np.errstate(divide="ignore", invalid="ignore"):
         draws = (shares + specificity - 1) / (sensitivity + specificity - 1)
-    draws = np.clip(draws, 0.0, 1.0)
+    draws = np.asarray(np.clip(draws, 0.0, 1.0), dtype=float)
     draws[~informative] = np.arange(int((~informative).sum())) % 2
     return draws
 
