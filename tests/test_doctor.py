@@ -124,7 +124,7 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
     assert (result.exit_code, said.split()[0]) == (1, "problem")
     assert "gives 0.4" in said
     assert "'Hm. Score: 0.4'" in said
-    assert "benchmarks.judge_validity" in said
+    assert "lmms-rpts validate --judge openai:m" in said
     passed, _ = ask(constant("Score: 0.5"))
     assert passed.exit_code == 0
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from lmms_rpts.escaping import shorten
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.runs.validity import Interval, ValidatedSet
+from lmms_rpts.runs.validity import ValidatedSet
+from lmms_rpts.runs.validity_figures import decimal, figure_of, percent, title_of
 from lmms_rpts.runs.validity_files import Judging, ValidityFile, validity_in
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
@@ -25,7 +26,6 @@ EXPLAINED = (
     "95% intervals resample the run's documents and the set's questions. A side line: the set has "
     "another share of wrong steps, and is of another domain, than the run."
 )
-BLIND = "without its images"
 _NO_CHAINS = "the labelled chains are not at hand (name the file with --validity)"
 _LONGEST = 80
 
@@ -51,11 +51,6 @@ class SetNote:
     missed: Estimate | None
     false_alarms: Estimate | None
     corrected: Corrected | None
-
-    @property
-    def title(self) -> str:
-        """Its name, marked where it was judged without the images."""
-        return f"{self.name} {BLIND}" if self.blind else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,34 +102,6 @@ def validity_lines(notes: Sequence[ValidityNote]) -> list[str]:
     judged = [line for note in notes for line in _judge_lines(note)]
     shares = [line for note in notes if (line := _share_line(note))]
     return [*dict.fromkeys(judged), *shares, *([EXPLAINED] if shares else [])]
-
-
-def percent(found: Estimate | Corrected | None) -> str:
-    """A share with its interval, as text; a dash where there is none."""
-    if found is None or found.value is None:
-        return "–"
-    interval = ""
-    if found.low is not None and found.high is not None:
-        interval = f" [{found.low:.1%}, {found.high:.1%}]"
-    return f"{found.value:.1%}{interval}"
-
-
-def decimal(found: Estimate | None) -> str:
-    """A figure with its interval, as text; a dash where there is none."""
-    if found is None or found.value is None:
-        return "–"
-    interval = ""
-    if found.low is not None and found.high is not None:
-        interval = f" [{found.low:.2f}, {found.high:.2f}]"
-    return f"{found.value:.2f}{interval}"
-
-
-def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
-    """A metric of a set that lies within 0 and 1; None where there is none."""
-    interval = found.metrics.get(name, Interval(value=None))
-    if interval.value is None or not 0 <= interval.value <= 1:
-        return None
-    return Estimate(interval.value, interval.low, interval.high, found.n_steps)
 
 
 def _notes(
@@ -255,9 +222,9 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
         ]
         told = [*faults, *([f"AUC {decimal(each.auc)}"] if each.auc else [])]
         if told:
-            created = f", {note.created}" if note.created else ""
+            created = f", {shorten(note.created, 20)}" if note.created else ""
             yield (
-                f"{judge} on {shorten(each.name, _LONGEST)}{f' {BLIND}' if each.blind else ''} "
+                f"{judge} on {title_of(shorten(each.name, _LONGEST), each.blind)} "
                 f"({each.n_steps:,} labelled steps; {note.file}{created}): {'; '.join(told)}"
             )
 
@@ -265,7 +232,7 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
 def _share_line(note: ValidityNote) -> str | None:
     """What becomes of the share of wrong steps; None where nothing can be said of it."""
     told = [
-        f"by {shorten(each.title, _LONGEST)} "
+        f"by {title_of(shorten(each.name, _LONGEST), each.blind)} "
         + (f"not ({each.corrected.refused})" if each.corrected.refused else percent(each.corrected))
         for each in note.sets
         if each.corrected

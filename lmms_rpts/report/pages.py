@@ -14,12 +14,14 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
+from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.view import URGENCY, Entry, View
+from lmms_rpts.runs.validity_figures import decimal, percent, title_of
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before anything is painted, so that nothing is painted that goes away at once."""
@@ -74,6 +76,10 @@ class Pages:
             heights=_heights,
             by_run=_by_run,
             urgency=URGENCY.index,
+            percent=percent,
+            decimal=decimal,
+            set_title=title_of,
+            corrected_explained=EXPLAINED,
         )
         self._style, self._script = self._source("report.css"), self._source("report.js")
 

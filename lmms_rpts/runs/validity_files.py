@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lmms_rpts.runs.validity import VERSION, Validity, ValidityError, read_validity
-from lmms_rpts.schema import Model, Text
+from lmms_rpts.schema import Model, Text, shown
 
 FIGURES = ("auc", "sensitivity", "specificity")
 """The metrics of a set that a run's results hold."""
@@ -40,7 +40,8 @@ class Judging:
 
     def __str__(self) -> str:
         samples = f", {self.judge_samples} answers each" if self.judge_samples > 1 else ""
-        return f"{self.judge!r} with prompts {self.prompt_version or 'unknown'!s}{samples}"
+        prompts = shown(self.prompt_version).strip("'") or "unknown"
+        return f"{shown(self.judge)} with prompts {prompts}{samples}"
 
 
 @dataclass(frozen=True, slots=True)
