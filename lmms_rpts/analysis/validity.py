@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lmms_rpts.escaping import shorten
 from lmms_rpts.filters.record import RptsRecord, Scoring
@@ -77,6 +78,11 @@ class ValidityNote:
     called_wrong: float | None = None
     n_steps: int = 0
     sets: tuple[SetNote, ...] = ()
+
+    @property
+    def file_name(self) -> str:
+        """The file without its folders, which are nobody's business in a report."""
+        return Path(self.file).name
 
 
 def validity_notes(
