@@ -129,10 +129,10 @@ BACKENDS: dict[str, Backend] = {
         samples=False,
         kept=False,
         caveat=(
-            "of errors that people marked in others' data it finds next to none: AUC 0.58, 0.48, "
-            "0.49 and 0.51 (0.5 is chance) on ProcessBench, BIG-Bench Mistake, PARC and MR-Ben, "
-            "where the mere shortness of a step has 0.72, 0.69, 0.66 and 0.57; the up to 0.98 on "
-            "corruptions of our own show only that it sees what a step is about"
+            "it tells errors that others marked from sound steps about as well as chance: AUC "
+            "0.58, 0.48, 0.49 and 0.51 on ProcessBench, BIG-Bench Mistake, PARC and MR-Ben (0.5 "
+            "is chance), where the mere shortness of a step has 0.72, 0.69, 0.66 and 0.57; up to "
+            "0.98 on corruptions of our own show only that it sees what a step is about"
         ),
         check=_check_bare,
         open=_open_lexical,
