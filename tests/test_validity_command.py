@@ -249,7 +249,7 @@ def test_what_the_results_name(command: Command, pair: tuple[Path, Path], known:
     known.unlink()
     said = command("compare", *pair).output
     assert FAULTS in said
-    assert "not (the labelled chains are not at hand" in said
+    assert "not corrected by processbench (the validity file is gone" in said
 
 
 def test_saved_runs(command: Command, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ EXPLAINED = (
     "95% intervals resample the run's documents and the set's questions. A side line: the set has "
     "another share of wrong steps, and is of another domain, than the run."
 )
-_NO_CHAINS = "the labelled chains are not at hand (name the file with --validity)"
+_NO_CHAINS = "the validity file is gone, or holds no labelled chains"
 _LONGEST = 80
 
 
@@ -237,15 +237,17 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
 
 def _share_line(note: ValidityNote) -> str | None:
     """What becomes of the share of wrong steps; None where nothing can be said of it."""
-    told = [
-        f"by {title_of(shorten(each.name, _LONGEST), each.blind)} "
-        + (f"not ({each.corrected.refused})" if each.corrected.refused else percent(each.corrected))
-        for each in note.sets
-        if each.corrected
-    ]
+    told = [_share_by(each, each.corrected) for each in note.sets if each.corrected]
     if not told or note.called_wrong is None:
         return None
     return (
         f"{note.run}: {note.called_wrong:.1%} of {note.n_steps:,} inference steps scored below "
-        f"{THRESHOLD:g} at first; corrected {'; '.join(told)}"
+        f"{THRESHOLD:g} at first; {'; '.join(told)}"
     )
+
+
+def _share_by(found: SetNote, share: Corrected) -> str:
+    name = title_of(shorten(found.name, _LONGEST), found.blind)
+    if share.refused:
+        return f"not corrected by {name} ({share.refused})"
+    return f"corrected by {name} {percent(share)}"

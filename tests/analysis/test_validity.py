@@ -150,7 +150,7 @@ def test_runs_of_one_judge_share_its_lines(run: Run) -> None:
     lines = validity_lines(notes)
     assert len(lines) == 2 + 2 + 1
     assert lines[1].startswith("openai:oracle on visual without its images (210 ")
-    assert "; by visual without its images 57.1%" in lines[2]
+    assert "; corrected by visual without its images 57.1%" in lines[2]
     assert lines[3] == lines[2].replace("model-a", "b")
 
 
@@ -168,11 +168,15 @@ def metrics(**changes: Any) -> dict[str, Any]:
     ({"metrics": metrics(auc=None)}, "steps wrong", "57.1%"),
     ({"metrics": {"auc": Interval(value=0.5)}}, "AUC 0.50", None),
     ({"metrics": {}}, None, None),
-    ({"chains": ()}, "AUC", "not (the labelled chains are not at hand (name the file with"),
+    (
+        {"chains": ()},
+        "AUC",
+        "not corrected by processbench (the validity file is gone, or holds no labelled chains)",
+    ),
     (
         {"chains": chains(found=2, passed=8)},
         "AUC",
-        "not (sensitivity + specificity is 1.00, and up to 1.1 a judge tells too little)",
+        "not corrected by processbench (sensitivity + specificity is 1.00, and up to",
     ),
     ({"chains": chains(questions=1)}, "AUC", "by processbench 57.1%"),
 )
@@ -216,7 +220,7 @@ def test_results_name_the_file(run: Run, tmp_path: Path) -> None:
     (found,) = gone.sets
     assert found.missed == note.sets[0].missed
     assert found.auc == note.sets[0].auc
-    assert "not at hand" in (found.corrected.refused or "" if found.corrected else "")
+    assert "file is gone" in (found.corrected.refused or "" if found.corrected else "")
 
 
 def test_an_extract_is_small_and_plain() -> None:
