@@ -346,8 +346,9 @@ def _summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     spending = sys.modules.get("lmms_rpts.filters.budget")
     # Before: lmms-eval counts the first process's calls only.
     judges = None if spending is None else spending.close_accounts()
-    summary = original()
-    return {**summary, "judges": judges} if judges else summary
+    validity = None if spending is None else spending.noted_validity()
+    more = {"judges": judges, "validity": validity}
+    return {**original(), **{name: found for name, found in more.items() if found}}
 
 
 _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {

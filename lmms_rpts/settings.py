@@ -24,6 +24,7 @@ __all__ = [
     "load_settings",
     "parse_choice",
     "read_variables",
+    "validity_file",
 ]
 
 NAMES = (
@@ -42,10 +43,12 @@ NAMES = (
     "LMMS_RPTS_TEMPERATURE",
     "LMMS_RPTS_TIMEOUT",
     "LMMS_RPTS_TRANSFORM",
+    "LMMS_RPTS_VALIDITY",
 )
 """All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
 
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
+_VALIDITY = "LMMS_RPTS_VALIDITY"
 _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
 
@@ -68,6 +71,7 @@ class Settings:
         max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process as well.
         batch_size: LMMS_RPTS_BATCH_SIZE, of judges that run in this process.
         transform: LMMS_RPTS_TRANSFORM, how free text becomes steps.
+        validity: LMMS_RPTS_VALIDITY, what ``lmms-rpts validate`` wrote about the judge.
         decay: LMMS_RPTS_DECAY, in [0, 1].
         focus_height: LMMS_RPTS_FOCUS_HEIGHT, at least 0.
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
@@ -91,6 +95,7 @@ class Settings:
     max_judge_cost: float | None = None
     batch_size: int = 8
     transform: TransformMode | None = None
+    validity: Path | None = None
     decay: float | None = None
     focus_height: int | None = None
     openai_url: str | None = field(default=None, repr=False)
@@ -134,6 +139,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         max_judge_cost=max_cost and max_cost / processes,
         batch_size=env.whole("LMMS_RPTS_BATCH_SIZE", at_least=1) or 8,
         transform=env.choice("LMMS_RPTS_TRANSFORM", TRANSFORM_MODES),
+        validity=env.path(_VALIDITY),
         decay=env.number("LMMS_RPTS_DECAY", 0.0, 1.0),
         focus_height=env.whole("LMMS_RPTS_FOCUS_HEIGHT", at_least=0),
         openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
@@ -145,6 +151,11 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         local_rank=env.whole("LOCAL_RANK", at_least=0) or 0,
         processes=processes,
     )
+
+
+def validity_file(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The file that LMMS_RPTS_VALIDITY names, for commands that need no other setting."""
+    return read_variables([_VALIDITY], environ).path(_VALIDITY)
 
 
 def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = None) -> Variables:

@@ -90,6 +90,9 @@ class Variables:
     def text(self, name: str) -> str | None:
         return self.variables.get(name, "").strip() or None
 
+    def path(self, name: str) -> Path | None:
+        return self.folder(name)
+
     def folder(self, name: str) -> Path | None:
         text = self.text(name)
         if text is None:

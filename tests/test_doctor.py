@@ -34,6 +34,7 @@ from tests.support.lmms import clean_environment, forked
 from tests.support.rome import write_rome
 from tests.support.tables import table
 from tests.support.tiny_lm import build_tiny_lm
+from tests.support.validity import make_set, make_validity, write_validity
 
 KEY = "sk-verysecret0123456789abcdef"
 RIGHT = constant("It follows.\nScore: 1")
@@ -124,7 +125,7 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
     assert (result.exit_code, said.split()[0]) == (1, "problem")
     assert "gives 0.4" in said
     assert "'Hm. Score: 0.4'" in said
-    assert "benchmarks.judge_validity" in said
+    assert "lmms-rpts validate --judge openai:m" in said
     passed, _ = ask(constant("Score: 0.5"))
     assert passed.exit_code == 0
 
@@ -347,6 +348,57 @@ def test_a_place_where_no_answer_can_be_kept(
     assert "is no folder" in about(below.output, "kept answers")
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     assert "is off" in about(doctor("--judge", "lexical").output, "kept answers")
+
+
+def test_a_judge_that_was_never_validated(doctor: Doctor) -> None:
+    said = about(doctor("--judge", "lexical").output, "validity")
+    assert said.startswith("ok ")
+    assert "not validated here" in said
+    assert "lmms-rpts validate --judge lexical -o validity.json" in said
+    for judge in ("none", "lexcal"):
+        assert "validity" not in checks(doctor("--judge", judge, "--json")), judge
+
+
+def test_a_judge_that_was_validated(
+    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets = (make_set(), make_set("visual\x1b[2J", blind=True), make_set("odd", metrics={}))
+    path = write_validity(tmp_path / "v.json", make_validity(*sets, judge="lexical"))
+    monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(path))
+    known = doctor("--judge", "lexical")
+    assert known.exit_code == 0
+    assert "\x1b" not in known.output
+    assert about(known.output, "validity").endswith(
+        "validated on 2026-11-22: processbench AUC 0.71 [0.65, 0.77], visual�[2J without its "
+        "images AUC 0.71 [0.65, 0.77]"
+    )
+    write_validity(path, make_validity(make_set(metrics={}), judge="lexical"))
+    assert "no set has an AUC" in about(doctor("--judge", "lexical").output, "validity")
+
+
+def test_a_validity_file_that_is_no_use(
+    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_validity(tmp_path / "v.json", make_validity(judge="openai:m"))
+    monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(path))
+    other = doctor("--judge", "lexical")
+    said = about(other.output, "validity")
+    assert (other.exit_code, said.split()[0]) == (1, "problem")
+    assert "is of the judge 'openai:m' with prompts 1, not of 'lexical' with prompts 1" in said
+    assert "-> measure this judge (lmms-rpts validate --judge lexical" in said
+    path.write_text("{}")
+    broken = doctor("--judge", "lexical")
+    said = about(broken.output, "validity")
+    assert (broken.exit_code, said.split()[0]) == (1, "problem")
+    assert "format is missing" in said
+    assert "-> make it anew" in said
+
+
+def test_lexical_is_said_to_be_what_it_is(doctor: Doctor) -> None:
+    said = about(doctor("--judge", "lexical").output, "judge lexical")
+    assert said.startswith("ok ")
+    for figure in ("0.58, 0.48, 0.49 and 0.51", "0.72, 0.69, 0.66 and 0.57", "0.98"):
+        assert figure in said
 
 
 def test_json_says_the_same(doctor: Doctor) -> None:

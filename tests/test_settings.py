@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.settings import NAMES, Price, SettingError, Settings, load_settings
+from lmms_rpts.settings import (
+    NAMES,
+    Price,
+    SettingError,
+    Settings,
+    load_settings,
+    validity_file,
+)
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.environment import VARIABLES
 from tests.support.tables import table
@@ -88,6 +95,7 @@ def read_all(variables: dict[str, str]) -> dict[str, Any]:
     ({"LMMS_RPTS_STRUCTURED": "auto"}, "structured", True),
     ({"LMMS_RPTS_STRUCTURED": "off"}, "structured", False),
     ({"LMMS_RPTS_PROMPTS": "/data/prompts"}, "prompts", Path("/data/prompts")),
+    ({"LMMS_RPTS_VALIDITY": " a b/validity.json\n"}, "validity", Path("a b/validity.json")),
     ({"LMMS_RPTS_PRICE": "0.15/0.60"}, "prices", (Price(0.15, 0.6),)),
     ({"LMMS_RPTS_PRICE": " 3 / 15 "}, "prices", (Price(3.0, 15.0),)),
     ({"LMMS_RPTS_PRICE": "0/0"}, "prices", (Price(0.0, 0.0),)),
@@ -109,6 +117,8 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
     assert read_all({"RPTS_PATH": "~/rpts"})["rpts_path"] == Path("/home/somebody/rpts")
     assert load_settings({"LMMS_RPTS_PROMPTS": "~/p"}).prompts == Path("/home/somebody/p")
+    assert load_settings({"LMMS_RPTS_VALIDITY": "~/v"}).validity == Path("/home/somebody/v")
+    assert validity_file({"LMMS_RPTS_VALIDITY": "~/v"}) == Path("/home/somebody/v")
     assert load_settings({"LMMS_RPTS_CACHE": "~/c"}).cache == Path("/home/somebody/c")
     assert load_settings({"XDG_CACHE_HOME": "~/x"}).cache == Path("/home/somebody/x/lmms_rpts")
     assert load_settings({}).cache == Path("/home/somebody/.cache/lmms_rpts")
@@ -354,6 +364,7 @@ def test_settings_are_frozen() -> None:
     ("LMMS_RPTS_MAX_TOKENS", "LMMS_RPTS_MAX_JUDGE_TOKENS"),
     ("LMMS_RPTS_MAX_COST", "LMMS_RPTS_MAX_JUDGE_COST"),
     ("LMMS_RPTS_BATCHSIZE", "LMMS_RPTS_BATCH_SIZE"),
+    ("LMMS_RPTS_VALID", "LMMS_RPTS_VALIDITY"),
 )
 @table("value", "1", "")
 def test_a_misspelt_setting_is_named(misspelt: str, meant: str, value: str) -> None:

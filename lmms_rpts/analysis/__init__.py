@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.ratings import read_ratings
     from lmms_rpts.analysis.summary import summarize
     from lmms_rpts.analysis.sweeping import sweep
+    from lmms_rpts.analysis.validity import validity_notes
     from lmms_rpts.runs.samples import RunError
+    from lmms_rpts.runs.validity_files import read_validity_files
     from lmms_rpts.stats.intervals import estimate_mean
     from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
     from lmms_rpts.tasks.cmmath.record import CmmathRun, read_cmmath_runs
@@ -39,7 +41,9 @@ _MODULES = {
     "analysis.ratings": ("read_ratings",),
     "analysis.summary": ("summarize",),
     "analysis.sweeping": ("sweep",),
+    "analysis.validity": ("validity_notes",),
     "runs.samples": ("RunError",),
+    "runs.validity_files": ("read_validity_files",),
     "stats.intervals": ("estimate_mean",),
     "tasks.cmmath.knowledge_tree": ("tree_frame",),
     "tasks.cmmath.record": ("CmmathRun", "read_cmmath_runs"),
@@ -75,6 +79,7 @@ __all__ = [
     "read_rome_runs",
     "read_run",
     "read_runs",
+    "read_validity_files",
     "responses_frame",
     "steps_frame",
     "summarize",
@@ -83,6 +88,7 @@ __all__ = [
     "summarize_rome",
     "sweep",
     "tree_frame",
+    "validity_notes",
     "write_frame",
 ]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lmms_rpts.runs.run import AnyRun
+    from lmms_rpts.runs.validity_files import ValidityFile
 
 Runs = Annotated[
     list[str],
@@ -25,6 +26,14 @@ Runs = Annotated[
         help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
         "files. NAME=FOLDER gives a run a name.",
         show_default=False,
+    ),
+]
+Validities = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--validity",
+        help="File of lmms-rpts validate -o: what is known of the judge is shown. May be given "
+        "again: a run is matched with the file of its judge. Default: LMMS_RPTS_VALIDITY.",
     ),
 ]
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
@@ -45,6 +54,15 @@ def fail(reason: object) -> NoReturn:
     """Say why on the error stream, and end with status 1."""
     typer.echo(str(reason), err=True)
     raise typer.Exit(1)
+
+
+def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
+    """The validity files that were named, else the one of the setting; to be called in ``told``."""
+    from lmms_rpts.runs.validity_files import read_validity_files
+    from lmms_rpts.settings import validity_file
+
+    setting = None if paths else validity_file()
+    return read_validity_files(paths or ([setting] if setting else []))
 
 
 def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Sequence[Path]:

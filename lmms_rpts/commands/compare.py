@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
@@ -16,11 +16,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import check_suffixes, csv_of, spare, told, write_text
+from lmms_rpts.commands.common import (
+    Validities,
+    check_suffixes,
+    csv_of,
+    read_validities,
+    spare,
+    told,
+    write_text,
+)
 from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference, Side
+    from lmms_rpts.analysis.validity import ValidityNote
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
 SUFFIXES = (".csv", ".json", ".md")
@@ -53,12 +62,14 @@ def compare(
             "be given again.",
         ),
     ] = None,
+    validity: Validities = None,
 ) -> None:
     """Compare two runs on the documents that both have: differences B - A, and what flipped.
 
     Each has a 95% bootstrap interval and the p-value of a paired permutation test.
     """
     from lmms_rpts.analysis.comparison import compare_runs
+    from lmms_rpts.analysis.validity import validity_lines, validity_notes
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     files = check_suffixes(output, SUFFIXES)
@@ -66,16 +77,20 @@ def compare(
         with Console(stderr=True).status("Reading and comparing the runs ..."):
             # Each alone: read together, parts that share no document would be made one run.
             a, b = _told_apart(read_run(run_a), read_run(run_b))
-            spare([a, b], files)
+            known = read_validities(validity)
+            spare([a, b], files, *(each.path for each in known))
             comparison = compare_runs(a, b)
+            judges = validity_notes([a, b], known)
         warnings = [*_other_settings(a, b), *_judges_to_doubt(a, b), *_other_data(comparison)]
     for path in files:
         # Before anything is shown: a pipe may be closed (| head).
-        write_text(path, _written(comparison, warnings, path.suffix.lower()))
+        write_text(path, _written(comparison, warnings, judges, path.suffix.lower()))
     console = Console()
     _show_metrics(comparison, console)
     for warning in warnings:
         console.print(Text(f"Warning: {printable(warning)}", style="yellow"), soft_wrap=True)
+    for line in validity_lines(judges):
+        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=True)
     _show_flips(comparison, flips, console)
 
 
@@ -254,14 +269,24 @@ def _category(side: Side) -> str:
     return f"{'right' if side.right else 'wrong'}, unscored"
 
 
-def _written(comparison: Comparison, warnings: list[str], suffix: str) -> str:
+def _written(
+    comparison: Comparison, warnings: list[str], judges: Sequence[ValidityNote], suffix: str
+) -> str:
+    from lmms_rpts.analysis.validity import validity_lines
+
     if suffix == ".csv":
         return csv_of(comparison.frame())
     if suffix == ".json":
         found = {**asdict(comparison), "warnings": warnings}
+        if judges:
+            found["validity"] = [asdict(note) for note in judges]
         return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     table = "\n".join(markdown_table(_COLUMNS, map(_figures, comparison.metrics)))
-    notes = [_explained(comparison), *(f"Warning: {warning}" for warning in warnings)]
+    notes = [
+        _explained(comparison),
+        *(f"Warning: {warning}" for warning in warnings),
+        *(f"Judge: {line}" for line in validity_lines(judges)),
+    ]
     lists = [
         [f"- {escape_markdown(line)}" for line in each] for each in (_heading(comparison), notes)
     ]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Runs, fail, spare, told
+from lmms_rpts.commands.common import Runs, Validities, fail, read_validities, spare, told
 
 
 def report(
@@ -34,6 +34,7 @@ def report(
         typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),
     ] = 480,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
+    validity: Validities = None,
 ) -> None:
     """Show where the reasoning broke: numbers, and every instance with its reasoning as a tree.
 
@@ -50,8 +51,9 @@ def report(
 
         if images is not None and not images.is_dir():
             fail(f"--images: {images} is no folder")
+        files = read_validities(validity)
         found = read_runs(runs)
-        spare(found, [output])
+        spare(found, [output], *(each.path for each in files))
         written = write_report(
             found,
             output,
@@ -59,6 +61,7 @@ def report(
             with_images=not no_images,
             images=images,
             longest_side=image_size,
+            validity=files,
         )
     typer.echo(
         f"{written.path}: {written.instances} instances, {written.images} images, "

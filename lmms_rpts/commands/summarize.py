@@ -14,9 +14,11 @@ from rich.text import Text
 from lmms_rpts.commands.common import (
     PLOTS,
     Runs,
+    Validities,
     check_suffixes,
     csv_of,
     fail,
+    read_validities,
     spare,
     told,
     write_bytes,
@@ -50,6 +52,7 @@ def summarize(
             "plot of score against tokens used (drawn by matplotlib). May be given again.",
         ),
     ] = None,
+    validity: Validities = None,
 ) -> None:
     """Put models side by side: each metric with its spread, and a plot of score against tokens.
 
@@ -58,21 +61,26 @@ def summarize(
     and one over all their documents.
     """
     from lmms_rpts.analysis.summary import summarize as put_side_by_side
+    from lmms_rpts.analysis.sweeping import of_task
+    from lmms_rpts.analysis.validity import validity_lines, validity_notes
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     files = check_suffixes(output, _SUFFIXES)
     _check_metric(metric)
     with told(), Console(stderr=True).status("Reading, and drawing samples for the intervals ..."):
+        known = read_validities(validity)
         found = read_runs(runs)
-        spare(found, files)
+        spare(found, files, *(each.path for each in known))
         summary = put_side_by_side(found, task)
-    _show(summary)
+        shown = [part for run in found if (part := of_task(run, task)) is not None]
+        judges = validity_lines(validity_notes(shown, known))
+    _show(summary, judges)
     # What can't be drawn shall not cost the tables.
     for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
         if path.suffix.lower() in PLOTS:
             write_bytes(path, _scatter(summary.overall, metric, path.suffix.lower()[1:]))
         else:
-            write_text(path, _written(path, summary))
+            write_text(path, _written(path, summary, judges))
 
 
 def _check_metric(metric: str) -> None:
@@ -82,13 +90,13 @@ def _check_metric(metric: str) -> None:
         fail(f"there is no metric {metric!r}; there are {', '.join(METRICS)}")
 
 
-def _written(path: Path, summary: Summary) -> str:
+def _written(path: Path, summary: Summary, judges: Sequence[str]) -> str:
     kind = path.suffix.lower()
     if kind == ".csv":
         return csv_of(summary.frame())
     if kind == ".md":
-        return "\n".join(_markdown(summary))
-    return "\n".join(_latex(summary))
+        return "\n".join(_markdown(summary, judges))
+    return "\n".join(_latex(summary, judges))
 
 
 def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
@@ -104,7 +112,7 @@ def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
     return draw_scatter(table, metric, kind)
 
 
-def _show(summary: Summary) -> None:
+def _show(summary: Summary, judges: Sequence[str]) -> None:
     console = Console()
     for table in summary.tables:
         for part in _parts(table.models, console.width):
@@ -112,6 +120,8 @@ def _show(summary: Summary) -> None:
     console.print(_SPREAD, soft_wrap=True, markup=False)
     for warning in summary.warnings:
         console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
+    for line in judges:
+        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=True)
 
 
 def _parts(models: Sequence[ModelSummary], width: int) -> Iterator[Sequence[ModelSummary]]:
@@ -152,7 +162,7 @@ def _heads() -> list[str]:
     return ["model", *METRICS, "tokens", "documents", "rounds"]
 
 
-def _markdown(summary: Summary) -> Iterator[str]:
+def _markdown(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
     for table in summary.tables:
         yield f"### {escape_markdown(_title(table))}"
         yield ""
@@ -162,6 +172,8 @@ def _markdown(summary: Summary) -> Iterator[str]:
     yield ""
     for warning in summary.warnings:
         yield f"- {escape_markdown(warning)}"
+    for line in judges:
+        yield f"- Judge: {escape_markdown(line)}"
     yield ""
 
 
@@ -174,7 +186,7 @@ def _markdown_cells(table: TaskSummary, model: ModelSummary) -> list[str]:
     return [*cells, token_text(model.tokens), str(model.documents), str(model.rounds)]
 
 
-def _latex(summary: Summary) -> Iterator[str]:
+def _latex(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
     yield "% Needs \\usepackage{booktabs}."
     for table in summary.tables:
         # Nothing in a comment is read; it ends with its line, and a title is one line.
@@ -191,6 +203,8 @@ def _latex(summary: Summary) -> Iterator[str]:
     yield f"% {_SPREAD}"
     for warning in summary.warnings:
         yield f"% {printable(warning)}"
+    for line in judges:
+        yield f"% Judge: {printable(line)}"
     yield ""
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from lmms_rpts.doctor import installation
 from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.judge import check_judges
+from lmms_rpts.doctor.validity import check_validity
 from lmms_rpts.settings import SettingError, Settings, environment_without, load_settings
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, broken_benchmarks
 from lmms_rpts.tasks.data_checks import Check, problem
@@ -33,9 +34,14 @@ def plan(
         quick: leave out what takes long: what torch and lmms-eval say themselves.
     """
 
+    def chosen(settings: Settings) -> Settings:
+        return replace(settings, judge=judge or settings.judge)
+
     def judges(settings: Settings) -> Sequence[Check]:
-        chosen = replace(settings, judge=judge or settings.judge)
-        return check_judges(chosen, offline=offline, load=load)
+        return check_judges(chosen(settings), offline=offline, load=load)
+
+    def validity(settings: Settings) -> Sequence[Check]:
+        return check_validity(chosen(settings))
 
     return [
         Stage("installation", "looking at what is installed", installation.check_packages),
@@ -44,6 +50,7 @@ def plan(
         Stage("tasks", "asking lmms-eval for its tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
         _stage("judge", "asking the judge one question", judges),
+        _stage("validity", "reading how the judge was validated", validity),
         *_data_stages(),
         _stage("kept answers", "counting kept answers", check_kept_answers),
     ]

@@ -32,8 +32,8 @@ CONCLUSION = "The village shop is closed today."
 PASSED = 0.5
 _SHOWN = 160
 _COMPARES_WORDS = (
-    "asks nobody: it compares words, which is enough to try things out; its scores are not "
-    "comparable with any other judge's"
+    "asks nobody: it compares words, to try things out; its scores are not comparable with any "
+    "other judge's: "
 )
 _JUDGES_NOTHING = "no step is judged: responses are saved, to be scored later (--model replay)"
 _NOT_COMPARABLE = "; its scores are not comparable with other judges'"
@@ -102,7 +102,7 @@ def _check(
     if backend is BACKENDS[NO_JUDGE]:
         return [Check(name, "ok", _JUDGES_NOTHING)]
     if backend is BACKENDS["lexical"]:
-        return [Check(name, "ok", _COMPARES_WORDS)]
+        return [Check(name, "ok", _COMPARES_WORDS + backend.caveat)]
     if offline:
         return [Check(name, "not checked", "it can be used by its settings; --offline: not asked")]
     local = backend is BACKENDS["hf"]
@@ -170,7 +170,7 @@ def _read(
             name,
             f"{said}{quoted}",
             "it misunderstands the question, or is too weak a judge: choose another one, or "
-            "measure it with python -m benchmarks.judge_validity (in a checkout)",
+            f"measure it: lmms-rpts validate --judge {chosen.name} (docs/validation.md)",
         )
     return Check(name, "ok", said + ("" if chosen.backend.comparable else _NOT_COMPARABLE))
 

@@ -33,7 +33,7 @@ from lmms_rpts.filters.responses import (
     StepScore,
     TransformedResponse,
 )
-from lmms_rpts.judging import NO_JUDGE, comparable
+from lmms_rpts.judging import NO_JUDGE, caveats, comparable
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
@@ -111,7 +111,12 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
         return
     total, judge = len(responses), responses[0].judge
     if judge != NO_JUDGE and not _comparable(judge):
-        logger.warning("Judge {!r}: its scores can't be compared with those of others", judge)
+        found = caveats(judge)
+        logger.warning(
+            "Judge {!r}: its scores can't be compared with those of others{}",
+            judge,
+            found and f"; {found}",
+        )
     errors = Counter(scored.error for scored in responses if scored.error)
     if errors and judge != NO_JUDGE:
         logger.warning(

@@ -21,6 +21,7 @@ class _Spending:
     """The one run of this process; ``calls`` are task, judge, tokens in, out and for thinking."""
 
     budget: Budget = field(default_factory=Budget)
+    validity: dict[str, Any] | None = None
     calls: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
 
 
@@ -62,6 +63,17 @@ def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
     finally:
         engine.budget.on_usage = None
         set_task_context(None)
+
+
+def note_validity(extract: dict[str, Any] | None) -> None:
+    """Keep the figures of this run's judge for its results: plain JSON values, or None."""
+    if extract is not None:
+        _spending.validity = extract
+
+
+def noted_validity() -> dict[str, Any] | None:
+    """The figures that were kept."""
+    return _spending.validity
 
 
 def tell_spending() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
+from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.responses import (
     Doc,
     Question,
@@ -16,6 +17,7 @@ from lmms_rpts.filters.responses import (
     StepScore,
     TransformedResponse,
 )
+from lmms_rpts.filters.validity import check_validity
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
 from lmms_rpts.judging.backends.lexical import similarity
 from lmms_rpts.judging.isolation import Isolation
@@ -41,15 +43,25 @@ class ScoreFilter(JudgingFilter):
 
     Args:
         judge: which judge, where LMMS_RPTS_JUDGE does not say.
+
+    Raises:
+        JudgeConfigurationError: where no judge is configured or it can't be used.
+        ValidityError: where the file that LMMS_RPTS_VALIDITY names can't be used.
     """
 
     takes = TransformedResponse
     gives = ScoredResponse
 
+    def __init__(self, judge: str | None = None) -> None:
+        super().__init__(judge)
+        self.validity = check_validity(self.settings, self.judge, self.prompts.version)
+
     def apply(
         self, resps: Sequence[Sequence[TransformedResponse]], docs: Sequence[Doc]
     ) -> list[list[ScoredResponse]]:
         """Score all steps of all responses."""
+        if self.judge != NO_JUDGE:
+            note_validity(self.validity)
         return self.map_responses(resps, docs, self._score_all)
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:

@@ -5,6 +5,7 @@ from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.engine import Dialogue, JudgeEngine
 from lmms_rpts.judging.parsers.scores import parse_score
 from lmms_rpts.judging.registry import (
+    caveats,
     choices,
     comparable,
     find_judges,
@@ -47,6 +48,7 @@ __all__ = [
     "TransientError",
     "Usage",
     "Verdict",
+    "caveats",
     "choices",
     "comparable",
     "find_judges",

@@ -140,6 +140,12 @@ def comparable(judge: str) -> bool:
     return all(_backend_of(part).comparable for part in _JOINT.split(judge))
 
 
+def caveats(judge: str) -> str:
+    """What was found where these judges were measured; for one found usable before."""
+    backends = [_backend_of(part) for part in _JOINT.split(judge)]
+    return "; ".join(dict.fromkeys(each.caveat for each in backends if each.caveat))
+
+
 def choices() -> str:
     """The judges that can be chosen, as lines for a message."""
     known = [(backend.usage, backend.purpose) for backend in BACKENDS.values()]

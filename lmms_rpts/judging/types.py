@@ -240,6 +240,8 @@ class Backend:
         comparable: whether its scores may stand beside those of language models.
         samples: whether it may answer differently when it is asked again.
         kept: whether its answers cost anything, so that they are worth keeping on disk.
+        caveat: what was found where it was measured, a sentence without its full stop; for logs
+            and ``lmms-rpts doctor``.
     """
 
     usage: str
@@ -250,3 +252,4 @@ class Backend:
     comparable: bool = True
     samples: bool = True
     kept: bool = True
+    caveat: str = ""

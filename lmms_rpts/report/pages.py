@@ -10,12 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
+from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.view import URGENCY, Entry, View
+from lmms_rpts.runs.validity_figures import decimal, percent, title_of
 
 _IMAGES = "images/"
 _MAIN = '<main id="main">'
@@ -58,6 +60,10 @@ class Pages:
             heights=_heights,
             by_run=_by_run,
             urgency=URGENCY.index,
+            percent=percent,
+            decimal=decimal,
+            set_title=title_of,
+            corrected_explained=EXPLAINED,
         )
 
     def single(self) -> Iterator[str]:

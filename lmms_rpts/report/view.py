@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, overview_of
+from lmms_rpts.analysis.validity import ValidityNote, validity_notes
 from lmms_rpts.filters.record import RptsInstance, RptsRecord
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.tree import ReasoningTree, build_tree
 from lmms_rpts.report.pictures import Picture
 from lmms_rpts.report.trees import TreePicture, draw_response, draw_tree
+from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 URGENCY: tuple[Outcome, ...] = (
@@ -95,21 +97,23 @@ class Entry:
 class View:
     """All that a report shows.
 
-    ``entries``: right for the wrong reason first, then by the lowest RPTS.
+    ``entries``: right for the wrong reason first, then by the lowest RPTS. ``validity``: what is
+    known of the runs' judges; empty where no file is named.
     """
 
     runs: tuple[Run, ...]
     overviews: tuple[Overview, ...]
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...]
+    validity: tuple[ValidityNote, ...] = ()
 
 
 Gallery = Mapping[tuple[str, str], Picture]
 """Pictures by task and file name."""
 
 
-def make_view(runs: Sequence[Run], gallery: Gallery) -> View:
-    """Bring runs together by instance."""
+def make_view(runs: Sequence[Run], gallery: Gallery, validity: Sequence[ValidityFile] = ()) -> View:
+    """Bring runs together by instance; ``validity``: files on judges that the user named."""
     found: dict[tuple[object, ...], list[tuple[int, RptsRecord]]] = {}
     for at, run in enumerate(runs):
         for response in run.responses:
@@ -121,6 +125,7 @@ def make_view(runs: Sequence[Run], gallery: Gallery) -> View:
         overviews=tuple(overview_of(run) for run in runs),
         entries=tuple(sorted(entries, key=_urgency)),
         warnings=tuple(_warnings(runs, entries)),
+        validity=validity_notes(runs, validity),
     )
 
 

@@ -14,6 +14,7 @@ from lmms_rpts.files import draft_of
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture, shrink_all
 from lmms_rpts.report.view import make_view
+from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.documents import images_folder
 from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -58,6 +59,7 @@ def write_report(
     images: Path | None = None,
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
+    validity: Sequence[ValidityFile] = (),
 ) -> Written:
     """Write a report of one or several runs.
 
@@ -68,6 +70,7 @@ def write_report(
         images: the folder of the images; None: where the tasks have them.
         longest_side: of the images shown, in pixels.
         progress: whether long work shows a bar.
+        validity: what is known of judges, beside what the runs' own results name.
 
     Raises:
         ReportError: where ``output`` can't be written.
@@ -81,7 +84,7 @@ def write_report(
     }
     if with_images:
         gallery = _gallery(wanted, images, longest_side, progress)
-    view = make_view(runs, gallery)
+    view = make_view(runs, gallery, validity)
     pages = Pages(view, title or _title(runs), _NOT_FOUND if with_images else _NOT_WANTED)
     is_file = output.suffix.lower() in (".html", ".htm")
     try:

@@ -2,8 +2,9 @@
 
 It needs no key, no network and no model, and always answers the same. It tells conclusions that
 their premises speak of from ones about something else, and some that were turned round; that what
-is said also follows, it can't see. ``benchmarks/judge_validity.py`` measures it. Its scores can't
-be compared with those of a language model and must not be reported as RPTS-Eval results.
+is said also follows, it can't see: it tells errors that others marked from sound steps about as
+well as chance (docs/judging.md; ``lmms-rpts validate`` measures any judge). Its scores can't be
+compared with those of a language model and must not be reported as RPTS-Eval results.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from loguru import logger
 
-from lmms_rpts.filters import AggregateFilter
+from lmms_rpts.filters import AggregateFilter, ScoreFilter
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.dataset import load_problems, prepare, source
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
@@ -42,6 +42,7 @@ def check_rpts() -> None:
         DataError, JudgeConfigurationError, SettingError: as `check_cmmath`.
     """
     CmmathTransformFilter()
+    ScoreFilter()
     AggregateFilter()
     check_problems()
 

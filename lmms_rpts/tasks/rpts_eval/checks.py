@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from lmms_rpts.filters import AggregateFilter, TransformFilter
+from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.tasks.rpts_eval.dataset import check_rpts_eval
 from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK, LANGUAGES
 
@@ -13,6 +13,7 @@ from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK, LANGUAGES
 def _check(*languages: str, judge: str | None = None) -> None:
     # Filters check their settings when they are made.
     TransformFilter(judge=judge)
+    ScoreFilter(judge=judge)
     AggregateFilter()
     for language in languages:
         check_rpts_eval(language)

@@ -1,0 +1,253 @@
+"""What is known of the judges of runs: their faults on labelled steps, and what follows for a run.
+
+A judge's figures are shown set by set, never pooled: what "wrong" means differs from one to the
+next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmms_rpts.escaping import shorten
+from lmms_rpts.filters.record import RptsRecord, Scoring
+from lmms_rpts.judging import NO_JUDGE
+from lmms_rpts.runs.validity import ValidatedSet
+from lmms_rpts.runs.validity_figures import decimal, figure_of, percent, title_of
+from lmms_rpts.runs.validity_files import Judging, ValidityFile, validity_in
+from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
+from lmms_rpts.tasks.rpts_eval.runs import Run
+
+EXPLAINED = (
+    "Corrected share of wrong steps: (p + specificity - 1) / (sensitivity + specificity - 1), "
+    "after Rogan and Gladen (1978), where p is the share of inference steps that scored below 0.5 "
+    "when the judge was first asked; steps read from images and second questions don't count. "
+    "95% intervals resample the run's documents and the set's questions. A side line: the set has "
+    "another share of wrong steps, and is of another domain, than the run."
+)
+_NO_CHAINS = "the validity file is gone, or holds no labelled chains"
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class SetNote:
+    """How a judge did on one set of labelled steps; None where the file has no such figure.
+
+    Attributes:
+        name: of the set.
+        n_steps: labelled steps of it.
+        blind: whether the judge did not see the images that the questions go with.
+        auc: how well it tells sound steps from wrong ones; 0.5 is chance.
+        missed: the share of wrong steps that it calls sound.
+        false_alarms: the share of sound steps that it calls wrong.
+        corrected: the share of wrong steps of the run; None where a rate of the judge is missing.
+    """
+
+    name: str
+    n_steps: int
+    blind: bool
+    auc: Estimate | None
+    missed: Estimate | None
+    false_alarms: Estimate | None
+    corrected: Corrected | None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityNote:
+    """What is known of one judge of one run.
+
+    Attributes:
+        run: label of the run.
+        judging: who judged it.
+        file: the validity file, empty where none is of this judge.
+        created: when it was made.
+        mismatches: why the files that were named are not of this judge.
+        called_wrong: the share of the run's inference steps that scored below 0.5 when the judge
+            was first asked; None without any.
+        n_steps: how many inference steps were scored.
+        sets: as in the file.
+    """
+
+    run: str
+    judging: Judging
+    file: str = ""
+    created: str = ""
+    mismatches: tuple[str, ...] = ()
+    called_wrong: float | None = None
+    n_steps: int = 0
+    sets: tuple[SetNote, ...] = ()
+
+    @property
+    def file_name(self) -> str:
+        """The file without its folders, which are nobody's business in a report."""
+        return Path(self.file).name
+
+
+def validity_notes(
+    runs: Iterable[Run], files: Sequence[ValidityFile] = ()
+) -> tuple[ValidityNote, ...]:
+    """Match each judge of each run with a validity file.
+
+    Args:
+        runs: that RPTS scored.
+        files: what the user named, the first match counts; then comes what a run's own results
+            name.
+
+    Returns:
+        A note for each run and judge; none where there is no file, or nothing was judged.
+    """
+    known: dict[tuple[str, int], Rates] = {}
+    return tuple(note for run in runs for note in _notes(run, files, known))
+
+
+def validity_lines(notes: Sequence[ValidityNote]) -> list[str]:
+    """The notes as lines of plain text, those of a judge once for all its runs; may hold anything
+    that the file holds: escape them."""
+    judged = [line for note in notes for line in _judge_lines(note)]
+    shares = [line for note in notes if (line := _share_line(note))]
+    return [*dict.fromkeys(judged), *shares, *([EXPLAINED] if shares else [])]
+
+
+def _notes(
+    run: Run, files: Sequence[ValidityFile], known: dict[tuple[str, int], Rates]
+) -> Iterator[ValidityNote]:
+    own = validity_in(run.results)
+    candidates = [*files, *([own] if own else [])]
+    if not candidates:
+        return
+    responses: dict[Judging, list[RptsRecord]] = {}
+    for response in run.responses:
+        if response.settings.judge != NO_JUDGE:
+            responses.setdefault(_judging(response.settings), []).append(response)
+    for judging, judged in responses.items():
+        faults = [each.mismatch(judging) for each in candidates]
+        if None in faults:
+            file = candidates[faults.index(None)]
+            yield _matched(run.label, judging, judged, file, known)
+        else:
+            mismatches = tuple(dict.fromkeys(filter(None, faults)))
+            yield ValidityNote(run.label, judging, mismatches=mismatches)
+
+
+def _judging(scoring: Scoring) -> Judging:
+    return Judging(scoring.judge, scoring.prompt_version, scoring.judge_samples)
+
+
+def _matched(
+    label: str,
+    judging: Judging,
+    responses: Iterable[RptsRecord],
+    file: ValidityFile,
+    known: dict[tuple[str, int], Rates],
+) -> ValidityNote:
+    called = _called_wrong(responses)
+    return ValidityNote(
+        run=label,
+        judging=judging,
+        file=str(file.path),
+        created=file.validity.created,
+        called_wrong=called.share,
+        n_steps=int(called.sizes.sum()),
+        sets=tuple(
+            _set_note(each, called, (file.sha256, at), known)
+            for at, each in enumerate(file.validity.sets)
+        ),
+    )
+
+
+def _called_wrong(responses: Iterable[RptsRecord]) -> Tally:
+    """Inference steps by document, and which of them the judge called wrong when first asked."""
+    asked = [
+        (response.instance.cluster, step.questions[0].score < THRESHOLD)
+        for response in responses
+        for step in response.steps
+        if step.questions
+        and step.questions[0].kind == "inference"
+        and step.questions[0].score is not None
+    ]
+    return tally([cluster for cluster, _ in asked], [wrong for _, wrong in asked])
+
+
+def _set_note(
+    found: ValidatedSet, called: Tally, key: tuple[str, int], known: dict[tuple[str, int], Rates]
+) -> SetNote:
+    sensitivity, specificity = (figure_of(found, name) for name in ("sensitivity", "specificity"))
+    share = None
+    if sensitivity and specificity:
+        if found.chains and key not in known:
+            known[key] = _rates(found)
+        share = (
+            corrected(called, known[key]) if key in known else Corrected(None, refused=_NO_CHAINS)
+        )
+    return SetNote(
+        name=found.name,
+        n_steps=found.n_steps,
+        blind=found.blind,
+        auc=figure_of(found, "auc"),
+        missed=_complement(sensitivity),
+        false_alarms=_complement(specificity),
+        corrected=share,
+    )
+
+
+def _rates(found: ValidatedSet) -> Rates:
+    steps = [
+        (chain.question, label, score)
+        for chain in found.chains
+        for label, score in zip(chain.labels, chain.scores, strict=True)
+        if label is not None and score is not None
+    ]
+    return rates(
+        [question for question, _, _ in steps],
+        [label for _, label, _ in steps],
+        [score for _, _, score in steps],
+    )
+
+
+def _complement(share: Estimate | None) -> Estimate | None:
+    if share is None or share.value is None:
+        return None
+    low, high = (None if end is None else 1 - end for end in (share.high, share.low))
+    return Estimate(1 - share.value, low, high, share.n)
+
+
+def _judge_lines(note: ValidityNote) -> Iterator[str]:
+    judge = shorten(note.judging.judge, _LONGEST)
+    for said in note.mismatches:
+        yield f"{said}: nothing is known of the judge of {note.run}"
+    for each in note.sets:
+        faults = [
+            f"calls {percent(figure)} of the {what}"
+            for figure, what in (
+                (each.missed, "wrong steps sound"),
+                (each.false_alarms, "sound steps wrong"),
+            )
+            if figure
+        ]
+        told = [*faults, *([f"AUC {decimal(each.auc)}"] if each.auc else [])]
+        if told:
+            created = f", {shorten(note.created, 20)}" if note.created else ""
+            yield (
+                f"{judge} on {title_of(shorten(each.name, _LONGEST), each.blind)} "
+                f"({each.n_steps:,} labelled steps; {note.file}{created}): {'; '.join(told)}"
+            )
+
+
+def _share_line(note: ValidityNote) -> str | None:
+    """What becomes of the share of wrong steps; None where nothing can be said of it."""
+    told = [_share_by(each, each.corrected) for each in note.sets if each.corrected]
+    if not told or note.called_wrong is None:
+        return None
+    return (
+        f"{note.run}: {note.called_wrong:.1%} of {note.n_steps:,} inference steps scored below "
+        f"{THRESHOLD:g} at first; {'; '.join(told)}"
+    )
+
+
+def _share_by(found: SetNote, share: Corrected) -> str:
+    name = title_of(shorten(found.name, _LONGEST), found.blind)
+    if share.refused:
+        return f"not corrected by {name} ({share.refused})"
+    return f"corrected by {name} {percent(share)}"

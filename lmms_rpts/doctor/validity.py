@@ -1,0 +1,60 @@
+"""Check of the judge's validity: whether it was ever measured on labelled steps."""
+
+from __future__ import annotations
+
+from lmms_rpts.escaping import shorten
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.runs.validity import Validity, ValidityError
+from lmms_rpts.runs.validity_figures import decimal, figure_of, title_of
+from lmms_rpts.runs.validity_files import Judging, read_validity_file
+from lmms_rpts.settings import Settings
+from lmms_rpts.tasks.data_checks import Check, problem
+
+NAME = "validity"
+_COMMAND = "lmms-rpts validate --judge {} -o validity.json"
+_LONGEST = 60
+
+
+def check_validity(settings: Settings) -> list[Check]:
+    """Say how the judge did on labelled steps; nothing where no judge is set, or none that judges.
+
+    A file about another judge, or one that can't be read, is a problem.
+    """
+    try:
+        judging = _judging(settings)
+    except JudgeConfigurationError:
+        return []  # the check of the judge says so
+    if judging is None:
+        return []
+    command = _COMMAND.format(judging.judge)
+    if settings.validity is None:
+        said = f"this judge was not validated here; to measure it on labelled steps: {command}"
+        return [Check(NAME, "ok", f"{said} (docs/validation.md)")]
+    try:
+        file = read_validity_file(settings.validity)
+    except ValidityError as error:
+        return [problem(NAME, error, f"make it anew ({command}), or leave LMMS_RPTS_VALIDITY out")]
+    fault = file.mismatch(judging)
+    if fault:
+        remedy = f"measure this judge ({command}), or leave LMMS_RPTS_VALIDITY out"
+        return [problem(NAME, fault, remedy)]
+    return [Check(NAME, "ok", _told(file.validity))]
+
+
+def _judging(settings: Settings) -> Judging | None:
+    if not settings.judge or settings.judge == NO_JUDGE:
+        return None
+    find_judges(settings.judge, settings)
+    prompts = Prompts(settings.prompts)
+    return Judging(settings.judge, prompts.version, settings.judge_samples)
+
+
+def _told(validity: Validity) -> str:
+    on = f" on {shorten(validity.created, _LONGEST)}" if validity.created else ""
+    sets = [
+        f"{title_of(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}"
+        for each in validity.sets
+        if (auc := figure_of(each, "auc"))
+    ]
+    return f"validated{on}: {', '.join(sets) or 'no set has an AUC'}"

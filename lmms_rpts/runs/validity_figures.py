@@ -1,0 +1,44 @@
+"""Figures of a validity file as estimates, and as text."""
+
+from __future__ import annotations
+
+from lmms_rpts.runs.validity import Interval, ValidatedSet
+from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.prevalence import Corrected
+
+BLIND = "without its images"
+"""Said of a set whose questions go with images that the judge did not see."""
+
+_NONE = "–"
+
+
+def title_of(name: str, blind: bool) -> str:
+    """The name of a set, marked where it was judged without the images."""
+    return f"{name} {BLIND}" if blind else name
+
+
+def percent(found: Estimate | Corrected | None) -> str:
+    """A share with its interval, as text; a dash where there is none."""
+    return _text(found, ".1%")
+
+
+def decimal(found: Estimate | None) -> str:
+    """A figure with its interval, as text; a dash where there is none."""
+    return _text(found, ".2f")
+
+
+def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
+    """A metric of a set that lies within 0 and 1; None where there is none."""
+    interval = found.metrics.get(name, Interval(value=None))
+    if interval.value is None or not 0 <= interval.value <= 1:
+        return None
+    return Estimate(interval.value, interval.low, interval.high, found.n_steps)
+
+
+def _text(found: Estimate | Corrected | None, form: str) -> str:
+    if found is None or found.value is None:
+        return _NONE
+    interval = ""
+    if found.low is not None and found.high is not None:
+        interval = f" [{format(found.low, form)}, {format(found.high, form)}]"
+    return format(found.value, form) + interval

@@ -1,0 +1,140 @@
+"""Validity files by path and digest, and what of one a run's results hold."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lmms_rpts.runs.validity import VERSION, Validity, ValidityError, read_validity
+from lmms_rpts.schema import Model, Text, shown
+
+FIGURES = ("auc", "sensitivity", "specificity")
+"""The metrics of a set that a run's results hold."""
+
+KEY = "validity"
+"""Where they stand: under ``usage`` of lmms-eval's results, as what the judges used."""
+
+_OF_SET = (
+    *("name", "layout", "n_chains", "n_steps", "n_wrong", "n_questions", "available"),
+    *("premises", "blind"),
+)
+_OF_FILE = ("format", "version", "judge", "judge_samples", "temperature", "prompt_version")
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What a judge's figures hold for: the judge, its prompts, and how many replies are a score."""
+
+    judge: str
+    prompt_version: str
+    judge_samples: int
+
+    def differences(self, other: Judging) -> tuple[str, ...]:
+        """The names of what is not the same."""
+        return tuple(name for name in self.__slots__ if getattr(self, name) != getattr(other, name))
+
+    def __str__(self) -> str:
+        samples = f", {self.judge_samples} answers each" if self.judge_samples > 1 else ""
+        prompts = shown(self.prompt_version).strip("'") or "unknown"
+        return f"{shown(self.judge)} with prompts {prompts}{samples}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityFile:
+    """What one validity file says.
+
+    Attributes:
+        path: where it lies, as it was named.
+        sha256: of its bytes.
+        validity: what it holds; without chains where only a run's results tell of it.
+    """
+
+    path: Path
+    sha256: str
+    validity: Validity
+
+    @property
+    def judging(self) -> Judging:
+        """Whom it is about."""
+        found = self.validity
+        return Judging(found.judge, found.prompt_version, found.judge_samples)
+
+    def mismatch(self, judging: Judging) -> str | None:
+        """Why its figures are not this judge's; None if they are."""
+        if not self.judging.differences(judging):
+            return None
+        return f"{self.path} is of the judge {self.judging}, not of {judging}"
+
+    def extract(self) -> dict[str, Any]:
+        """Its figures without the chains, as plain JSON values: for a run's results."""
+        whole = self.validity
+        figures = {name: getattr(whole, name) for name in (*_OF_FILE, "created", "lmms_rpts")}
+        sets = [
+            {name: getattr(each, name) for name in _OF_SET}
+            | {
+                "metrics": {
+                    name: each.metrics[name].model_dump()
+                    for name in FIGURES
+                    if name in each.metrics
+                }
+            }
+            for each in whole.sets
+        ]
+        return {"file": str(self.path.absolute()), "sha256": self.sha256, **figures, "sets": sets}
+
+
+class _Named(Model):
+    file: Text
+    sha256: Text
+
+
+def read_validity_file(path: Path) -> ValidityFile:
+    """Read a validity file.
+
+    Raises:
+        ValidityError: naming the file and what is wrong with it.
+    """
+    if os.path.exists(path) and not os.path.isfile(
+        path
+    ):  # a pipe or a device would be read for ever
+        raise ValidityError(f"{path} is no file: name one that lmms-rpts validate -o wrote")
+    validity = read_validity(path)
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:  # it was there a moment ago
+        raise ValidityError(f"{path} can't be read ({error.strerror}): name it again") from None
+    return ValidityFile(path, digest, validity)
+
+
+def read_validity_files(paths: Iterable[Path]) -> tuple[ValidityFile, ...]:
+    """Read several; raises as ``read_validity_file``."""
+    return tuple(read_validity_file(path.expanduser()) for path in dict.fromkeys(paths))
+
+
+def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
+    """The validity file that a run's results name: whole, if it is still there and the same.
+
+    None where they name none, or what can't be read as one: results may be anybody's.
+    """
+    usage = results.get("usage")
+    held = usage.get(KEY) if isinstance(usage, Mapping) else None
+    try:
+        named, validity = _Named.model_validate(held), Validity.model_validate(held)
+    except (ValidationError, RecursionError):
+        return None
+    if validity.version != VERSION:
+        return None
+    path = Path(named.file)
+    try:
+        whole = read_validity_file(path)
+    except (ValidityError, ValueError):  # a path with a null character
+        whole = None
+    if whole is not None and whole.sha256 == named.sha256:
+        return whole
+    return ValidityFile(path, named.sha256, validity)

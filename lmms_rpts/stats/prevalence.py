@@ -1,0 +1,204 @@
+"""Corrected share of wrong steps: the Rogan-Gladen estimator with a bootstrap interval.
+
+A judge that calls a share p of all steps wrong, overlooks some of the wrong ones and suspects some
+of the sound ones. With its sensitivity and specificity, the true share is
+(p + specificity - 1) / (sensitivity + specificity - 1), kept within 0 and 1 (Rogan and Gladen 1978,
+American Journal of Epidemiology 107, 71-76).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmms_rpts.stats.intervals import (
+    RESAMPLES,
+    SEED,
+    Floats,
+    Indices,
+    interval,
+    numbered,
+    resampled,
+)
+
+THRESHOLD = 0.5
+"""A judge calls a step wrong whose score lies below it."""
+
+LEAST = 1.1
+"""Sensitivity + specificity up to which nothing is corrected: at 1 a judge only guesses."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many steps of each cluster are hits.
+
+    Attributes:
+        hits: (n,) of each cluster; ``sizes``: (n,) steps of each cluster.
+    """
+
+    hits: Floats
+    sizes: Floats
+
+    @property
+    def share(self) -> float | None:
+        """The share of hits among all steps; None without a step."""
+        steps = float(self.sizes.sum())
+        return float(self.hits.sum()) / steps if steps else None
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters have a step."""
+        return int((self.sizes > 0).sum())
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often a judge was right about labelled steps; the clusters are questions.
+
+    Attributes:
+        found: of the wrong steps of each question those that it calls wrong.
+        passed: of the sound steps of each question those that it calls sound.
+        resamples: how many times questions are drawn for intervals.
+    """
+
+    found: Tally
+    passed: Tally
+    resamples: int = RESAMPLES
+
+    @property
+    def questions(self) -> int:
+        """How many questions have a labelled step."""
+        return int(((self.found.sizes > 0) | (self.passed.sizes > 0)).sum())
+
+    @cached_property
+    def drawn(self) -> Floats:
+        """Sensitivity and specificity by resample of the questions, (resamples, 2)."""
+        return _drawn((self.found, self.passed), self.resamples, SEED)
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A corrected share with its 95% interval; None where there is none.
+
+    Attributes:
+        sensitivity: that it was corrected with; ``specificity``: likewise.
+        refused: why there is no value; None where there is one.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+    refused: str | None = None
+
+
+def tally(clusters: Sequence[Hashable], hits: Sequence[bool]) -> Tally:
+    """Count hits by cluster: one entry per step."""
+    numbers, count = numbered(clusters), len(set(clusters))
+    hit = np.asarray(hits, dtype=bool)
+    return Tally(_counted(numbers, hit, count), _counted(numbers, np.ones_like(hit), count))
+
+
+def rates(
+    questions: Sequence[Hashable],
+    sound: Sequence[bool],
+    scores: Sequence[float],
+    resamples: int = RESAMPLES,
+) -> Rates:
+    """Count what a judge got right: one entry per labelled step that has a score.
+
+    Args:
+        questions: which one each step belongs to.
+        sound: the label of each step.
+        scores: of the judge, in [0, 1].
+    """
+    numbers, count = numbered(questions), len(set(questions))
+    label = np.asarray(sound, dtype=bool)
+    wrong = np.asarray(scores, dtype=float) < THRESHOLD
+
+    return Rates(
+        Tally(_counted(numbers, ~label & wrong, count), _counted(numbers, ~label, count)),
+        Tally(_counted(numbers, label & ~wrong, count), _counted(numbers, label, count)),
+        resamples,
+    )
+
+
+def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float:
+    """The true share of wrong steps where a judge calls ``share`` of all steps wrong.
+
+    Raises:
+        ZeroDivisionError: where sensitivity + specificity is 1.
+    """
+    found = (share + specificity - 1) / (sensitivity + specificity - 1)
+    return min(1.0, max(0.0, found))
+
+
+def corrected(called: Tally, known: Rates) -> Corrected:
+    """Correct the share of steps that a judge calls wrong.
+
+    The interval resamples the clusters of ``called`` and, independently, the questions of
+    ``known`` (Efron and Tibshirani 1993, expanded percentiles of Hesterberg 2015 for the smaller
+    number of the two). A resample in which the judge is no better than a guess says nothing: it
+    counts half as 0 and half as 1, and makes the interval wider. There is no interval for fewer
+    than two clusters or questions.
+
+    Args:
+        called: of the steps of each cluster those that the judge calls wrong.
+        known: how often it was right about labelled steps.
+    """
+    share, sensitivity, specificity = called.share, known.found.share, known.passed.share
+    if share is None:
+        return Corrected(None, refused="no step was scored")
+    if sensitivity is None or specificity is None:
+        which = "wrong" if sensitivity is None else "sound"
+        return Corrected(None, refused=f"the set has no {which} step with a score")
+    if round(sensitivity + specificity, 9) <= LEAST:
+        reason = (
+            f"sensitivity + specificity is {sensitivity + specificity:.2f}, and up to {LEAST:g} "
+            "a judge tells too little"
+        )
+        return Corrected(None, None, None, sensitivity, specificity, reason)
+    value = rogan_gladen(share, sensitivity, specificity)
+    clusters = min(called.clusters, known.questions)
+    low, high = None, None
+    if clusters > 1:
+        low, high = interval(_corrected_draws(called, known), clusters)
+    return Corrected(value, low, high, sensitivity, specificity)
+
+
+def _counted(clusters: Indices, steps: NDArray[np.bool_], count: int) -> Floats:
+    """How many of the steps that are marked lie in each of ``count`` clusters."""
+    return np.bincount(clusters, steps.astype(float), minlength=count).astype(float)
+
+
+def _corrected_draws(called: Tally, known: Rates) -> Floats:
+    """The corrected share in each resample, (resamples,)."""
+    # Another seed: equal numbers of clusters and questions would else be drawn alike.
+    shares = _drawn((called,), known.resamples, SEED + 1)[:, 0]
+    sensitivity, specificity = known.drawn.T
+    informative = sensitivity + specificity > 1  # False for NaN: no wrong step was drawn
+    informative &= ~np.isnan(shares)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        draws = (shares + specificity - 1) / (sensitivity + specificity - 1)
+    draws = np.asarray(np.clip(draws, 0.0, 1.0), dtype=float)
+    draws[~informative] = np.arange(int((~informative).sum())) % 2
+    return draws
+
+
+def _drawn(tallies: Sequence[Tally], resamples: int, seed: int) -> Floats:
+    """The share of hits in each resample of the clusters, (resamples, tallies)."""
+    hits = np.stack([each.hits for each in tallies], axis=1)
+    sizes = np.stack([each.sizes for each in tallies], axis=1)
+    drawn = [
+        np.stack([weights @ hits, weights @ sizes])
+        for weights in resampled(len(sizes), resamples, seed)
+    ]
+    total = np.concatenate(drawn, axis=1)
+    with np.errstate(invalid="ignore"):
+        shares: Floats = total[0] / total[1]
+    return shares

@@ -1,0 +1,90 @@
+"""LMMS_RPTS_VALIDITY through the real lmms-eval: checked before the run, noted in its results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import lmms_rpts
+from lmms_rpts.cli import app
+from lmms_rpts.runs.validity import Validity
+from tests.support.lmms import Run, run_lmms_eval
+from tests.support.validity import chains, make_set, make_validity, write_validity
+
+pytestmark = pytest.mark.slow
+
+SAID = Path(lmms_rpts.__file__).parent / "demo" / "responses" / "lucky.jsonl"
+
+
+def demo(folder: Path, *more: str, validity: Path | None = None) -> Run:
+    """The demo, which the judge ``lexical`` scores where none is set."""
+    env = {} if validity is None else {"LMMS_RPTS_VALIDITY": str(validity)}
+    arguments = ("--model", "replay", "--model_args", f"samples={SAID}", "--tasks", "rpts_demo")
+    return run_lmms_eval(folder, *arguments, *more, env=env)
+
+
+def usage_of(run: Run) -> dict[str, Any]:
+    (file,) = run.folder.rglob("*_results.json")
+    usage: dict[str, Any] = json.loads(file.read_text())["usage"]
+    return usage
+
+
+def of_lexical(**changes: Any) -> Validity:
+    return make_validity(make_set(chains=chains()), **{"judge": "lexical"} | changes)
+
+
+def test_the_results_hold_what_is_known_of_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a report of them says it; the records and metrics are those of a run without the file."""
+    path = write_validity(tmp_path / "validity.json", of_lexical())
+    plain, done = demo(tmp_path / "plain"), demo(tmp_path / "out", validity=path)
+    assert done.code == 0, done.output
+    assert "LMMS_RPTS_VALIDITY" not in done.output
+    assert done.records("rpts_demo") == plain.records("rpts_demo")
+    assert str(done.results) == str(plain.results)
+    usage, before = usage_of(done), usage_of(plain)
+    held = usage.pop("validity")
+    assert "validity" not in before
+    assert usage.keys() == before.keys()
+    assert held["file"] == str(path)
+    assert held["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (held["judge"], held["prompt_version"]) == ("lexical", "1")
+    (found,) = held["sets"]
+    assert found["metrics"]["sensitivity"] == {"value": 0.8, "low": 0.7, "high": 0.9}
+    assert set(found["metrics"]) == {"auc", "sensitivity", "specificity"}
+    assert "chains" not in found
+
+    monkeypatch.delenv("LMMS_RPTS_VALIDITY", raising=False)
+    arguments = ["report", str(done.folder), "--no-images", "-o", str(tmp_path / "r.html")]
+    told = CliRunner().invoke(app, arguments)
+    assert told.exit_code == 0, told.output
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "How far can this judge be trusted?" in page
+    assert "20.0% [10.0%, 30.0%]" in page
+    assert "not corrected" not in page
+
+
+def test_a_file_of_another_judge_is_said_once_and_breaks_nothing(tmp_path: Path) -> None:
+    path = write_validity(tmp_path / "validity.json", of_lexical(judge="openai:m"))
+    done = demo(tmp_path / "out", "--limit", "1", validity=path)
+    assert done.records("rpts_demo")
+    said = f"{path} is of the judge 'openai:m' with prompts 1, not of 'lexical' with prompts 1"
+    assert done.output.count(said) == 1
+
+
+def test_a_file_that_cannot_be_used_ends_the_run_before_the_model_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "validity.json"
+    path.write_text('{"format": "other"}')
+    for named in (path, tmp_path / "nowhere.json"):
+        done = demo(tmp_path / named.stem, validity=named)
+        assert str(named) in done.output
+        assert "lmms-rpts validate -o" in done.output
+        assert not list((tmp_path / named.stem).rglob("*_results.json"))
+        assert "Loaded" not in done.output
+        assert "Running generate_until" not in done.output
