@@ -578,6 +578,14 @@ def test_a_share_of_all_has_wilsons_interval_over_questions() -> None:
     assert found["auc"] == Estimate(1.0, None, None, 80)
 
 
+def test_only_questions_with_such_a_unit_count() -> None:
+    chains = [judged("+", 0.9), judged("+", 0.9), *[judged("+-", 0.9, 0.1)] * 18]
+    found = estimate_all(steps_of(chains), resamples=50)
+    # Wilson's lower limit for 2 of 2, and for 18 of 18: n / (n + 1.96 ** 2).
+    assert found["acc_ok"].low == pytest.approx(2 / 5.8415, abs=5e-5)
+    assert found["acc_err"].low == pytest.approx(18 / 21.8415, abs=5e-5)
+
+
 def test_numbers_of_units() -> None:
     chains = [judged("+-+", 0.9, 0.1, None), judged("++", 0.9, None), judged("+", 0.2)]
     found = {name: each.n for name, each in estimate_all(steps_of(chains), resamples=2).items()}
@@ -643,9 +651,13 @@ def width(each: Estimate) -> float:
 
 
 def test_the_interval_of_the_calibration_error_holds_its_value() -> None:
-    """Resamples are noisier than the data, so that theirs is larger."""
+    """Resamples are noisier than the data, so that theirs is larger: here by half, about."""
     for seed in range(20):
-        found = estimate_all(simulated(seed, levels=1_000_000), resamples=100)["ece"]
+        score = np.random.default_rng(seed).random(100)
+        sound = np.random.default_rng(seed + 20).random(100) < score
+        pairs = zip(sound, score.tolist(), strict=True)
+        steps = steps_of([judged("+" if label else "-", each) for label, each in pairs])
+        found = estimate_all(steps, resamples=100)["ece"]
         assert found.low is not None
         assert found.high is not None
         assert found.value is not None
@@ -708,6 +720,12 @@ def test_bins_of_many_scores_are_of_one_size() -> None:
     assert [each.sound.n for each in reliability_bins(steps)] == [20] * 10
 
 
+def test_as_many_scores_as_bins_have_one_each() -> None:
+    steps = steps_of([judged("+", score) for score in (0, 0.5, *[1] * 8)])
+    assert [each.sound.n for each in reliability_bins(steps, 3)] == [1, 1, 8]
+    assert [each.sound.n for each in reliability_bins(steps, 2)] == [2, 8]
+
+
 def test_bins_have_intervals_over_questions() -> None:
     shared = [judged("+", 0.9, question=f"q{at % 20}") for at in range(40)]
     (found,) = reliability_bins(steps_of(shared))
@@ -744,8 +762,8 @@ def test_a_judge_does_not_differ_from_itself() -> None:
 
 def test_only_steps_that_both_scored_are_compared() -> None:
     labels = ("+-", "+-", "++", "-+")
-    first = [(0.9, 0.1), (0.9, None), (None, 0.9), (0.1, 0.9)]
-    second = [(0.9, 0.6), (0.1, 0.1), (0.9, 0.9), (0.1, 0.9)]
+    first = [(0.9, 0.1), (0.9, None), (0.9, 0.9), (0.1, 0.9)]
+    second = [(0.9, 0.6), (0.1, 0.1), (None, 0.9), (0.1, 0.9)]
     one, two = (
         steps_of([judged(label, *own) for label, own in zip(labels, scores, strict=True)])
         for scores in (first, second)
@@ -767,6 +785,18 @@ def test_pairs_are_compared_more_closely_than_strangers() -> None:
     other = replace(steps, score=np.clip(steps.score * 0.9 + 0.08, 0, 1))
     alone = estimate_all(steps, resamples=200)["specificity"]
     assert width(paired_differences(steps, other).differences["specificity"]) < width(alone)
+
+
+def test_copies_under_the_same_question_do_not_make_a_difference_surer() -> None:
+    chains = [judged("+-", 0.9, 0.6, question=f"q{at}") for at in range(6)]
+    found = []
+    for copies in (1, 3):
+        steps = steps_of(chains * copies)
+        better = replace(steps, score=np.where(steps.sound, steps.score, 0.1))
+        found.append(paired_differences(steps, better, resamples=20).p)
+    # All six questions, swapped in 64 ways: all one way or all the other.
+    assert found[0]["sensitivity"] == found[0]["acc_err"] == 2 / 64
+    assert found[1] == found[0]
 
 
 @table("name, value", ("sound", True), ("place", 7), ("first_error", np.inf), ("question", 0))
