@@ -295,6 +295,15 @@ HALVES = (question_name(0, 1), question_name(1, 1))
         (2 / 3 + 4 / 5) / 2,
         2 / 3,
     ),
+    (
+        # 2 / 8 + 1 / 6 and 5 / 12 are the same, but for their last bit.
+        "of two that rounding alone parts, the lower one",
+        [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
+        [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
+        (0.2, 0.2),
+        (1 / 2 + 1 / 3) / 2,
+        1 / 2,
+    ),
     ("a half without wrong steps", [("+", 0.9)], [("+-", 0.8, 0.5)], (), None, None),
     ("an empty half", [], [("+-", 0.8, 0.5), ("+", 0.9)], (), None, None),
 )
