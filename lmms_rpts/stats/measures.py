@@ -129,8 +129,6 @@ def _estimate(measure: Measure, value: float, draws: Floats, clusters: Indices) 
     if math.isnan(value):
         return Estimate(None, None, None, n)
     adding = len(np.unique(clusters[measure.counts > 0]))
-    if adding < 2:
-        return Estimate(value, None, None, n)
     low, high = interval(draws, adding)
     if measure.share and value in (0.0, 1.0):
         alike = estimate_mean(np.full(adding, value), share=True)

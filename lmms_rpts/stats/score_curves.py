@@ -13,7 +13,8 @@ from lmms_rpts.stats.intervals import Floats, Indices
 from lmms_rpts.stats.measures import Measure, Statistic, divided, ratio
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
 
-_AT_A_TIME = 1_000_000
+_AT_A_TIME = 250_000
+_TIED = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,20 +147,24 @@ class _Below:
     def of(cls, sound: Floats, wrong: Floats) -> _Below:
         alarms, caught = sound.cumsum(axis=0), wrong.cumsum(axis=0)
         totals = sound.sum(axis=0), wrong.sum(axis=0)
-        return cls(alarms - sound, caught - wrong, *totals, (sound > 0) | (wrong > 0))
+        alarms -= sound
+        caught -= wrong
+        return cls(alarms, caught, *totals, (sound + wrong) > 0)
 
     def best(self) -> Indices:
         """(k,), which score is the best threshold; -1 where there is none."""
-        passed, missed = self.sound - self.alarms, self.wrong - self.caught
+        defined = (self.sound > 0) & (self.wrong > 0)
+        if not len(self.caught):
+            return np.full(len(defined), -1)
+        called = self.caught + self.alarms
         with np.errstate(divide="ignore", invalid="ignore"):
             # As macro_f1, but for its factor, and without its look at what is undefined.
-            quality = self.caught / (self.caught + self.alarms + self.wrong)
-            quality += passed / (passed + missed + self.sound)
-        quality = np.where(self.there, np.round(quality, 12), -1.0)
-        defined = (self.sound > 0) & (self.wrong > 0)
-        if not len(quality):
-            return np.full(len(defined), -1)
-        return np.where(defined, quality.argmax(axis=0), -1)
+            quality = self.caught / (called + self.wrong)
+            quality += (self.sound - self.alarms) / (2 * self.sound + self.wrong - called)
+        quality[~self.there] = -1.0
+        # The first of those that rounding alone parts from the best.
+        first: Indices = (quality >= quality.max(axis=0) - _TIED).argmax(axis=0)
+        return np.where(defined, first, -1)
 
     def confusion(self, at: Indices) -> Floats:
         """(4, k): caught, missed, alarms, passed at one threshold for each weighting."""

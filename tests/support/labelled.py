@@ -8,7 +8,11 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+import numpy as np
+
+from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.step_labels import ScoredSteps
+from lmms_rpts.stats.step_measures import estimate_all
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.scored_steps import half_of, scored_steps
 
@@ -65,3 +69,53 @@ def question_name(half: int, number: int) -> str:
     """A name whose question is in that half."""
     names = (f"{number}-{at}" for at in count())
     return next(name for name in names if half_of(name) == half)
+
+
+def values(steps: ScoredSteps, threshold: float = 0.5) -> dict[str, float | None]:
+    return {name: each.value for name, each in estimate_all(steps, threshold, resamples=2).items()}
+
+
+def simulated(
+    seed: int, chains: int = 40, levels: int = 8, unscored: float = 0.0, questions: int = 0
+) -> ScoredSteps:
+    """Chains of one to six steps with noisy scores; each has an error with a chance of 0.6.
+
+    Half the chains have labels up to their first error alone.
+    """
+    generator = np.random.default_rng(seed)
+    found = []
+    for number in range(chains):
+        n = int(generator.integers(1, 7))
+        sound = generator.random(n) > 0.3
+        if generator.random() < 0.4:
+            sound[:] = True
+        labels = "".join("+" if each else "-" for each in sound)
+        if generator.random() < 0.5 and "-" in labels:
+            labels = labels[: labels.index("-") + 1].ljust(n, ".")
+        score = np.clip(0.45 + 0.25 * sound + 0.25 * generator.normal(size=n), 0, 1)
+        score = np.round(score * levels) / levels
+        given = [None if generator.random() < unscored else float(each) for each in score]
+        named = question_name(number % 2, number % questions) if questions else ""
+        found.append(judged(labels, *given, question=named))
+    return steps_of(found)
+
+
+def drawn(generator: np.random.Generator, questions: int) -> ScoredSteps:
+    """Two chains of four steps a question; what makes a question hard lowers all its scores."""
+    m = 2 * questions
+    chain, place = np.repeat(np.arange(m), 4), np.tile(np.arange(4), m)
+    question = np.arange(m) // 2
+    first = np.where(generator.random(m) < 0.5, generator.integers(0, 4, size=m), np.inf)
+    sound = place != first[chain]
+    hard = generator.normal(size=questions)[question][chain]
+    noise = generator.normal(size=4 * m)
+    score = 1 / (1 + np.exp(-(1.5 * sound - 0.2 + 0.8 * hard + noise)))
+    yes, zeros = np.ones(4 * m, dtype=bool), np.zeros(m, dtype=np.intp)
+    half = question % 2
+    return ScoredSteps(sound, score, chain, place, yes, ~yes, question, zeros, half, first)
+
+
+def width(each: Estimate) -> float:
+    assert each.low is not None
+    assert each.high is not None
+    return each.high - each.low

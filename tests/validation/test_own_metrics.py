@@ -56,8 +56,8 @@ TWO_STRATA = [
     # An unscored first error is left out, one behind an unscored step is not.
     (
         "prmbench",
-        [judged("+-", 0.9, None), judged("+-", None, 0.9), judged("++", 0.9, 0.9)],
-        {"first-error accuracy": 0},
+        [judged("+-", 0.9, None), judged("+-", None, 0.1), judged("++", 0.9, 0.9)],
+        {"first-error accuracy": 1},
     ),
     ("prmbench", [judged("-", 0.5)], {"PRMScore": None, "first-error accuracy": 0}),
     # Right 2, of them one flagged; wrong 3, of them two flagged, one of these at its error.
