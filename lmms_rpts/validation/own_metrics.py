@@ -151,8 +151,9 @@ def stepverify(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """He et al. 2025: precision, recall and F1 of wrong sections, means over rows with an error.
 
-    As in their code, what is flagged after the last wrong section of a row doesn't count, and the
-    precision of a row in which nothing is flagged is 0. Their judges list the sections: no
+    Theirs counts sections of no use as wrong as well; here those are neutral. As in their code,
+    what is flagged after the last wrong section of a row doesn't count, and the precision of a row
+    in which nothing is flagged is 0. Their judges list the sections: no
     threshold.
     """
     known = steps.scored & steps.on_path
