@@ -67,8 +67,11 @@ class Question:
     """
 
     kind: Annotated[
-        Literal["image", "inference", "second"],
-        Field(description="about an image, an inference, or again where that scored below 0.5"),
+        Literal["image", "inference", "second", "root"],
+        Field(
+            description="about an image, an inference, again where that scored below 0.5, or "
+            "whether the root bears on the answer"
+        ),
     ]
     evidence: Annotated[
         Several[Text], Field(description="the facts or premises that the judge was given")
@@ -105,12 +108,16 @@ class StepScore:
 
 @dataclass(frozen=True, slots=True)
 class ScoredResponse:
-    """A response after ``rpts_score``: the repaired chain and one score for each step."""
+    """A response after ``rpts_score``: the repaired chain and one score for each step.
+
+    ``root``: whether the last step bears on the answer; None where there is no step, or no answer.
+    """
 
     transformed: TransformedResponse
     chain: ReasoningChain
     steps: tuple[StepScore, ...]
     judge: str
+    root: StepScore | None = None
 
     def __str__(self) -> str:
         scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)

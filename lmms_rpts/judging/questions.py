@@ -1,4 +1,4 @@
-"""The question about a step of reasoning that needs no images: does it follow from its premises?"""
+"""Questions about reasoning that need no images: of a step, and of the last conclusion."""
 
 from __future__ import annotations
 
@@ -24,5 +24,29 @@ def inference_request(
         claim=conclusion,
         context=context,
         premises=premises,
+        conclusion=conclusion,
+    )
+
+
+def root_request(
+    prompts: Prompts, language: str, context: str, statement: str, answer: str, conclusion: str
+) -> JudgeRequest:
+    """The request that asks whether the last conclusion settles the question as it was answered.
+
+    Args:
+        language: of the prompt, ``en`` or ``zh``.
+        context: the situation.
+        statement: what was to be agreed or disagreed with, or another question.
+        answer: that was given.
+        conclusion: the last one.
+    """
+    return prompts.request(
+        "root",
+        language,
+        evidence=(conclusion,),
+        claim=statement,
+        context=context,
+        statement=statement,
+        answer=answer,
         conclusion=conclusion,
     )

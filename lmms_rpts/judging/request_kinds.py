@@ -27,7 +27,7 @@ class RequestKind:
     templates: Path
 
 
-SCORED = frozenset({"image", "inference"})
+SCORED = frozenset({"image", "inference", "root"})
 """The kinds that ask for a score."""
 
 _SCORE = "a score from 0 to 1"
@@ -40,6 +40,13 @@ _KINDS = {
             "inference",
             512,
             {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"},
+            _SCORE,
+            _TEMPLATES,
+        ),
+        RequestKind(
+            "root",
+            512,
+            {"context": "⟦1⟧", "statement": "⟦2⟧", "answer": "⟦3⟧", "conclusion": "⟦4⟧"},
             _SCORE,
             _TEMPLATES,
         ),

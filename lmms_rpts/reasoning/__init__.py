@@ -3,6 +3,7 @@
 from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
+from lmms_rpts.reasoning.guarded import Diagnosis, diagnose, guarded_score, needed_evidence
 from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
 from lmms_rpts.reasoning.metric import rpts_score
 from lmms_rpts.reasoning.parsing import format_chain, parse_chain
@@ -21,6 +22,7 @@ from lmms_rpts.reasoning.tree import InvalidReference, ReasoningTree, build_tree
 __all__ = [
     "Answer",
     "Clue",
+    "Diagnosis",
     "Extraction",
     "FixedScore",
     "ImageQuery",
@@ -34,12 +36,15 @@ __all__ = [
     "StepQuery",
     "build_tree",
     "combine_answers",
+    "diagnose",
     "extract_chain",
     "find_answer",
     "find_marked_answer",
     "format_chain",
+    "guarded_score",
     "locate_error",
     "modality",
+    "needed_evidence",
     "parse_chain",
     "plan_steps",
     "repair_chain",

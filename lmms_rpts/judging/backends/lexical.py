@@ -53,12 +53,17 @@ _INVENTED, _LOST = 0.5, 0.75
 
 
 class LexicalJudge:
-    """Scores how much of a claim its evidence covers."""
+    """Scores how much of a claim its evidence covers.
+
+    Of a root it says how much of the statement it speaks of, whichever answer was given.
+    """
 
     async def ask(self, request: JudgeRequest) -> Reply:
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it can't write or read for you")
-        if request.kind == "image":
+        if request.kind == "root":
+            score = _coverage(_content(request.claim), _contents(request.evidence))
+        elif request.kind == "image":
             score = max((_agreement(request.claim, fact) for fact in request.evidence), default=0.0)
         else:
             score = _support(request.claim, request.evidence)

@@ -1,0 +1,169 @@
+"""Diagnosis of a chain, and the guarded score: what the published score does not look at.
+
+docs/guarded.md defines both, with reasons and a worked example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lmms_rpts.reasoning.clues import Clue, ReasoningChain
+from lmms_rpts.reasoning.localisation import WRONG_BELOW
+from lmms_rpts.reasoning.metric import (
+    DEFAULT_DECAY,
+    DEFAULT_FOCUS_HEIGHT,
+    check_scores,
+    step_weights,
+    weighted_mean,
+)
+from lmms_rpts.reasoning.tree import ReasoningTree
+
+Restates = Callable[[str, str], bool]
+"""Whether a conclusion says no more than a text."""
+
+_EVIDENCE = ("image", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What a chain is made of.
+
+    Attributes:
+        restating: the steps whose conclusion says no more than a clue, the context or an earlier
+            conclusion that it cites.
+        needed: the images and textual clues that the gold reasoning rests on; all that are given
+            where there is none.
+        used: those of them that the chain's root rests on.
+        missing: how many references lead nowhere.
+        heaviest: the share of the published score's weight that its heaviest step has; 0 for an
+            empty chain.
+        most_uses: how often the published score counts one step, at most.
+    """
+
+    restating: frozenset[int]
+    needed: frozenset[Clue]
+    used: frozenset[Clue]
+    missing: int
+    heaviest: float
+    most_uses: int
+
+    @property
+    def coverage(self) -> float:
+        """The share of the needed evidence that the chain uses; 1 where none is needed."""
+        return len(self.used) / len(self.needed) if self.needed else 1.0
+
+
+def diagnose(
+    tree: ReasoningTree,
+    needed: frozenset[Clue],
+    context: str,
+    clues: Sequence[str],
+    restates: Restates,
+    decay: float = DEFAULT_DECAY,
+    focus_height: int = DEFAULT_FOCUS_HEIGHT,
+) -> Diagnosis:
+    """Say what a chain is made of.
+
+    Args:
+        tree: of the repaired chain.
+        needed: the evidence that an argument has to use; see ``needed_evidence``.
+        context: the situation.
+        clues: the textual clues.
+        restates: the rule of the clean-up.
+        decay: of the published score, as ``focus_height``.
+    """
+    weights = step_weights(tree, decay, focus_height)
+    return Diagnosis(
+        restating=frozenset(restating_steps(tree.chain, context, clues, restates)),
+        needed=needed,
+        used=evidence_of(tree) & needed,
+        missing=len(tree.invalid),
+        heaviest=max(weights, default=0.0),
+        most_uses=max(tree.uses, default=0),
+    )
+
+
+def restating_steps(
+    chain: ReasoningChain, context: str, clues: Sequence[str], restates: Restates
+) -> list[int]:
+    """The steps that say no more than a textual clue, the context or a conclusion that they cite.
+
+    A step from images alone says what they show: it restates nothing.
+    """
+    given = [text for text in (context, *clues) if text.strip()]
+    found = []
+    for at, step in enumerate(chain.steps):
+        if {clue.kind for clue in step.premises} == {"image"}:
+            continue
+        cited = [
+            chain.steps[clue.index].conclusion
+            for clue in dict.fromkeys(step.premises)
+            if clue.kind == "conclusion" and clue.index is not None and clue.index < at
+        ]
+        if any(restates(step.conclusion, text) for text in (*given, *cited)):
+            found.append(at)
+    return found
+
+
+def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
+    """The images and textual clues that the root rests on; those that do not exist are none."""
+    faults = {(fault.step, fault.clue) for fault in tree.invalid}
+    return frozenset(
+        clue
+        for at, step in enumerate(tree.chain.steps)
+        if tree.uses[at]
+        for clue in step.premises
+        if clue.kind in _EVIDENCE and (at, clue) not in faults
+    )
+
+
+def needed_evidence(gold: ReasoningTree, n_images: int, n_texts: int) -> frozenset[Clue]:
+    """The images and textual clues that the gold reasoning's root rests on.
+
+    Args:
+        gold: the tree of the repaired gold reasoning; without steps, all that is given is needed.
+    """
+    if gold.chain.steps:
+        return evidence_of(gold)
+    images = (Clue("image", at) for at in range(n_images))
+    return frozenset((*images, *(Clue("text", at) for at in range(n_texts))))
+
+
+def guarded_score(
+    tree: ReasoningTree,
+    step_scores: Sequence[float],
+    diagnosis: Diagnosis,
+    root_bears: float,
+    decay: float = DEFAULT_DECAY,
+    focus_height: int = DEFAULT_FOCUS_HEIGHT,
+) -> float:
+    """The score that can't be raised by repetition, restatement or a root about something else.
+
+    The mean score of the steps that the root rests on, weighted by height as RPTS weighs them,
+    where each counts once, a step that only restates has no weight, and one that cites what does
+    not exist scores 0; times the share of the needed evidence that the root rests on. It is 0
+    where the root does not follow from its premises, or does not bear on the answer.
+
+    Args:
+        step_scores: one score in [0, 1] for each step of the chain, in order.
+        root_bears: in [0, 1], whether the root entails the answer that was given.
+
+    Returns:
+        A score in [0, 1].
+
+    Raises:
+        ValueError: if the number of scores, a score or the decay is out of range.
+    """
+    check_scores(tree, step_scores, decay)
+    if not tree.heights:
+        return 0.0
+    cites_nothing = {fault.step for fault in tree.invalid}
+    scores = [0.0 if at in cites_nothing else score for at, score in enumerate(step_scores)]
+    if scores[-1] < WRONG_BELOW or root_bears < WRONG_BELOW:
+        return 0.0
+    # What the judge calls wrong is no restatement, however much it looks like one.
+    idle = {at for at in diagnosis.restating if scores[at] >= WRONG_BELOW}
+    once = [int(uses > 0 and at not in idle) for at, uses in enumerate(tree.uses)]
+    mean = weighted_mean(tree.heights, once, scores, decay, focus_height)
+    return 0.0 if mean is None else mean * diagnosis.coverage
