@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lmms_rpts import __version__
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
+from lmms_rpts.report.frame import (
+    EARLY,
+    make_environment,
+    policy_of,
+    script_element,
+    source_of,
+    style_element,
+)
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.view import URGENCY, Entry, View
-
-_EARLY = Markup('document.documentElement.classList.add("js");')
-"""Runs before anything is painted, so that nothing is painted that goes away at once."""
 
 _IMAGES = "images/"
 _LABEL = 61
@@ -49,16 +50,9 @@ class Pages:
 
     def __init__(self, view: View, title: str, no_image: str) -> None:
         self.view, self.title = view, title
-        self._environment = Environment(
-            loader=PackageLoader("lmms_rpts.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._environment = make_environment()
         self._environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
         self._environment.globals.update(
-            version=__version__,
             right_reason=RIGHT_REASON,
             outcomes=OUTCOME_WORDS,
             outcome_order=list(OUTCOME_WORDS),
@@ -75,7 +69,8 @@ class Pages:
             by_run=_by_run,
             urgency=URGENCY.index,
         )
-        self._style, self._script = self._source("report.css"), self._source("report.js")
+        self._style = source_of(self._environment, "report.css")
+        self._script = source_of(self._environment, "report.js")
 
     def single(self) -> Iterator[str]:
         """The one page, in parts, the entries each for itself."""
@@ -138,28 +133,12 @@ class Pages:
         return self._environment.get_template("page.jinja").render(
             title=title,
             links=links,
-            policy=self._policy(images),
+            policy=policy_of((EARLY, self._script), images),
             body=body,
-            style=Markup("<style>\n{}</style>").format(self._style),
-            early=Markup("<script>{}</script>").format(_EARLY),
-            script=Markup("<script>{}</script>").format(self._script),
+            style=style_element(self._style),
+            early=script_element(EARLY),
+            script=script_element(self._script),
         )
-
-    def _policy(self, images: str) -> str:
-        """Only our own two scripts may run, and nothing but images may be fetched."""
-        allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
-        return (
-            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
-            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
-        )
-
-    def _source(self, name: str) -> Markup:
-        text, _, _ = self._environment.loader.get_source(self._environment, name)  # type: ignore[union-attr]
-        return Markup(text)  # noqa: S704 - our own file
-
-
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
 def _cut(text: str, length: int) -> str:
