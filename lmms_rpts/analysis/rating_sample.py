@@ -62,7 +62,8 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
             "characters"
         )
     generator = random.Random(seed)
-    taken, count = [], 0
+    taken: list[RptsRecord] = []
+    count = 0
     for response in _in_turn(short, generator):
         if count >= steps:
             break

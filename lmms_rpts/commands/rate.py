@@ -33,9 +33,7 @@ def rate(
             "--steps", min=1, max=10_000, help="Take whole responses until there are N steps."
         ),
     ] = 100,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Another number draws another sample.")
-    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Another number draws another sample.")] = 0,
     images: Annotated[
         Path | None,
         typer.Option(

@@ -32,7 +32,7 @@ LONGEST_SIDE = 800
 _TITLE = "Rate steps of reasoning"
 _DIGEST = 32
 # What could end a script element, or be taken for the end of a line in one.
-_ESCAPES = {each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+_ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,7 @@ def write_rating_page(
     )
 
 
-def render_rating_page(
-    sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]
-) -> str:
+def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
     """The page as HTML; ``gallery``: pictures by task and file name."""
     environment = make_environment()
     script = source_of(environment, "rate.js")
@@ -117,12 +115,10 @@ def _style(environment: Environment) -> Markup:
 def _embedded(data: Mapping[str, Any]) -> Markup:
     """JSON that can stand in a script element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.translate(str.maketrans(_ESCAPES)))  # noqa: S704 - escaped here
+    return Markup(text.translate(_ESCAPES))  # noqa: S704 - escaped here
 
 
-def _page_data(
-    sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]
-) -> dict[str, Any]:
+def _page_data(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> dict[str, Any]:
     """What the script shows and saves.
 
     The digest is that of the texts alone: the same sample with larger images is the same sample.

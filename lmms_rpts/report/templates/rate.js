@@ -56,23 +56,25 @@
     const isImage = step.kind === "image";
     const title = element("h2", { id: "question-title", tabindex: "-1" },
       `Conclusion ${number}: ${isImage ? "does it say what the picture shows?" : "does it follow from its premises?"}`);
+    const claim = part(isImage ? "Description" : "Conclusion", textOf(step.conclusion, language, "claim"));
     const parts = [];
     if (isImage) {
-      parts.push(...step.images.map((each) => figure(at, each)));
+      // Above the pictures, which may be high.
+      parts.push(claim, ...step.images.map((each) => figure(at, each)));
       if (!step.images.length) parts.push(element("p", { class: "no-image" }, "There is no picture."));
     } else {
       parts.push(part("Situation", textOf(response.context, language)));
       const listed = step.premises.map((each) => element("li", { lang: language, dir: "auto", class: "text" }, each));
-      parts.push(part("Premises", listed.length ? element("ol", null, ...listed) : element("p", { class: "faint" }, "(none: the situation must carry it)")));
+      parts.push(part("Premises", listed.length ? element("ol", null, ...listed) : element("p", { class: "faint" }, "(none: the situation must carry it)")), claim);
     }
-    parts.push(part(isImage ? "Description" : "Conclusion", textOf(step.conclusion, language, "claim")));
     const comment = element("textarea", { id: "comment", maxlength: longestComment, dir: "auto" });
-    comment.value = ratingOf(current).comment;
+    const index = current;
+    comment.value = ratingOf(index).comment;
     comment.addEventListener("focus", () => { comment.dataset.before = comment.value; });
-    comment.addEventListener("input", () => change(current, { comment: comment.value }, false));
+    comment.addEventListener("input", () => change(index, { comment: comment.value }, false));
     comment.addEventListener("change", () => {
       const before = comment.dataset.before || "";
-      if (before !== comment.value) remember({ index: current, before: { ...ratingOf(current), comment: before } });
+      if (before !== comment.value) remember({ index, before: { ...ratingOf(index), comment: before } });
       comment.dataset.before = comment.value;
     });
     return [title, ...parts, element("label", { class: "comment" }, "Comment (optional)", comment)];
