@@ -78,8 +78,8 @@ def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Itera
     for each in responses:
         stratum = (each.instance.task, each.instance.language, _verdict(each))
         strata.setdefault(stratum, []).append(each)
-    for stratum in strata.values():
-        generator.shuffle(stratum)
+    for listed in strata.values():
+        generator.shuffle(listed)
     tasks = sorted({(task, language) for task, language, _ in strata})
     generator.shuffle(tasks)
     turns = [strata.get((*task, verdict), []) for task in tasks for verdict in (_BROKEN, _SOUND)]
