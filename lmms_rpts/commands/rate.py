@@ -79,7 +79,7 @@ def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int) -> None
         typer.echo("These are all steps of the run that a judge was asked about.", err=True)
     if sample.too_long:
         typer.echo(
-            f"{sample.too_long} responses were left out: they have a text that is too long to read",
+            f"Responses left out because a text is too long to read: {sample.too_long}.",
             err=True,
         )
     if missing := written.images_wanted - written.images:

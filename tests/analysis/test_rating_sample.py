@@ -20,7 +20,9 @@ SOUND, BROKEN, UNSCORED = [1.0, 0.9], [0.9, 0.1], [1.0, None]
 def run_of(folder: Path, **tasks: list[list[Any]]) -> Run:
     for task, scores in tasks.items():
         language = "zh" if task.endswith("zh") else "en"
-        steps = STEPS if language == "en" else ("图片0 -> 钟指九点。", "结论0 + 文本0 -> 商店关门。")
+        steps = (
+            STEPS if language == "en" else ("图片0 -> 钟指九点。", "结论0 + 文本0 -> 商店关门。")
+        )
         records = {
             at: make_record(each, doc=make_doc(language, id=at), steps=steps)
             for at, each in enumerate(scores)
@@ -88,7 +90,7 @@ def test_steps_that_no_judge_was_asked_about_are_not_rated(tmp_path: Path) -> No
 def test_a_run_without_steps_is_refused(tmp_path: Path) -> None:
     record = make_record([], steps=())
     run = read_run(write_run(tmp_path, {0: record}))
-    with pytest.raises(RunError, match="no step that a judge was asked about.*lmms-rpts score"):
+    with pytest.raises(RunError, match=r"no step that a judge was asked about.*lmms-rpts score"):
         draw_sample(run)
 
 

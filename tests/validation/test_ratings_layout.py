@@ -105,7 +105,8 @@ def test_nothing_to_ask() -> None:
     for row in (row_of(), row_of(image), row_of(item_with(score=None))):
         with pytest.raises(LeftOut):
             list(read(row))
-        assert list(merge([row]))[0].value["rater"] == "Ann"
+        (merged,) = merge([row])
+        assert merged.value["rater"] == "Ann"
 
 
 @table(
