@@ -39,7 +39,7 @@ def agreement(
     other: Annotated[
         str | None,
         typer.Argument(
-            metavar="[OTHER]",
+            metavar="OTHER",
             help="People's scores (a file that the page of lmms-rpts rate saved, or a CSV file "
             "with doc_id or id, step, score or human), or another run of the same responses.",
             show_default=False,
@@ -62,7 +62,12 @@ def agreement(
         ),
     ] = None,
 ) -> None:
-    """Say how well a judge's step scores agree with people's, or with another judge's."""
+    """Say how well a judge's step scores agree with people's, or with another judge's.
+
+      lmms-rpts agreement results/small rescored
+
+      lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
+    """
     files = check_suffixes(output, _SUFFIXES)
     with told():
         found = _compared(run, other, human or [], files)
