@@ -64,9 +64,9 @@ def agreement(
 ) -> None:
     """Say how well a judge's step scores agree with people's, or with another judge's.
 
-      lmms-rpts agreement results/small rescored
+    lmms-rpts agreement results/small rescored
 
-      lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
+    lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
     """
     files = check_suffixes(output, _SUFFIXES)
     with told():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,14 @@ def saved_by(page: Any, folder: Path) -> Path:
     file = folder / str(download.value.suggested_filename)
     download.value.save_as(file)
     return file
+
+
+def load_over(page: Any, file: Path, answer: Callable[[Any], None]) -> None:
+    """Load a file in place of what is rated, and answer the question whether to."""
+    page.once("dialog", answer)
+    # The file is read first: the question comes later.
+    with page.expect_event("dialog"):
+        page.locator("#file").set_input_files(file)
 
 
 # --- the whole circle
@@ -316,12 +324,14 @@ def test_a_browser_that_keeps_nothing_warns(browser: Any, page_file: Path, tmp_p
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     press(page, "1")
-    page.close(run_before_unload=True)
+    with page.expect_event("dialog"):
+        page.close(run_before_unload=True)
     expect_counts(page, 2, 1, 0, 5, 6)
     assert asked == ["beforeunload"]
     page.get_by_label("Your name").fill("Ann")
     saved_by(page, tmp_path)
-    page.close(run_before_unload=True)
+    with page.expect_event("close"):
+        page.close(run_before_unload=True)
     assert asked == ["beforeunload"]
     context.close()
 
@@ -356,11 +366,9 @@ def test_a_saved_file_goes_on_elsewhere(browser: Any, page_file: Path, tmp_path:
     expect(page.get_by_label("Your name")).to_have_value("Ann")
     # What is there is not replaced without a question.
     press(page, "5")
-    page.once("dialog", lambda dialog: dialog.dismiss())
-    page.locator("#file").set_input_files(file)
+    load_over(page, file, lambda dialog: dialog.dismiss())
     expect_counts(page, 4, 2, 1, 3, 6)
-    page.once("dialog", lambda dialog: dialog.accept())
-    page.locator("#file").set_input_files(file)
+    load_over(page, file, lambda dialog: dialog.accept())
     expect_counts(page, 3, 1, 1, 4, 6)
     press(page, "u")
     expect_counts(page, 4, 2, 1, 3, 6)

@@ -328,7 +328,7 @@
   // --- keys and buttons
   const help = found("help");
   const actions = {
-    s: skip, 0: clear, u: undo, n: goToOpen, "?": () => help.showModal(),
+    s: skip, 0: clear, u: undo, n: goToOpen, "?": () => { help.showModal(); found("help-title").focus(); },
     j: () => go(current + 1), ArrowRight: () => go(current + 1), k: () => go(current - 1), ArrowLeft: () => go(current - 1),
     c: () => found("comment").focus(),
     ...Object.fromEntries(scores.map((score, at) => [at + 1, () => rate(score)])),
