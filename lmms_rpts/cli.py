@@ -17,6 +17,7 @@ from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
 from lmms_rpts.commands.grades import cmmath, grades, rome
+from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
 from lmms_rpts.commands.summarize import summarize
@@ -35,7 +36,7 @@ _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answ
 for panel, commands in {
     _PREPARE: (doctor, estimate),
     _LOOK: (report, summarize, compare, sweep, export, grades, rome, cmmath),
-    _JUDGE: (score, validate, agreement),
+    _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)

@@ -15,7 +15,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
+from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
+from tests.support.ratings import rated_file, write_ratings
 from tests.support.runs import STEPS, make_record, write_run
 
 Command = Callable[..., Result]
@@ -219,3 +221,63 @@ def test_the_installed_command(run: Path, rated: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert line_of(result.stdout, "all")[1] == "12"
     assert result.stderr == ""
+
+
+# --- files of a rating page
+
+
+@pytest.fixture
+def pages(run: Path, tmp_path: Path) -> list[Path]:
+    """What two people saved: of six documents, both steps."""
+    found = read_run(run)
+    ann = {(at, step): score for at, each in SCORES.items() for step, score in enumerate(each)}
+    bob = {key: min(1.0, score + 0.25) for key, score in ann.items()}
+    return [
+        write_ratings(tmp_path / "ann.json", rated_file(found, ann)),
+        write_ratings(tmp_path / "bob.json", rated_file(found, bob, rater="Bob")),
+    ]
+
+
+def test_people_who_rated_a_page(command: Command, run: Path, pages: list[Path]) -> None:
+    output = command(run, "--human", pages[0], "--human", pages[1]).output
+    assert "bob.json (2 raters)" in output
+    assert "2 raters among themselves, 12 steps shared" in output
+    assert "Krippendorff" in output
+    assert line_of(output, "all")[1] == "12"
+
+
+def test_one_page_in_place_of_a_run(command: Command, run: Path, pages: list[Path]) -> None:
+    alone = command(run, pages[0])
+    assert alone.exit_code == 0
+    assert line_of(alone.output, "all")[:3] == ["all", "12", "0.000"]
+    assert alone.output == command(run, "--human", pages[0]).output
+
+
+def test_pages_and_sheets_together(
+    command: Command, run: Path, pages: list[Path], rated: Path
+) -> None:
+    rated.write_text(RATED.replace("ann", "eve"), encoding="utf-8")
+    output = command(run, "--human", pages[0], "--human", rated).output
+    assert "2 raters among themselves, 12 steps shared" in output
+
+
+def test_a_run_or_people(command: Command, run: Path, pages: list[Path]) -> None:
+    for arguments in ([run], [run, pages[0], "--human", pages[1]]):
+        done = command(*arguments)
+        assert done.exit_code == 1
+        assert "give OTHER" in done.output
+
+
+def test_a_page_of_another_run(command: Command, tmp_path: Path, pages: list[Path]) -> None:
+    other = folder_of(tmp_path / "other", steps=("Image0 -> It is noon.", STEPS[1]))
+    done = command(other, "--human", pages[0])
+    assert done.exit_code == 1
+    assert "these ratings are of another run" in done.output
+
+
+def test_a_page_is_not_overwritten(command: Command, run: Path, pages: list[Path]) -> None:
+    before = pages[1].read_bytes()
+    done = command(run, "--human", pages[0], "--human", pages[1], "-o", pages[1])
+    assert done.exit_code == 1
+    assert "one of the files that were read" in done.output
+    assert pages[1].read_bytes() == before

@@ -137,12 +137,12 @@ def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES
         else:
             pairs.append(_pair(response, rated.step, step.score, rated.score, None))
     if not pairs:
-        raise RunError(f"{ratings.file}: nothing to compare with {run.label}: {_told(left)}")
+        raise RunError(f"{ratings.source}: nothing to compare with {run.label}: {_told(left)}")
     raters = _counted(len(ratings.raters), "rater")
     blank = f", {_counted(ratings.unrated, 'blank score')}" if ratings.unrated else ""
     return Agreement(
         names=("judge", "human"),
-        sources=(_described(run), f"{ratings.file} ({raters}{blank})"),
+        sources=(_described(run), f"{ratings.source} ({raters}{blank})"),
         groups=_groups(pairs, resamples),
         pairs=tuple(pairs),
         left_out=+left,

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import check_suffixes, csv_of, spare, told, write_text
+from lmms_rpts.commands.common import check_suffixes, csv_of, fail, spare, told, write_text
 from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
 from lmms_rpts.runs.rounds import NONE
 
@@ -37,14 +37,21 @@ def agreement(
         ),
     ],
     other: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="OTHER",
-            help="People's scores (a CSV file with doc_id or id, step, score or human), or "
-            "another run of the same responses.",
+            help="People's scores (a file that the page of lmms-rpts rate saved, or a CSV file "
+            "with doc_id or id, step, score or human), or another run of the same responses.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    human: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--human",
+            help="People's scores, in place of OTHER; given again for each further person's file.",
+        ),
+    ] = None,
     worst: Annotated[
         int, typer.Option("--worst", min=0, help="Show the N steps of strongest disagreement.")
     ] = 5,
@@ -55,33 +62,47 @@ def agreement(
         ),
     ] = None,
 ) -> None:
-    """Say how well a judge's step scores agree with people's, or with another judge's."""
+    """Say how well a judge's step scores agree with people's, or with another judge's.
+
+    lmms-rpts agreement results/small rescored
+
+    lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
+    """
     files = check_suffixes(output, _SUFFIXES)
     with told():
-        found = _compared(run, other, files)
+        found = _compared(run, other, human or [], files)
     _show(found, worst)
     for path in files:
         write_text(path, _written(found, worst, path.suffix.lower()))
 
 
-def _compared(run: str, other: str, files: Sequence[Path]) -> Agreement:
+def _compared(
+    run: str, other: str | None, human: Sequence[Path], files: Sequence[Path]
+) -> Agreement:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
     from lmms_rpts.analysis.ratings import read_ratings
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
+    if (other is None) == (not human):
+        fail("give OTHER (a run, or people's scores), or --human FILE for each person's file")
     judged = read_run(run)
-    spare([judged], files, Path(other).expanduser())
-    if _holds_ratings(other):
-        return agreement_with_humans(judged, read_ratings(other, judged))
-    second = read_run(other)
+    spare([judged], files, *(each.expanduser() for each in human or [Path(str(other))]))
+    rated = [Path(other)] if other is not None and _holds_ratings(other) else human
+    if rated:
+        return agreement_with_humans(judged, read_ratings(rated, judged))
+    second = read_run(str(other))
     spare([second], files)
     return agreement_of_judges(judged, second)
 
 
 def _holds_ratings(other: str) -> bool:
-    """Whether OTHER is a table rather than a run."""
+    """Whether OTHER holds people's scores rather than a run."""
+    from lmms_rpts.runs.rating_file import holds_rating_file
+
     path = Path(other).expanduser()
     suffix = path.suffix.lower()
+    if suffix == ".json" and path.is_file():
+        return holds_rating_file(path)
     return suffix in (".csv", ".tsv", ".txt") or (path.is_file() and suffix[:5] != ".json")
 
 

@@ -43,9 +43,10 @@ def found_line(found: LoadedSet) -> str:
 
 
 def uncounted(found: LoadedSet) -> list[str]:
-    """What is not used of a set, and why."""
+    """What is to be known of a set beside its chains: what is not used, and why."""
     reasons = {"skipped, by field": found.skipped, "left out": found.left_out}
-    return [
+    remark = [printable(found.remark)] if found.remark else []
+    return remark + [
         f"rows {verb}: " + printable(", ".join(f"{why} ({n:,})" for why, n in counts.items()))
         for verb, counts in reasons.items()
         if counts

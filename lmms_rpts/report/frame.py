@@ -63,12 +63,18 @@ class Frame:
             credit: what the page was made from, for the foot: the end of a sentence.
             images: where images may come from, as in a content security policy.
         """
-        return self.environment.get_template("page.jinja").render(
-            title=title,
-            parts=parts,
-            credit=credit,
+        return self.render("page.jinja", images, title=title, parts=parts, credit=credit, body=body)
+
+    def render(self, template: str, images: str = "data:", **fields: object) -> str:
+        """A whole page of a template that extends ``page.jinja``.
+
+        Args:
+            images: where images may come from, as in a content security policy.
+            fields: what stands in the template.
+        """
+        return self.environment.get_template(template).render(
+            **fields,
             policy=self._policy(images),
-            body=body,
             style=Markup("<style>\n{}</style>").format(self._style),
             early=Markup("<script>{}</script>").format(_EARLY),
             script=Markup("<script>{}</script>").format(self._script),

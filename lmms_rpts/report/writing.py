@@ -83,7 +83,7 @@ def write_report(
         for name in response.instance.visual_clue
     }
     if with_images:
-        gallery = _gallery(wanted, images, longest_side, progress)
+        gallery = find_pictures(wanted, images, longest_side, progress)
     view = make_view(runs, gallery, validity)
     pages = Pages(view, title or _title(runs), _NOT_FOUND if with_images else _NOT_WANTED)
     is_file = output.suffix.lower() in (".html", ".htm")
@@ -99,10 +99,13 @@ def write_report(
     return Written(path, size, len(view.entries), len(gallery), len(wanted))
 
 
-def _gallery(
-    wanted: Set[tuple[str, str]], images: Path | None, longest_side: int, progress: bool
+def find_pictures(
+    wanted: Set[tuple[str, str]], images: Path | None, longest_side: int, progress: bool = True
 ) -> dict[tuple[str, str], Picture]:
-    """The pictures of those images, by task and name, that are found."""
+    """The pictures of those images, by task and name, that are found.
+
+    ``images``: their folder; None: where the tasks have them.
+    """
     # The demo brings its own.
     folders = {
         task: images if images and task != DEMO_TASK else images_folder(task)

@@ -46,7 +46,8 @@ class Layout:
         language: of the texts.
         anchors: figures that others published.
         merge: makes one row of several that label the same steps, before they are read; None:
-            each row stands for itself.
+            each row stands for itself. It may raise RowError.
+        remark: says what should be known of the rows, how well raters agree for instance.
     """
 
     name: str
@@ -62,3 +63,4 @@ class Layout:
     language: str = "en"
     anchors: tuple[Anchor, ...] = ()
     merge: Callable[[Sequence[Row]], Sequence[Row]] | None = None
+    remark: Callable[[Sequence[Row]], str] | None = None

@@ -16,6 +16,9 @@ from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.rows import LeftOut, Row, RowError
 
+LANGUAGES = ("en", "zh")
+"""Of the judge's prompts."""
+
 SUFFIXES = (".json", ".jsonl", ".parquet")
 """Files of a folder that are looked at."""
 
@@ -46,6 +49,7 @@ class LoadedSet:
         left_out: rows that hold nothing to ask, by the reason.
         sha256: of each file, by its name within the folder.
         others: files of the folder that are of no known layout.
+        remark: what should be known of the labels; empty: nothing.
     """
 
     name: str
@@ -56,6 +60,7 @@ class LoadedSet:
     left_out: Mapping[str, int] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
     others: tuple[str, ...] = ()
+    remark: str = ""
 
 
 def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
@@ -97,6 +102,7 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
         dict(reader.left_out),
         digests,
         tuple(others),
+        reader.remark,
     )
 
 
@@ -228,6 +234,7 @@ class _Reader:
         self.count = 0
         self.skipped: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
+        self.remark = ""
         self._path, self._layout = path, layout
         self._examples: list[str] = []
         self._known: dict[str, set[tuple[object, ...]]] = {}
@@ -238,8 +245,13 @@ class _Reader:
         for broken in rows:
             if isinstance(broken, RowError):
                 self._skip(broken, "")
-        if self._layout.merge is not None:
-            whole = list(self._layout.merge(whole))
+        try:
+            if self._layout.merge is not None:
+                whole = list(self._layout.merge(whole))
+            if self._layout.remark is not None:
+                self.remark = self._layout.remark(whole)
+        except RowError as error:
+            raise LoadError(f"{self._path}: {visible(str(error))}") from None
         chains = [chain for row in whole for chain in self._row(row)]
         self._check(chains)
         return chains
@@ -309,6 +321,8 @@ def checked(chain: LabelledChain) -> LabelledChain:
     numbers = (*chain.path, *chain.inherited, *filter(None, [chain.first_error]))
     if any(not 0 <= number < steps for number in numbers):
         raise RowError("steps", "are fewer than the labels speak of")
+    if chain.language not in LANGUAGES:
+        raise RowError("language", f"should be {' or '.join(LANGUAGES)}")
     if not chain.asked:
         raise LeftOut("no step has a label")
     return chain

@@ -19,6 +19,7 @@ from lmms_rpts.validation.layouts.folio import FOLIO
 from lmms_rpts.validation.layouts.parc import PARC
 from lmms_rpts.validation.layouts.pictured import PROJUDGEBENCH, VISUALPROCESSBENCH, VLRMBENCH
 from lmms_rpts.validation.layouts.prm800k import PRM800K
+from lmms_rpts.validation.layouts.ratings import LAYOUT as RATINGS
 
 LAYOUTS: tuple[Layout, ...] = (
     PARC,
@@ -35,6 +36,7 @@ LAYOUTS: tuple[Layout, ...] = (
     VISUALPROCESSBENCH,
     VLRMBENCH,
     PROJUDGEBENCH,
+    RATINGS,
 )
 
 

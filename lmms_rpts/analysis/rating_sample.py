@@ -1,0 +1,111 @@
+"""Sample of a run's responses for people to rate, without bias from what the judge said."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.rpts_eval.runs import Run
+
+STEPS = 100
+LONGEST_TEXT = 20_000
+"""Characters of a text that a person can be asked to read."""
+
+_BROKEN, _SOUND, _UNSCORED = "broken", "sound", "unscored"
+
+
+@dataclass(frozen=True, slots=True)
+class RatingSample:
+    """Whole responses to rate, in an order that tells nothing of them.
+
+    ``too_long``: how many responses of the run were left out for the length of a text.
+    """
+
+    responses: tuple[RptsRecord, ...]
+    too_long: int
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are to rate."""
+        return sum(len(rated_steps(each)) for each in self.responses)
+
+
+def rated_steps(response: RptsRecord) -> tuple[int, ...]:
+    """The numbers of its steps that a judge was asked about."""
+    return tuple(at for at, step in enumerate(response.steps) if step.questions)
+
+
+def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
+    """Draw whole responses until they have ``steps`` steps to rate, or there are no more.
+
+    Tasks and languages take turns, and in each of them a response that the judge found broken
+    and one that it found sound. Responses without a score come after all others.
+
+    Raises:
+        RunError: nothing in the run can be rated.
+    """
+    rated = [each for each in run.responses if rated_steps(each)]
+    if not rated:
+        raise RunError(
+            f"{run.label} has no step that a judge was asked about: score it with a judge first "
+            "(lmms-rpts score)"
+        )
+    short = [each for each in rated if _longest_text(each) <= LONGEST_TEXT]
+    if not short:
+        raise RunError(
+            f"{run.label} has no response to rate: each has a text of over {LONGEST_TEXT:,} "
+            "characters"
+        )
+    generator = random.Random(seed)
+    taken: list[RptsRecord] = []
+    count = 0
+    for response in _in_turn(short, generator):
+        if count >= steps:
+            break
+        taken.append(response)
+        count += len(rated_steps(response))
+    generator.shuffle(taken)
+    return RatingSample(tuple(taken), len(rated) - len(short))
+
+
+def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Iterator[RptsRecord]:
+    strata: dict[tuple[str, str, str], list[RptsRecord]] = {}
+    for each in responses:
+        stratum = (each.instance.task, each.instance.language, _verdict(each))
+        strata.setdefault(stratum, []).append(each)
+    for listed in strata.values():
+        generator.shuffle(listed)
+    tasks = sorted({(task, language) for task, language, _ in strata})
+    generator.shuffle(tasks)
+    turns = [strata.get((*task, verdict), []) for task in tasks for verdict in (_BROKEN, _SOUND)]
+    last = [strata.get((*task, _UNSCORED), []) for task in tasks]
+    return chain(_round_robin(turns), _round_robin(last))
+
+
+def _round_robin(lists: Sequence[Sequence[RptsRecord]]) -> Iterator[RptsRecord]:
+    waiting = deque(iter(each) for each in lists)
+    while waiting:
+        turn = waiting.popleft()
+        response = next(turn, None)
+        if response is not None:
+            yield response
+            waiting.append(turn)
+
+
+def _verdict(response: RptsRecord) -> str:
+    if response.rpts is None:
+        return _UNSCORED
+    return _BROKEN if response.first_error else _SOUND
+
+
+def _longest_text(response: RptsRecord) -> int:
+    instance = response.instance
+    texts = [instance.statement, instance.context, *instance.textual_clue]
+    for step in response.steps:
+        texts += [step.conclusion, *(step.questions[0].evidence if step.questions else ())]
+    return max(map(len, texts))

@@ -1,0 +1,91 @@
+"""``lmms-rpts rate``: write a page on which people rate steps of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmms_rpts.commands.common import check_suffixes, fail, spare, told
+
+if TYPE_CHECKING:
+    from lmms_rpts.analysis.rating_sample import RatingSample
+    from lmms_rpts.report.rating import WrittenRatingPage
+
+
+def rate(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A folder that lmms-eval wrote with --log_samples --output_path, or a samples "
+            "file.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page, FILE.html.")] = Path(
+        "rate.html"
+    ),
+    steps: Annotated[
+        int,
+        typer.Option(
+            "--steps", min=1, max=10_000, help="Take whole responses until there are N steps."
+        ),
+    ] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Another number draws another sample.")] = 0,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            "--images",
+            help="Folder of the images, where the benchmark's own variable (RPTS_PATH) names none.",
+        ),
+    ] = None,
+    image_size: Annotated[
+        int,
+        typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),
+    ] = 800,
+) -> None:
+    """Have people rate a sample of steps, to see how far a judge can be trusted.
+
+    The page opens from disk and needs no network. It does not hold what the judge said, nor the
+    model's name. Send it to each rater; agreement and validate read the files that it saves.
+
+      lmms-rpts rate results/small -o rate.html
+
+      lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
+    """
+    check_suffixes([output], (".html", ".htm"))
+    with told():
+        from lmms_rpts.analysis.rating_sample import draw_sample
+        from lmms_rpts.report.rating import write_rating_page
+        from lmms_rpts.tasks.rpts_eval.runs import read_run
+
+        if images is not None and not images.is_dir():
+            fail(f"--images: {images} is no folder")
+        found = read_run(run)
+        spare([found], [output])
+        sample = draw_sample(found, steps, seed)
+        written = write_rating_page(sample, output, images=images, longest_side=image_size)
+    _tell(written, sample, steps)
+
+
+def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int) -> None:
+    typer.echo(
+        f"{written.path}: {written.steps} steps of {written.responses} responses, "
+        f"{written.images} images, {written.size / 1e6:,.1f} MB"
+    )
+    if written.steps < wanted:
+        typer.echo("These are all steps of the run that a judge was asked about.", err=True)
+    if sample.too_long:
+        typer.echo(
+            f"Responses left out because a text is too long to read: {sample.too_long}.",
+            err=True,
+        )
+    if missing := written.images_wanted - written.images:
+        typer.echo(
+            f"{missing} of {written.images_wanted} images were not found or can't be read, and "
+            "people can't rate what they don't see: name their folder with --images, or set the "
+            "benchmark's variable (RPTS_PATH).",
+            err=True,
+        )

@@ -1,0 +1,159 @@
+"""The page on which people rate a sample of a run's steps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from lmms_rpts.analysis.rating_sample import RatingSample, rated_steps
+from lmms_rpts.files import draft_of
+from lmms_rpts.filters.record import JudgedStep, RptsRecord
+from lmms_rpts.report.frame import Frame
+from lmms_rpts.report.pictures import Picture
+from lmms_rpts.report.trees import clue_label
+from lmms_rpts.report.writing import ReportError, find_pictures
+from lmms_rpts.runs.rating_file import FORMAT, VERSION
+
+LONGEST_SIDE = 800
+_TITLE = "Rate steps of reasoning"
+_DIGEST = 32
+# What could end a script element, or be taken for the end of a line in one.
+_ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRatingPage:
+    """A rating page on disk.
+
+    Attributes:
+        path: the file to open.
+        size: its bytes.
+        responses: how many it shows.
+        steps: how many steps there are to rate.
+        images: how many of the ``images_wanted`` it shows.
+        images_wanted: how many images the responses' instances have.
+    """
+
+    path: Path
+    size: int
+    responses: int
+    steps: int
+    images: int
+    images_wanted: int
+
+
+def write_rating_page(
+    sample: RatingSample,
+    output: Path,
+    *,
+    images: Path | None = None,
+    longest_side: int = LONGEST_SIDE,
+    progress: bool = True,
+) -> WrittenRatingPage:
+    """Write the page: one file, without the scores, the gold answer and the model's name.
+
+    Args:
+        sample: what there is to rate.
+        output: the file.
+        images: the folder of the images; None: where the tasks have them.
+        longest_side: of the images shown, in pixels.
+        progress: whether long work shows a bar.
+
+    Raises:
+        ReportError: where ``output`` can't be written.
+    """
+    wanted = {
+        (response.instance.task, name)
+        for response in sample.responses
+        for name in response.instance.visual_clue
+    }
+    gallery = find_pictures(wanted, images, longest_side, progress)
+    page = render_rating_page(sample, gallery)
+    try:
+        with draft_of(output) as draft:
+            draft.write_text(page, encoding="utf-8", errors="replace", newline="\n")
+            size = draft.stat().st_size
+    except OSError as error:
+        raise ReportError(f"can't write to {error.filename or output}: {error.strerror}") from None
+    return WrittenRatingPage(
+        output, size, len(sample.responses), sample.steps, len(gallery), len(wanted)
+    )
+
+
+def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
+    """The page as HTML; ``gallery``: pictures by task and file name."""
+    frame = Frame(styles=("report.css", "rate.css"), script="rate.js")
+    sample_data = _embedded(_page_data(sample, gallery))
+    return frame.render("rate.jinja", title=_TITLE, sample=sample_data)
+
+
+def _embedded(data: Mapping[str, Any]) -> Markup:
+    """JSON that can stand in a script element."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(text.translate(_ESCAPES))  # noqa: S704 - escaped here
+
+
+def _page_data(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> dict[str, Any]:
+    """What the script shows and saves.
+
+    The digest is that of the texts alone: the same sample with larger images is the same sample.
+    """
+    responses = [_response(each) for each in sample.responses]
+    canonical = json.dumps(responses, ensure_ascii=True, sort_keys=True).encode("ascii")
+    shown = [
+        [_picture(gallery.get((each.instance.task, name))) for name in each.instance.visual_clue]
+        for each in sample.responses
+    ]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "sample": hashlib.sha256(canonical).hexdigest()[:_DIGEST],
+        "responses": responses,
+        "images": shown,
+    }
+
+
+def _response(response: RptsRecord) -> dict[str, Any]:
+    instance, rated = response.instance, set(rated_steps(response))
+    return {
+        "task": instance.task,
+        "doc_id": instance.doc_id,
+        "id": instance.id,
+        "repeat": response.repeat,
+        "language": instance.language,
+        "statement": instance.statement,
+        "context": instance.context,
+        "texts": list(instance.textual_clue),
+        "steps": [
+            _step(step, at in rated, len(instance.visual_clue))
+            for at, step in enumerate(response.steps)
+        ],
+    }
+
+
+def _step(step: JudgedStep, is_rated: bool, n_images: int) -> dict[str, Any]:
+    """A step; the facts of an image are left out, which the gold reasoning says of it."""
+    shown: dict[str, Any] = {
+        "cites": [clue_label(clue) for clue in step.premises],
+        "conclusion": step.conclusion,
+    }
+    if not is_rated:
+        return shown
+    first = step.questions[0]
+    if first.kind != "image":
+        return shown | {"kind": "inference", "premises": list(first.evidence)}
+    cited = [clue.index for clue in step.premises if clue.kind == "image"]
+    there = [index for index in cited if index is not None and index < n_images]
+    return shown | {"kind": "image", "premises": [], "images": there or [*range(n_images)]}
+
+
+def _picture(picture: Picture | None) -> dict[str, Any] | None:
+    if picture is None:
+        return None
+    return {"source": picture.data_uri, "width": picture.width, "height": picture.height}

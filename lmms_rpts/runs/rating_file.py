@@ -1,0 +1,113 @@
+"""The file of one person's ratings, as the page of ``lmms-rpts rate`` saves it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.schema import FieldError, Model, Several, Share, Text, Whole, first_fault
+
+FORMAT = "lmms-rpts-ratings"
+VERSION = 1
+_LARGEST = 100_000_000
+_HEAD = 4_096
+_REMEDY = "name a file that the page of lmms-rpts rate saved"
+
+
+class RatedItem(Model):
+    """One step, what was asked about it, and its score."""
+
+    task: Text
+    doc_id: Whole
+    id: Annotated[Text, Field(description="the document's own id")] = ""
+    repeat: Whole = 0
+    step: Annotated[Whole, Field(description="its number in the response, from 0")]
+    kind: Annotated[
+        Literal["inference", "image"],
+        Field(description="does it follow from its premises, or does it say what an image shows"),
+    ]
+    language: Language
+    context: Text
+    premises: Annotated[Several[Text], Field(description="of an inference; an image step has none")]
+    conclusion: Text
+    score: Annotated[Share | None, Field(description="null: skipped, or not rated yet")]
+    comment: Text = ""
+
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        """The step that it is: task, doc_id, repeat, step."""
+        return (self.task, self.doc_id, self.repeat, self.step)
+
+
+class RatingFile(Model):
+    """All that one person rated of one sample."""
+
+    format: Literal["lmms-rpts-ratings"]
+    version: Whole
+    rater: Text
+    sample: Annotated[Text, Field(description="digest of the sample's texts")]
+    created: Annotated[Text, Field(description="date and time")] = ""
+    items: Several[RatedItem]
+
+
+def parse_rating_file(value: Any) -> RatingFile:
+    """Read a JSON object.
+
+    Raises:
+        FieldError: naming the field and what is wrong with it; also where a step stands twice.
+    """
+    try:
+        found = RatingFile.model_validate(value)
+    except ValidationError as error:
+        raise FieldError(first_fault(error)) from None
+    if found.version != VERSION:
+        raise FieldError(f"version is {found.version}; this lmms-rpts reads version {VERSION}")
+    if not found.rater.strip():
+        raise FieldError("rater is blank: the file should say who rated")
+    seen: dict[tuple[str, int, int, int], int] = {}
+    for at, item in enumerate(found.items):
+        if (first := seen.setdefault(item.key, at)) != at:
+            raise FieldError(f"items[{at}] is the same step as items[{first}]")
+    return found
+
+
+def read_rating_file(path: Path) -> RatingFile:
+    """Read a file of ratings.
+
+    Raises:
+        RunError: naming the file and what is wrong with it.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise RunError(f"{path} is larger than 100 MB: {_REMEDY}")
+        content = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise RunError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from None
+    except UnicodeDecodeError:
+        raise RunError(f"{path} is not UTF-8: {_REMEDY}") from None
+    try:
+        return parse_rating_file(_json(content))
+    except FieldError as error:
+        raise RunError(f"{path} is no file of ratings: {error}; {_REMEDY}") from None
+
+
+def holds_rating_file(path: Path) -> bool:
+    """Whether a file begins like one of ratings, and not like samples or results."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return False
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and FORMAT.encode() in head
+
+
+def _json(content: str) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FieldError(f"it is no JSON ({error})") from None

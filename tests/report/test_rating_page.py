@@ -1,0 +1,515 @@
+"""The rating page in a real browser: keys, what is kept, what is saved, and what it never holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from typer.testing import CliRunner
+
+from lmms_rpts.analysis.rating_sample import draw_sample
+from lmms_rpts.cli import app
+from lmms_rpts.report.rating import write_rating_page
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
+from lmms_rpts.validation.layouts.ratings import merge, read, reliability
+from lmms_rpts.validation.rows import Row
+from tests.report.test_hostile import ATTACKS, hostile_record
+from tests.support.browser import Opened, open_page
+from tests.support.instances import make_doc, write_folder
+from tests.support.ratings import data_in, file_with, item_with
+from tests.support.runs import make_record, write_run
+from tests.support.saved_runs import SAVED
+
+SECRETS = {
+    "gold reasoning": "GOLD-FACT",
+    "gold answer": "GOLD-ANSWER",
+    "reply": "THE-JUDGE-SAYS",
+    "model": "lab/model-x",
+    "response": "THE-WHOLE-RESPONSE",
+}
+
+
+def make_run(folder: Path, count: int = 3) -> Run:
+    records = {}
+    for at in range(count):
+        doc = make_doc(
+            id=f"q{at}",
+            reasoning=[f"Image0 -> {SECRETS['gold reasoning']} {at}."],
+            answer=SECRETS["gold answer"],
+            visual_clue=[f"{at}.png"],
+        )
+        record = make_record([0.123, 0.987], doc=doc, reply=SECRETS["reply"] + " {}")
+        record["steps"][0]["questions"][0]["evidence"] = [f"{SECRETS['gold reasoning']} {at}."]
+        record["steps"][1]["questions"][0]["evidence"] = ["The clock shows nine.", f"Text {at}."]
+        records[at] = record
+    texts = dict.fromkeys(records, SECRETS["response"])
+    write_run(folder / "run", records, model_args=f"pretrained={SECRETS['model']}", texts=texts)
+    write_folder(folder / "data", count)
+    return read_run(folder / "run")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_run(tmp_path_factory.mktemp("rating"))
+
+
+@pytest.fixture(scope="module")
+def page_file(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    images = run.files[0].parents[1] / "data" / "images"
+    return write_rating_page(draw_sample(run), folder / "rate.html", images=images).path
+
+
+@pytest.fixture
+def opened(browser: Any, page_file: Path) -> Iterator[Opened]:
+    found = open_page(browser, page_file)
+    yield found
+    found.page.context.close()
+    assert found.complaints == []
+    assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def press(page: Any, keys: str) -> None:
+    for key in keys.split():
+        page.keyboard.press(key)
+
+
+def expect_counts(page: Any, step: int, scored: int, skipped: int, left: int, total: int) -> None:
+    wanted = f"Step {step} of {total} · {scored} scored, {skipped} skipped, {left} left"
+    expect(page.locator("#counts")).to_have_text(wanted)
+
+
+def saved_by(page: Any, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save").click()
+    file = folder / str(download.value.suggested_filename)
+    download.value.save_as(file)
+    return file
+
+
+def load_over(page: Any, file: Path, answer: Callable[[Any], None]) -> None:
+    """Load a file in place of what is rated, and answer the question whether to."""
+    page.once("dialog", answer)
+    # The file is read first: the question comes later.
+    with page.expect_event("dialog"):
+        page.locator("#file").set_input_files(file)
+
+
+# --- the whole circle
+
+
+def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
+    """A saved run, its page, two people, their agreement, and the labelled chains."""
+    page_file = tmp_path / "rate.html"
+    command = ["rate", str(SAVED / "lucky"), "-o", str(page_file), "--steps", "8"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    ann = _rated_by(browser, page_file, "Ann Lee", "1 5 3 2 4 s 5 5", tmp_path)
+    bob = _rated_by(browser, page_file, "Bob", "1 4 3 2 5 5 s 1", tmp_path)
+    assert (ann.name, bob.name) == ("ratings-Ann-Lee.json", "ratings-Bob.json")
+    ratings = json.loads(ann.read_text("utf-8"))
+    assert [each["score"] for each in ratings["items"]] == [0, 1, 0.5, 0.25, 0.75, None, 1, 1]
+    told = CliRunner().invoke(
+        app,
+        ["agreement", str(SAVED / "lucky"), "--human", str(ann), "--human", str(bob)],
+        env={"COLUMNS": "200"},
+    )
+    assert told.exit_code == 0, told.output
+    assert "2 raters among themselves, 6 steps shared" in told.output
+    assert "Krippendorff" in told.output
+    rows = [Row(json.loads(each.read_text("utf-8")), each.stem, 0) for each in (ann, bob)]
+    raters = reliability(rows)
+    assert raters is not None
+    assert f"{raters.alpha:.3f}" in told.output
+    (merged,) = merge(rows)
+    chains = list(read(merged))
+    inferences = [each for each in merged.value["items"] if each["kind"] == "inference"]
+    labels = [label for chain in chains for label in chain.labels]
+    means = [each["score"] for each in sorted(inferences, key=_place)]
+    by_place = sorted(chains, key=lambda chain: chain.id)
+    assert sum(len(chain.steps) for chain in by_place) == len(inferences)
+    assert labels.count(True) == sum(mean > 0.5 for mean in means)
+    assert labels.count(False) == sum(mean < 0.5 for mean in means)
+    given = {item["conclusion"]: tuple(item["premises"]) for item in inferences}
+    for chain in chains:
+        assert chain.premises == tuple(given[step] for step in chain.steps)
+
+
+def _place(item: dict[str, Any]) -> tuple[Any, ...]:
+    return (item["task"], item["doc_id"], item["repeat"], item["step"])
+
+
+def _rated_by(browser: Any, page_file: Path, rater: str, keys: str, folder: Path) -> Path:
+    """One person rates with the keyboard, and leaves the page half way."""
+    page = open_page(browser, page_file).page
+    first, rest = keys[: len(keys) // 2], keys[len(keys) // 2 :]
+    press(page, first)
+    page.get_by_label("Your name").fill(rater)
+    page.reload()
+    expect(page.locator("#told")).to_have_text("Welcome back: your scores are here.")
+    expect(page.get_by_label("Your name")).to_have_value(rater)
+    press(page, rest)
+    file = saved_by(page, folder)
+    page.context.close()
+    return file
+
+
+# --- keys
+
+
+def test_scores_move_on(opened: Opened) -> None:
+    page = opened.page
+    expect_counts(page, 1, 0, 0, 6, 6)
+    press(page, "1 3 s")
+    expect_counts(page, 4, 2, 1, 3, 6)
+    press(page, "ArrowLeft k j ArrowRight")
+    expect_counts(page, 4, 2, 1, 3, 6)
+    press(page, "k k")
+    pressed = page.locator("#scale button[aria-pressed=true]")
+    expect(pressed).to_contain_text("3")
+    press(page, "0")
+    expect(pressed).to_have_count(0)
+    expect_counts(page, 2, 1, 1, 4, 6)
+    press(page, "n n")
+    expect_counts(page, 5, 1, 1, 4, 6)
+    press(page, "5 5")
+    expect(page.locator("#told")).to_contain_text("This was the last step; 2 are still open")
+    press(page, "n 5 n 5 n")
+    expect(page.locator("#told")).to_contain_text("All steps are done")
+
+
+def test_undo_takes_back_one_change_after_the_other(opened: Opened) -> None:
+    page = opened.page
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    press(page, "1 s 4 k 0 u")
+    expect_counts(page, 3, 2, 1, 3, 6)
+    press(page, "u u u")
+    expect_counts(page, 1, 0, 0, 6, 6)
+    press(page, "u")
+    expect(page.locator("#told")).to_have_text("There is nothing to undo.")
+
+
+def test_keys_in_a_comment_do_not_score(opened: Opened) -> None:
+    page = opened.page
+    press(page, "c")
+    page.keyboard.type("125 suspicious? no")
+    expect_counts(page, 1, 0, 0, 6, 6)
+    press(page, "Escape 2 k")
+    expect(page.get_by_label("Comment (optional)")).to_have_value("125 suspicious? no")
+    press(page, "u")
+    expect(page.get_by_label("Comment (optional)")).to_have_value("125 suspicious? no")
+    press(page, "u")
+    expect(page.get_by_label("Comment (optional)")).to_have_value("")
+    page.get_by_label("Your name").focus()
+    page.keyboard.type("15 s")
+    expect_counts(page, 1, 0, 0, 6, 6)
+
+
+def test_shortcuts_of_the_browser_and_held_keys_do_nothing(opened: Opened) -> None:
+    page = opened.page
+    for options in ("ctrlKey: true", "altKey: true", "metaKey: true", "repeat: true"):
+        page.evaluate(
+            "document.body.dispatchEvent(new KeyboardEvent('keydown',"
+            f" {{key: '1', code: 'Digit1', bubbles: true, {options}}}))"
+        )
+    expect_counts(page, 1, 0, 0, 6, 6)
+    # A French keyboard: the digit without shift is another sign.
+    page.evaluate(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown',"
+        " {key: '&', code: 'Digit1', bubbles: true}))"
+    )
+    expect_counts(page, 2, 1, 0, 5, 6)
+
+
+def test_buttons_do_the_same(opened: Opened) -> None:
+    page = opened.page
+    page.locator("#scale button").nth(4).click()
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="Previous").click()
+    page.get_by_role("button", name="Clear").click()
+    expect_counts(page, 2, 1, 0, 5, 6)
+    page.get_by_role("button", name="Next open").click()
+    page.get_by_role("button", name="Undo").click()
+    expect_counts(page, 2, 1, 1, 4, 6)
+    page.locator(".chain button").first.click()
+    expect_counts(page, 1, 1, 1, 4, 6)
+    expect(page.locator("#question-title")).to_be_focused()
+
+
+def test_help_and_start_over(opened: Opened) -> None:
+    page = opened.page
+    press(page, "?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    press(page, "1 Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect_counts(page, 1, 0, 0, 6, 6)
+    press(page, "1 1")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.get_by_role("button", name="Start over").click()
+    expect_counts(page, 3, 2, 0, 4, 6)
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Start over").click()
+    expect_counts(page, 1, 0, 0, 6, 6)
+    press(page, "u")
+    expect_counts(page, 3, 2, 0, 4, 6)
+
+
+def test_the_question_is_the_judges(opened: Opened) -> None:
+    page = opened.page
+    question = page.locator("#question")
+    expect(question.locator("h2")).to_have_text("Conclusion 0: does it say what the picture shows?")
+    expect(question.locator(".claim")).to_have_text("The clock shows nine.")
+    assert question.locator("img").evaluate("each => each.decode().then(() => each.naturalWidth)")
+    press(page, "j")
+    expect(question.locator("h2")).to_have_text("Conclusion 1: does it follow from its premises?")
+    expect(question.locator("li").first).to_have_text("The clock shows nine.")
+    expect(question.locator(".claim")).to_have_text("The shop is closed.")
+    expect(question.locator(".claim")).to_have_attribute("lang", "en")
+    expect(page.locator(".chain li[aria-current]")).to_contain_text("Conclusion 1")
+
+
+# --- what is kept, saved and loaded
+
+
+def test_another_file_of_the_sample_finds_what_was_done(
+    browser: Any, run: Run, page_file: Path, tmp_path: Path
+) -> None:
+    same = write_rating_page(draw_sample(run), tmp_path / "again.html", longest_side=40).path
+    other = write_rating_page(draw_sample(run, 2), tmp_path / "other.html").path
+    page = open_page(browser, page_file).page
+    press(page, "1 2")
+    page.goto(same.as_uri())
+    expect_counts(page, 3, 2, 0, 4, 6)
+    page.goto(other.as_uri())
+    expect_counts(page, 1, 0, 0, 2, 2)
+    page.context.close()
+
+
+def test_two_windows_do_not_undo_each_other(browser: Any, page_file: Path) -> None:
+    page = open_page(browser, page_file).page
+    second = page.context.new_page()
+    second.goto(page_file.as_uri())
+    press(page, "1 2")
+    expect_counts(second, 1, 2, 0, 4, 6)
+    press(second, "j j 3")
+    expect_counts(page, 3, 3, 0, 3, 6)
+    page.context.close()
+
+
+@pytest.mark.parametrize("state", ["", "[]", "null", '{"ratings": 7}', '{"ratings": [[0, null]]}'])
+def test_what_the_browser_kept_may_be_broken(browser: Any, page_file: Path, state: str) -> None:
+    found = open_page(browser, page_file)
+    page = found.page
+    key = f"lmms-rpts-ratings-{data_in(page_file.read_text('utf-8'))['sample']}"
+    page.evaluate("([key, state]) => localStorage.setItem(key, state)", [key, state])
+    page.reload()
+    expect_counts(page, 1, 0, 0, 6, 6)
+    assert found.complaints == []
+    page.context.close()
+
+
+def test_a_browser_that_keeps_nothing_warns(browser: Any, page_file: Path, tmp_path: Path) -> None:
+    context = browser.new_context()
+    context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } });"
+    )
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    expect(page.locator("#no-storage")).to_be_visible()
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    press(page, "1")
+    with page.expect_event("dialog"):
+        page.close(run_before_unload=True)
+    expect_counts(page, 2, 1, 0, 5, 6)
+    assert asked == ["beforeunload"]
+    page.get_by_label("Your name").fill("Ann")
+    saved_by(page, tmp_path)
+    with page.expect_event("close"):
+        page.close(run_before_unload=True)
+    assert asked == ["beforeunload"]
+    context.close()
+
+
+def test_a_name_is_needed(opened: Opened, tmp_path: Path) -> None:
+    page = opened.page
+    press(page, "5")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#told")).to_contain_text("Give your name first")
+    expect(page.get_by_label("Your name")).to_be_focused()
+    page.keyboard.type(" ../Zoë 李/ ")
+    assert saved_by(page, tmp_path).name == "ratings-Zoë-李.json"
+
+
+def test_a_saved_file_goes_on_elsewhere(browser: Any, page_file: Path, tmp_path: Path) -> None:
+    page = open_page(browser, page_file).page
+    press(page, "2 s c")
+    page.keyboard.type("later 中")
+    page.get_by_label("Your name").fill("Ann")
+    file = saved_by(page, tmp_path)
+    page.context.close()
+    value = json.loads(file.read_text("utf-8"))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", value["created"])
+    assert [(each["score"], each["comment"]) for each in value["items"]] == [
+        *((0.25, ""), (None, "")),
+        (None, "later 中"),
+    ]
+    page = open_page(browser, page_file).page
+    page.locator("#file").set_input_files(file)
+    expect_counts(page, 3, 1, 1, 4, 6)
+    expect(page.get_by_label("Comment (optional)")).to_have_value("later 中")
+    expect(page.get_by_label("Your name")).to_have_value("Ann")
+    # What is there is not replaced without a question.
+    press(page, "5")
+    load_over(page, file, lambda dialog: dialog.dismiss())
+    expect_counts(page, 4, 2, 1, 3, 6)
+    load_over(page, file, lambda dialog: dialog.accept())
+    expect_counts(page, 3, 1, 1, 4, 6)
+    press(page, "u")
+    expect_counts(page, 4, 2, 1, 3, 6)
+    page.context.close()
+
+
+def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -> None:
+    page = opened.page
+    data = data_in(page_file.read_text("utf-8"))
+    response = data["responses"][0]
+    item = item_with(doc_id=response["doc_id"], step=1, conclusion="The shop is closed.")
+    good = file_with(item, sample=data["sample"])
+    cases: list[tuple[Any, str]] = [
+        ("{", "it is no JSON"),
+        ("null", "it holds no ratings"),
+        ("[]", "it holds no ratings"),
+        ({**good, "version": 2}, "another version"),
+        ({**good, "sample": "x"}, "of another sample"),
+        ({**good, "rater": " "}, "does not name its rater"),
+        ({**good, "rater": {"a": 1}}, "does not name its rater"),
+        ({**good, "items": 7}, "its items do not fit"),
+        ({**good, "items": [item] * 7}, "its items do not fit"),
+        ({**good, "items": [None]}, "items[0] is no step"),
+        ({**good, "items": [item | {"doc_id": 99}]}, "items[0] is no step"),
+        ({**good, "items": [item | {"step": {"__proto__": 1}}]}, "items[0] is no step"),
+        ({**good, "items": [item | {"conclusion": "x"}]}, "items[0] is no step"),
+        ({**good, "items": [item | {"score": 1.1}]}, "no score from 0 to 1"),
+        ({**good, "items": [item | {"score": "1"}]}, "no score from 0 to 1"),
+        ({**good, "items": [item, item]}, "items[1] stands there twice"),
+    ]
+    press(page, "1")
+    for value, message in cases:
+        content = value if isinstance(value, str) else json.dumps(value)
+        page.locator("#file").set_input_files(
+            {"name": "bad.json", "mimeType": "application/json", "buffer": content.encode()}
+        )
+        expect(page.locator("#told")).to_contain_text(message)
+        expect_counts(page, 2, 1, 0, 5, 6)
+        press(page, "k j")
+    page.once("dialog", lambda dialog: dialog.accept())
+    named = good | {"rater": "<b>Eve</b>", "items": [item | {"score": 0.3}]}
+    page.locator("#file").set_input_files(
+        {"name": "x.json", "mimeType": "", "buffer": json.dumps(named).encode()}
+    )
+    expect(page.locator("#told")).to_have_text("Loaded 1 steps of <b>Eve</b>.")
+
+
+# --- what the page holds
+
+
+def test_nothing_tells_what_the_judge_said(run: Run, page_file: Path) -> None:
+    source = page_file.read_text("utf-8")
+    for name, secret in SECRETS.items():
+        assert secret not in source, name
+    assert run.label not in source
+    for word in ("0.123", "0.987", "oracle", 'rpts"', "first_error", "visual_clue"):
+        assert word not in source, word
+    data = data_in(source)
+    assert [each["cites"] for each in data["responses"][0]["steps"]] == [
+        *(["Image 0"], ["Conclusion 0", "Text 0"]),
+    ]
+
+
+def test_facts_of_an_image_stand_there_only_as_premises(tmp_path: Path) -> None:
+    """A step from an image and a text: the judge takes the image's facts as premises."""
+    record = make_record([1.0], steps=("Image0 + Text0 -> Conclusion0: It is late.",))
+    record["steps"][0]["questions"][0] |= {"kind": "inference", "evidence": ["Nine o'clock."]}
+    run = read_run(write_run(tmp_path / "run", {0: record}))
+    page = write_rating_page(draw_sample(run), tmp_path / "rate.html").path
+    (response,) = data_in(page.read_text("utf-8"))["responses"]
+    assert response["steps"][0]["premises"] == ["Nine o'clock."]
+
+
+def test_missing_images_are_told(browser: Any, run: Run, tmp_path: Path) -> None:
+    written = write_rating_page(draw_sample(run), tmp_path / "rate.html", images=tmp_path)
+    assert (written.images, written.images_wanted) == (0, 3)
+    page = open_page(browser, written.path).page
+    expect(page.locator("#question")).to_contain_text("This picture is missing from the page")
+    page.context.close()
+
+
+def test_without_scripts_it_says_so(browser: Any, page_file: Path) -> None:
+    page = open_page(browser, page_file, java_script_enabled=False).page
+    expect(page.get_by_text("This page needs its script")).to_be_visible()
+    page.context.close()
+
+
+def test_hostile_texts_show_as_text(browser: Any, tmp_path: Path) -> None:
+    attacks = [*ATTACKS, "<!--<script>", "]]>", "\\u003c/script>", "x" * 19_000]
+    records = {}
+    for at, text in enumerate(attacks):
+        record = hostile_record(text, at)
+        record["steps"][1]["questions"][0]["evidence"] = [text]
+        records[at] = record
+    run = read_run(write_run(tmp_path / "run", records))
+    written = write_rating_page(draw_sample(run, 1_000), tmp_path / "rate.html")
+    for size in ({"width": 1280, "height": 900}, {"width": 400, "height": 800}):
+        found = open_page(browser, written.path, viewport=size)
+        page = found.page
+        seen = set()
+        for _ in range(2 * len(attacks)):
+            press(page, "j")
+            claim = page.locator("#question .claim").text_content()
+            seen.add(claim.replace("\x00", "").replace("\ufffd", ""))
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert seen >= {each.replace("\x00", "") for each in attacks}
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("script").count() == 3
+        assert page.locator("iframe, object, embed, main img").count() == 0
+        assert found.complaints == []
+        page.context.close()
+
+
+def test_lone_surrogates(tmp_path: Path) -> None:
+    record = make_record([1.0, 1.0])
+    record["steps"][1]["conclusion"] = "HALF \u202e x"
+    samples = write_run(tmp_path / "run", {0: record})
+    # JSON within JSON.
+    samples.write_text(samples.read_text("utf-8").replace("HALF", r"\\ud800"), "utf-8")
+    page = write_rating_page(draw_sample(read_run(samples)), tmp_path / "rate.html").path
+    (response,) = data_in(page.read_text("utf-8"))["responses"]
+    assert response["steps"][1]["conclusion"] == "? \u202e x"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_stands_in_anybodys_way(
+    browser: Any, page_file: Path, scheme: str, width: int
+) -> None:
+    """axe-core, the checker of the accessibility rules of the W3C."""
+    size = {"width": width, "height": 800}
+    motion = {"color_scheme": scheme, "reduced_motion": "reduce", "viewport": size}
+    page = open_page(browser, page_file, **motion).page
+    for keys in ("4", "s", "k", "?"):
+        press(page, keys)
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        told = [
+            (each["id"], node["html"][:150], node.get("failureSummary"))
+            for each in found
+            for node in each["nodes"][:3]
+        ]
+        assert not told, told
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.context.close()
