@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from lmms_rpts.filters.score import ask_about_step, repaired
+from lmms_rpts.filters.score import ask_about_root, ask_about_step, repaired
 from lmms_rpts.filters.transform import MAX_STEPS, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.client import ASKED_AGAIN
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.questions import root_request
 from lmms_rpts.judging.request_kinds import SCORED, most_tokens
 from lmms_rpts.judging.tokens import guess_input_tokens
 from lmms_rpts.reasoning import plan_steps
@@ -27,7 +28,7 @@ Doc = Mapping[str, Any]
 DOUBTED = 0.3
 """The share of inferences that a judge typically gives less than 0.5, and is asked about again."""
 
-SAID = {"image": 60, "inference": 70, "transform": 250, "answer": 4}
+SAID = {"image": 60, "inference": 70, "root": 60, "transform": 250, "answer": 4}
 """Tokens that a judge typically answers with."""
 
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
@@ -110,8 +111,12 @@ def _need(
     tally = _Tally(opinions)
     for doc, response in zip(docs, responses, strict=True):
         transformed = tidied(tally.hold(reading.read(response, doc), doc), MAX_STEPS)
-        for query in plan_steps(repaired(transformed, doc), doc):
+        chain = repaired(transformed, doc)
+        for query in plan_steps(chain, doc):
             tally.hold(ask_about_step(query, doc["language"], prompts), doc)
+        if chain.steps and transformed.answer is not None:
+            conclusion = chain.steps[-1].conclusion
+            tally.hold(ask_about_root(conclusion, transformed.answer, doc, prompts), doc)
     return tally.need
 
 
@@ -169,8 +174,10 @@ def _most(doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int) -> Nee
         **fields,
     )
     answering = prompts.request("answer", doc["language"], **fields)
+    root = root_request(prompts, doc["language"], doc["context"], doc["statement"], "", "")
     return (
         scored
+        + _asked_in_vain(root, max_new_tokens).times(opinions)
         + _asked_in_vain(rewriting, max_new_tokens)
         + _asked_in_vain(answering, max_new_tokens)
     )

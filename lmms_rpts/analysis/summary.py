@@ -27,7 +27,16 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-LOWER_IS_BETTER = frozenset({"right_for_wrong_reason"})
+LOWER_IS_BETTER = frozenset(
+    {
+        "right_for_wrong_reason",
+        "right_for_wrong_reason_guarded",
+        "restating_steps",
+        "missing_references",
+        "heaviest_step",
+    }
+)
+NEITHER_IS_BETTER = frozenset({"steps"})
 # Whether it is comparable follows from the judge.
 _SETTINGS = tuple(name for name in Scoring.model_fields if name != "comparable")
 
@@ -61,8 +70,10 @@ class TaskSummary:
     def best(self, name: str) -> frozenset[str]:
         """The models with the best value of a metric, to the three digits that tables show.
 
-        None of them where all are equal, and nothing stands out.
+        None of them where all are equal, and nothing stands out, or where more is not better.
         """
+        if name in NEITHER_IS_BETTER:
+            return frozenset()
         values = {
             each.model: round(value, 3)
             for each in self.models

@@ -157,9 +157,15 @@ def _title(summary: TaskSummary) -> str:
 
 
 def _heads() -> list[str]:
+    # What chains are made of would make these tables too wide; a .csv has it.
+    return ["model", *_columns(), "tokens", "documents", "rounds"]
+
+
+def _columns() -> list[str]:
+    from lmms_rpts.filters.record import DIAGNOSTICS
     from lmms_rpts.tasks.rpts_eval.results import METRICS
 
-    return ["model", *METRICS, "tokens", "documents", "rounds"]
+    return [name for name in METRICS if name not in DIAGNOSTICS]
 
 
 def _markdown(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
@@ -179,8 +185,8 @@ def _markdown(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
 
 def _markdown_cells(table: TaskSummary, model: ModelSummary) -> list[str]:
     cells = [escape_markdown(model.model)]
-    for name, figure in model.metrics.items():
-        value, spread = figure_parts(figure)
+    for name in _columns():
+        value, spread = figure_parts(model.metrics[name])
         value = f"**{value}**" if model.model in table.best(name) else value
         cells.append(f"{value} {escape_markdown(spread)}".strip())
     return [*cells, token_text(model.tokens), str(model.documents), str(model.rounds)]
@@ -210,7 +216,8 @@ def _latex(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
 
 def _latex_cells(table: TaskSummary, model: ModelSummary) -> Iterator[str]:
     yield escape_latex(model.model)
-    for name, figure in model.metrics.items():
+    for name in _columns():
+        figure = model.metrics[name]
         value, spread = figure_parts(figure)
         if figure.value is None:
             yield "--"

@@ -18,7 +18,9 @@ from lmms_rpts.filters.record import (
     Answer,
     Fault,
     FirstError,
+    JudgedRoot,
     JudgedStep,
+    RecordedDiagnosis,
     RptsInstance,
     RptsRecord,
     Scoring,
@@ -163,7 +165,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
     error = locate_error(tree, scores) if judged else None
     transformed = scored.transformed
     by = {"judge": scored.judge, "comparable": _comparable(scored.judge)}
-    return RptsRecord(
+    record = RptsRecord(
         outcome="scored" if judged else "unscored",
         reason=scored.error,
         rpts=rpts_score(tree, scores, scoring.decay, scoring.focus_height) if judged else None,
@@ -179,8 +181,21 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         invalid_references=tuple(_fault(fault) for fault in tree.invalid),
         transform=_transform(transformed, scored.chain.problems),
         instance=instance,
+        root=_root(scored.root),
         settings=scoring.model_copy(update=by),
     )
+    found = {
+        "guarded": record.guarded_at(scoring.decay, scoring.focus_height),
+        "diagnosis": RecordedDiagnosis.of(record.diagnosed),
+    }
+    return record.model_copy(update=found)
+
+
+def _root(root: StepScore | None) -> JudgedRoot | None:
+    if root is None:
+        return None
+    questions = tuple(map(_checked, root.questions))
+    return JudgedRoot(score=root.score, note=root.note, questions=questions)
 
 
 @lru_cache(maxsize=8)

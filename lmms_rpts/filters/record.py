@@ -11,15 +11,18 @@ from typing import Annotated, Any, ClassVar, get_args
 from pydantic import Field, PlainSerializer, PlainValidator, model_validator
 
 from lmms_rpts.escaping import storable
+from lmms_rpts.filters.diagnosis import diagnose_chain
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.responses import AnswerBy, Question, ReadBy
 from lmms_rpts.reasoning import (
     Clue,
+    Diagnosis,
     InvalidReference,
     ReasoningChain,
     ReasoningTree,
     Step,
     build_tree,
+    guarded_score,
 )
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Language
 from lmms_rpts.reasoning.localisation import Modality
@@ -40,11 +43,21 @@ from lmms_rpts.schema import (
     wrong,
 )
 
+DIAGNOSTICS = (
+    "evidence_coverage",
+    "restating_steps",
+    "missing_references",
+    "heaviest_step",
+    "steps",
+)
+"""Metrics of what a chain is made of."""
+
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
 RIGHT_REASON = 0.5
 """RPTS from which on the reasoning counts as sound."""
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
+_MOST_USES = 2**63 - 1
 _HIGHEST = 100_000  # scoring again takes time and memory in proportion to it
 
 
@@ -143,6 +156,48 @@ class JudgedStep(Model):
     questions: Several[Question] = Field(description="what the judge was asked, in order")
 
 
+class JudgedRoot(Model):
+    """Whether the last conclusion entails the answer that was given."""
+
+    score: Share | None = Field(description="from 0 to 1; null if the judge failed")
+    note: Text | None = Field(description="why it needed no judge")
+    questions: Several[Question] = Field(description="what the judge was asked")
+
+
+class RecordedDiagnosis(Model):
+    """What the chain is made of."""
+
+    restating: Several[Whole] = Field(
+        description="steps that say no more than a clue, the context or a conclusion that they cite"
+    )
+    needed: Several[ClueField] = Field(
+        description="the images and textual clues that the gold reasoning rests on; without one, "
+        "all that are given"
+    )
+    used: Several[ClueField] = Field(description="those of them that the root rests on")
+    coverage: Share = Field(description="their share; 1 where none is needed")
+    missing: Whole = Field(description="references that lead nowhere")
+    heaviest: Share = Field(description="share of the weight of `rpts` that one step has, at most")
+    most_uses: Whole = Field(description="how often `rpts` counts one step, at most")
+
+    @classmethod
+    def of(cls, found: Diagnosis) -> RecordedDiagnosis:
+        """As a record holds it."""
+        return cls(
+            restating=tuple(sorted(found.restating)),
+            needed=tuple(sorted(found.needed, key=_place_of)),
+            used=tuple(sorted(found.used, key=_place_of)),
+            coverage=found.coverage,
+            missing=found.missing,
+            heaviest=min(1.0, found.heaviest),
+            most_uses=min(found.most_uses, _MOST_USES),
+        )
+
+
+def _place_of(clue: Clue) -> tuple[str, int]:
+    return clue.kind, clue.index or 0
+
+
 class Fault(Model):
     """A premise that names nothing."""
 
@@ -222,6 +277,19 @@ class RptsRecord(Record):
     READERS: ClassVar[str] = "lmms-rpts summarize, report, compare, sweep and export read them"
 
     rpts: Share | None = Field(description="the Reasoning Process Tree Score; null if unscored")
+    # Records of before the guarded score have none of the next three.
+    guarded: Share | None = Field(
+        default=None,
+        description="the guarded score; null if unscored, or if nobody said whether the root bears "
+        "on the answer",
+    )
+    root: JudgedRoot | None = Field(
+        default=None,
+        description="whether the root bears on the answer; null without root or answer",
+    )
+    diagnosis: RecordedDiagnosis | None = Field(
+        default=None, description="what the chain is made of"
+    )
     answer: Answer = Field(description="the final answer")
     first_error: FirstError | None = Field(
         description="the first step below 0.5 that the root rests on; null if there is none"
@@ -261,6 +329,32 @@ class RptsRecord(Record):
         return build_tree(chain, len(self.instance.visual_clue), len(self.instance.textual_clue))
 
     @cached_property
+    def diagnosed(self) -> Diagnosis:
+        """What the chain is made of; computed anew, so that old records have it as well."""
+        return diagnose_chain(
+            self.tree(),
+            self.instance.context,
+            self.instance.textual_clue,
+            len(self.instance.visual_clue),
+            self.instance.reasoning,
+            self.settings.decay,
+            self.settings.focus_height,
+        )
+
+    def guarded_at(self, decay: float, focus_height: int) -> float | None:
+        """The guarded score by other weights; None where a score or the root's is missing."""
+        scores = [step.score for step in self.steps if step.score is not None]
+        if self.rpts is None or len(scores) < len(self.steps):
+            return None
+        if not self.steps:
+            return 0.0
+        if self.root is None or self.root.score is None:
+            return None
+        return guarded_score(
+            self.tree(), scores, self.diagnosed, self.root.score, decay, focus_height
+        )
+
+    @cached_property
     def metrics(self) -> Mapping[str, float | None]:
         """The values that enter lmms-eval's means, by the names of its metrics.
 
@@ -270,6 +364,9 @@ class RptsRecord(Record):
         rpts, correct = self.rpts, self.answer.correct
         known = rpts is not None and correct is not None
         sound = rpts is not None and is_sound(rpts)
+        guarded = self.guarded
+        guarded_known = guarded is not None and correct is not None
+        guarded_sound = guarded is not None and is_sound(guarded)
         return {
             "rpts": rpts,
             "accuracy": None if correct is None else float(correct),
@@ -279,6 +376,27 @@ class RptsRecord(Record):
             "right_for_wrong_reason": float(not sound) if known and correct else None,
             "parse_rate": None if self.transform.error else float(bool(self.chain)),
             "judge_coverage": float(rpts is not None),
+            "rpts_guarded": guarded,
+            "accuracy_guarded": float(bool(correct) and guarded_sound) if guarded_known else None,
+            "right_for_wrong_reason_guarded": (
+                float(not guarded_sound) if guarded_known and correct else None
+            ),
+            "root_bears": None if self.root is None else self.root.score,
+            **self._made_of(),
+        }
+
+    def _made_of(self) -> dict[str, float | None]:
+        """The diagnosis as numbers; none where there is no chain to look at."""
+        steps = len(self.steps)
+        if self.transform.error or not steps:
+            return dict.fromkeys(DIAGNOSTICS) | {"steps": None if self.transform.error else 0.0}
+        found = self.diagnosed
+        return {
+            "evidence_coverage": found.coverage,
+            "restating_steps": len(found.restating) / steps,
+            "missing_references": float(found.missing),
+            "heaviest_step": min(1.0, found.heaviest),
+            "steps": float(steps),
         }
 
     def _mean_of_steps(self, modality: Modality) -> float | None:

@@ -10,6 +10,7 @@ from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
+from lmms_rpts.filters.diagnosis import restates
 from lmms_rpts.filters.responses import (
     Doc,
     Question,
@@ -19,10 +20,9 @@ from lmms_rpts.filters.responses import (
 )
 from lmms_rpts.filters.validity import check_validity
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
-from lmms_rpts.judging.backends.lexical import similarity
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request
+from lmms_rpts.judging.questions import inference_request, root_request
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -34,8 +34,9 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 
-RESTATES_ABOVE = 0.75
-"""Similarity above which a conclusion says no more than a textual clue, as published."""
+UNDETERMINED = "undetermined"
+_ANSWERS = {"zh": {"agree": "同意", "disagree": "不同意"}}
+"""Answers in the words of a prompt, where they are not those of the record."""
 
 
 class ScoreFilter(JudgingFilter):
@@ -72,9 +73,15 @@ class ScoreFilter(JudgingFilter):
                 for plan, (_, doc) in zip(plans, pairs, strict=True)
                 for query in plan.queries
             ]
-            scores, fatal = [StepScore(None)] * len(asked), None
+            rooted = [
+                (plan, doc)
+                for plan, (_, doc) in zip(plans, pairs, strict=True)
+                if plan.queries and plan.transformed.answer is not None
+            ]
+            scores, fatal = [StepScore(None)] * (len(asked) + len(rooted)), None
             if self.judge != NO_JUDGE:
                 dialogues = [self._ask(query, doc, isolation) for query, doc in asked]
+                dialogues += [self._ask_root(plan, doc, isolation) for plan, doc in rooted]
                 scores, fatal = self.converse(dialogues, "Judging steps")
         if fatal:
             logger.error(
@@ -83,15 +90,18 @@ class ScoreFilter(JudgingFilter):
                 fatal,
             )
         # Where nothing could be judged, responses without steps must not stand alone as zeros.
-        judged = any(step.questions and step.score is not None for step in scores)
+        steps, roots = scores[: len(asked)], iter(scores[len(asked) :])
+        judged = any(step.questions and step.score is not None for step in steps)
         reason = fatal if fatal and not judged else None
-        results = iter(scores)
+        results = iter(steps)
+        root_of = {id(plan): next(roots) for plan, _ in rooted}
         return [
             ScoredResponse(
                 replace(plan.transformed, error=plan.transformed.error or reason),
                 plan.chain,
                 tuple(next(results) for _ in plan.queries),
                 self.judge,
+                root_of.get(id(plan)),
             )
             for plan in plans
         ]
@@ -99,6 +109,12 @@ class ScoreFilter(JudgingFilter):
     def _ask(self, query: StepQuery, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
         return isolation.begin(
             lambda: ask_about_step(query, doc["language"], self.prompts), _failed_step
+        )
+
+    def _ask_root(self, plan: _Plan, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
+        conclusion, answer = plan.chain.steps[-1].conclusion, plan.transformed.answer or ""
+        return isolation.begin(
+            lambda: ask_about_root(conclusion, answer, doc, self.prompts), _failed_root
         )
 
 
@@ -125,6 +141,26 @@ def _planned(transformed: TransformedResponse, doc: Doc, isolation: Isolation) -
 
 def _failed_step(reason: str) -> StepScore:
     return StepScore(None, (Question("inference", (), None, None, reason),))
+
+
+def _failed_root(reason: str) -> StepScore:
+    return StepScore(None, (Question("root", (), None, None, reason),))
+
+
+def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> Dialogue[StepScore]:
+    """The conversation that tells whether the last conclusion bears on the answer: one question.
+
+    An answer that takes no side is entailed by nothing: 0, without asking.
+    """
+    if answer == UNDETERMINED:
+        return StepScore(0.0, note="the answer takes no side")
+    language = doc["language"]
+    said = _ANSWERS.get(language, {}).get(answer, answer)
+    verdict = yield root_request(
+        prompts, language, doc["context"], doc["statement"], said, conclusion
+    )
+    question = _asked("root", (), verdict)
+    return StepScore(question.score, (question,))
 
 
 def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogue[StepScore]:
@@ -159,12 +195,8 @@ def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogu
 def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
     """The chain of a response after the published clean-up."""
     return repair_chain(
-        transformed.chain, doc["textual_clue"], _restates, n_images=len(doc["visual_clue"])
+        transformed.chain, doc["textual_clue"], restates, n_images=len(doc["visual_clue"])
     )
-
-
-def _restates(conclusion: str, clue: str) -> bool:
-    return similarity(conclusion, clue) > RESTATES_ABOVE
 
 
 def _asked(kind: Any, evidence: Sequence[str], verdict: Verdict) -> Question:

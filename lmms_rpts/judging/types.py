@@ -70,7 +70,7 @@ class JudgeRequest:
     """One question to a judge.
 
     Attributes:
-        kind: ``image``, ``inference`` and ``root`` ask for a score, ``transform`` for a chain of steps,
+        kind: ``image``, ``inference`` and ``root`` ask for a score, ``transform`` for a chain,
             ``answer`` for the final answer of a response; benchmarks add others.
         messages: the chat, each message with ``role`` and ``content``.
         evidence: the texts that a claim is to be judged by, for judges that read no chat.

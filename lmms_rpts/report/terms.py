@@ -14,6 +14,16 @@ METRIC_WORDS = {
     "rpts_textual": "steps that read a text",
     "parse_rate": "responses with readable steps",
     "judge_coverage": "responses that could be judged",
+    "rpts_guarded": "the same, guarded against empty steps and roots about something else",
+    "accuracy_guarded": "right answers, soundly reasoned by the guarded score",
+    "right_for_wrong_reason_guarded": "unsound by the guarded score among the right answers; lower "
+    "is better",
+    "root_bears": "how far the last conclusion settles the question as answered",
+    "evidence_coverage": "share of the evidence needed that the last conclusion rests on",
+    "restating_steps": "share of steps that only restate; lower is better",
+    "missing_references": "references to what does not exist, for each response; lower is better",
+    "heaviest_step": "share of the RPTS weight that one step has; lower is better",
+    "steps": "steps for each response",
 }
 
 OUTCOME_WORDS: dict[Outcome, str] = {
@@ -34,6 +44,7 @@ MODALITY_WORDS: dict[Modality, str] = {
 QUESTION_WORDS = {
     "image": "Is this what the image shows? The gold reasoning says of it:",
     "inference": "Does the conclusion follow? Given:",
+    "root": "Does the last conclusion settle the question as it was answered?",
     "second": "Asked again, with all texts and all earlier conclusions: 0.8 times this score, "
     "rounded to tenths, counts if it is more than the first one. Given:",
 }

@@ -48,7 +48,7 @@ def estimate_mean(
 
     The standard error is that of a mean over clusters (Cochran 1977, ratio to size), so that a
     document and its translation don't count as two. Means have Student's t interval, kept within
-    [0, 1]; shares have Wilson's score interval (Wilson 1927) with the number of independent
+    [0, 1] where all values are; shares have Wilson's score interval (Wilson 1927) with the number of independent
     documents that has this standard error. There is no interval for fewer than two clusters, nor
     for a mean of values that are all the same.
 
@@ -74,7 +74,9 @@ def estimate_mean(
     half = float(stdtrit(count - 1, (1 + LEVEL) / 2)) * math.sqrt(variance * count / (count - 1))
     if half < 1e-9:
         return Estimate(mean, None, None, n)
-    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half), n)
+    least, most = float(there.min()), float(there.max())
+    low = max(0.0, mean - half) if least >= 0.0 else mean - half
+    return Estimate(mean, low, min(1.0, mean + half) if most <= 1.0 else mean + half, n)
 
 
 def resampled(

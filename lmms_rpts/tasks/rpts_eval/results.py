@@ -6,12 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
 from lmms_rpts.tasks.aggregation import Value
 from lmms_rpts.tasks.results import mean, read_records
 
 SHARES = frozenset(
-    {"accuracy", "accuracy_rpts", "right_for_wrong_reason", "parse_rate", "judge_coverage"}
+    {
+        "accuracy",
+        "accuracy_rpts",
+        "right_for_wrong_reason",
+        "parse_rate",
+        "judge_coverage",
+        "accuracy_guarded",
+        "right_for_wrong_reason_guarded",
+    }
 )
 """The metrics that are shares of responses; the others are means of scores."""
 
@@ -24,6 +32,11 @@ METRICS = (
     "right_for_wrong_reason",
     "parse_rate",
     "judge_coverage",
+    "rpts_guarded",
+    "accuracy_guarded",
+    "right_for_wrong_reason_guarded",
+    "root_bears",
+    *DIAGNOSTICS,
 )
 
 

@@ -1,0 +1,57 @@
+"""Diagnosis of a response's chain against its document: evidence, restatements, weights."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.reasoning import (
+    Clue,
+    Diagnosis,
+    ReasoningTree,
+    build_tree,
+    diagnose,
+    needed_evidence,
+    parse_chain,
+    repair_chain,
+)
+from lmms_rpts.reasoning.clues import Language
+
+RESTATES_ABOVE = 0.75
+"""Similarity above which a conclusion says no more than a text; for a clue as published."""
+
+Texts = tuple[str, ...]
+
+
+def restates(conclusion: str, text: str) -> bool:
+    """Whether a conclusion says no more than a text, by the rule of the clean-up."""
+    return similarity(conclusion, text) > RESTATES_ABOVE
+
+
+def diagnose_chain(
+    tree: ReasoningTree,
+    context: str,
+    clues: Texts,
+    n_images: int,
+    gold: Texts,
+    decay: float,
+    focus_height: int,
+) -> Diagnosis:
+    """Say what the chain of a response is made of.
+
+    Args:
+        tree: of the repaired chain.
+        context: of the document, as ``clues``, the textual ones.
+        n_images: how many images it has.
+        gold: its gold reasoning, one step a line; empty where there is none.
+        decay: of the published score, as ``focus_height``.
+    """
+    needed = _needed(gold, clues, n_images, tree.chain.language)
+    return diagnose(tree, needed, context, clues, restates, decay, focus_height)
+
+
+@lru_cache(maxsize=4096)
+def _needed(gold: Texts, clues: Texts, n_images: int, language: Language) -> frozenset[Clue]:
+    """What an argument about a document has to use; the same for all responses to it."""
+    chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
+    return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))
