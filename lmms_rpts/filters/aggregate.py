@@ -185,7 +185,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         settings=scoring.model_copy(update=by),
     )
     found = {
-        "guarded": record.guarded_at(scoring.decay, scoring.focus_height),
+        "guarded": record.guarded_anew(),
         "diagnosis": RecordedDiagnosis.of(record.diagnosed),
     }
     return record.model_copy(update=found)

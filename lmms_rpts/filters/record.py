@@ -341,8 +341,8 @@ class RptsRecord(Record):
             self.settings.focus_height,
         )
 
-    def guarded_at(self, decay: float, focus_height: int) -> float | None:
-        """The guarded score by other weights; None where a score or the root's is missing."""
+    def guarded_anew(self) -> float | None:
+        """The guarded score, computed; None where a score, or the root's, is missing."""
         scores = [step.score for step in self.steps if step.score is not None]
         if self.rpts is None or len(scores) < len(self.steps):
             return None
@@ -350,9 +350,7 @@ class RptsRecord(Record):
             return 0.0
         if self.root is None or self.root.score is None:
             return None
-        return guarded_score(
-            self.tree(), scores, self.diagnosed, self.root.score, decay, focus_height
-        )
+        return guarded_score(self.tree(), scores, self.diagnosed, self.root.score)
 
     @cached_property
     def metrics(self) -> Mapping[str, float | None]:

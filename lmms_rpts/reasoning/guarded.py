@@ -5,6 +5,7 @@ docs/guarded.md defines both, with reasons and a worked example.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,12 +16,15 @@ from lmms_rpts.reasoning.metric import (
     DEFAULT_FOCUS_HEIGHT,
     check_scores,
     step_weights,
-    weighted_mean,
 )
 from lmms_rpts.reasoning.tree import ReasoningTree
 
 Restates = Callable[[str, str], bool]
 """Whether a conclusion says no more than a text."""
+
+ROOT_FAILS = 0.4
+"""What is left of the score where the root fails: the largest score below the mark of 0.5 on the
+scale of tenths that judges use. However good its other steps are, such a chain is not sound."""
 
 _EVIDENCE = ("image", "text")
 
@@ -135,35 +139,34 @@ def guarded_score(
     step_scores: Sequence[float],
     diagnosis: Diagnosis,
     root_bears: float,
-    decay: float = DEFAULT_DECAY,
-    focus_height: int = DEFAULT_FOCUS_HEIGHT,
 ) -> float:
     """The score that can't be raised by repetition, restatement or a root about something else.
 
-    The mean score of the steps that the root rests on, weighted by height as RPTS weighs them,
-    where each counts once, a step that only restates has no weight, and one that cites what does
-    not exist scores 0; times the share of the needed evidence that the root rests on. It is 0
-    where the root does not follow from its premises, or does not bear on the answer.
+    The mean score of the steps that the root rests on, each counted once; a step that only
+    restates does not count, one that cites what does not exist scores 0. Times the share of the
+    needed evidence that the root rests on; and times ``ROOT_FAILS`` where the root does not follow
+    from its premises, or does not bear on the answer.
 
     Args:
         step_scores: one score in [0, 1] for each step of the chain, in order.
         root_bears: in [0, 1], whether the root entails the answer that was given.
 
     Returns:
-        A score in [0, 1].
+        A score in [0, 1]; 0 for an empty chain, and for one whose steps all restate.
 
     Raises:
-        ValueError: if the number of scores, a score or the decay is out of range.
+        ValueError: if the number of scores or a score is out of range.
     """
-    check_scores(tree, step_scores, decay)
+    check_scores(tree, step_scores)
     if not tree.heights:
         return 0.0
     cites_nothing = {fault.step for fault in tree.invalid}
     scores = [0.0 if at in cites_nothing else score for at, score in enumerate(step_scores)]
-    if scores[-1] < WRONG_BELOW or root_bears < WRONG_BELOW:
-        return 0.0
     # What the judge calls wrong is no restatement, however much it looks like one.
     idle = {at for at in diagnosis.restating if scores[at] >= WRONG_BELOW}
-    once = [int(uses > 0 and at not in idle) for at, uses in enumerate(tree.uses)]
-    mean = weighted_mean(tree.heights, once, scores, decay, focus_height)
-    return 0.0 if mean is None else mean * diagnosis.coverage
+    counted = [score for at, score in enumerate(scores) if tree.uses[at] and at not in idle]
+    if not counted:
+        return 0.0
+    holds = scores[-1] >= WRONG_BELOW and root_bears >= WRONG_BELOW
+    mean = math.fsum(counted) / len(counted)
+    return mean * diagnosis.coverage * (1.0 if holds else ROOT_FAILS)

@@ -36,38 +36,26 @@ def rpts_score(
     Raises:
         ValueError: if the number of scores, a score or the decay is out of range.
     """
-    check_scores(tree, step_scores, decay)
-    if not tree.heights:
-        return 0.0
-    mean = weighted_mean(tree.heights, tree.uses, step_scores, decay, focus_height)
-    return 1.0 if mean is None else mean
-
-
-def check_scores(tree: ReasoningTree, step_scores: Sequence[float], decay: float) -> None:
-    """Raise ValueError if the number of scores, a score or the decay is out of range."""
     if not 0.0 <= decay <= 1.0:
         raise ValueError(f"decay must lie in [0, 1], got {decay}")
+    check_scores(tree, step_scores)
+    if not tree.heights:
+        return 0.0
+    weights = _weights(tree, decay, focus_height)
+    total = math.fsum(weights.values())
+    if not total:
+        return 1.0
+    # Never above 1: fsum rounds but once, so terms that are smaller never sum to more.
+    return math.fsum(weight * step_scores[at] for at, weight in weights.items()) / total
+
+
+def check_scores(tree: ReasoningTree, step_scores: Sequence[float]) -> None:
+    """Raise ValueError if the number of scores or a score is out of range."""
     if len(step_scores) != len(tree.heights):
         raise ValueError(f"{len(tree.heights)} steps, but {len(step_scores)} scores")
     for at, score in enumerate(step_scores):
         if not 0.0 <= score <= 1.0:
             raise ValueError(f"the score of step {at} must lie in [0, 1], got {score}")
-
-
-def weighted_mean(
-    heights: Sequence[int],
-    uses: Sequence[int],
-    step_scores: Sequence[float],
-    decay: float,
-    focus_height: int,
-) -> float | None:
-    """The mean of the scores, weighted by uses and height; None where no step has any weight."""
-    weights = _weights(heights, uses, decay, focus_height)
-    total = math.fsum(weights.values())
-    if not total:
-        return None
-    # Never above 1: fsum rounds but once, so terms that are smaller never sum to more.
-    return math.fsum(weight * step_scores[at] for at, weight in weights.items()) / total
 
 
 def step_weights(
@@ -76,24 +64,22 @@ def step_weights(
     focus_height: int = DEFAULT_FOCUS_HEIGHT,
 ) -> list[float]:
     """The share of the weight that each step has in RPTS, all its uses together."""
-    weights = _weights(tree.heights, tree.uses, decay, focus_height)
+    weights = _weights(tree, decay, focus_height)
     total = math.fsum(weights.values())
     return [weights.get(at, 0.0) / total if total else 0.0 for at in range(len(tree.heights))]
 
 
-def _weights(
-    heights: Sequence[int], uses: Sequence[int], decay: float, focus_height: int
-) -> dict[int, float]:
+def _weights(tree: ReasoningTree, decay: float, focus_height: int) -> dict[int, float]:
     """The weight of each step that is used, all scaled by one power of 2; empty if all are 0."""
-    used = [at for at, count in enumerate(uses) if count]
+    used = [at for at, uses in enumerate(tree.uses) if uses]
     if not used:
         return {}
-    distances = {at: abs(focus_height - heights[at]) for at in used}
+    distances = {at: abs(focus_height - tree.heights[at]) for at in used}
     powers = _powers(decay, max(distances.values()))
     # Uses and powers span thousands of orders of magnitude: weights are mantissa * 2**exponent.
     weights = []
     for at in used:
-        mantissa, exponent = _binary(uses[at])
+        mantissa, exponent = _binary(tree.uses[at])
         power, shift = powers[distances[at]]
         weights.append((mantissa * power, exponent + shift))
     heaviest = max((exponent for mantissa, exponent in weights if mantissa), default=None)

@@ -48,9 +48,9 @@ def estimate_mean(
 
     The standard error is that of a mean over clusters (Cochran 1977, ratio to size), so that a
     document and its translation don't count as two. Means have Student's t interval, kept within
-    [0, 1] where all values are; shares have Wilson's score interval (Wilson 1927) with the number of independent
-    documents that has this standard error. There is no interval for fewer than two clusters, nor
-    for a mean of values that are all the same.
+    [0, 1] where all values are; shares have Wilson's score interval (Wilson 1927) with the number
+    of independent documents that has this standard error. There is no interval for fewer than two
+    clusters, nor for a mean of values that are all the same.
 
     Args:
         clusters: the cluster of each value, from 0; None: each is one of its own.
