@@ -10,6 +10,7 @@ from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
+from lmms_rpts.filters.diagnosis import RESTATES_ABOVE as RESTATES_ABOVE
 from lmms_rpts.filters.diagnosis import restates
 from lmms_rpts.filters.responses import (
     Doc,
