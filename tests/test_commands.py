@@ -135,7 +135,7 @@ def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
     assert free[0] == calls + 14, "each of the 14 responses is rewritten"
     # At most: 64 steps, asked about twice, and a chain and an answer to be told, each of which
     # is asked for three times.
-    assert most[0] == 14 * (64 * 2 + 2) * 3
+    assert most[0] == 14 * (64 * 2 + 3) * 3
 
 
 def test_several_opinions_cost_several_times_as_much(

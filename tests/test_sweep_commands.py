@@ -201,7 +201,7 @@ def test_summarize_writes_what_the_suffix_says(
     assert (a["model"], a["rounds"], a["rpts_low"], b["rpts_sd"]) == ("a", "2", "", "")
     assert float(a["rpts"]) == pytest.approx(7 / 12)
     assert "| a | **0.583** ± 0.118 |" in markdown
-    for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{lrrrrrrrrrrr}"):
+    for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{lrrrrrrrrrrrrrrr}"):
         assert line in latex
     (row,) = [line for line in latex.splitlines() if line.startswith("a &")]
     assert row.startswith("a & \\textbf{0.583}{\\tiny~$\\pm$0.118} & ")

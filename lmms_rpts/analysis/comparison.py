@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lmms_rpts.analysis.dataframes import documents_frame
-from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
@@ -33,7 +33,7 @@ class MetricDifference:
         difference: ``b - a``.
         low: with ``high`` the 95% interval of the difference; None where a run has fewer than
             two values.
-        p: two-sided, of the permutation test.
+        p: two-sided, of the permutation test; what chains are made of is not tested.
         p_holm: ``p`` adjusted for all metrics that were tested.
         n_both: documents with a value in both runs; ``n_either``: in at least one.
     """
@@ -127,7 +127,8 @@ def compare_runs(
     mean. Intervals are expanded percentile bootstrap intervals (Hesterberg 2015) of the difference
     of means, the same documents drawn for both runs. The p-values are those of a two-sided
     permutation test that swaps the runs within documents; they are adjusted by Holm's method
-    (Holm 1979). A document and its translation are drawn, and swapped, together. All is the same
+    (Holm 1979). Diagnostics have an interval and no test: more tests would hide what the others
+    find. A document and its translation are drawn, and swapped, together. All is the same
     at every call.
 
     Args:
@@ -174,7 +175,12 @@ def _differences(
     ]
     drawn = np.vstack([np.empty((0, m)), *draws])
     observed = np.vstack(difference(np.ones((1, n))))
-    p_values = [swap_test(first[:, at], second[:, at], permutations, clusters) for at in range(m)]
+    p_values = [
+        None
+        if metric in DIAGNOSTICS
+        else swap_test(first[:, at], second[:, at], permutations, clusters)
+        for at, metric in enumerate(METRICS)
+    ]
     adjusted, found = holm(p_values), []
     for at, metric in enumerate(METRICS):
         known_a, known_b = ~np.isnan(first[:, at]), ~np.isnan(second[:, at])

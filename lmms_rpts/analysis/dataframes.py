@@ -65,7 +65,8 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "tokens": "Int64",
     "judge": "string",
     "reason": "string",
-    **dict.fromkeys(METRICS, "float64"),
+    # Already there: how many steps a response has is a whole number.
+    **{name: "float64" for name in METRICS if name != "steps"},
 }
 """The columns of ``responses_frame`` in their order; ``ability`` holds lists of texts."""
 
@@ -163,7 +164,6 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "answer": response.answer.value,
         "gold_answer": instance.answer,
         "correct": response.answer.correct,
-        "steps": len(response.steps),
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
@@ -171,6 +171,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "judge": response.settings.judge,
         "reason": response.reason,
         **response.metrics,
+        "steps": len(response.steps),
     }
 
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from lmms_rpts.filters.score import ask_about_root, ask_about_step, repaired
+from lmms_rpts.filters.score import (
+    ask_about_root,
+    ask_about_step,
+    has_root_question,
+    repaired,
+)
 from lmms_rpts.filters.transform import MAX_STEPS, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.client import ASKED_AGAIN
@@ -114,9 +119,9 @@ def _need(
         chain = repaired(transformed, doc)
         for query in plan_steps(chain, doc):
             tally.hold(ask_about_step(query, doc["language"], prompts), doc)
-        if chain.steps and transformed.answer is not None:
-            conclusion = chain.steps[-1].conclusion
-            tally.hold(ask_about_root(conclusion, transformed.answer, doc, prompts), doc)
+        if has_root_question(transformed, chain):
+            conclusion, answer = chain.steps[-1].conclusion, transformed.answer or ""
+            tally.hold(ask_about_root(conclusion, answer, doc, prompts), doc)
     return tally.need
 
 

@@ -207,12 +207,15 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _explained(comparison: Comparison) -> str:
+    from lmms_rpts.analysis.summary import LOWER_IS_BETTER
+
     tested = sum(metric.p is not None for metric in comparison.metrics)
+    lower = ", ".join(each.metric for each in comparison.metrics if each.metric in LOWER_IS_BETTER)
     return (
         "Means over the documents in both, where the run has a value. Interval: bootstrap over "
         "documents. p: two-sided permutation test that swaps the runs within documents; p (Holm): "
         f"the same, adjusted for the {tested} metrics tested at once. n: documents with a value in "
-        "both runs, and in at least one. right_for_wrong_reason: lower is better."
+        f"both runs, and in at least one. Lower is better: {lower}."
     )
 
 

@@ -91,7 +91,8 @@ class RptsRecord(Record):
     )
     root: JudgedRoot | None = Field(
         default=None,
-        description="whether the root bears on the answer; null without root or answer",
+        description="whether the root bears on the answer; null without root, or where nobody "
+        "found the words of the answer",
     )
     diagnosis: RecordedDiagnosis | None = Field(
         default=None, description="what the chain is made of"

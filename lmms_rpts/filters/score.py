@@ -77,7 +77,7 @@ class ScoreFilter(JudgingFilter):
             rooted = [
                 (plan, doc)
                 for plan, (_, doc) in zip(plans, pairs, strict=True)
-                if plan.queries and plan.transformed.answer is not None
+                if has_root_question(plan.transformed, plan.chain)
             ]
             scores, fatal = [StepScore(None)] * (len(asked) + len(rooted)), None
             if self.judge != NO_JUDGE:
@@ -90,10 +90,12 @@ class ScoreFilter(JudgingFilter):
                 "--log_samples or --use_cache: the same command asks only the rest.",
                 fatal,
             )
-        # Where nothing could be judged, responses without steps must not stand alone as zeros.
         steps, roots = scores[: len(asked)], iter(scores[len(asked) :])
+        # Where nothing could be judged, responses without steps must not stand alone as zeros. A
+        # judge that fails on roots alone leaves the published score.
         judged = any(step.questions and step.score is not None for step in steps)
-        reason = fatal if fatal and not judged else None
+        failed = any(step.score is None for step in steps)
+        reason = fatal if fatal and failed and not judged else None
         results = iter(steps)
         root_of = {id(plan): next(roots) for plan, _ in rooted}
         return [
@@ -146,6 +148,15 @@ def _failed_step(reason: str) -> StepScore:
 
 def _failed_root(reason: str) -> StepScore:
     return StepScore(None, (Question("root", (), None, None, reason),))
+
+
+def has_root_question(transformed: TransformedResponse, chain: ReasoningChain) -> bool:
+    """Whether there is a last conclusion, and an answer that it may bear on.
+
+    An answer can be judged whose words nobody found: a maths solution that is compared as a whole.
+    """
+    unfound = transformed.answer == UNDETERMINED and transformed.correct is not False
+    return bool(chain.steps) and transformed.answer is not None and not unfound
 
 
 def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> Dialogue[StepScore]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_runs
+from lmms_rpts.filters.record import DIAGNOSTICS
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
@@ -63,6 +64,9 @@ def four(tmp_path: Path) -> tuple[Run, Run]:
     ("rpts_textual", None, None, None, 0, 0),
     ("parse_rate", 1, 1, 0, 4, 4),
     ("judge_coverage", 1, 3 / 4, -1 / 4, 4, 4),
+    # Nobody said whether the roots bear on the answers.
+    ("rpts_guarded", None, None, None, 0, 0),
+    ("root_bears", None, None, None, 0, 0),
 )
 def test_differences_by_hand(
     four: tuple[Run, Run],
@@ -103,10 +107,12 @@ def test_a_run_against_itself(four: tuple[Run, Run]) -> None:
         comparison = compare_runs(run, run, resamples=200)
         assert comparison.flips == ()
         known = [each for each in comparison.metrics if each.a is not None]
-        assert len(known) == 7
+        assert len(known) == 12
         for each in known:
-            assert (each.difference, each.p, each.p_holm) == (0, 1, 1)
+            p = None if each.metric in DIAGNOSTICS else 1
+            assert (each.difference, each.p, each.p_holm) == (0, p, p)
             assert (each.low, each.high) == (None, None)
+        assert sum(each.p is not None for each in known) == 7
 
 
 def test_swapping_the_runs_negates(four: tuple[Run, Run]) -> None:

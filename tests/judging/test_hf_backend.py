@@ -260,6 +260,7 @@ def test_the_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name: kind.most_tokens for name, kind in request_kinds().items()} == {
         "image": 512,
         "inference": 512,
+        "root": 512,
         "answer": 64,
         "transform": 4096,
         "grade": 256,

@@ -336,7 +336,7 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
     ("EN/image.jinja", MINE, "/image.jinja?"),
     ("en/answer_agian.jinja", "x", "no such prompt. Did you mean en/answer_again.jinja?"),
     ("en/deeper/image.jinja", MINE, "no such prompt."),
-    ("xyzzy/q.jinja", MINE, "no such prompt. There are: en/answer.jinja, "),
+    ("xyzzy/xyzzyxyzzy.jinja", MINE, "no such prompt. There are: en/answer.jinja, "),
     # not what Jinja2 can render
     ("en/image.jinja", "x\n-----\n{{ conclusoin | fence }}", "'conclusoin' is undefined"),
     ("en/image.jinja", "x\n-----\n{{ context | fence }}", "'context' is undefined"),

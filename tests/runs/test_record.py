@@ -49,6 +49,9 @@ def full_record() -> dict[str, Any]:
     record["steps"][1]["note"] = "it restates a clue"
     record["transform"]["problems"] = ["a line was left out"]
     record["instance"]["relation"] = "guided"
+    record["root"] = {"score": 0.3, "note": "it takes no side", "questions": [question]}
+    record["guarded"] = 0.2
+    record["diagnosis"]["restating"] = [1]
     assert record["first_error"]["invalid"]
     assert record["invalid_references"]
     return json.loads(json.dumps(record))
@@ -126,6 +129,7 @@ NOT_READ = {("instance", "id")}
 """The id, which may be of several kinds."""
 
 OPTIONAL = {"spread", "opinions", "judge_samples", "temperature"}
+OPTIONAL |= {"guarded", "root", "diagnosis"}
 """Old records don't have them."""
 
 
@@ -268,6 +272,12 @@ def test_a_response_that_was_not_scored_has_no_scores() -> None:
         **dict.fromkeys(response.metrics, None),
         "parse_rate": 1.0,
         "judge_coverage": 0.0,
+        # What the chain is made of needs no judge. Heights 1 and 2: weights 1 and 0.9.
+        "evidence_coverage": 1.0,
+        "restating_steps": 0.0,
+        "missing_references": 0.0,
+        "heaviest_step": pytest.approx(1 / 1.9),
+        "steps": 2.0,
     }
 
 
@@ -308,7 +318,7 @@ def test_lone_surrogates_are_replaced_in_every_text() -> None:
             return [spoilt(item, key) for item in value]
         free = isinstance(value, str) and key not in {
             *("schema", "outcome", "by", "modality", "kind", "language", "read_by", "source"),
-            *("premises", "invalid"),
+            *("premises", "invalid", "needed", "used"),
         }
         return value + "\ud800" if free else value
 

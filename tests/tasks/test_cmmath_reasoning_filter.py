@@ -123,7 +123,7 @@ def test_our_format_is_read_and_graded_without_a_judge(
     assert record["answer"] == {"value": "9", "by": "rule", "correct": True, "error": None}
     assert record["rpts"] == pytest.approx(0.8)
     assert record["schema"] == "lmms_rpts.rpts"
-    assert len(asked) == 2, "one question for each step, none for steps or answer"
+    assert len(asked) == 3, "one question for each step, one for the root, none for the rest"
 
 
 def test_a_step_is_judged_by_the_reference_solution(
@@ -131,9 +131,10 @@ def test_a_step_is_judged_by_the_reference_solution(
 ) -> None:
     graded("correct")
     _, asked = judged(["结论0：根据图片0，边长是3。\n最终答案：9"])
-    (question,) = asked
+    question, root = asked
     assert "正方形的面积等于边长乘边长：$3\\times 3=9$．" in material(question)
     assert "边长是3。" in material(question)
+    assert "作答者的答案：\n<<<9>>>" in material(root)
 
 
 def test_free_text_is_rewritten_by_the_judge(judged: Callable[..., Any], graded: Graded) -> None:
@@ -170,6 +171,7 @@ def test_the_judge_decides_what_the_rules_leave(
     (record,), asked = judged([f"<think>其实是8</think>{SOLUTION}"], judge(said))
     expected = {"value": "undetermined", "by": "judge", "correct": correct, "error": None}
     assert record["answer"] == expected
+    assert (record["guarded"] is None) is (record["root"] is None) is correct
     (compared,) = [body for body in asked if "<Yes>" in instructions(body)]
     for text in ("<<<$9$>>>", SOLUTION):
         assert text in material(compared)
@@ -240,7 +242,7 @@ def test_an_image_without_reference_solution_needs_no_judge(
     (record,), asked = judged([text], doc=document(analysis=" \n"))
     assert record["steps"][0]["score"] == 1
     assert "says nothing of image 0" in record["steps"][0]["note"]
-    assert len(asked) == 1
+    assert len(asked) == 2, "the second step and the root"
 
 
 def test_a_record_of_each_metric(judged: Callable[..., Any], graded: Graded) -> None:

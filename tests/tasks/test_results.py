@@ -27,6 +27,7 @@ from lmms_rpts.tasks.aggregation import (
 from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
 from tests.reasoning.short import chain
 from tests.support.runs import make_record
+from tests.support.tables import table
 
 STEPS = (("visual", 1.0), ("visual", 0.5), ("inference", 0.0))
 
@@ -68,6 +69,17 @@ def test_right_and_sound() -> None:
         "right_for_wrong_reason": 0.0,
         "parse_rate": 1.0,
         "judge_coverage": 1.0,
+        # Nobody said whether the root bears on the answer.
+        "rpts_guarded": None,
+        "accuracy_guarded": None,
+        "right_for_wrong_reason_guarded": None,
+        "root_bears": None,
+        # Three times the same step, "Image0 -> x": the root is one of them, and lacks Text 0.
+        "evidence_coverage": 0.5,
+        "restating_steps": 0.0,
+        "missing_references": 0.0,
+        "heaviest_step": 1.0,
+        "steps": 3.0,
     }
 
 
@@ -118,6 +130,38 @@ def test_sound_is_from_the_threshold_on(rpts: float, threshold: float, sound: bo
 def test_the_usual_threshold_is_one_half() -> None:
     assert is_sound(0.5)
     assert not is_sound(0.499)
+
+
+@table(
+    "guarded, correct, accuracy, wrong_reason",
+    (0.5, True, 1.0, 0.0),
+    (0.4, True, 0.0, 1.0),
+    (0.9, False, 0.0, None),
+    (0.9, None, None, None),
+    (None, True, None, None),
+)
+def test_the_guarded_score_has_metrics_of_its_own(
+    guarded: float | None,
+    correct: bool | None,
+    accuracy: float | None,
+    wrong_reason: float | None,
+) -> None:
+    root = {"score": 0.7, "note": None, "questions": []}
+    found = metrics(record(1.0, correct, guarded=guarded, root=root))
+    assert (found["rpts"], found["rpts_guarded"], found["root_bears"]) == (1.0, guarded, 0.7)
+    assert found["accuracy_guarded"] == accuracy
+    assert found["right_for_wrong_reason_guarded"] == wrong_reason
+
+
+def test_chains_are_counted_where_they_could_be_read() -> None:
+    """Empty chains are of no steps; where the judge failed to read them, nobody knows."""
+    named = ("evidence_coverage", "restating_steps", "missing_references", "heaviest_step", "steps")
+    found = metrics(record(0.0, True, steps=()))
+    assert [found[name] for name in named] == [None, None, None, None, 0.0]
+    found = metrics(record(None, True, steps=(), error="x"))
+    assert [found[name] for name in named] == [None] * 5
+    # An unscored response whose steps were read.
+    assert metrics(record(None, True))["steps"] == 3.0
 
 
 def test_a_wrong_answer_has_no_reason_to_be_right() -> None:
