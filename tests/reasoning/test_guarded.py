@@ -1,0 +1,293 @@
+"""The guarded score and the diagnosis, worked by hand, and what no chain can do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.reasoning import (
+    Clue,
+    Diagnosis,
+    ReasoningChain,
+    ReasoningTree,
+    Step,
+    build_tree,
+    diagnose,
+    guarded_score,
+    needed_evidence,
+)
+from lmms_rpts.reasoning.guarded import ROOT_FAILS, evidence_of
+from tests.reasoning.short import chain, clues
+from tests.reasoning.strategies import any_chains, sound_chains
+from tests.support.tables import table
+
+CONTEXT = "X"
+TEXTS = ("T0", "T1", "T2")
+IMAGES = 3
+NEEDED = frozenset(clues("i0 t0"))
+
+shares = st.floats(0.0, 1.0)
+
+
+def same(conclusion: str, text: str) -> bool:
+    return conclusion.strip() == text
+
+
+def tree_of(given: ReasoningChain) -> ReasoningTree:
+    return build_tree(given, IMAGES, len(TEXTS))
+
+
+def diagnosed(tree: ReasoningTree, needed: frozenset[Clue] = NEEDED) -> Diagnosis:
+    return diagnose(tree, needed, CONTEXT, TEXTS, same)
+
+
+def score_of(
+    given: ReasoningChain,
+    scores: Sequence[float],
+    bears: float = 1.0,
+    needed: frozenset[Clue] = NEEDED,
+) -> float:
+    tree = tree_of(given)
+    return guarded_score(tree, scores, diagnosed(tree, needed), bears)
+
+
+@table(
+    "steps, scores, expected",
+    (("i0 > A", "t0 > B", "c0 c1 > C"), (0.8, 0.6, 1.0), 0.8),
+    # One step.
+    (("i0 t0 > A",), (0.7,), 0.7),
+    ((), (), 0.0),
+    # A step that restates a clue, the context or a conclusion that it cites does not count.
+    (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.7),
+    (("i0 > A", "t0 > T1", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.7),
+    (("i0 t0 > A", "x > X", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.7),
+    (("i0 t0 > A", "c0 > A", "c1 > C"), (0.8, 1.0, 0.6), 0.7),
+    (("i0 t0 > T0", "c0 > C"), (1.0, 0.6), 0.6),
+    (("i0 t0 > A", "c0 > A"), (0.6, 1.0), 0.6),
+    # What two steps see alike, neither restates.
+    (("i0 > A", "t0 > A", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.8),
+    # An image may show what a clue says.
+    (("i0 > T0", "t0 > B", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.8),
+    # What the judge calls wrong counts, whatever it looks like; from 0.5 on it is idle.
+    (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 0.4, 0.6), 0.6),
+    (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 0.5, 0.6), 0.7),
+    # Nothing but restatements.
+    (("i0 t0 > T0", "c0 > T0"), (1.0, 1.0), 0.0),
+    (("i0 t0 > T0",), (1.0,), 0.0),
+    # A step that cites what does not exist scores 0, also one that restates.
+    (("i0 > A", "t0 t9 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
+    (("i0 > A", "t0 i > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
+    (("i0 > A", "t0 c7 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
+    (("i0 > A", "t0 t9 > T0", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
+    # Each step counts once, however often it is used, and none that the root does not rest on.
+    (("i0 > A", "c0 t0 > B", "c0 c1 > C"), (0.9, 0.6, 0.6), 0.7),
+    (("i0 > A", "t1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
+    # Half of the evidence: of steps that the root rests on.
+    (("i0 > A", "c0 > C"), (0.8, 0.6), 0.35),
+    (("i0 > A", "t0 > B", "c0 > C"), (0.8, 1.0, 0.6), 0.35),
+    (("i0 > A", "i1 t1 t2 > B", "c0 c1 > C"), (0.8, 0.6, 1.0), 0.4),
+    # None of it.
+    (("i1 > A", "c0 > C"), (1.0, 1.0), 0.0),
+    # A root below 0.5 leaves 0.4: (0.8 + 0.6 + 0.4) / 3 * 0.4.
+    (("i0 > A", "t0 > B", "c0 c1 > C"), (0.8, 0.6, 0.4), 0.24),
+    (("i0 > A", "t0 > B", "c0 c1 > C"), (0.8, 0.8, 0.5), 0.7),
+    # A root that cites what does not exist fails: (1 + 0) / 2 * 0.4.
+    (("i0 t0 > A", "c0 t9 > C"), (1.0, 1.0), 0.2),
+)
+def test_scores_worked_by_hand(
+    steps: tuple[str, ...], scores: tuple[float, ...], expected: float
+) -> None:
+    assert score_of(chain(*steps), scores) == pytest.approx(expected, abs=1e-12)
+
+
+@table(
+    "root, bears, expected",
+    (1.0, 1.0, 0.8),
+    (1.0, 0.5, 0.8),
+    (1.0, 0.49, 0.8 * ROOT_FAILS),
+    (1.0, 0.0, 0.8 * ROOT_FAILS),
+    # Failing twice is failing: (0.8 + 0.6 + 0.4) / 3 = 0.6.
+    (0.4, 1.0, 0.6 * ROOT_FAILS),
+    (0.4, 0.0, 0.6 * ROOT_FAILS),
+)
+def test_a_root_fails_by_its_score_or_by_what_it_bears_on(
+    root: float, bears: float, expected: float
+) -> None:
+    found = score_of(chain("i0 > A", "t0 > B", "c0 c1 > C"), (0.8, 0.6, root), bears)
+    assert found == pytest.approx(expected)
+
+
+def test_a_chain_whose_root_fails_is_not_sound_however_good_it_is() -> None:
+    assert score_of(chain("i0 t0 > A"), [1.0], bears=0.0) == ROOT_FAILS < 0.5
+
+
+@table(
+    "gold, needed",
+    (("i0 > A", "c0 t1 > B"), "i0 t1"),
+    # The second step leads nowhere.
+    (("i0 > A", "t0 > B", "c0 t1 > C"), "i0 t1"),
+    # What does not exist, or has no number, nobody can use; the context is no evidence.
+    (("i0 i7 > A", "c0 x t > C"), "i0"),
+    (("x > A",), ""),
+    # Without gold reasoning all that is given is needed.
+    ((), "i0 i1 i2 t0 t1 t2"),
+)
+def test_needed_evidence(gold: tuple[str, ...], needed: str) -> None:
+    found = needed_evidence(tree_of(chain(*gold)), IMAGES, len(TEXTS))
+    assert found == frozenset(clues(needed))
+
+
+@table(
+    "needed, coverage",
+    ("i0", 1.0),
+    ("i0 t0", 1.0),
+    ("i0 t0 t1", 2 / 3),
+    ("t1 t2", 0.0),
+    # More evidence than needed does no harm; where none is needed, none is missing.
+    ("", 1.0),
+)
+def test_coverage_is_of_what_is_needed(needed: str, coverage: float) -> None:
+    given, asked = chain("i0 > A", "t0 > B", "c0 c1 > C"), frozenset(clues(needed))
+    found = diagnosed(tree_of(given), asked)
+    assert found.coverage == pytest.approx(coverage)
+    assert score_of(given, [0.5, 0.5, 0.5], needed=asked) == pytest.approx(0.5 * coverage)
+
+
+def test_a_diagnosis_by_hand() -> None:
+    """Heights 1, 2, 2, 3; uses 3, 1, 1, 1: weights 3, 0.9, 0.9 and 0.81 of 5.61 in all."""
+    given = chain("i0 > A", "c0 t1 > T1", "c0 t9 > B", "c0 c1 c2 > C")
+    found = diagnosed(tree_of(given))
+    assert found == Diagnosis(
+        restating=frozenset({1}),
+        needed=NEEDED,
+        used=frozenset(clues("i0")),
+        missing=1,
+        heaviest=pytest.approx(3 / 5.61),
+        most_uses=3,
+    )
+
+
+def test_the_diagnosis_of_nothing() -> None:
+    found = diagnosed(tree_of(chain()))
+    assert found == Diagnosis(frozenset(), NEEDED, frozenset(), 0, 0.0, 0)
+    assert found.coverage == 0.0
+
+
+def test_texts_of_nothing_but_blanks_are_restated_by_none() -> None:
+    tree = tree_of(chain("t0 > ", "c0 > B"))
+    assert not diagnose(
+        tree, NEEDED, " ", ("", "\n"), lambda a, b: a.strip() == b.strip()
+    ).restating
+
+
+@table("scores", [], [0.5], [0.5] * 3, [0.5, 1.1], [-0.1, 0.5], [float("nan"), 0.5])
+def test_impossible_scores_are_refused(scores: list[float]) -> None:
+    with pytest.raises(ValueError, match="score"):
+        score_of(chain("i0 > A", "c0 t0 > B"), scores)
+
+
+# ---- what no chain can do
+
+
+@st.composite
+def judged(
+    draw: st.DrawFn, chains: st.SearchStrategy[ReasoningChain] = any_chains
+) -> tuple[ReasoningChain, list[float]]:
+    """A chain of conclusions that are often restatements, with scores."""
+    drawn = draw(chains)
+    words = st.sampled_from([CONTEXT, *TEXTS, "A", "B", "C", "D"])
+    steps = tuple(replace(step, conclusion=draw(words)) for step in drawn.steps)
+    scores = draw(st.lists(shares, min_size=len(steps), max_size=len(steps)))
+    return replace(drawn, steps=steps), scores
+
+
+evidence = st.frozensets(
+    st.builds(Clue, st.sampled_from(["image", "text"]), st.integers(0, 2)), max_size=6
+)
+
+
+@given(judged(), evidence, shares)
+def test_scores_lie_within_the_coverage(
+    case: tuple[ReasoningChain, list[float]], needed: frozenset[Clue], bears: float
+) -> None:
+    found = diagnosed(tree_of(case[0]), needed)
+    assert 0.0 <= score_of(*case, bears, needed) <= found.coverage <= 1.0
+    assert 0.0 <= found.heaviest <= 1.0 + 1e-12
+    assert found.used <= needed
+
+
+def inserted(given: ReasoningChain, new: Step, cited: bool = False) -> ReasoningChain:
+    """The chain with a step right before its root, which cites it or not."""
+    *before, root = given.steps
+    at = len(before)
+    premises = (*root.premises, Clue("conclusion", at)) if cited else root.premises
+    return replace(given, steps=(*before, new, replace(root, premises=premises)))
+
+
+@given(judged(sound_chains()), st.sampled_from(["t0 > T0", "t2 > T1", "x > X", "i1 > A"]))
+def test_a_step_that_the_root_does_not_rest_on_changes_nothing(
+    case: tuple[ReasoningChain, list[float]], new: str
+) -> None:
+    given, scores = case
+    longer = inserted(given, chain(new).steps[0])
+    assert score_of(longer, [*scores[:-1], 1.0, scores[-1]]) == score_of(given, scores)
+
+
+@given(judged(sound_chains()), st.sampled_from([CONTEXT, *TEXTS]), st.floats(0.5, 1.0))
+def test_a_restatement_that_the_root_rests_on_changes_nothing(
+    case: tuple[ReasoningChain, list[float]], restated: str, score: float
+) -> None:
+    """It brings no evidence, and the root restates no more than before."""
+    given, scores = case
+    root = given.steps[-1]
+    given = replace(given, steps=(*given.steps[:-1], replace(root, conclusion="the end")))
+    longer = inserted(given, Step((Clue("context"),), restated), cited=True)
+    if {clue.kind for clue in root.premises} == {"image"}:
+        return  # it would no longer say what an image shows
+    assert score_of(longer, [*scores[:-1], score, scores[-1]]) == score_of(given, scores)
+
+
+@given(judged(), st.integers(2, 5))
+def test_citing_a_premise_again_changes_nothing(
+    case: tuple[ReasoningChain, list[float]], times: int
+) -> None:
+    given, scores = case
+    steps = tuple(replace(step, premises=step.premises * times) for step in given.steps)
+    assert score_of(replace(given, steps=steps), scores) == score_of(given, scores)
+
+
+def renumbered(given: ReasoningChain, at: int) -> ReasoningChain:
+    """The chain with steps ``at`` and ``at + 1`` swapped, and all references to them."""
+    numbers = {at: at + 1, at + 1: at}
+
+    def moved(clue: Clue) -> Clue:
+        if clue.kind != "conclusion" or clue.index is None:
+            return clue
+        return Clue("conclusion", numbers.get(clue.index, clue.index))
+
+    steps = [replace(step, premises=tuple(map(moved, step.premises))) for step in given.steps]
+    steps[at], steps[at + 1] = steps[at + 1], steps[at]
+    return replace(given, steps=tuple(steps))
+
+
+@given(judged(sound_chains()), st.integers(0, 5))
+def test_the_order_of_independent_steps_changes_nothing(
+    case: tuple[ReasoningChain, list[float]], at: int
+) -> None:
+    given, scores = case
+    if at + 2 >= len(scores) or Clue("conclusion", at) in given.steps[at + 1].premises:
+        return
+    order = [*scores[:at], scores[at + 1], scores[at], *scores[at + 2 :]]
+    swapped = score_of(renumbered(given, at), order)
+    assert swapped == pytest.approx(score_of(given, scores), abs=1e-15)
+
+
+@given(judged())
+def test_evidence_is_what_there_is(case: tuple[ReasoningChain, list[float]]) -> None:
+    for clue in evidence_of(tree_of(case[0])):
+        assert clue.kind in ("image", "text")
+        assert clue.index in range(IMAGES)
