@@ -1,0 +1,77 @@
+"""The diagnosis of a chain against its document, with the rule of the clean-up."""
+
+from __future__ import annotations
+
+from lmms_rpts.filters.diagnosis import diagnose_chain, restates
+from lmms_rpts.reasoning import Diagnosis, build_tree, parse_chain
+from lmms_rpts.reasoning.clues import Language
+from tests.reasoning.short import clues
+from tests.support.growth import assert_linear
+from tests.support.tables import table
+
+CONTEXT = "The picture was taken on a Monday in May."
+CLUES = ("The shop closes at eight.", "The shop sells bread.")
+GOLD = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")
+
+
+def diagnosed(*lines: str, gold: tuple[str, ...] = GOLD, language: Language = "en") -> Diagnosis:
+    tree = build_tree(parse_chain(list(lines), language), 1, len(CLUES))
+    return diagnose_chain(tree, CONTEXT, CLUES, 1, gold, 0.9, 1)
+
+
+@table(
+    "conclusion, restated",
+    ("The shop closes at eight.", True),
+    ("the shop closes at eight", True),
+    (" The shop closes at eight !", True),
+    ("The shop closes at eight o'clock.", True),
+    # The rule is that of the published clean-up: one word of five makes no difference to it.
+    ("The shop closes at nine.", True),
+    ("The shop is closed now.", False),
+    ("Nobody can buy bread there after eight.", False),
+    ("", False),
+)
+def test_a_text_is_restated(conclusion: str, restated: bool) -> None:
+    assert restates(conclusion, CLUES[0]) is restated
+
+
+@table(
+    "lines, restating",
+    (("Text0 -> The shop closes at eight.", "Conclusion0 -> It is closed."), {0}),
+    # Another clue than the one that is cited; the context.
+    (("Text0 -> The shop sells bread.", "Conclusion0 -> It is closed."), {0}),
+    (("Context -> The picture was taken on a Monday in May.", "Conclusion0 -> Spring."), {0}),
+    (("Image0 -> It is nine.", "Conclusion0 -> It is nine."), {1}),
+    (("Image0 -> It is nine.", "Image0 + Text0 -> It is nine."), set()),
+    (("Image0 -> The shop sells bread.", "Conclusion0 -> It is a bakery."), set()),
+)
+def test_restating_steps(lines: tuple[str, ...], restating: set[int]) -> None:
+    assert diagnosed(*lines).restating == restating
+
+
+@table(
+    "gold, needed",
+    (GOLD, "i0 t0"),
+    ((), "i0 t0 t1"),
+    (("No line that anybody could read.",), "i0 t0 t1"),
+    # As the chains of models, gold reasoning is repaired: what only copies a clue is the clue.
+    (("Text1 -> The shop sells bread.", "Conclusion0 + Image0 -> It smells."), "i0 t1"),
+)
+def test_what_the_gold_reasoning_needs(gold: tuple[str, ...], needed: str) -> None:
+    found = diagnosed("Image0 -> It is nine.", gold=gold)
+    assert found.needed == frozenset(clues(needed))
+    assert found.used == frozenset(clues("i0"))
+
+
+def test_gold_reasoning_is_read_in_the_language_of_the_chain() -> None:
+    gold = ("图片0 -> 钟指向九点。", "结论0 + 文本1 -> 商店已经关门。")
+    found = diagnosed("图片0 -> 现在九点。", gold=gold, language="zh")
+    assert found.needed == frozenset(clues("i0 t1"))
+
+
+def test_long_texts_are_cheap() -> None:
+    def lines(size: int) -> list[str]:
+        long = [f"Conclusion{at} -> {'word ' * size}{at}" for at in range(5)]
+        return ["Text0 -> a", *long]
+
+    assert_linear(lambda each: diagnosed(*each), lines, 2_000)
