@@ -1,4 +1,4 @@
-"""``rpts_score``: repair the chain and have a judge score each step."""
+"""``rpts_score``: repair the chain and have a judge score each step, and the root once more."""
 
 from __future__ import annotations
 
