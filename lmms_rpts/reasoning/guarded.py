@@ -6,7 +6,7 @@ docs/guarded.md defines both, with reasons and a worked example.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain
@@ -17,13 +17,13 @@ from lmms_rpts.reasoning.metric import (
     check_scores,
     step_weights,
 )
-from lmms_rpts.reasoning.tree import ReasoningTree
+from lmms_rpts.reasoning.tree import ReasoningTree, cited_steps
 
 Restates = Callable[[str, str], bool]
 """Whether a conclusion says no more than a text."""
 
-ROOT_FAILS = 0.4
-"""What is left of the score where the root fails: the largest score below the mark of 0.5 on the
+FAILED = 0.4
+"""What is left of the score where the argument fails: the largest score below the mark of 0.5 on the
 scale of tenths that judges use. However good its other steps are, such a chain is not sound."""
 
 _EVIDENCE = ("image", "text")
@@ -144,12 +144,13 @@ def guarded_score(
 
     The mean score of the steps that the root rests on, each counted once; a step that only
     restates does not count, one that cites what does not exist scores 0. Times the share of the
-    needed evidence that the root rests on; and times ``ROOT_FAILS`` where the root does not follow
-    from its premises, or does not bear on the answer.
+    needed evidence that the root rests on; and times ``FAILED`` where the argument fails: where an
+    inference that the root rests on, the root included, or a step that the root cites scores below
+    0.5, or the root does not bear on the answer.
 
     Args:
         step_scores: one score in [0, 1] for each step of the chain, in order.
-        root_bears: in [0, 1], whether the root entails the answer that was given.
+        root_bears: in [0, 1], whether the root entails the answer that was given: above 0.5.
 
     Returns:
         A score in [0, 1]; 0 for an empty chain, and for one whose steps all restate.
@@ -167,6 +168,19 @@ def guarded_score(
     counted = [score for at, score in enumerate(scores) if tree.uses[at] and at not in idle]
     if not counted:
         return 0.0
-    holds = scores[-1] >= WRONG_BELOW and root_bears >= WRONG_BELOW
+    # At 0.5 the judge says that the question is left open.
+    holds = root_bears > WRONG_BELOW and all(scores[at] >= WRONG_BELOW for at in _carrying(tree))
     mean = math.fsum(counted) / len(counted)
-    return mean * diagnosis.coverage * (1.0 if holds else ROOT_FAILS)
+    return mean * diagnosis.coverage * (1.0 if holds else FAILED)
+
+
+def _carrying(tree: ReasoningTree) -> Iterator[int]:
+    """The steps that carry the argument: inferences that the root rests on, and what it cites.
+
+    A picture misread further below weakens the argument, and the mean; it does not break it.
+    """
+    yield from cited_steps(tree.chain, len(tree.heights) - 1)
+    for at, step in enumerate(tree.chain.steps):
+        if tree.uses[at] and {clue.kind for clue in step.premises} != {"image"}:
+            yield at
+    yield len(tree.heights) - 1
