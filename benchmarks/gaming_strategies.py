@@ -90,10 +90,10 @@ def nonsense_among_copies(seen: Instance) -> list[str]:
 
 
 def cited_again_and_again(seen: Instance) -> list[str]:
-    """Nonsense under copies that each cite all before them, so that their uses double."""
+    """Nonsense beside copies that each cite all copies before them, so that their uses double."""
     steps = [_line(["Image0"], nonsense(0))]
     for _ in range(12):
-        steps.append(_line([*_earlier(steps), "Context"], seen.context))
+        steps.append(_line([*_earlier(steps)[1:], "Context"], seen.context))
     return [*steps, _line(_earlier(steps), seen.statement)]
 
 
