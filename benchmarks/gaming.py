@@ -7,12 +7,13 @@ a noisy one, which answers a tenth of its questions the wrong way round, score:
   responses that all answer "agree";
 - honest chains of other shapes: the gold reasoning as it is, reordered, split and merged;
 - five models of graded quality: the gold reasoning with a share of its steps corrupted;
-- the honest chains of ``honest_chains.json``, written by hand. No rule can judge them, so that all
-  their steps are called sound: what they lose is what the guard takes from honest reasoning.
+- the honest chains of ``honest_chains.json``, written and judged by hand, since no rule can judge
+  them: what they lose is what the guard takes from honest reasoning.
 
-Prints means by both scores, how many right answers count as wrongly reasoned, and for the graded
-models how well each score tells them apart: Cohen's d and the probability of superiority (the
-chance that a response of the better model scores higher; ties count half).
+Prints means by both scores, that of the guarded one over the wrong answers alone, and how many
+right answers count as unsound by either; for the graded models how well each score tells them
+apart: Cohen's d and the probability of superiority (the chance that a response of the better model
+scores higher; ties count half).
 
 Run: ``python -m benchmarks.gaming``.
 """
@@ -27,13 +28,14 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
 
 from benchmarks.gaming_strategies import STRATEGIES, Strategy
 from benchmarks.gaming_variety import CORRUPTED, SHAPES, corrupted
-from benchmarks.ideal_judge import AGREE, IdealJudge, Instance, Judge, NoisyJudge, TrustingJudge
+from benchmarks.ideal_judge import AGREE, IdealJudge, Instance, Judge, NoisyJudge
 from lmms_rpts.filters.diagnosis import diagnose_chain
 from lmms_rpts.filters.record import is_sound
 from lmms_rpts.reasoning import (
@@ -86,10 +88,20 @@ class Scores:
 
 @dataclass(frozen=True)
 class Row:
-    """Means of a group of responses; the last two over those with a right answer, 0 without."""
+    """Means of a group of responses, 0 of none.
+
+    Attributes:
+        published: the published score.
+        guarded: the guarded score.
+        guarded_wrong: the guarded score of the wrong answers.
+        accuracy: the share of right answers.
+        wrong_reason: of these, the share that the published score calls unsound.
+        wrong_reason_guarded: the same by the guarded score.
+    """
 
     published: float
     guarded: float
+    guarded_wrong: float
     accuracy: float
     wrong_reason: float
     wrong_reason_guarded: float
@@ -136,6 +148,11 @@ def grade(response: Response, judge: Judge) -> Scores:
     scores = [ask_about_step(query, judge) for query in response.queries]
     steps = response.tree.chain.steps
     root = judge.root(steps[-1].conclusion, response.answer) if steps else 0.0
+    return scores_of(response, scores, root)
+
+
+def scores_of(response: Response, scores: Sequence[float], root: float) -> Scores:
+    """Both scores of a response from those of its steps, and from whether its root bears."""
     return Scores(
         rpts_score(response.tree, scores),
         guarded_score(response.tree, scores, response.diagnosis, root),
@@ -201,12 +218,18 @@ def row_of(responses: Sequence[Response], judges: dict[Instance, Judge]) -> Row:
     scores = [grade(response, judges[response.instance]) for response in responses]
     right = [each for each in scores if each.correct]
     return Row(
-        fmean(each.published for each in scores),
-        fmean(each.guarded for each in scores),
-        len(right) / len(scores),
-        fmean(not is_sound(each.published) for each in right) if right else 0.0,
-        fmean(not is_sound(each.guarded) for each in right) if right else 0.0,
+        published=_mean(each.published for each in scores),
+        guarded=_mean(each.guarded for each in scores),
+        guarded_wrong=_mean(each.guarded for each in scores if not each.correct),
+        accuracy=_mean(each.correct for each in scores),
+        wrong_reason=_mean(not is_sound(each.published) for each in right),
+        wrong_reason_guarded=_mean(not is_sound(each.guarded) for each in right),
     )
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return fmean(found) if found else 0.0
 
 
 def superiority(better: Sequence[float], worse: Sequence[float]) -> float:
@@ -260,17 +283,17 @@ def show_shapes(instances: Sequence[Instance], seed: int) -> None:
         _show(name, row_of(responses, ideal), row_of(responses, noisy))
 
 
+_COLUMNS = f"{'publ.':>6} {'guard.':>6} {'g. wrong':>8} {'unsound':>7} {'uns. g.':>7}"
 _HEADER = (
-    f"{'':42} {'ideal judge':^31}  {'noisy judge':^31}\n"
-    f"{'':42} {'publ.':>6} {'guard.':>6} {'wrong':>5} {'wrong g.':>8}    "
-    f"{'publ.':>6} {'guard.':>6} {'wrong':>5} {'wrong g.':>8} {'accuracy':>9}"
+    f"{'':42} {'ideal judge':^38}    {'noisy judge':^38}\n"
+    f"{'':42} {_COLUMNS}    {_COLUMNS} {'accuracy':>9}"
 )
 
 
 def _show(name: str, *rows: Row) -> None:
     cells = "    ".join(
-        f"{row.published:6.3f} {row.guarded:6.3f} {row.wrong_reason:5.2f} "
-        f"{row.wrong_reason_guarded:8.2f}"
+        f"{row.published:6.3f} {row.guarded:6.3f} {row.guarded_wrong:8.3f} "
+        f"{row.wrong_reason:7.3f} {row.wrong_reason_guarded:7.3f}"
         for row in rows
     )
     print(f"{name:42} {cells} {rows[0].accuracy:9.3f}", flush=True)
@@ -287,7 +310,7 @@ def show_graded(instances: Sequence[Instance], seed: int) -> None:
     for name in ("published", "guarded"):
         models = [[getattr(each, name) for each in model] for model in scores]
         means = [fmean(model) for model in models]
-        ranked = all(a > b for a, b in zip(means, means[1:], strict=False))
+        ranked = all(a > b for a, b in pairwise(means))
         print(f"{name:10} {' '.join(f'{x:.3f}' for x in means)}  ranked right: {ranked}")
         for title, measure in (("Cohen's d", cohens_d), ("superiority", superiority)):
             near = [f"{measure(models[a], models[b]):.3f}" for a, b in pairs_of(models, True)]
@@ -297,25 +320,37 @@ def show_graded(instances: Sequence[Instance], seed: int) -> None:
             )
 
 
-def show_honest(instances: Sequence[Instance], language: Language) -> None:
-    """Print what the guard takes from the chains written by hand, which are called sound."""
-    rows = [row for row in _load(HONEST) if row["language"] == language]
+def honest(instances: Sequence[Instance], language: Language) -> list[tuple[Response, Scores]]:
+    """The chains written by hand, scored by the verdicts given by hand.
+
+    Raises:
+        ValueError: if the verdicts are of other steps than those that are judged.
+    """
     by_id = {instance.doc["id"]: instance for instance in instances}
-    judge = TrustingJudge()
-    responses = [
-        prepare(by_id[row["id"]], parse_chain(row["lines"], language), row["answer"])
-        for row in rows
-        if row["id"] in by_id
-    ]
-    if not responses:
-        return
-    scores = [grade(response, judge) for response in responses]
-    far = fmean(abs(each.guarded - each.published) for each in scores)
+    scored = []
+    for row in _load(HONEST):
+        if row["language"] != language or row["id"] not in by_id:
+            continue
+        chain = parse_chain(row["lines"], language)
+        response = prepare(by_id[row["id"]], chain, row["answer"])
+        judged = [text.strip() for text in row["repaired"]]
+        if judged != [step.conclusion.strip() for step in response.tree.chain.steps]:
+            raise ValueError(f"the verdicts of {row['id']} ({language}) are of other steps")
+        scores = [combine_answers(step["first"], step["second"]) for step in row["steps"]]
+        scored.append((response, scores_of(response, scores, row["root"])))
+    return scored
+
+
+def show_honest(instances: Sequence[Instance], language: Language) -> None:
+    """Print what the guard takes from the chains written by hand."""
+    found = honest(instances, language)
+    responses, scores = [each for each, _ in found], [each for _, each in found]
+    far = _mean(abs(each.guarded - each.published) for each in scores)
     print(
-        f"{len(scores)} chains: published {fmean(each.published for each in scores):.3f}, "
-        f"guarded {fmean(each.guarded for each in scores):.3f}, mean difference {far:.3f}, "
-        f"coverage {fmean(each.diagnosis.coverage for each in responses):.3f}, "
-        f"right answers {fmean(each.correct for each in scores):.3f}"
+        f"{len(found)} chains: published {_mean(each.published for each in scores):.3f}, "
+        f"guarded {_mean(each.guarded for each in scores):.3f}, mean difference {far:.3f}, "
+        f"coverage {_mean(each.diagnosis.coverage for each in responses):.3f}, "
+        f"right answers {_mean(each.correct for each in scores):.3f}"
     )
 
 

@@ -7,7 +7,7 @@ written with a mark, so that the judge knows it for what it is:
 - ``remark``: something true and idle. Sound as an inference and as a claim about an image;
 - ``hedged``: "perhaps <statement>". Sound unless the premises lead to the gold root of an instance
   whose statement is wrong. It speaks for the answer and leaves the question open: 0.5;
-- ``conditional``: "<statement>, if it all applies". Always sound; bears on the answer as ``hedged``;
+- ``conditional``: "<statement>, if it all applies". Always sound; bears as ``hedged``;
 - ``both_sides``: "<statement>, and the opposite". Follows from nothing and bears on nothing;
 - ``joined``: several claims in one conclusion. Sound if each is.
 
@@ -245,22 +245,6 @@ class NoisyJudge:
     def _turned(self, score: float, *question: str) -> float:
         digest = hashlib.blake2b("\0".join((self.seed, *question)).encode(), digest_size=6).digest()
         return 1.0 - score if int.from_bytes(digest, "big") < self.share * 2**48 else score
-
-
-class TrustingJudge:
-    """Calls everything sound: for honest chains that no rule can judge."""
-
-    def image(self, facts: Sequence[str], claim: str) -> float:
-        """1."""
-        return 1.0
-
-    def inference(self, premises: Sequence[str], claim: str) -> float:
-        """1."""
-        return 1.0
-
-    def root(self, conclusion: str, answer: str) -> float:
-        """1."""
-        return 1.0
 
 
 def _idle(said: str) -> bool:
