@@ -1,0 +1,240 @@
+"""What gaming gains by the guarded score: every 9th English instance, ideal judge."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from statistics import fmean
+
+import pytest
+
+from benchmarks.gaming import (
+    CORRUPTED,
+    HONEST,
+    NOISE,
+    cohens_d,
+    effect,
+    grade,
+    graded,
+    honest,
+    judges_of,
+    load_instances,
+    play,
+    row_of,
+    shaped,
+    superiority,
+)
+from benchmarks.gaming_strategies import STRATEGIES
+from benchmarks.ideal_judge import (
+    IdealJudge,
+    Instance,
+    NoisyJudge,
+    both_sides,
+    conditional,
+    hedged,
+    joined,
+    nonsense,
+    remark,
+)
+from lmms_rpts.reasoning.guarded import ROOT_FAILS
+from tests.support.reference import reference
+from tests.support.tables import table
+
+SAMPLE = 48
+
+ABOVE = {
+    # Roots of which the judge says 0.5: they leave the question open.
+    "remarks on everything, then perhaps": "hedged",
+    "statement if it all applies": "hedged",
+    # The unsound step lies below a root that only says it again, in other words.
+    "asserted, then restated in other words": "hidden",
+    "asserted among remarks, restated": "hidden",
+    "asserted from nothing, remarks, restated": "hidden",
+    "statement seen, then restated": "hidden",
+    "circular pair": "hidden",
+    # Above the bound by right answers alone, whose root does follow from all that is given.
+    "one clue in ten steps, statement": "right",
+    "clues reworded, statement": "right",
+}
+"""The strategies that the guarded score does not hold to ``ROOT_FAILS``; docs/guarded.md."""
+
+
+@lru_cache
+def sample() -> tuple[Instance, ...]:
+    reference("rpts_eval", "texts_en.json")
+    reference("rpts_eval", "texts_zh.json")
+    return tuple(load_instances("en", SAMPLE))
+
+
+@table("name", *STRATEGIES)
+def test_a_strategy_gains_little(name: str) -> None:
+    row = row_of(play(STRATEGIES[name], sample()), judges_of(sample(), 0.0, 0))
+    held = row.guarded <= ROOT_FAILS + 1e-9
+    assert held == (name not in ABOVE), row
+    # Where the answer is wrong, only the first two kinds of gap gain anything.
+    if ABOVE.get(name, "right") == "right":
+        assert row.guarded_wrong <= ROOT_FAILS + 1e-9, row
+
+
+@table(
+    "name, published, guarded",
+    ("gold", 0.98, 0.98),
+    ("reordered", 0.9, 0.9),
+    ("split in two", 0.9, 0.9),
+    ("merged in pairs", 0.9, 0.9),
+)
+def test_honest_chains_keep_their_score(name: str, published: float, guarded: float) -> None:
+    row = row_of(shaped(name, sample()), judges_of(sample(), 0.0, 0))
+    assert row.published >= published
+    assert row.guarded >= guarded
+
+
+def test_graded_models_are_ranked() -> None:
+    judges = judges_of(sample(), NOISE, 0)
+    means = [
+        fmean(grade(each, judges[each.instance]).guarded for each in graded(share, sample()))
+        for share in CORRUPTED
+    ]
+    assert means == sorted(means, reverse=True)
+
+
+@table("language", "en", "zh")
+def test_chains_written_by_hand_keep_their_score(language: str) -> None:
+    reference("rpts_eval", f"texts_{language}.json")
+    if not HONEST.exists():
+        pytest.skip(f"{HONEST.name} is absent")
+    scores = [each for _, each in honest(load_instances(language), language)]  # type: ignore[arg-type]
+    assert len(scores) == 25
+    published, guarded = (fmean(getattr(x, name) for x in scores) for name in NAMES)
+    assert abs(published - guarded) <= 0.15
+
+
+NAMES = ("published", "guarded")
+
+DOC = {
+    "id": 0,
+    "context": "A and B live in one house.",
+    "statement": "B can see the lake.",
+    "textual_clue": ["The house is on the shore.", "Walls block the view."],
+    "visual_clue": ["0.png"],
+    "reasoning": [
+        "Image0 -> The window faces the lake.",
+        "Text0 + Conclusion0 -> The lake is in sight.",
+        "Conclusion1 + Text1 -> B sees the lake.",
+    ],
+    "answer": "agree",
+}
+TRANSLATED = DOC | {
+    "context": "甲和乙同住。",
+    "statement": "乙看得到湖。",
+    "textual_clue": ["房子在岸边。", "墙会挡住视线。"],
+    "reasoning": [
+        "Image0 -> 窗户朝湖。",
+        "Text0 + Conclusion0 -> 湖在视野里。",
+        "Conclusion1 + Text1 -> 乙看到湖。",
+    ],
+}
+WINDOW, SHORE, WALLS = "The window faces the lake.", *DOC["textual_clue"]
+SIGHT, ROOT, STATEMENT = "The lake is in sight.", "B sees the lake.", str(DOC["statement"])
+
+
+def judge_of(answer: str = "agree") -> IdealJudge:
+    doc = DOC | {"answer": answer}
+    return IdealJudge(Instance(doc, TRANSLATED | {"answer": answer}, "en"))
+
+
+@table(
+    "claim, score",
+    (WINDOW, 1.0),
+    ("  The window  faces the lake. ", 1.0),
+    ("窗户朝湖。", 1.0),
+    (f"{WINDOW};{remark(1)}", 1.0),
+    (f"{WINDOW};{nonsense(1)}", 0.0),
+    (remark(1), 1.0),
+    (SHORE, 0.0),
+    (STATEMENT, 0.0),
+)
+def test_the_ideal_judge_of_images(claim: str, score: float) -> None:
+    assert judge_of().image([WINDOW], claim) == score
+
+
+@table(
+    "premises, claim, score",
+    ((), DOC["context"], 1.0),  # the situation is always given
+    ((SHORE,), SHORE, 1.0),
+    ((SHORE,), "房子在岸边。", 1.0),
+    ((SHORE, WINDOW), SIGHT, 1.0),
+    ((SHORE,), SIGHT, 0.0),
+    ((SHORE, WINDOW, WALLS), ROOT, 1.0),  # two gold steps
+    ((SHORE, WINDOW, WALLS), STATEMENT, 1.0),
+    ((SHORE, WINDOW), STATEMENT, 0.0),
+    ((joined(SHORE, WINDOW),), SIGHT, 1.0),
+    ((SHORE,), joined(SHORE, remark(1)), 1.0),
+    ((SHORE,), joined(SHORE, STATEMENT), 0.0),
+    ((STATEMENT,), "乙看得到湖。", 1.0),
+    ((), hedged(STATEMENT), 1.0),
+    ((), conditional(STATEMENT), 1.0),
+    ((SHORE, WINDOW, WALLS), both_sides(STATEMENT), 0.0),
+    ((SHORE, WINDOW, WALLS), "agree", 0.0),
+    ((nonsense(1),), nonsense(1), 1.0),
+    ((SHORE,), nonsense(1), 0.0),
+)
+def test_the_ideal_judge_of_inferences(premises: tuple[str, ...], claim: str, score: float) -> None:
+    assert judge_of().inference(premises, claim) == score
+
+
+@table(
+    "claim, score",
+    (STATEMENT, 0.0),
+    (ROOT, 1.0),
+    (hedged(STATEMENT), 0.0),
+)
+def test_where_the_statement_is_wrong(claim: str, score: float) -> None:
+    """Here the gold root speaks against the statement: it does not stand for it."""
+    assert judge_of("disagree").inference((SHORE, WINDOW, WALLS), claim) == score
+    assert judge_of("disagree").inference((SHORE,), hedged(STATEMENT)) == 1.0
+
+
+@table(
+    "gold, conclusion, answer, score",
+    ("agree", STATEMENT, "agree", 1.0),
+    ("agree", STATEMENT, "disagree", 0.0),
+    ("agree", ROOT, "agree", 1.0),
+    ("disagree", STATEMENT, "agree", 1.0),  # whether it is true is not asked
+    ("disagree", ROOT, "agree", 0.0),
+    ("disagree", ROOT, "disagree", 1.0),
+    ("agree", hedged(STATEMENT), "agree", 0.5),
+    ("agree", conditional(STATEMENT), "agree", 0.5),
+    ("agree", both_sides(STATEMENT), "agree", 0.0),
+    ("agree", joined(remark(1), STATEMENT), "agree", 1.0),
+    ("agree", "agree", "agree", 1.0),
+    ("agree", remark(1), "agree", 0.0),
+)
+def test_the_ideal_judge_of_roots(gold: str, conclusion: str, answer: str, score: float) -> None:
+    assert judge_of(gold).root(conclusion, answer) == score
+
+
+def test_the_noisy_judge_errs_as_often_as_said_and_the_same_each_time() -> None:
+    judge = NoisyJudge(judge_of(), 0.1, "seed")
+    scores = [judge.inference((), remark(number)) for number in range(2000)]
+    assert 0.87 < fmean(scores) < 0.93
+    assert scores == [judge.inference((), remark(number)) for number in range(2000)]
+
+
+@table(
+    "better, worse, d, wins",
+    ((1.0, 3.0), (0.0, 2.0), 1 / 2**0.5, 0.75),  # variances of 2; three pairs of four
+    ((1.0, 2.0), (1.0, 2.0), 0.0, 0.5),
+    ((1.0, 1.0), (0.0, 0.0), float("inf"), 1.0),
+)
+def test_effect_sizes(
+    better: tuple[float, ...], worse: tuple[float, ...], d: float, wins: float
+) -> None:
+    assert cohens_d(better, worse) == pytest.approx(d)
+    assert superiority(better, worse) == wins
+
+
+def test_effects_are_means_over_pairs() -> None:
+    models = [[3.0, 3.0], [2.0, 3.0], [0.0, 0.0]]
+    # First and second: half of the pairs tie, half are won; with the third all are won.
+    assert effect(superiority, models, adjacent=True) == (0.75 + 1) / 2
+    assert effect(superiority, models, adjacent=False) == pytest.approx((0.75 + 1 + 1) / 3)
