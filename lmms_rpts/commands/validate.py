@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.common import Judge, check_suffixes, csv_of, fail, told, write_text
+from lmms_rpts.commands.common import (
+    Judge,
+    check_outputs,
+    check_suffixes,
+    complain,
+    csv_of,
+    fail,
+    spare,
+    told,
+    write_text,
+)
 from lmms_rpts.commands.known_sets import show_sets, uncounted
 from lmms_rpts.escaping import printable
 from lmms_rpts.settings import load_settings
@@ -25,6 +36,9 @@ _PAGES = (".html", ".htm")
 _UNUSABLE = 2
 """Exit status where data can't be used."""
 
+_LARGEST = 2**63 - 1
+"""The largest whole number that a validity file holds."""
+
 
 def validate(
     judge: Judge = None,
@@ -38,10 +52,13 @@ def validate(
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, help="Chains of each set, at most; a stratified draw.")
+        int,
+        typer.Option(
+            "--limit", min=1, max=_LARGEST, help="Chains of each set, at most; a stratified draw."
+        ),
     ] = LIMIT,
     whole: Annotated[bool, typer.Option("--all", help="All chains of each set.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the draw.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=_LARGEST, help="Of the draw.")] = 0,
     premises: Annotated[
         Literal["given", "all"],
         typer.Option(
@@ -87,15 +104,19 @@ def validate(
     from lmms_rpts.validation.loading import LoadError
 
     files = check_suffixes(output, _SUFFIXES)
-    check_suffixes([html] if html else None, _PAGES)
+    pages = check_suffixes([html] if html else None, _PAGES)
     with told():
         if compare:
+            others = {"--data": data, "--html": html, "--list": show_list, "--dry-run": dry_run}
+            _refuse("--compare", others)
+            check_outputs(files)
+            spare([], files, *compare)
             _compare(*compare, files)
             return
         try:
             sets = _load(data or [])
         except LoadError as error:
-            typer.echo(str(error), err=True)
+            complain(error)
             raise typer.Exit(_UNUSABLE) from None
         if show_list:
             show_sets(LAYOUTS, sets if data else [], Console())
@@ -103,7 +124,23 @@ def validate(
         plan = _plan(sets, judge, limit if data and not whole else None, seed, premises)
         _announce(plan)
         if not dry_run:
+            check_outputs((*files, *pages))
+            spare([], (*files, *pages), *_files_of(data or [], sets))
             _finish(_run(plan), files, html)
+
+
+def _refuse(option: str, others: Mapping[str, object]) -> None:
+    """End with a message where others are given that have no meaning beside an option."""
+    given = [name for name, value in others.items() if value]
+    if given:
+        fail(f"{option} stands alone: leave out {', '.join(given)}")
+
+
+def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
+    """The files that labelled steps were read from."""
+    paths = [_named(text)[1] for text in data]
+    inner = [path / name for path, each in zip(paths, sets, strict=False) for name in each.sha256]
+    return [*paths, *inner]
 
 
 def _load(data: Sequence[str]) -> list[LoadedSet]:
@@ -125,13 +162,14 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
 
 
 def _named(text: str) -> tuple[str | None, Path]:
-    whole = Path(text).expanduser()
+    # os.path: a path that is too long, or of a user that is not there, is none that exists.
+    whole = os.path.expanduser(text)
     name, equals, path = text.partition("=")
-    if not equals or whole.exists():
-        return None, whole
+    if not equals or os.path.exists(whole):
+        return None, Path(whole)
     if not name.strip() or not path:
         fail(f"--data {text}: give NAME=PATH, or a path")
-    return name.strip(), Path(path).expanduser()
+    return printable(name), Path(os.path.expanduser(path))
 
 
 def _plan(
@@ -191,7 +229,6 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
     from lmms_rpts.commands.validity_tables import frame_of, markdown_of, show
     from lmms_rpts.report.validity_page import write_validity_page
 
-    show(found, Console())
     validity = found.validity
     for path in files:
         match path.suffix.lower():
@@ -204,6 +241,8 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
     if html is not None:
         size = write_validity_page(found, html)
         typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
+    # Last: "| head" closes the output, and must not cost the files.
+    show(found, Console())
     if found.stopped:
         fail(
             f"Judging stopped: {printable(found.stopped)}. The steps that were not asked are "

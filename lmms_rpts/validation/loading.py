@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import listed, visible
+from lmms_rpts.escaping import listed, storable, visible
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.rows import LeftOut, Row, RowError
@@ -107,9 +108,9 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_file():
+    if os.path.isfile(path):
         return [path]
-    if not path.is_dir():
+    if not os.path.isdir(path):  # nor is a path that is too long
         raise LoadError(f"{path}: there is no such file or folder")
     files = sorted(
         file
@@ -165,11 +166,13 @@ def _rows(file: Path, content: bytes, alone: bool) -> list[Row | RowError]:
 
 
 def _numbered(file: Path, values: Iterable[tuple[str, Any]]) -> Iterator[Row | RowError]:
+    # Names of files and keys become ids and strata: not every one of them is valid Unicode.
+    stem = storable(file.stem)
     for number, (key, value) in enumerate(values):
         if isinstance(value, RowError):
             yield value
         elif isinstance(value, Mapping):
-            yield Row(value, file.stem, number, key)
+            yield Row(value, stem, number, storable(key))
         else:
             yield RowError("(row)", f"number {number} is no object")
 
@@ -238,6 +241,8 @@ class _Reader:
         self._path, self._layout = path, layout
         self._examples: list[str] = []
         self._known: dict[str, set[tuple[object, ...]]] = {}
+        self._ids: set[str] = set()
+        self._numbers: Counter[str] = Counter()
 
     def read(self, rows: Sequence[Row | RowError]) -> list[LabelledChain]:
         whole = [row for row in rows if isinstance(row, Row)]
@@ -267,19 +272,29 @@ class _Reader:
             self._skip(error, f"{row.stem}, row {row.number + 1}: ")
             return []
         except Exception as error:  # a fault of ours on this row; the others are still read
-            self._skip(RowError("(row)", type(error).__name__), f"{row.stem}, row {row.number}: ")
+            fault = RowError("(row)", type(error).__name__)
+            self._skip(fault, f"{row.stem}, row {row.number + 1}: ")
             return []
         return [fresh for chain in chains if (fresh := self._fresh(chain)) is not None]
 
     def _fresh(self, chain: LabelledChain) -> LabelledChain | None:
         """The chain, under an id of its own; None for one that was read already."""
-        content = (chain.context, chain.steps, chain.labels)
+        content = (chain.context, chain.steps, chain.labels, chain.premises)
         known = self._known.setdefault(chain.id, set())
         if content in known:
             self.left_out[_TWICE] += 1
             return None
         known.add(content)
-        return replace(chain, id=f"{chain.id}#{len(known)}") if len(known) > 1 else chain
+        return replace(chain, id=self._free_id(chain.id))
+
+    def _free_id(self, wanted: str) -> str:
+        """The id, with a number where another chain has it: ``a``, ``a#2``, ``a#3``."""
+        found = wanted
+        while found in self._ids:
+            self._numbers[wanted] += 1
+            found = f"{wanted}#{self._numbers[wanted] + 1}"
+        self._ids.add(found)
+        return found
 
     def _skip(self, error: RowError, place: str) -> None:
         self.skipped[error.field.partition("[")[0]] += 1

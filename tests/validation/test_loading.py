@@ -146,6 +146,20 @@ def test_a_chain_counts_once_and_ids_are_unique(tmp_path: Path) -> None:
     assert dict(found.left_out) == {"the same chain stands there already": 1}
 
 
+def test_no_two_chains_have_one_id_whatever_ids_look_like(tmp_path: Path) -> None:
+    names = ["a", "a#2", "a", "a#2", "a", "a#3"]
+    rows = [make_row(at) | {"id": name} for at, name in enumerate(names)]
+    found = load(write_rows(tmp_path / "x.json", rows))
+    assert len({chain.id for chain in found.chains}) == len(names)
+
+
+def test_the_same_conclusion_of_other_premises_is_another_chain(tmp_path: Path) -> None:
+    for folder, premise in (("a", "Cats purr."), ("b", "Dogs bark.")):
+        row = {"premises": [premise], "conclusion": "It purrs.", "label": "Uncertain"}
+        write_rows(tmp_path / folder / "train.json", [row])
+    assert len(load(tmp_path).chains) == 2
+
+
 CHAIN = LabelledChain("i", "q", "s", "en", "c", ("a", "b"), (True, None))
 
 
