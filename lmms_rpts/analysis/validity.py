@@ -24,8 +24,8 @@ EXPLAINED = (
     "Corrected share of wrong steps: (p + specificity - 1) / (sensitivity + specificity - 1), "
     "after Rogan and Gladen (1978), where p is the share of inference steps that scored below 0.5 "
     "when the judge was first asked; steps read from images and second questions don't count. "
-    "95% intervals resample the run's documents and the set's questions. A side line: the set has "
-    "another share of wrong steps, and is of another domain, than the run."
+    "95% intervals resample the run's documents and the set's questions. Treat it as indicative: "
+    "the steps of the set may be of another domain than those of the run."
 )
 _NO_CHAINS = "the validity file is gone, or holds no labelled chains"
 _LONGEST = 80
@@ -92,11 +92,11 @@ def validity_notes(
 
     Args:
         runs: that RPTS scored.
-        files: what the user named, the first match counts; then comes what a run's own results
-            name.
+        files: what the user named: all that are of the judge count; where none is, what a run's
+            own results name.
 
     Returns:
-        A note for each run and judge; none where there is no file, or nothing was judged.
+        A note for each run, judge and file; none where there is no file, or nothing was judged.
     """
     known: dict[tuple[str, int], Rates] = {}
     return tuple(note for run in runs for note in _notes(run, files, known))
@@ -123,9 +123,12 @@ def _notes(
             responses.setdefault(_judging(response.settings), []).append(response)
     for judging, judged in responses.items():
         faults = [each.mismatch(judging) for each in candidates]
-        if None in faults:
-            file = candidates[faults.index(None)]
-            yield _matched(run.label, judging, judged, file, known)
+        matching = [file for file, fault in zip(candidates, faults, strict=True) if fault is None]
+        if files and any(file in files for file in matching):
+            matching = [file for file in matching if file in files]
+        if matching:
+            for file in matching if files else matching[:1]:
+                yield _matched(run.label, judging, judged, file, known)
         else:
             mismatches = tuple(dict.fromkeys(filter(None, faults)))
             yield ValidityNote(run.label, judging, mismatches=mismatches)

@@ -121,7 +121,8 @@ def validate(
         if show_list:
             show_sets(LAYOUTS, sets if data else [], Console())
             return
-        plan = _plan(sets, judge, limit if data and not whole else None, seed, premises)
+        chains = limit if data and not whole else None
+        plan = _plan(sets, judge, chains, seed, premises, usable=not dry_run)
         _announce(plan)
         if not dry_run:
             check_outputs((*files, *pages))
@@ -144,19 +145,27 @@ def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
 
 
 def _load(data: Sequence[str]) -> list[LoadedSet]:
-    from lmms_rpts.validation.layouts import find_layout
+    from lmms_rpts.validation.layouts import LAYOUTS, find_layout
     from lmms_rpts.validation.loading import LoadError, load_set
     from lmms_rpts.validation.own_set import own_set
 
     if not data:
         return [own_set()]
+    known = {layout.name for layout in LAYOUTS}
     sets: list[LoadedSet] = []
     with Console(stderr=True).status("Reading labelled steps ..."):
         for text in data:
             name, path = _named(text)
             found = load_set(path, name, find_layout)
+            if name in known and name != found.layout.name:
+                raise LoadError(
+                    f"{path} is of the layout {found.layout.name}, not {name}: give it another name"
+                )
             if any(found.name == each.name for each in sets):
-                raise LoadError(f"two sets are called {found.name!r}: name them, --data NAME=PATH")
+                raise LoadError(
+                    f"two sets are called {found.name!r}: give each a name of its own, as in "
+                    "--data NAME=PATH"
+                )
             sets.append(found)
     return sets
 
@@ -178,6 +187,7 @@ def _plan(
     limit: int | None,
     seed: int,
     premises: Literal["given", "all"],
+    usable: bool,
 ) -> Plan:
     from lmms_rpts.judging import choices
     from lmms_rpts.validation.run import plan_validation
@@ -186,7 +196,9 @@ def _plan(
     chosen = judge or settings.judge
     if not chosen:
         fail(f"name the judge that is to be measured, with --judge or LMMS_RPTS_JUDGE\n{choices()}")
-    return plan_validation(sets, chosen, settings, limit=limit, seed=seed, premises=premises)
+    return plan_validation(
+        sets, chosen, settings, limit=limit, seed=seed, premises=premises, usable=usable
+    )
 
 
 def _announce(plan: Plan) -> None:
@@ -208,8 +220,9 @@ def _announce(plan: Plan) -> None:
 
 def _set_line(planned: PlannedSet) -> str:
     loaded = planned.loaded
+    layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
     parts = [
-        f"{loaded.name}: {len(planned.chains):,} of {len(loaded.chains):,} chains, "
+        f"{loaded.name}{layout}: {len(planned.chains):,} of {len(loaded.chains):,} chains, "
         f"{len(planned.questions):,} labelled steps"
     ]
     if planned.premises == "given":
@@ -238,6 +251,12 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
                 write_text(path, markdown_of(validity))
             case _:
                 write_text(path, csv_of(frame_of(validity)))
+    if not files and html is None:
+        typer.echo(
+            "Not saved: -o validity.json keeps the figures, --html validity.html makes a page. The "
+            "same command again asks nothing (LMMS_RPTS_CACHE).",
+            err=True,
+        )
     if html is not None:
         size = write_validity_page(found, html)
         typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)

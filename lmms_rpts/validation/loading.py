@@ -69,7 +69,8 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
 
     Args:
         path: a file or a folder.
-        name: what the set is called; None: as its layout.
+        name: what the set is called; None: as its layout. Where a folder holds several sets, the
+            name of a layout chooses one.
         find: gives the layout of an object, by its fields.
 
     Raises:
@@ -77,7 +78,8 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
     """
     files = _files(path)
     found: dict[Path, tuple[Layout, list[Row | RowError]]] = {}
-    others, digests = [], {}
+    others: list[str] = []
+    digests, names = {}, {}
     for file in files:
         called = file.name if file == path else file.relative_to(path).as_posix()
         content = _content(file)
@@ -90,8 +92,11 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
         else:
             found[file] = layout, rows
             digests[called] = hashlib.sha256(content).hexdigest()
-    layout = _only_layout(path, found, others)
-    rows = [row for _, own in found.values() for row in own]
+            names[file] = called
+    chosen = {file: each for file, each in found.items() if each[0].name == name} or found
+    others += [names[file] for file in found if file not in chosen]
+    layout = _only_layout(path, chosen, others)
+    rows = [row for _, own in chosen.values() for row in own]
     reader = _Reader(path, layout)
     chains = reader.read(rows)
     return LoadedSet(
@@ -101,7 +106,7 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
         reader.count,
         dict(reader.skipped),
         dict(reader.left_out),
-        digests,
+        {names[file]: digests[names[file]] for file in chosen},
         tuple(others),
         reader.remark,
     )
@@ -109,6 +114,11 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
 
 def _files(path: Path) -> list[Path]:
     if os.path.isfile(path):
+        if path.suffix.lower() not in SUFFIXES:
+            raise LoadError(
+                f"{path}: give a file that ends in {', '.join(SUFFIXES)}; of people's ratings, the "
+                "files that the page of lmms-rpts rate saves"
+            )
         return [path]
     if not os.path.isdir(path):  # nor is a path that is too long
         raise LoadError(f"{path}: there is no such file or folder")
@@ -142,14 +152,15 @@ def _only_layout(
     if len(names) > 1:
         said = "; ".join(f"{name} in {listed(files)}" for name, files in names.items())
         raise LoadError(
-            f"{path} holds several sets: {visible(said)}. Name each with a --data of its own"
+            f"{path} holds several sets: {visible(said)}. Choose one by its name, as in "
+            f"--data {next(iter(names))}={path}"
         )
     for layout, _ in found.values():
         return layout
     raise LoadError(
-        f"{path}: no known set. Its objects have the fields of none (looked at "
-        f"{visible(listed(list(others)))}); lmms-rpts validate --list names the sets and where "
-        "they are to be had"
+        f"{path}: no file has the fields of a known set (looked at "
+        f"{visible(listed(list(others)))}); lmms-rpts validate --list names the sets and says "
+        "where to get them"
     )
 
 
@@ -263,8 +274,13 @@ class _Reader:
 
     def _row(self, row: Row) -> list[LabelledChain]:
         """The chains of a row; nothing that stands in a row ends the reading of the others."""
+        chains = []
         try:
-            chains = [checked(chain) for chain in self._layout.read(row)]
+            for chain in self._layout.read(row):
+                try:
+                    chains.append(checked(chain))
+                except LeftOut as reason:  # of this chain; a row may hold others
+                    self.left_out[str(reason)] += 1
         except LeftOut as reason:
             self.left_out[str(reason)] += 1
             return []
