@@ -312,6 +312,20 @@ def test_a_budget_that_runs_out_leaves_figures_of_the_part(
     assert got["auc"] == 1
 
 
+@table("cache, said", ("cache", "asks only the rest"), ("off", "No answer is kept"))
+def test_ctrl_c_says_what_is_kept(
+    cache: str, said: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(plan: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("LMMS_RPTS_CACHE", cache if cache == "off" else str(tmp_path / cache))
+    monkeypatch.setattr("lmms_rpts.validation.run.validate", interrupted)
+    done = command("--judge", "lexical")
+    assert done.exit_code == 130
+    assert said in done.output
+
+
 def test_several_samples_and_judges_are_joined(
     command: Command,
     served: Callable[[Answer], JudgeServer],

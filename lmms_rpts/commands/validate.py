@@ -36,6 +36,9 @@ _PAGES = (".html", ".htm")
 _UNUSABLE = 2
 """Exit status where data can't be used."""
 
+_INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
 _LARGEST = 2**63 - 1
 """The largest whole number that a validity file holds."""
 
@@ -235,7 +238,18 @@ def _set_line(planned: PlannedSet) -> str:
 def _run(plan: Plan) -> Validation:
     from lmms_rpts.validation.run import validate as run_validation
 
-    return run_validation(plan)
+    try:
+        return run_validation(plan)
+    except KeyboardInterrupt:
+        complain(f"Interrupted. {_kept()}")
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+def _kept() -> str:
+    """What becomes of the answers that were paid for."""
+    if load_settings().cache is None:
+        return "No answer is kept: LMMS_RPTS_CACHE is off."
+    return "Answers are kept (LMMS_RPTS_CACHE): the same command asks only the rest."
 
 
 def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None:
@@ -265,8 +279,7 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
     if found.stopped:
         fail(
             f"Judging stopped: {printable(found.stopped)}. The steps that were not asked are "
-            "counted as unscored. Answers are kept (LMMS_RPTS_CACHE): the same command asks only "
-            "the rest."
+            f"counted as unscored. {_kept()}"
         )
 
 

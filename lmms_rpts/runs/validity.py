@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -185,6 +186,9 @@ def read_validity(path: Path) -> Validity:
         ValidityError: naming the file and what is wrong with it.
     """
     remedy = "name a file that lmms-rpts validate -o wrote"
+    # A pipe or a device would be read for ever.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValidityError(f"{path} is no file: {remedy}")
     try:
         if path.stat().st_size > _LARGEST:
             raise ValidityError(f"{path} is larger than 500 MB: {remedy}")

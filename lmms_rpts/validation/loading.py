@@ -196,7 +196,7 @@ def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
         line = content.count(b"\n", 0, error.start) + 1
         raise LoadError(f"{file}, line {line} is not UTF-8 text") from None
     try:
-        whole = json.loads(text)
+        whole = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         # Not at U+2028 and the like, which may stand within a text.
         lines = [each for each in text.split("\n") if each.strip()]
@@ -224,9 +224,15 @@ def _is_lines(file: Path, lines: Sequence[str]) -> bool:
 
 def _parsed(line: str) -> Any:
     try:
-        return json.loads(line)
+        return json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         return RowError(_BROKEN, "is not valid JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    """An object; of a name that stands twice nobody knows which value counts."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else RowError("(row)", "names a field twice")
 
 
 def _parquet(file: Path) -> Iterator[tuple[str, Any]]:

@@ -123,6 +123,16 @@ def test_over_one_percent_stops(field: str, tmp_path: Path) -> None:
     assert repr(field) in str(raised.value)
 
 
+@table("name", "x.json", "x.jsonl")
+def test_a_row_that_names_a_field_twice_is_counted(name: str, tmp_path: Path) -> None:
+    rows = [json.dumps(row) for row in make_rows(200)]
+    rows[3] = rows[3].replace('"label":', '"label": 0, "label":')
+    text = "\n".join(rows) if name == "x.jsonl" else f"[{','.join(rows)}]"
+    (tmp_path / name).write_text(text)
+    found = load(tmp_path / name)
+    assert (len(found.chains), dict(found.skipped)) == (199, {"(row)": 1})
+
+
 def test_a_broken_line_is_counted(tmp_path: Path) -> None:
     lines = [json.dumps(row) for row in make_rows(150)]
     path = tmp_path / "x.jsonl"
