@@ -214,3 +214,40 @@ def test_nothing_that_stands_in_a_file_is_an_exception(
     except LoadError:
         return
     assert all(checked(chain) for chain in found.chains)
+
+
+def test_a_chain_without_a_label_costs_no_other_of_its_row(tmp_path: Path) -> None:
+    """People's files are one row: a response of undecided steps is left out alone."""
+    items = [
+        {
+            "task": "t",
+            "doc_id": doc,
+            "id": str(doc),
+            "repeat": 0,
+            "step": step,
+            "kind": "inference",
+            "language": "en",
+            "context": "c",
+            "premises": ["p"],
+            "conclusion": f"conclusion {doc} {step}",
+            "score": score,
+            "comment": "",
+        }
+        for doc, scores in enumerate([(1.0, 0.0), (0.5,), (0.75, 0.25)])
+        for step, score in enumerate(scores)
+    ]
+    made = {"format": "lmms-rpts-ratings", "version": 1, "rater": "Ann", "sample": "s" * 32}
+    path = tmp_path / "ratings-Ann.json"
+    path.write_text(json.dumps(made | {"created": "2026-11-22", "items": items}))
+    found = load(path)
+    assert [chain.labels for chain in found.chains] == [(True, False), (True, False)]
+    assert dict(found.left_out) == {"no step has a label": 1}
+
+
+def test_a_name_of_a_layout_chooses_among_several(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a.json", make_rows(2))
+    row = {"input": "x", "steps": ["a"], "target": "b", "answer": "b", "mistake_index": None}
+    (tmp_path / "b.jsonl").write_text(json.dumps(row))
+    found = load(tmp_path, "bigbench_mistake")
+    assert (len(found.chains), found.others) == (1, ("a.json",))
+    assert list(found.sha256) == ["b.jsonl"]
