@@ -14,7 +14,7 @@ from lmms_rpts.escaping import shorten
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.validity import ValidatedSet
-from lmms_rpts.runs.validity_figures import decimal, figure_of, percent, title_of
+from lmms_rpts.runs.validity_figures import decimal, doubt_of, figure_of, percent, title_of
 from lmms_rpts.runs.validity_files import Judging, ValidityFile, validity_in
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
@@ -43,6 +43,7 @@ class SetNote:
         missed: the share of wrong steps that it calls sound.
         false_alarms: the share of sound steps that it calls wrong.
         corrected: the share of wrong steps of the run; None where a rate of the judge is missing.
+        doubt: that the judge does no better than what needs no judge; empty where it does.
     """
 
     name: str
@@ -52,6 +53,7 @@ class SetNote:
     missed: Estimate | None
     false_alarms: Estimate | None
     corrected: Corrected | None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,7 @@ def _set_note(
         missed=_complement(sensitivity),
         false_alarms=_complement(specificity),
         corrected=share,
+        doubt=doubt_of(found),
     )
 
 
@@ -229,7 +232,8 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
             )
             if figure
         ]
-        told = [*faults, *([f"AUC {decimal(each.auc)}"] if each.auc else [])]
+        auc = f"AUC {decimal(each.auc)}{', ' if each.doubt else ''}{each.doubt}"
+        told = [*faults, *([auc] if each.auc else [])]
         if told:
             created = f", {shorten(note.created, 20)}" if note.created else ""
             yield (

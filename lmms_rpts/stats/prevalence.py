@@ -28,7 +28,7 @@ from lmms_rpts.stats.intervals import (
 THRESHOLD = 0.5
 """A judge calls a step wrong whose score lies below it."""
 
-FAR, OUTSIDE = 0.1, 0.975
+FAR, OUTSIDE = 0.5, 0.975
 """How far the formula may lie outside of 0 to 1, and in which share of the resamples on one side,
 before nothing is corrected: more is no chance, but a judge that errs otherwise on the run."""
 
