@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+def check_writable(path: Path) -> None:
+    """See that ``path`` can be written: its folder is made, and a nameless file in it.
+
+    Raises:
+        OSError: it can't be; RuntimeError: its ``~`` names a user that is not there.
+    """
+    target = path.expanduser().resolve()
+    if target.is_dir():
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=target.parent):
+        pass
 
 
 @contextmanager

@@ -391,7 +391,7 @@ def test_a_validity_file_that_is_no_use(
     said = about(broken.output, "validity")
     assert (broken.exit_code, said.split()[0]) == (1, "problem")
     assert "format is missing" in said
-    assert "-> make it anew" in said
+    assert "-> create it again" in said
 
 
 def test_lexical_is_said_to_be_what_it_is(doctor: Doctor) -> None:

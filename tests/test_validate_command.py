@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,12 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
     (["--limit", "0"], 2, "limit"),
     (["--premises", "some"], 2, "premises"),
     (["--compare", "a.json", "b.json"], 1, "a.json can't be read"),
+    (["--compare", "a.json", "b.json", "--list"], 1, "leave out --list"),
+    (["--compare", "a.json", "b.json", "--html", "v.html"], 1, "leave out --html"),
+    (["--seed", str(2**63)], 2, "seed"),
+    (["--limit", str(2**63)], 2, "limit"),
+    (["--data", "n" * 10_000], 2, "no such file or folder"),
+    (["--data", "~nobody-of-this-name/x"], 2, "no such file or folder"),
 )
 def test_what_can_not_be_is_said_before_anything_is_asked(
     arguments: list[str], status: int, said: str, command: Command
@@ -193,6 +200,64 @@ def test_what_can_not_be_is_said_before_anything_is_asked(
     done = command(*judge, *arguments)
     assert done.exit_code == status, done.output
     assert said in done.output
+
+
+@table("option", "-o", "--html")
+def test_what_can_not_be_written_is_said_before_anything_is_asked(
+    option: str,
+    command: Command,
+    served: Callable[[Answer], JudgeServer],
+    data: Path,
+    tmp_path: Path,
+) -> None:
+    suffix = ".json" if option == "-o" else ".html"
+    (tmp_path / f"file{suffix}").write_text("a file")
+    (tmp_path / f"folder{suffix}").mkdir()
+    server = served(knowing(float))
+    places = {
+        f"folder{suffix}": "Is a directory",
+        f"file{suffix}/v{suffix}": "can't write to",
+        f"{'x' * 300}/v{suffix}": "name too long",
+        f"~nobody-of-this-name/v{suffix}": "can't write to",
+    }
+    for place, said in places.items():
+        target = place if place.startswith("~") else tmp_path / place
+        done = command("--judge", "openai:m", "--data", data, option, target)
+        assert done.exit_code == 1, done.output
+        assert said in done.output
+    assert server.calls == 0
+
+
+def test_what_was_read_is_not_overwritten(command: Command, data: Path, tmp_path: Path) -> None:
+    before = data.read_bytes()
+    for given in (data, data.parent):
+        done = command("--judge", "lexical", "--data", given, "-o", data)
+        assert done.exit_code == 1, done.output
+        assert "one of the files that were read" in done.output
+    assert data.read_bytes() == before
+    out = tmp_path / "v.json"
+    assert command("--judge", "lexical", "--data", data, "-o", out).exit_code == 0
+    done = command("--compare", out, out, "-o", out)
+    assert done.exit_code == 1
+    assert read_validity(out).judge == "lexical"
+
+
+def test_names_of_files_need_not_be_unicode(command: Command, tmp_path: Path) -> None:
+    """Nor can they steer the terminal."""
+    rows = [{"input": "q", "steps": [f"a {at}", "b"], "mistake_index": None} for at in range(9)]
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    path = Path(os.fsdecode(os.fsencode(folder) + b"/\xff\x1b[31m.json"))
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    out = tmp_path / "v.json"
+    done = command("--judge", "lexical", "--data", folder, "--limit", "5", "-o", out)
+    assert done.exit_code == 0, done.output
+    assert len(figures(out).chains) == 5
+    path.write_text("{", encoding="utf-8")
+    done = command("--judge", "lexical", "--data", path)
+    assert done.exit_code == 2
+    assert "is not valid JSON" in done.output
+    assert "\x1b" not in done.output
 
 
 def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +310,20 @@ def test_a_budget_that_runs_out_leaves_figures_of_the_part(
     assert got["unscored"] is not None
     assert 0.2 < got["unscored"] < 0.9
     assert got["auc"] == 1
+
+
+@table("cache, said", ("cache", "asks only the rest"), ("off", "No answer is kept"))
+def test_ctrl_c_says_what_is_kept(
+    cache: str, said: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(plan: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("LMMS_RPTS_CACHE", cache if cache == "off" else str(tmp_path / cache))
+    monkeypatch.setattr("lmms_rpts.validation.run.validate", interrupted)
+    done = command("--judge", "lexical")
+    assert done.exit_code == 130
+    assert said in done.output
 
 
 def test_several_samples_and_judges_are_joined(

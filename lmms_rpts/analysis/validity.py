@@ -14,7 +14,7 @@ from lmms_rpts.escaping import shorten
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.validity import ValidatedSet
-from lmms_rpts.runs.validity_figures import decimal, figure_of, percent, title_of
+from lmms_rpts.runs.validity_figures import decimal, doubt_of, figure_of, percent, title_of
 from lmms_rpts.runs.validity_files import Judging, ValidityFile, validity_in
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
@@ -24,8 +24,8 @@ EXPLAINED = (
     "Corrected share of wrong steps: (p + specificity - 1) / (sensitivity + specificity - 1), "
     "after Rogan and Gladen (1978), where p is the share of inference steps that scored below 0.5 "
     "when the judge was first asked; steps read from images and second questions don't count. "
-    "95% intervals resample the run's documents and the set's questions. A side line: the set has "
-    "another share of wrong steps, and is of another domain, than the run."
+    "95% intervals resample the run's documents and the set's questions. Treat it as indicative: "
+    "the steps of the set may be of another domain than those of the run."
 )
 _NO_CHAINS = "the validity file is gone, or holds no labelled chains"
 _LONGEST = 80
@@ -43,6 +43,7 @@ class SetNote:
         missed: the share of wrong steps that it calls sound.
         false_alarms: the share of sound steps that it calls wrong.
         corrected: the share of wrong steps of the run; None where a rate of the judge is missing.
+        doubt: that the judge does no better than what needs no judge; empty where it does.
     """
 
     name: str
@@ -52,6 +53,7 @@ class SetNote:
     missed: Estimate | None
     false_alarms: Estimate | None
     corrected: Corrected | None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,11 @@ def validity_notes(
 
     Args:
         runs: that RPTS scored.
-        files: what the user named, the first match counts; then comes what a run's own results
-            name.
+        files: what the user named: all that are of the judge count; where none is, what a run's
+            own results name.
 
     Returns:
-        A note for each run and judge; none where there is no file, or nothing was judged.
+        A note for each run, judge and file; none where there is no file, or nothing was judged.
     """
     known: dict[tuple[str, int], Rates] = {}
     return tuple(note for run in runs for note in _notes(run, files, known))
@@ -123,9 +125,12 @@ def _notes(
             responses.setdefault(_judging(response.settings), []).append(response)
     for judging, judged in responses.items():
         faults = [each.mismatch(judging) for each in candidates]
-        if None in faults:
-            file = candidates[faults.index(None)]
-            yield _matched(run.label, judging, judged, file, known)
+        matching = [file for file, fault in zip(candidates, faults, strict=True) if fault is None]
+        if files and any(file in files for file in matching):
+            matching = [file for file in matching if file in files]
+        if matching:
+            for file in matching if files else matching[:1]:
+                yield _matched(run.label, judging, judged, file, known)
         else:
             mismatches = tuple(dict.fromkeys(filter(None, faults)))
             yield ValidityNote(run.label, judging, mismatches=mismatches)
@@ -189,6 +194,7 @@ def _set_note(
         missed=_complement(sensitivity),
         false_alarms=_complement(specificity),
         corrected=share,
+        doubt=doubt_of(found),
     )
 
 
@@ -226,7 +232,8 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
             )
             if figure
         ]
-        told = [*faults, *([f"AUC {decimal(each.auc)}"] if each.auc else [])]
+        auc = f"AUC {decimal(each.auc)}{', ' if each.doubt else ''}{each.doubt}"
+        told = [*faults, *([auc] if each.auc else [])]
         if told:
             created = f", {shorten(note.created, 20)}" if note.created else ""
             yield (

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.files import draft_of
+from lmms_rpts.escaping import visible
+from lmms_rpts.files import check_writable, draft_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,8 +53,13 @@ def told() -> Iterator[None]:
 
 def fail(reason: object) -> NoReturn:
     """Say why on the error stream, and end with status 1."""
-    typer.echo(str(reason), err=True)
+    complain(reason)
     raise typer.Exit(1)
+
+
+def complain(reason: object) -> None:
+    """Say why on the error stream; names of files that it holds can't steer the terminal."""
+    typer.echo("\n".join(map(visible, str(reason).split("\n"))), err=True)
 
 
 def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
@@ -73,6 +79,15 @@ def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Se
         if path.suffix.lower() in PLOTS and find_spec("matplotlib") is None:
             fail(f'to draw {path}, install matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
+
+
+def check_outputs(paths: Iterable[Path]) -> None:
+    """End with a message where a file can't be written; to be called before anything is paid."""
+    for path in paths:
+        try:
+            check_writable(path)
+        except (OSError, RuntimeError) as error:  # RuntimeError: "~" of a user that is not there
+            fail(f"can't write to {path}: {getattr(error, 'strerror', None) or error}")
 
 
 def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,18 +18,24 @@ if TYPE_CHECKING:
 
 
 def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Console) -> None:
-    """Each known set with licence and source; ``sets``: what the user's paths hold."""
-    for layout in layouts:
+    """Each known set with licence and source; ``sets``: what the user's paths hold, shown alone."""
+    for layout in [each for each in layouts if not sets or any(s.layout is each for s in sets)]:
         console.print(Text(f"{layout.name}: {layout.title}", style="bold"))
         lines = [f"Labels: {layout.labels}", f"Licence: {layout.licence}"]
         if layout.images:
             lines.append("Goes with images, which judges are not shown: a judge is blind here.")
         lines.append(f"Get it: {layout.source}")
         if layout.path:
-            lines.append(f"Then: --data {layout.name}={layout.path}")
+            lines.append(f"Then: --data {layout.name}={place_of(layout)}")
         lines += [found_line(each) for each in sets if each.layout is layout]
         for line in lines:
             console.print(Padding(Text(line), (0, 0, 0, 2)))
+
+
+def place_of(layout: Layout) -> str:
+    """Where the data lie after the ``git clone`` that the layout names."""
+    clone = re.match(r"git clone \S+/(\S+)", layout.source)
+    return f"{clone[1]}/{layout.path}" if clone else layout.path
 
 
 def found_line(found: LoadedSet) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lmms_rpts.commands.common import Runs, Validities, fail, read_validities, spare, told
+from lmms_rpts.escaping import printable
 
 
 def report(
@@ -67,6 +68,8 @@ def report(
         f"{written.path}: {written.instances} instances, {written.images} images, "
         f"{written.size / 1e6:,.1f} MB"
     )
+    for said in written.mismatches:
+        typer.echo(f"Note: {printable(said)}", err=True)
     missing = written.images_wanted - written.images
     if missing and not no_images:
         from lmms_rpts.tasks.documents import scored_tasks

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.common import Judge, check_suffixes, csv_of, fail, told, write_text
+from lmms_rpts.commands.common import (
+    Judge,
+    check_outputs,
+    check_suffixes,
+    complain,
+    csv_of,
+    fail,
+    spare,
+    told,
+    write_text,
+)
 from lmms_rpts.commands.known_sets import show_sets, uncounted
 from lmms_rpts.escaping import printable
 from lmms_rpts.settings import load_settings
@@ -25,6 +36,12 @@ _PAGES = (".html", ".htm")
 _UNUSABLE = 2
 """Exit status where data can't be used."""
 
+_INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+_LARGEST = 2**63 - 1
+"""The largest whole number that a validity file holds."""
+
 
 def validate(
     judge: Judge = None,
@@ -38,10 +55,13 @@ def validate(
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, help="Chains of each set, at most; a stratified draw.")
+        int,
+        typer.Option(
+            "--limit", min=1, max=_LARGEST, help="Chains of each set, at most; a stratified draw."
+        ),
     ] = LIMIT,
     whole: Annotated[bool, typer.Option("--all", help="All chains of each set.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the draw.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=_LARGEST, help="Of the draw.")] = 0,
     premises: Annotated[
         Literal["given", "all"],
         typer.Option(
@@ -87,51 +107,81 @@ def validate(
     from lmms_rpts.validation.loading import LoadError
 
     files = check_suffixes(output, _SUFFIXES)
-    check_suffixes([html] if html else None, _PAGES)
+    pages = check_suffixes([html] if html else None, _PAGES)
     with told():
         if compare:
+            others = {"--data": data, "--html": html, "--list": show_list, "--dry-run": dry_run}
+            _refuse("--compare", others)
+            check_outputs(files)
+            spare([], files, *compare)
             _compare(*compare, files)
             return
         try:
             sets = _load(data or [])
         except LoadError as error:
-            typer.echo(str(error), err=True)
+            complain(error)
             raise typer.Exit(_UNUSABLE) from None
         if show_list:
             show_sets(LAYOUTS, sets if data else [], Console())
             return
-        plan = _plan(sets, judge, limit if data and not whole else None, seed, premises)
+        chains = limit if data and not whole else None
+        plan = _plan(sets, judge, chains, seed, premises, usable=not dry_run)
         _announce(plan)
         if not dry_run:
+            check_outputs((*files, *pages))
+            spare([], (*files, *pages), *_files_of(data or [], sets))
             _finish(_run(plan), files, html)
 
 
+def _refuse(option: str, others: Mapping[str, object]) -> None:
+    """End with a message where others are given that have no meaning beside an option."""
+    given = [name for name, value in others.items() if value]
+    if given:
+        fail(f"{option} stands alone: leave out {', '.join(given)}")
+
+
+def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
+    """The files that labelled steps were read from."""
+    paths = [_named(text)[1] for text in data]
+    inner = [path / name for path, each in zip(paths, sets, strict=False) for name in each.sha256]
+    return [*paths, *inner]
+
+
 def _load(data: Sequence[str]) -> list[LoadedSet]:
-    from lmms_rpts.validation.layouts import find_layout
+    from lmms_rpts.validation.layouts import LAYOUTS, find_layout
     from lmms_rpts.validation.loading import LoadError, load_set
     from lmms_rpts.validation.own_set import own_set
 
     if not data:
         return [own_set()]
+    known = {layout.name for layout in LAYOUTS}
     sets: list[LoadedSet] = []
     with Console(stderr=True).status("Reading labelled steps ..."):
         for text in data:
             name, path = _named(text)
             found = load_set(path, name, find_layout)
+            if name in known and name != found.layout.name:
+                raise LoadError(
+                    f"{path} is of the layout {found.layout.name}, not {name}: give it another name"
+                )
             if any(found.name == each.name for each in sets):
-                raise LoadError(f"two sets are called {found.name!r}: name them, --data NAME=PATH")
+                raise LoadError(
+                    f"two sets are called {found.name!r}: give each a name of its own, as in "
+                    "--data NAME=PATH"
+                )
             sets.append(found)
     return sets
 
 
 def _named(text: str) -> tuple[str | None, Path]:
-    whole = Path(text).expanduser()
+    # os.path: a path that is too long, or of a user that is not there, is none that exists.
+    whole = os.path.expanduser(text)
     name, equals, path = text.partition("=")
-    if not equals or whole.exists():
-        return None, whole
+    if not equals or os.path.exists(whole):
+        return None, Path(whole)
     if not name.strip() or not path:
         fail(f"--data {text}: give NAME=PATH, or a path")
-    return name.strip(), Path(path).expanduser()
+    return printable(name), Path(os.path.expanduser(path))
 
 
 def _plan(
@@ -140,6 +190,7 @@ def _plan(
     limit: int | None,
     seed: int,
     premises: Literal["given", "all"],
+    usable: bool,
 ) -> Plan:
     from lmms_rpts.judging import choices
     from lmms_rpts.validation.run import plan_validation
@@ -148,7 +199,9 @@ def _plan(
     chosen = judge or settings.judge
     if not chosen:
         fail(f"name the judge that is to be measured, with --judge or LMMS_RPTS_JUDGE\n{choices()}")
-    return plan_validation(sets, chosen, settings, limit=limit, seed=seed, premises=premises)
+    return plan_validation(
+        sets, chosen, settings, limit=limit, seed=seed, premises=premises, usable=usable
+    )
 
 
 def _announce(plan: Plan) -> None:
@@ -170,8 +223,9 @@ def _announce(plan: Plan) -> None:
 
 def _set_line(planned: PlannedSet) -> str:
     loaded = planned.loaded
+    layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
     parts = [
-        f"{loaded.name}: {len(planned.chains):,} of {len(loaded.chains):,} chains, "
+        f"{loaded.name}{layout}: {len(planned.chains):,} of {len(loaded.chains):,} chains, "
         f"{len(planned.questions):,} labelled steps"
     ]
     if planned.premises == "given":
@@ -184,14 +238,24 @@ def _set_line(planned: PlannedSet) -> str:
 def _run(plan: Plan) -> Validation:
     from lmms_rpts.validation.run import validate as run_validation
 
-    return run_validation(plan)
+    try:
+        return run_validation(plan)
+    except KeyboardInterrupt:
+        complain(f"Interrupted. {_kept()}")
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+def _kept() -> str:
+    """What becomes of the answers that were paid for."""
+    if load_settings().cache is None:
+        return "No answer is kept: LMMS_RPTS_CACHE is off."
+    return "Answers are kept (LMMS_RPTS_CACHE): the same command asks only the rest."
 
 
 def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None:
     from lmms_rpts.commands.validity_tables import frame_of, markdown_of, show
     from lmms_rpts.report.validity_page import write_validity_page
 
-    show(found, Console())
     validity = found.validity
     for path in files:
         match path.suffix.lower():
@@ -201,14 +265,21 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
                 write_text(path, markdown_of(validity))
             case _:
                 write_text(path, csv_of(frame_of(validity)))
+    if not files and html is None:
+        typer.echo(
+            "Not saved: -o validity.json keeps the figures, --html validity.html makes a page. The "
+            "same command again asks nothing (LMMS_RPTS_CACHE).",
+            err=True,
+        )
     if html is not None:
         size = write_validity_page(found, html)
         typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
+    # Last: "| head" closes the output, and must not cost the files.
+    show(found, Console())
     if found.stopped:
         fail(
             f"Judging stopped: {printable(found.stopped)}. The steps that were not asked are "
-            "counted as unscored. Answers are kept (LMMS_RPTS_CACHE): the same command asks only "
-            "the rest."
+            f"counted as unscored. {_kept()}"
         )
 
 

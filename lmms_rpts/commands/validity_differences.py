@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 HEADS = ("metric", "difference", "95% interval", "p")
 _WIDEST = 60
 _NOTE = (
-    "p: two-sided, the judges swapped for all steps of a question at once. Of several metrics, "
-    "some differ by chance alone."
+    "Higher is better, but for Brier score, ECE and flagged early. p: two-sided, the judges "
+    "swapped for all steps of a question at once, without correction for several tests; AUC and F1 "
+    "have intervals alone."
 )
 
 
@@ -39,6 +40,8 @@ def show_differences(compared: JudgeComparison, console: Console) -> None:
         for row in _rows(each):
             table.add_row(*row)
         console.print(table)
+        console.print(Text(verdict_of(each, compared)))
+    console.print()
     console.print(Text(_NOTE))
     for note in notes_of(compared):
         console.print(Text(f"Note: {note}", style="yellow"))
@@ -50,6 +53,7 @@ def differences_markdown(compared: JudgeComparison) -> str:
     for each in compared.sets:
         rows = [[escape_markdown(cell) for cell in row] for row in _rows(each)]
         lines += [f"### {escape_markdown(_title(each))}", "", *markdown_table(HEADS, rows), ""]
+        lines += [escape_markdown(verdict_of(each, compared)), ""]
     lines += [_NOTE, "", *(f"- {escape_markdown(note)}" for note in notes_of(compared))]
     return "\n".join(lines) + "\n"
 
@@ -95,6 +99,17 @@ def _heading(compared: JudgeComparison) -> str:
     return f"Differences: {second} minus {first}"
 
 
+def verdict_of(each: SetComparison, compared: JudgeComparison) -> str:
+    """Which judge ranks the steps better, by the AUC's interval."""
+    auc = each.found.differences.get("auc")
+    if auc is None or auc.value is None:
+        return "AUC is not defined here: nothing tells which judge is better."
+    if auc.low is None or auc.high is None or auc.low <= 0 <= auc.high:
+        return f"AUC differs by {auc.value:+.3f}: no clear difference between the judges."
+    better = compared.second if auc.value > 0 else compared.first
+    return f"AUC differs by {auc.value:+.3f}: {shorten(better.judge, _WIDEST)} ranks steps better."
+
+
 def _title(each: SetComparison) -> str:
     return (
         f"{shorten(each.name, _WIDEST)}: {each.found.steps:,} steps that both judges scored, "
@@ -111,7 +126,8 @@ def _rows(each: SetComparison) -> Iterator[tuple[str, ...]]:
             bounds = f"{estimate.low:+.3f} to {estimate.high:+.3f}"
         p = each.found.p.get(name)
         value = f"{estimate.value + 0.0:+.3f}"
-        yield terms.title_of(name), value, bounds, "" if p is None else f"{p:.3f}"
+        tested = "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+        yield terms.title_of(name), value, bounds, tested
 
 
 def _plain_rows(compared: JudgeComparison) -> list[dict[str, Any]]:

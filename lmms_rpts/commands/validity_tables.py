@@ -57,9 +57,11 @@ _NOTES = (
     "baselines: a judge below shortness has shown nothing.",
     "Steps are called sound from 0.5 on. Sensitivity: share of the wrong steps found. "
     "Specificity: share of the sound steps called sound. Brier score, ECE: lower is better. "
-    "Intervals are over questions.",
-    "All texts are public: models may have seen them.",
+    "Intervals are over questions. Where only first errors are labelled, the wrong step is the "
+    "last one: place then gets 1 within chains.",
 )
+_PUBLIC = "These texts are public: models may have seen them."
+_OURS = ("own", "ratings")
 
 
 def show(validation: Validation, console: Console) -> None:
@@ -79,7 +81,7 @@ def show(validation: Validation, console: Console) -> None:
         for doubt in terms.doubts(each):
             console.print(Text(f"Warning: {doubt}", style="yellow"))
     console.print()
-    for note in _NOTES if validity.sets else ("No set was validated.",):
+    for note in _notes(validity):
         console.print(Text(note))
 
 
@@ -92,7 +94,7 @@ def markdown_of(validity: Validity) -> str:
         blocks.append("\n".join(markdown_table(_HEADS, rows)))
         blocks += map(escape_markdown, _below(each))
         blocks += [f"**Warning:** {escape_markdown(doubt)}" for doubt in terms.doubts(each)]
-    blocks += map(escape_markdown, _NOTES if validity.sets else ("No set was validated.",))
+    blocks += map(escape_markdown, _notes(validity))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -114,6 +116,13 @@ def frame_of(validity: Validity) -> pd.DataFrame:
         for metric, figure in figures.items()
     ]
     return typed(rows, FRAME_TYPES)
+
+
+def _notes(validity: Validity) -> tuple[str, ...]:
+    if not validity.sets:
+        return ("No set was validated.",)
+    public = any(each.layout not in _OURS for each in validity.sets)
+    return (*_NOTES, _PUBLIC) if public else _NOTES
 
 
 def _sources(found: ValidatedSet) -> Iterator[tuple[str, Figures]]:

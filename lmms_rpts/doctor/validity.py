@@ -5,8 +5,8 @@ from __future__ import annotations
 from lmms_rpts.escaping import shorten
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.runs.validity import Validity, ValidityError
-from lmms_rpts.runs.validity_figures import decimal, figure_of, title_of
+from lmms_rpts.runs.validity import ValidatedSet, Validity, ValidityError
+from lmms_rpts.runs.validity_figures import decimal, doubt_of, figure_of, title_of
 from lmms_rpts.runs.validity_files import Judging, read_validity_file
 from lmms_rpts.settings import Settings
 from lmms_rpts.tasks.data_checks import Check, problem
@@ -34,7 +34,9 @@ def check_validity(settings: Settings) -> list[Check]:
     try:
         file = read_validity_file(settings.validity)
     except ValidityError as error:
-        return [problem(NAME, error, f"make it anew ({command}), or leave LMMS_RPTS_VALIDITY out")]
+        return [
+            problem(NAME, error, f"create it again ({command}), or leave LMMS_RPTS_VALIDITY out")
+        ]
     fault = file.mismatch(judging)
     if fault:
         remedy = f"measure this judge ({command}), or leave LMMS_RPTS_VALIDITY out"
@@ -50,10 +52,15 @@ def _judging(settings: Settings) -> Judging | None:
     return Judging(settings.judge, prompts.version, settings.judge_samples)
 
 
+def _doubt(found: ValidatedSet) -> str:
+    doubt = doubt_of(found)
+    return f" ({doubt})" if doubt else ""
+
+
 def _told(validity: Validity) -> str:
     on = f" on {shorten(validity.created, _LONGEST)}" if validity.created else ""
     sets = [
-        f"{title_of(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}"
+        f"{title_of(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}{_doubt(each)}"
         for each in validity.sets
         if (auc := figure_of(each, "auc"))
     ]

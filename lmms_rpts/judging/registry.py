@@ -135,6 +135,15 @@ def writes(judge: str) -> bool:
     return any(_backend_of(part).writes for part in _JOINT.split(judge))
 
 
+def count_paid(judge: str) -> int:
+    """How many of the judges named cost anything; nobody is asked, and no key is needed.
+
+    Raises:
+        JudgeConfigurationError: for a judge that there is not.
+    """
+    return sum(_backend_of(part).kept for part in _JOINT.split(judge))
+
+
 def comparable(judge: str) -> bool:
     """Whether a judge's scores may stand beside others'; for one found usable before."""
     return all(_backend_of(part).comparable for part in _JOINT.split(judge))

@@ -41,6 +41,7 @@ class Written:
         instances: how many it shows.
         images: how many of the ``images_wanted`` it shows.
         images_wanted: how many images the instances have.
+        mismatches: why files on judges that were named are not of the runs' judges.
     """
 
     path: Path
@@ -48,6 +49,7 @@ class Written:
     instances: int
     images: int
     images_wanted: int
+    mismatches: tuple[str, ...] = ()
 
 
 def write_report(
@@ -96,7 +98,8 @@ def write_report(
     except OSError as error:
         raise ReportError(f"can't write to {error.filename or output}: {error.strerror}") from None
     path = output if is_file else output / "index.html"
-    return Written(path, size, len(view.entries), len(gallery), len(wanted))
+    mismatches = dict.fromkeys(said for note in view.validity for said in note.mismatches)
+    return Written(path, size, len(view.entries), len(gallery), len(wanted), tuple(mismatches))
 
 
 def find_pictures(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -80,9 +81,23 @@ class JudgedChain(Model):
             raise ValueError("has more or fewer scores than labels")
         if len(self.places) not in (0, n):
             raise ValueError("has more or fewer places than labels")
-        if any(at >= n for at in (*self.path, self.first_error or 0)):
+        if any(at >= n for at in (*self.path, *self.places, self.first_error or 0)):
             raise ValueError("names a step that it does not have")
+        if self.located and not self._agrees():
+            raise ValueError("has another first error than its labels")
         return self
+
+    def _agrees(self) -> bool:
+        """Whether no step is wrong before ``first_error``, nor that one sound."""
+        path = self.path or range(len(self.labels))
+        wrong = [self._place(at) for at in path if self.labels[at] is False]
+        if self.first_error is None:
+            return not wrong
+        first = self._place(self.first_error)
+        return self.labels[self.first_error] is not True and first <= min(wrong, default=first)
+
+    def _place(self, step: int) -> int:
+        return self.places[step] if self.places else step
 
 
 class PublishedFigure(Model):
@@ -141,6 +156,12 @@ class ValidatedSet(Model):
         Several[JudgedChain], Field(description="labels and scores, without texts")
     ] = ()
 
+    @model_validator(mode="after")
+    def _distinct(self) -> ValidatedSet:
+        if len({(chain.stratum, chain.id) for chain in self.chains}) < len(self.chains):
+            raise ValueError("has two chains of the same id")
+        return self
+
 
 class Validity(Model):
     """How one judge did on sets of labelled steps, and by which settings."""
@@ -165,6 +186,9 @@ def read_validity(path: Path) -> Validity:
         ValidityError: naming the file and what is wrong with it.
     """
     remedy = "name a file that lmms-rpts validate -o wrote"
+    # A pipe or a device would be read for ever.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValidityError(f"{path} is no file: {remedy}")
     try:
         if path.stat().st_size > _LARGEST:
             raise ValidityError(f"{path} is larger than 500 MB: {remedy}")

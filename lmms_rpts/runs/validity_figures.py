@@ -10,6 +10,7 @@ BLIND = "without its images"
 """Said of a set whose questions go with images that the judge did not see."""
 
 _NONE = "–"
+_TRIVIAL = {"shortness": "the shortness of a step", "place": "its place in the chain"}
 
 
 def title_of(name: str, blind: bool) -> str:
@@ -33,6 +34,24 @@ def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
     if interval.value is None or not 0 <= interval.value <= 1:
         return None
     return Estimate(interval.value, interval.low, interval.high, found.n_steps)
+
+
+def doubt_of(found: ValidatedSet) -> str:
+    """That the judge tells sound steps from wrong ones no better than what needs no judge.
+
+    Empty where it does better, or nothing is known.
+    """
+    auc = figure_of(found, "auc")
+    if auc is None or auc.value is None:
+        return ""
+    rivals = {"chance": 0.5}
+    for name, words in _TRIVIAL.items():
+        value = found.baselines.get(name, {}).get("auc", Interval(value=None)).value
+        rivals |= {} if value is None else {words: value}
+    best = max(rivals, key=lambda name: rivals[name])
+    if auc.value > rivals[best]:
+        return ""
+    return f"no better than {best} ({rivals[best]:.2f})"
 
 
 def _text(found: Estimate | Corrected | None, form: str) -> str:

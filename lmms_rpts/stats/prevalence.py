@@ -28,6 +28,10 @@ from lmms_rpts.stats.intervals import (
 THRESHOLD = 0.5
 """A judge calls a step wrong whose score lies below it."""
 
+FAR, OUTSIDE = 0.5, 0.975
+"""How far the formula may lie outside of 0 to 1, and in which share of the resamples on one side,
+before nothing is corrected: more is no chance, but a judge that errs otherwise on the run."""
+
 LEAST = 1.1
 """Sensitivity + specificity up to which nothing is corrected: at 1 a judge only guesses."""
 
@@ -160,14 +164,22 @@ def corrected(called: Tally, known: Rates) -> Corrected:
     if round(sensitivity + specificity, 9) <= LEAST:
         reason = (
             f"sensitivity + specificity is {sensitivity + specificity:.2f}, and up to {LEAST:g} "
-            "a judge tells too little"
+            "the correction is not reliable"
         )
         return Corrected(None, None, None, sensitivity, specificity, reason)
     value = rogan_gladen(share, sensitivity, specificity)
+    draws = _corrected_draws(called, known)
+    raw = (share + specificity - 1) / (sensitivity + specificity - 1)
+    if abs(raw - value) > FAR and np.mean(draws == value) > OUTSIDE:
+        reason = (
+            f"the formula gives {raw:.2f}, outside of 0 to 1: the judge's error rates on this set "
+            "can't be those on the run"
+        )
+        return Corrected(None, None, None, sensitivity, specificity, reason)
     clusters = min(called.clusters, known.questions)
     low, high = None, None
     if clusters > 1:
-        low, high = interval(_corrected_draws(called, known), clusters)
+        low, high = interval(draws, clusters)
     return Corrected(value, low, high, sensitivity, specificity)
 
 

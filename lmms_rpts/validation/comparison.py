@@ -24,8 +24,8 @@ class SetComparison:
 
     Attributes:
         name: of the set, as in both files.
-        chains: that both files hold, with the same labels.
-        only: chains that one file alone holds, or with other labels.
+        chains: that both files hold, with the same question and labels.
+        only: chains that one file alone holds, or with another question or other labels.
         notes: why the figures of the two may differ for another reason than the judge.
         found: the differences, second less first.
     """
@@ -51,8 +51,12 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
     """Paired differences on the steps that both judges have scored.
 
     Raises:
-        ComparisonError: where the files have no labelled step in common.
+        ComparisonError: where the files have no labelled step in common, or one of them holds two
+            sets of the same name.
     """
+    for judged in (first, second):
+        if len({each.name for each in judged.sets}) < len(judged.sets):
+            raise ComparisonError("one of the files holds two sets of the same name")
     others = {(each.name, each.layout): each for each in second.sets}
     sets = []
     for one in first.sets:
@@ -109,7 +113,14 @@ def _by_key(found: ValidatedSet) -> Mapping[Key, JudgedChain]:
 
 def _same(one: JudgedChain, two: JudgedChain) -> bool:
     def labels(chain: JudgedChain) -> tuple[object, ...]:
-        return chain.labels, chain.first_error, chain.located, chain.path, chain.places
+        return (
+            chain.question,
+            chain.labels,
+            chain.first_error,
+            chain.located,
+            chain.path,
+            chain.places,
+        )
 
     return labels(one) == labels(two)
 

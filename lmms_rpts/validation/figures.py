@@ -25,6 +25,7 @@ RANKINGS: Mapping[str, Callable[[LabelledChain, int], float]] = {
 """Baselines that put steps in an order without a judge: from a chain and the number of a step."""
 
 ALWAYS_SOUND = "always_sound"
+COUNTED = ("unscored", "unscored_chains")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,9 @@ def _ranked(
 
 def _intervals(estimates: Mapping[str, Estimate]) -> dict[str, Interval]:
     return {
-        name: Interval(value=each.value, low=each.low, high=each.high)
+        # What was counted has no interval.
+        name: Interval(value=each.value)
+        if name in COUNTED
+        else Interval(value=each.value, low=each.low, high=each.high)
         for name, each in estimates.items()
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import listed, visible
+from lmms_rpts.escaping import listed, storable, visible
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.rows import LeftOut, Row, RowError
@@ -68,7 +69,8 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
 
     Args:
         path: a file or a folder.
-        name: what the set is called; None: as its layout.
+        name: what the set is called; None: as its layout. Where a folder holds several sets, the
+            name of a layout chooses one.
         find: gives the layout of an object, by its fields.
 
     Raises:
@@ -76,7 +78,8 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
     """
     files = _files(path)
     found: dict[Path, tuple[Layout, list[Row | RowError]]] = {}
-    others, digests = [], {}
+    others: list[str] = []
+    digests, names = {}, {}
     for file in files:
         called = file.name if file == path else file.relative_to(path).as_posix()
         content = _content(file)
@@ -89,8 +92,11 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
         else:
             found[file] = layout, rows
             digests[called] = hashlib.sha256(content).hexdigest()
-    layout = _only_layout(path, found, others)
-    rows = [row for _, own in found.values() for row in own]
+            names[file] = called
+    chosen = {file: each for file, each in found.items() if each[0].name == name} or found
+    others += [names[file] for file in found if file not in chosen]
+    layout = _only_layout(path, chosen, others)
+    rows = [row for _, own in chosen.values() for row in own]
     reader = _Reader(path, layout)
     chains = reader.read(rows)
     return LoadedSet(
@@ -100,16 +106,21 @@ def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
         reader.count,
         dict(reader.skipped),
         dict(reader.left_out),
-        digests,
+        {names[file]: digests[names[file]] for file in chosen},
         tuple(others),
         reader.remark,
     )
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_file():
+    if os.path.isfile(path):
+        if path.suffix.lower() not in SUFFIXES:
+            raise LoadError(
+                f"{path}: give a file that ends in {', '.join(SUFFIXES)}; of people's ratings, the "
+                "files that the page of lmms-rpts rate saves"
+            )
         return [path]
-    if not path.is_dir():
+    if not os.path.isdir(path):  # nor is a path that is too long
         raise LoadError(f"{path}: there is no such file or folder")
     files = sorted(
         file
@@ -141,14 +152,15 @@ def _only_layout(
     if len(names) > 1:
         said = "; ".join(f"{name} in {listed(files)}" for name, files in names.items())
         raise LoadError(
-            f"{path} holds several sets: {visible(said)}. Name each with a --data of its own"
+            f"{path} holds several sets: {visible(said)}. Choose one by its name, as in "
+            f"--data {next(iter(names))}={path}"
         )
     for layout, _ in found.values():
         return layout
     raise LoadError(
-        f"{path}: no known set. Its objects have the fields of none (looked at "
-        f"{visible(listed(list(others)))}); lmms-rpts validate --list names the sets and where "
-        "they are to be had"
+        f"{path}: no file has the fields of a known set (looked at "
+        f"{visible(listed(list(others)))}); lmms-rpts validate --list names the sets and says "
+        "where to get them"
     )
 
 
@@ -165,11 +177,13 @@ def _rows(file: Path, content: bytes, alone: bool) -> list[Row | RowError]:
 
 
 def _numbered(file: Path, values: Iterable[tuple[str, Any]]) -> Iterator[Row | RowError]:
+    # Names of files and keys become ids and strata: not every one of them is valid Unicode.
+    stem = storable(file.stem)
     for number, (key, value) in enumerate(values):
         if isinstance(value, RowError):
             yield value
         elif isinstance(value, Mapping):
-            yield Row(value, file.stem, number, key)
+            yield Row(value, stem, number, storable(key))
         else:
             yield RowError("(row)", f"number {number} is no object")
 
@@ -182,7 +196,7 @@ def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
         line = content.count(b"\n", 0, error.start) + 1
         raise LoadError(f"{file}, line {line} is not UTF-8 text") from None
     try:
-        whole = json.loads(text)
+        whole = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         # Not at U+2028 and the like, which may stand within a text.
         lines = [each for each in text.split("\n") if each.strip()]
@@ -210,9 +224,15 @@ def _is_lines(file: Path, lines: Sequence[str]) -> bool:
 
 def _parsed(line: str) -> Any:
     try:
-        return json.loads(line)
+        return json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         return RowError(_BROKEN, "is not valid JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    """An object; of a name that stands twice nobody knows which value counts."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else RowError("(row)", "names a field twice")
 
 
 def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
@@ -238,6 +258,8 @@ class _Reader:
         self._path, self._layout = path, layout
         self._examples: list[str] = []
         self._known: dict[str, set[tuple[object, ...]]] = {}
+        self._ids: set[str] = set()
+        self._numbers: Counter[str] = Counter()
 
     def read(self, rows: Sequence[Row | RowError]) -> list[LabelledChain]:
         whole = [row for row in rows if isinstance(row, Row)]
@@ -258,8 +280,13 @@ class _Reader:
 
     def _row(self, row: Row) -> list[LabelledChain]:
         """The chains of a row; nothing that stands in a row ends the reading of the others."""
+        chains = []
         try:
-            chains = [checked(chain) for chain in self._layout.read(row)]
+            for chain in self._layout.read(row):
+                try:
+                    chains.append(checked(chain))
+                except LeftOut as reason:  # of this chain; a row may hold others
+                    self.left_out[str(reason)] += 1
         except LeftOut as reason:
             self.left_out[str(reason)] += 1
             return []
@@ -267,19 +294,29 @@ class _Reader:
             self._skip(error, f"{row.stem}, row {row.number + 1}: ")
             return []
         except Exception as error:  # a fault of ours on this row; the others are still read
-            self._skip(RowError("(row)", type(error).__name__), f"{row.stem}, row {row.number}: ")
+            fault = RowError("(row)", type(error).__name__)
+            self._skip(fault, f"{row.stem}, row {row.number + 1}: ")
             return []
         return [fresh for chain in chains if (fresh := self._fresh(chain)) is not None]
 
     def _fresh(self, chain: LabelledChain) -> LabelledChain | None:
         """The chain, under an id of its own; None for one that was read already."""
-        content = (chain.context, chain.steps, chain.labels)
+        content = (chain.context, chain.steps, chain.labels, chain.premises)
         known = self._known.setdefault(chain.id, set())
         if content in known:
             self.left_out[_TWICE] += 1
             return None
         known.add(content)
-        return replace(chain, id=f"{chain.id}#{len(known)}") if len(known) > 1 else chain
+        return replace(chain, id=self._free_id(chain.id))
+
+    def _free_id(self, wanted: str) -> str:
+        """The id, with a number where another chain has it: ``a``, ``a#2``, ``a#3``."""
+        found = wanted
+        while found in self._ids:
+            self._numbers[wanted] += 1
+            found = f"{wanted}#{self._numbers[wanted] + 1}"
+        self._ids.add(found)
+        return found
 
     def _skip(self, error: RowError, place: str) -> None:
         self.skipped[error.field.partition("[")[0]] += 1

@@ -17,6 +17,7 @@ from lmms_rpts.judging import (
     Member,
     Usage,
     Verdict,
+    count_paid,
     find_judges,
     open_engine,
 )
@@ -103,8 +104,7 @@ class Plan:
 
     @property
     def _opinions(self) -> int:
-        judges = find_judges(self.judge, self.settings)
-        return sum(each.backend.kept for each in judges) * self.settings.judge_samples
+        return count_paid(self.judge) * self.settings.judge_samples
 
 
 def plan_validation(
@@ -115,6 +115,7 @@ def plan_validation(
     limit: int | None = None,
     seed: int = 0,
     premises: Premises = "given",
+    usable: bool = True,
 ) -> Plan:
     """Choose chains and write the questions.
 
@@ -122,11 +123,14 @@ def plan_validation(
         limit: chains of each set, at most; None: all.
         seed: for the choice.
         premises: ``given``: those that a set names, where it does, else all earlier steps.
+        usable: whether the judge must be usable as it is set up: not for a mere estimate.
 
     Raises:
         JudgeConfigurationError: for a judge that can't be used.
     """
-    if any(each.name == NO_JUDGE for each in find_judges(judge, settings)):
+    if usable:
+        find_judges(judge, settings)
+    if judge == NO_JUDGE:
         raise JudgeConfigurationError(f"the judge {NO_JUDGE!r} judges nothing: name another one")
     prompts = Prompts(settings.prompts)
     planned = []

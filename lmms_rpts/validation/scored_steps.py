@@ -33,13 +33,14 @@ def scored_steps(
         for at, (chain, own) in enumerate(zip(chains, scores, strict=True))
         for step, score in _labelled(chain, own)
     ]
+    paths = [frozenset(chain.on_path) for chain in chains]
     every = [math.nan if score is None else float(score) for _, _, _, score in rows]
     return ScoredSteps(
         sound=np.array([chain.labels[step] for _, step, chain, _ in rows], dtype=bool),
         score=np.round(np.array(every, dtype=float), _DIGITS),
         chain=np.array([at for at, _, _, _ in rows], dtype=np.intp),
         place=np.array([chain.place(step) for _, step, chain, _ in rows], dtype=np.intp),
-        on_path=np.array([step in chain.on_path for _, step, chain, _ in rows], dtype=bool),
+        on_path=np.array([step in paths[at] for at, step, _, _ in rows], dtype=bool),
         inherited=np.array([step in chain.inherited for _, step, chain, _ in rows], dtype=bool),
         question=numbered([chain.question for chain in chains]),
         stratum=numbered([chain.stratum for chain in chains]),

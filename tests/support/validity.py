@@ -35,6 +35,7 @@ def chains(found: int = 8, passed: int = 9, questions: int = 10) -> tuple[Judged
             stratum="",
             labels=(*[False] * 10, *[True] * 10, None, False),
             scores=(*wrong, *sound, 0.0, None),
+            first_error=0,
         )
         for at in range(questions)
     )

@@ -18,7 +18,7 @@ NAMES = [layout.name for layout in LAYOUTS]
 
 def test_each_layout_has_a_made_up_row() -> None:
     assert len(set(NAMES)) == len(NAMES) == 15
-    assert set(ROWS) == set(CHAINS) == set(NAMES)
+    assert set(ROWS) == set(CHAINS) == set(NAMES) - {"ratings"}  # of tests of its own
 
 
 @table("name", *ROWS)

@@ -66,10 +66,10 @@ def test_every_form_of_a_file_gives_the_same(write: str, tmp_path: Path) -> None
     ("", "not valid JSON"),
     ("{", "not valid JSON"),
     ("[" * 100_000, "nests too deeply"),
-    ("[]", "no known set"),
-    ("5", "no known set"),
-    ('[{"id": 1}]', "no known set"),
-    ('{"a": [], "b": [1]}', "no known set"),
+    ("[]", "fields of a known set"),
+    ("5", "fields of a known set"),
+    ('[{"id": 1}]', "fields of a known set"),
+    ('{"a": [], "b": [1]}', "fields of a known set"),
     ('[{"label": 0, "steps":', "not valid JSON"),
     (b"\xff\xfe", "line 1 is not UTF-8"),
     ("9" * 5000, "not valid JSON"),
@@ -123,6 +123,16 @@ def test_over_one_percent_stops(field: str, tmp_path: Path) -> None:
     assert repr(field) in str(raised.value)
 
 
+@table("name", "x.json", "x.jsonl")
+def test_a_row_that_names_a_field_twice_is_counted(name: str, tmp_path: Path) -> None:
+    rows = [json.dumps(row) for row in make_rows(200)]
+    rows[3] = rows[3].replace('"label":', '"label": 0, "label":')
+    text = "\n".join(rows) if name == "x.jsonl" else f"[{','.join(rows)}]"
+    (tmp_path / name).write_text(text)
+    found = load(tmp_path / name)
+    assert (len(found.chains), dict(found.skipped)) == (199, {"(row)": 1})
+
+
 def test_a_broken_line_is_counted(tmp_path: Path) -> None:
     lines = [json.dumps(row) for row in make_rows(150)]
     path = tmp_path / "x.jsonl"
@@ -144,6 +154,20 @@ def test_a_chain_counts_once_and_ids_are_unique(tmp_path: Path) -> None:
     found = load(tmp_path)
     assert [chain.id for chain in found.chains] == ["own-1", "own-2", "own-2#2"]
     assert dict(found.left_out) == {"the same chain stands there already": 1}
+
+
+def test_no_two_chains_have_one_id_whatever_ids_look_like(tmp_path: Path) -> None:
+    names = ["a", "a#2", "a", "a#2", "a", "a#3"]
+    rows = [make_row(at) | {"id": name} for at, name in enumerate(names)]
+    found = load(write_rows(tmp_path / "x.json", rows))
+    assert len({chain.id for chain in found.chains}) == len(names)
+
+
+def test_the_same_conclusion_of_other_premises_is_another_chain(tmp_path: Path) -> None:
+    for folder, premise in (("a", "Cats purr."), ("b", "Dogs bark.")):
+        row = {"premises": [premise], "conclusion": "It purrs.", "label": "Uncertain"}
+        write_rows(tmp_path / folder / "train.json", [row])
+    assert len(load(tmp_path).chains) == 2
 
 
 CHAIN = LabelledChain("i", "q", "s", "en", "c", ("a", "b"), (True, None))
@@ -190,3 +214,40 @@ def test_nothing_that_stands_in_a_file_is_an_exception(
     except LoadError:
         return
     assert all(checked(chain) for chain in found.chains)
+
+
+def test_a_chain_without_a_label_costs_no_other_of_its_row(tmp_path: Path) -> None:
+    """People's files are one row: a response of undecided steps is left out alone."""
+    items = [
+        {
+            "task": "t",
+            "doc_id": doc,
+            "id": str(doc),
+            "repeat": 0,
+            "step": step,
+            "kind": "inference",
+            "language": "en",
+            "context": "c",
+            "premises": ["p"],
+            "conclusion": f"conclusion {doc} {step}",
+            "score": score,
+            "comment": "",
+        }
+        for doc, scores in enumerate([(1.0, 0.0), (0.5,), (0.75, 0.25)])
+        for step, score in enumerate(scores)
+    ]
+    made = {"format": "lmms-rpts-ratings", "version": 1, "rater": "Ann", "sample": "s" * 32}
+    path = tmp_path / "ratings-Ann.json"
+    path.write_text(json.dumps(made | {"created": "2026-11-22", "items": items}))
+    found = load(path)
+    assert [chain.labels for chain in found.chains] == [(True, False), (True, False)]
+    assert dict(found.left_out) == {"no step has a label": 1}
+
+
+def test_a_name_of_a_layout_chooses_among_several(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a.json", make_rows(2))
+    row = {"input": "x", "steps": ["a"], "target": "b", "answer": "b", "mistake_index": None}
+    (tmp_path / "b.jsonl").write_text(json.dumps(row))
+    found = load(tmp_path, "bigbench_mistake")
+    assert (len(found.chains), found.others) == (1, ("a.json",))
+    assert list(found.sha256) == ["b.jsonl"]

@@ -77,6 +77,7 @@ BIGBENCH_MISTAKE = Layout(
     "program); sound: a step before it, and every step where none is marked.",
     licence="Apache-2.0",
     source="git clone https://github.com/WHGTyen/BIG-Bench-Mistake",
+    path=".",
     anchors=(
         Anchor("GPT-4, asked step by step", "accuracy of location", 0.5287, _BBM),
         Anchor("GPT-4, asked once a chain", "accuracy of location", 0.3980, _BBM),
