@@ -35,7 +35,7 @@ from benchmarks.ideal_judge import (
     nonsense,
     remark,
 )
-from lmms_rpts.reasoning.guarded import ROOT_FAILS
+from lmms_rpts.reasoning.guarded import FAILED
 from tests.support.reference import reference
 from tests.support.tables import table
 
@@ -55,7 +55,7 @@ ABOVE = {
     "one clue in ten steps, statement": "right",
     "clues reworded, statement": "right",
 }
-"""The strategies that the guarded score does not hold to ``ROOT_FAILS``; docs/guarded.md."""
+"""The strategies that the guarded score does not hold to ``FAILED``; docs/guarded.md."""
 
 
 @lru_cache
@@ -68,11 +68,11 @@ def sample() -> tuple[Instance, ...]:
 @table("name", *STRATEGIES)
 def test_a_strategy_gains_little(name: str) -> None:
     row = row_of(play(STRATEGIES[name], sample()), judges_of(sample(), 0.0, 0))
-    held = row.guarded <= ROOT_FAILS + 1e-9
+    held = row.guarded <= FAILED + 1e-9
     assert held == (name not in ABOVE), row
     # Where the answer is wrong, only the first two kinds of gap gain anything.
     if ABOVE.get(name, "right") == "right":
-        assert row.guarded_wrong <= ROOT_FAILS + 1e-9, row
+        assert row.guarded_wrong <= FAILED + 1e-9, row
 
 
 @table(

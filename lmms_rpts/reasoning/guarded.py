@@ -23,8 +23,8 @@ Restates = Callable[[str, str], bool]
 """Whether a conclusion says no more than a text."""
 
 FAILED = 0.4
-"""What is left of the score where the argument fails: the largest score below the mark of 0.5 on the
-scale of tenths that judges use. However good its other steps are, such a chain is not sound."""
+"""What is left of the score where the argument fails: the largest score below the mark of 0.5 on
+the scale of tenths that judges use. However good its other steps are, such a chain is not sound."""
 
 _EVIDENCE = ("image", "text")
 

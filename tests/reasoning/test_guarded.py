@@ -20,7 +20,7 @@ from lmms_rpts.reasoning import (
     guarded_score,
     needed_evidence,
 )
-from lmms_rpts.reasoning.guarded import ROOT_FAILS, evidence_of
+from lmms_rpts.reasoning.guarded import FAILED, evidence_of
 from tests.reasoning.short import chain, clues
 from tests.reasoning.strategies import any_chains, sound_chains
 from tests.support.tables import table
@@ -108,11 +108,11 @@ def test_scores_worked_by_hand(
     "root, bears, expected",
     (1.0, 1.0, 0.8),
     (1.0, 0.5, 0.8),
-    (1.0, 0.49, 0.8 * ROOT_FAILS),
-    (1.0, 0.0, 0.8 * ROOT_FAILS),
+    (1.0, 0.49, 0.8 * FAILED),
+    (1.0, 0.0, 0.8 * FAILED),
     # Failing twice is failing: (0.8 + 0.6 + 0.4) / 3 = 0.6.
-    (0.4, 1.0, 0.6 * ROOT_FAILS),
-    (0.4, 0.0, 0.6 * ROOT_FAILS),
+    (0.4, 1.0, 0.6 * FAILED),
+    (0.4, 0.0, 0.6 * FAILED),
 )
 def test_a_root_fails_by_its_score_or_by_what_it_bears_on(
     root: float, bears: float, expected: float
@@ -122,7 +122,7 @@ def test_a_root_fails_by_its_score_or_by_what_it_bears_on(
 
 
 def test_a_chain_whose_root_fails_is_not_sound_however_good_it_is() -> None:
-    assert score_of(chain("i0 t0 > A"), [1.0], bears=0.0) == ROOT_FAILS < 0.5
+    assert score_of(chain("i0 t0 > A"), [1.0], bears=0.0) == FAILED < 0.5
 
 
 @table(
