@@ -9,13 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.differences import differences_of, in_order
 from lmms_rpts.escaping import escape_formula, storable
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
+from lmms_rpts.reasoning import Clue
+from lmms_rpts.reasoning.metric import step_weights
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST = 2**63 - 1
+"""The largest whole number of a column; a step may be used more often."""
+
+# A response has its steps as a whole number already, also where they could not be read.
+_METRICS = tuple(name for name in METRICS if name != "steps")
 
 PLACE_TYPES: Mapping[str, str] = {
     "run": "string",
@@ -36,6 +45,9 @@ STEP_TYPES: Mapping[str, str] = {
     "height": "int64",
     "modality": "string",
     "counts": "bool",
+    "uses": "int64",
+    "weight": "float64",
+    "restates": "bool",
     "score": "float64",
     "spread": "float64",
     "first_error": "bool",
@@ -46,6 +58,7 @@ STEP_TYPES: Mapping[str, str] = {
     "error": "string",
     "judge": "string",
     "rpts": "float64",
+    "rpts_guarded": "float64",
     "answer": "string",
     "correct": "boolean",
 }
@@ -65,9 +78,13 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "tokens": "Int64",
     "judge": "string",
     "reason": "string",
-    **dict.fromkeys(METRICS, "float64"),
+    "restating": "int64",
+    "missing_evidence": "string",
+    "most_uses": "int64",
+    "differences": "string",
+    **dict.fromkeys(_METRICS, "float64"),
 }
-"""The columns of ``responses_frame`` in their order; ``ability`` holds lists of texts."""
+"""The columns of ``responses_frame`` in their order; ``docs/export.md`` tells what they mean."""
 
 
 def documents_frame(run: Run) -> pd.DataFrame:
@@ -96,12 +113,7 @@ def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
 def steps_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """One row a step, in the order of the runs; the columns are those of ``STEP_TYPES``."""
-    rows = [
-        _of_step(run, response, at, step)
-        for run in runs
-        for response in run.responses
-        for at, step in enumerate(response.steps)
-    ]
+    rows = [row for run in runs for response in run.responses for row in _of_steps(run, response)]
     return typed(rows, STEP_TYPES)
 
 
@@ -135,9 +147,12 @@ def guarded(frame: pd.DataFrame) -> pd.DataFrame:
 
 def cited(step: JudgedStep) -> str:
     """What a step cites: ``image 0 + conclusion 1``."""
+    return _named(step.premises)
+
+
+def _named(clues: Iterable[Clue]) -> str:
     return " + ".join(
-        f"{clue.kind} {clue.index}" if clue.index is not None else clue.kind
-        for clue in step.premises
+        f"{clue.kind} {clue.index}" if clue.index is not None else clue.kind for clue in clues
     )
 
 
@@ -155,7 +170,7 @@ def place_of(run: Run, response: RptsRecord) -> dict[str, Any]:
 
 
 def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
-    instance, error = response.instance, response.first_error
+    instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
         **place_of(run, response),
         "ability": [storable(each) for each in instance.ability],
@@ -170,8 +185,27 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "tokens": response.tokens,
         "judge": response.settings.judge,
         "reason": response.reason,
-        **response.metrics,
+        "restating": len(found.restating),
+        "missing_evidence": _named(in_order(found.needed - found.used)),
+        "most_uses": min(found.most_uses, _MOST),
+        "differences": "; ".join(differences_of(response)),
+        **{name: response.metrics[name] for name in _METRICS},
     }
+
+
+def _of_steps(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
+    if not response.steps:
+        return
+    tree, settings = response.tree(), response.settings
+    weights = step_weights(tree, settings.decay, settings.focus_height)
+    restating = response.diagnosed.restating
+    for at, step in enumerate(response.steps):
+        yield {
+            **_of_step(run, response, at, step),
+            "uses": min(tree.uses[at], _MOST),
+            "weight": weights[at],
+            "restates": at in restating,
+        }
 
 
 def _of_step(run: Run, response: RptsRecord, at: int, step: JudgedStep) -> dict[str, Any]:
@@ -196,6 +230,7 @@ def _of_step(run: Run, response: RptsRecord, at: int, step: JudgedStep) -> dict[
         "error": last and last.error,
         "judge": response.settings.judge,
         "rpts": response.rpts,
+        "rpts_guarded": response.guarded,
         "answer": response.answer.value,
         "correct": response.answer.correct,
     }

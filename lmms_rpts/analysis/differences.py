@@ -25,6 +25,11 @@ def clue_label(clue: Clue) -> str:
     return f"{name} {clue.index}" if clue.index < _ODD_NUMBER else f"{name} (odd number)"
 
 
+def in_order(clues: Iterable[Clue]) -> list[Clue]:
+    """Clues by kind and number."""
+    return sorted(clues, key=lambda clue: (clue.kind, clue.index or 0))
+
+
 def difference_of(record: RptsRecord) -> float | None:
     """RPTS minus guarded score; None where there is one of them at most."""
     if record.rpts is None or record.guarded is None:
@@ -58,9 +63,9 @@ def differences_of(record: RptsRecord) -> list[str]:
         return []
     reasons = [
         *_root(record),
+        *_references(record),
         *_evidence(record),
         *_restating(record),
-        *_references(record),
         *_repeated(record),
     ]
     if not reasons and is_apart(record):
@@ -93,7 +98,7 @@ def _root(record: RptsRecord) -> Iterable[str]:
 
 def _evidence(record: RptsRecord) -> Iterable[str]:
     found = record.diagnosed
-    missing = sorted(found.needed - found.used, key=lambda clue: (clue.kind, clue.index or 0))
+    missing = in_order(found.needed - found.used)
     if missing:
         pieces = "piece" if len(found.needed) == 1 else "pieces"
         verb = "is" if len(missing) == 1 else "are"

@@ -112,7 +112,10 @@ def _figure(value: float | None, digits: int) -> str:
 
 def _signed(value: float | None) -> str:
     """A difference of two scores: ``+0.25``; a minus as people write it."""
-    return "–" if value is None else f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+    if value is None:
+        return "–"
+    rounded = round(value, 2)
+    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"
 
 
 def _score_class(score: float | None) -> str:

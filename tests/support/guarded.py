@@ -42,7 +42,5 @@ def old_record(scores: Sequence[float | None], **fields: Any) -> dict[str, Any]:
     """A record as it was before the guarded score."""
     record = make_record(scores, **fields)
     return {
-        key: value
-        for key, value in record.items()
-        if key not in {"guarded", "root", "diagnosis"}
+        key: value for key, value in record.items() if key not in {"guarded", "root", "diagnosis"}
     }
