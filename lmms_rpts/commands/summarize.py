@@ -126,7 +126,7 @@ def _show(summary: Summary, judges: Sequence[str]) -> None:
 
 def _parts(models: Sequence[ModelSummary], width: int) -> Iterator[Sequence[ModelSummary]]:
     """As many models at a time as stand side by side in a terminal."""
-    fitting = max(1, (width - 27) // 20)
+    fitting = max(1, (width - 34) // 21)
     for start in range(0, len(models), fitting):
         yield models[start : start + fitting]
 
