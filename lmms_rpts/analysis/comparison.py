@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lmms_rpts.analysis.dataframes import documents_frame
-from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
@@ -34,8 +34,7 @@ class MetricDifference:
         low: with ``high`` the 95% interval of the difference; None where a run has fewer than
             two values.
         p: two-sided, of the permutation test.
-        p_holm: ``p`` adjusted for all scores that were tested; for those of ``DIAGNOSTICS``, which
-            describe a chain and score nothing, for these.
+        p_holm: ``p`` adjusted for all metrics that were tested.
         n_both: documents with a value in both runs; ``n_either``: in at least one.
     """
 
@@ -176,7 +175,7 @@ def _differences(
     drawn = np.vstack([np.empty((0, m)), *draws])
     observed = np.vstack(difference(np.ones((1, n))))
     p_values = [swap_test(first[:, at], second[:, at], permutations, clusters) for at in range(m)]
-    adjusted, found = _adjusted(p_values), []
+    adjusted, found = holm(p_values), []
     for at, metric in enumerate(METRICS):
         known_a, known_b = ~np.isnan(first[:, at]), ~np.isnan(second[:, at])
         size = min(len(set(clusters[known].tolist())) for known in (known_a, known_b))
@@ -186,15 +185,6 @@ def _differences(
         tested = (p_values[at], adjusted[at], n_both, n_either)
         found.append(MetricDifference(metric, a, b, change, low, high, *tested))
     return tuple(found)
-
-
-def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
-    """By Holm's method, the scores and what chains are made of each for themselves."""
-    adjusted: dict[int, float | None] = {}
-    for described in (False, True):
-        places = [at for at, name in enumerate(METRICS) if (name in DIAGNOSTICS) == described]
-        adjusted |= zip(places, holm([p_values[at] for at in places]), strict=True)
-    return [adjusted[at] for at in range(len(METRICS))]
 
 
 def _value(number: float) -> float | None:

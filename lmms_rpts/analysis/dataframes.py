@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 _MOST = 2**63 - 1
 """The largest whole number of a column; a step may be used more often."""
 
-# A response has its steps as a whole number already, also where they could not be read.
-_METRICS = tuple(name for name in METRICS if name != "steps")
-
 PLACE_TYPES: Mapping[str, str] = {
     "run": "string",
     "task": "string",
@@ -82,7 +79,8 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "missing_evidence": "string",
     "most_uses": "int64",
     "differences": "string",
-    **dict.fromkeys(_METRICS, "float64"),
+    # Already there: how many steps a response has is a whole number.
+    **{name: "float64" for name in METRICS if name != "steps"},
 }
 """The columns of ``responses_frame`` in their order; ``docs/export.md`` tells what they mean."""
 
@@ -178,7 +176,6 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "answer": response.answer.value,
         "gold_answer": instance.answer,
         "correct": response.answer.correct,
-        "steps": len(response.steps),
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
@@ -189,7 +186,8 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "missing_evidence": _named(in_order(found.needed - found.used)),
         "most_uses": min(found.most_uses, _MOST),
         "differences": "; ".join(differences_of(response)),
-        **{name: response.metrics[name] for name in _METRICS},
+        **response.metrics,
+        "steps": len(response.steps),
     }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.metrics import LOWER_IS_BETTER, NEITHER_IS_BETTER
+from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
+from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER
 from lmms_rpts.analysis.sweeping import of_task
 from lmms_rpts.escaping import listed
 from lmms_rpts.filters.record import Scoring

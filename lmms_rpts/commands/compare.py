@@ -212,18 +212,12 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _explained(comparison: Comparison) -> str:
-    from lmms_rpts.analysis.metrics import LOWER_IS_BETTER
-    from lmms_rpts.filters.record import DIAGNOSTICS
-
-    tested = [metric.metric for metric in comparison.metrics if metric.p is not None]
-    scores = sum(name not in DIAGNOSTICS for name in tested)
+    tested = sum(metric.p is not None for metric in comparison.metrics)
     return (
         "Means over the documents in both, where the run has a value. Interval: bootstrap over "
         "documents. p: two-sided permutation test that swaps the runs within documents; p (Holm): "
-        f"the same, adjusted for the {scores} metrics tested at once; those from "
-        f"{DIAGNOSTICS[0]} on describe the chains, and are adjusted for themselves "
-        f"({len(tested) - scores}). n: documents with a value in both runs, and in at least one. "
-        f"Lower is better: {', '.join(LOWER_IS_BETTER)}."
+        f"the same, adjusted for the {tested} metrics tested at once. n: documents with a value in "
+        "both runs, and in at least one. right_for_wrong_reason: lower is better."
     )
 
 
