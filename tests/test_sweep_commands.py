@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 from lmms_rpts.cli import app
 from lmms_rpts.escaping import escape_latex, escape_markdown, shorten
 from tests.analysis.test_sweeping import judged
+from tests.support.guarded import guarded_record, old_record
 from tests.support.lmms import forked
 from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.runs import make_record, write_run
@@ -109,6 +110,42 @@ def test_sweep_writes_what_the_suffix_says(command: Command, runs: Path, tmp_pat
     )
     assert "Framed: the run's own setting. Passing: an RPTS of at least 0.5." in drawn
     assert len(parts_of_svg(files[3].read_text(), "own")) == 3
+
+
+def test_sweep_tells_the_guarded_score_once(command: Command, tmp_path: Path) -> None:
+    """Guarded scores of 0.8 and 0.4; a run of before has none."""
+    scored = {0: guarded_record([0.8, 0.8]), 1: guarded_record([0.4, 0.4], 0.9)}
+    write_run(tmp_path / "new", scored, model_args="pretrained=lab/new")
+    write_run(tmp_path / "old", {0: old_record([1.0, 1.0])}, model_args="pretrained=lab/old")
+    files = [tmp_path / f"out.{suffix}" for suffix in ("json", "md", "csv")]
+    options = [each for file in files for each in ("-o", file)]
+    said = command("sweep", tmp_path / "new", tmp_path / "old", *options)
+    assert said.exit_code == 0, said.output
+    # (0.8 + 0.4 * 0.4) / 2: the last step of the second is below 0.5.
+    notes = (
+        "The guarded score is 0.480 under all settings.",
+        "The guarded score would be the same under all settings; this run has none.",
+    )
+    for note in notes:
+        assert said.output.count(note) == 1
+        assert files[1].read_text(encoding="utf-8").count(note) == 1
+    new, old = json.loads(files[0].read_text(encoding="utf-8"))
+    assert new["rpts_guarded"] == pytest.approx(0.48)
+    assert old["rpts_guarded"] is None
+    assert "guarded" not in files[2].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [80, 97, 98])
+def test_summarize_cuts_no_figure_off(
+    command: Command, runs: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    said = command("summarize", runs / "a1", runs / "a2", runs / "b")
+    assert said.exit_code == 0, said.output
+    lines = said.output.splitlines()
+    (row,) = [line for line in lines if "right_for_wrong_reason_guarded │" in line]
+    assert len(row) <= width
+    assert "Lower is better: right_for_wrong_reason, " in said.output
 
 
 REFUSED = [

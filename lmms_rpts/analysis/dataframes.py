@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.differences import differences_of, in_order
 from lmms_rpts.escaping import escape_formula, storable
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
+from lmms_rpts.reasoning import Clue
+from lmms_rpts.reasoning.metric import step_weights
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST = 2**63 - 1
+"""The largest whole number of a column; a step may be used more often."""
 
 PLACE_TYPES: Mapping[str, str] = {
     "run": "string",
@@ -36,6 +42,9 @@ STEP_TYPES: Mapping[str, str] = {
     "height": "int64",
     "modality": "string",
     "counts": "bool",
+    "uses": "int64",
+    "weight": "float64",
+    "restates": "bool",
     "score": "float64",
     "spread": "float64",
     "first_error": "bool",
@@ -46,6 +55,7 @@ STEP_TYPES: Mapping[str, str] = {
     "error": "string",
     "judge": "string",
     "rpts": "float64",
+    "rpts_guarded": "float64",
     "answer": "string",
     "correct": "boolean",
 }
@@ -65,10 +75,14 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "tokens": "Int64",
     "judge": "string",
     "reason": "string",
+    "restating": "int64",
+    "missing_evidence": "string",
+    "most_uses": "int64",
+    "differences": "string",
     # Already there: how many steps a response has is a whole number.
     **{name: "float64" for name in METRICS if name != "steps"},
 }
-"""The columns of ``responses_frame`` in their order; ``ability`` holds lists of texts."""
+"""The columns of ``responses_frame`` in their order; ``docs/export.md`` tells what they mean."""
 
 
 def documents_frame(run: Run) -> pd.DataFrame:
@@ -97,12 +111,7 @@ def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
 def steps_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """One row a step, in the order of the runs; the columns are those of ``STEP_TYPES``."""
-    rows = [
-        _of_step(run, response, at, step)
-        for run in runs
-        for response in run.responses
-        for at, step in enumerate(response.steps)
-    ]
+    rows = [row for run in runs for response in run.responses for row in _of_steps(run, response)]
     return typed(rows, STEP_TYPES)
 
 
@@ -136,9 +145,12 @@ def guarded(frame: pd.DataFrame) -> pd.DataFrame:
 
 def cited(step: JudgedStep) -> str:
     """What a step cites: ``image 0 + conclusion 1``."""
+    return _named(step.premises)
+
+
+def _named(clues: Iterable[Clue]) -> str:
     return " + ".join(
-        f"{clue.kind} {clue.index}" if clue.index is not None else clue.kind
-        for clue in step.premises
+        f"{clue.kind} {clue.index}" if clue.index is not None else clue.kind for clue in clues
     )
 
 
@@ -156,7 +168,7 @@ def place_of(run: Run, response: RptsRecord) -> dict[str, Any]:
 
 
 def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
-    instance, error = response.instance, response.first_error
+    instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
         **place_of(run, response),
         "ability": [storable(each) for each in instance.ability],
@@ -170,9 +182,28 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "tokens": response.tokens,
         "judge": response.settings.judge,
         "reason": response.reason,
+        "restating": len(found.restating),
+        "missing_evidence": _named(in_order(found.needed - found.used)),
+        "most_uses": min(found.most_uses, _MOST),
+        "differences": "; ".join(differences_of(response)),
         **response.metrics,
         "steps": len(response.steps),
     }
+
+
+def _of_steps(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
+    if not response.steps:
+        return
+    tree, settings = response.tree(), response.settings
+    weights = step_weights(tree, settings.decay, settings.focus_height)
+    restating = response.diagnosed.restating
+    for at, step in enumerate(response.steps):
+        yield {
+            **_of_step(run, response, at, step),
+            "uses": min(tree.uses[at], _MOST),
+            "weight": weights[at],
+            "restates": at in restating,
+        }
 
 
 def _of_step(run: Run, response: RptsRecord, at: int, step: JudgedStep) -> dict[str, Any]:
@@ -197,6 +228,7 @@ def _of_step(run: Run, response: RptsRecord, at: int, step: JudgedStep) -> dict[
         "error": last and last.error,
         "judge": response.settings.judge,
         "rpts": response.rpts,
+        "rpts_guarded": response.guarded,
         "answer": response.answer.value,
         "correct": response.answer.correct,
     }

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
+from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER
 from lmms_rpts.analysis.sweeping import of_task
 from lmms_rpts.escaping import listed
 from lmms_rpts.filters.record import Scoring
@@ -27,16 +29,6 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-LOWER_IS_BETTER = frozenset(
-    {
-        "right_for_wrong_reason",
-        "right_for_wrong_reason_guarded",
-        "restating_steps",
-        "missing_references",
-        "heaviest_step",
-    }
-)
-NEITHER_IS_BETTER = frozenset({"steps"})
 # Whether it is comparable follows from the judge.
 _SETTINGS = tuple(name for name in Scoring.model_fields if name != "comparable")
 

@@ -10,6 +10,8 @@ decay and one focus height:
 - ``share_filtered``: the share of the scored responses that don't pass.
 - ``accuracy_rpts``: the share of answers that are right and whose response passes.
 
+The guarded score counts each step once, whatever its height: it is the same under all settings.
+
 Means are those of lmms-eval's table: first over a document's responses, then over the documents
 that have a value. Responses that could not be scored are left out.
 """
@@ -87,6 +89,13 @@ def sweep(
     columns = ["decay", "focus_height", *QUANTITIES, "own"]
     frame: pd.DataFrame = pd.DataFrame(rows, columns=columns)
     return frame
+
+
+def guarded_mean(run: Run) -> float | None:
+    """The mean guarded score of a run, the same under all settings; None where there is none."""
+    scores = ((each.instance.key, each.guarded) for each in run.responses)
+    mean = mean_of_scored(document_means(scores))
+    return None if math.isnan(mean) else mean
 
 
 def check_settings(

@@ -162,6 +162,8 @@ def _other_data(comparison: Comparison) -> Iterator[str]:
 
 
 def _show_metrics(comparison: Comparison, console: Console) -> None:
+    from lmms_rpts.analysis.metrics import GROUPS
+
     for line in _heading(comparison):
         console.print(Text(printable(line)), soft_wrap=True)
     roomy = console.width >= 100
@@ -170,9 +172,12 @@ def _show_metrics(comparison: Comparison, console: Console) -> None:
         # Figures must not be cut off on a narrow screen; what may be long breaks into lines.
         justify: Literal["right", "left"] = "right" if at else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=at in (0, 1, 2, 3, 5))
-    for metric in comparison.metrics:
-        *figures, n_both, n_either = _figures(metric)
-        table.add_row(*figures, f"{n_both}/{n_either}")
+    found = {metric.metric: metric for metric in comparison.metrics}
+    for names in GROUPS.values():
+        for name in names:
+            *figures, n_both, n_either = _figures(found[name])
+            table.add_row(*figures, f"{n_both}/{n_either}")
+        table.add_section()
     console.print("", table, "")
     console.print(Text(_explained(comparison)), soft_wrap=True)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
 _SPREAD = (
     "±: sample standard deviation over rounds. [ ]: 95% interval over documents, of one round. "
-    "Lower right_for_wrong_reason is better."
+    "Lower is better: {}."
 )
 
 
@@ -117,7 +117,7 @@ def _show(summary: Summary, judges: Sequence[str]) -> None:
     for table in summary.tables:
         for part in _parts(table.models, console.width):
             console.print(_table(table, part))
-    console.print(_SPREAD, soft_wrap=True, markup=False)
+    console.print(_explained(_metrics()), soft_wrap=True, markup=False)
     for warning in summary.warnings:
         console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
     for line in judges:
@@ -126,26 +126,27 @@ def _show(summary: Summary, judges: Sequence[str]) -> None:
 
 def _parts(models: Sequence[ModelSummary], width: int) -> Iterator[Sequence[ModelSummary]]:
     """As many models at a time as stand side by side in a terminal."""
-    fitting = max(1, (width - 27) // 20)
+    fitting = max(1, (width - 34) // 21)
     for start in range(0, len(models), fitting):
         yield models[start : start + fitting]
 
 
 def _table(summary: TaskSummary, models: Sequence[ModelSummary]) -> Table:
-    from lmms_rpts.tasks.rpts_eval.results import METRICS
+    from lmms_rpts.analysis.metrics import GROUPS
 
     table = Table(title=Text(_title(summary)), title_justify="left")
     table.add_column("")
     for model in models:
         table.add_column(Text(shorten(model.model, 60)), justify="right", overflow="fold")
-    for name in METRICS:
-        best = summary.best(name)
-        cells = [
-            Text(figure_text(model.metrics[name]), style="bold" if model.model in best else "")
-            for model in models
-        ]
-        table.add_row(name, *cells)
-    table.add_section()
+    for names in GROUPS.values():
+        for name in names:
+            best = summary.best(name)
+            cells = [
+                Text(figure_text(model.metrics[name]), style="bold" if model.model in best else "")
+                for model in models
+            ]
+            table.add_row(name, *cells)
+        table.add_section()
     table.add_row("tokens a response", *(token_text(model.tokens) for model in models))
     table.add_row("documents", *(str(model.documents) for model in models))
     table.add_row("rounds", *(str(model.rounds) for model in models))
@@ -163,9 +164,21 @@ def _heads() -> list[str]:
 
 def _columns() -> list[str]:
     from lmms_rpts.filters.record import DIAGNOSTICS
+
+    return [name for name in _metrics() if name not in DIAGNOSTICS]
+
+
+def _metrics() -> list[str]:
     from lmms_rpts.tasks.rpts_eval.results import METRICS
 
-    return [name for name in METRICS if name not in DIAGNOSTICS]
+    return list(METRICS)
+
+
+def _explained(shown: Sequence[str]) -> str:
+    """What the signs of a table of these metrics mean."""
+    from lmms_rpts.analysis.metrics import LOWER_IS_BETTER
+
+    return _SPREAD.format(", ".join(name for name in LOWER_IS_BETTER if name in shown))
 
 
 def _markdown(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
@@ -174,7 +187,7 @@ def _markdown(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
         yield ""
         yield from markdown_table(_heads(), (_markdown_cells(table, each) for each in table.models))
         yield ""
-    yield escape_markdown(_SPREAD)
+    yield escape_markdown(_explained(_columns()))
     yield ""
     for warning in summary.warnings:
         yield f"- {escape_markdown(warning)}"
@@ -206,7 +219,7 @@ def _latex(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
         yield "\\bottomrule"
         yield "\\end{tabular}"
         yield ""
-    yield f"% {_SPREAD}"
+    yield f"% {_explained(_columns())}"
     for warning in summary.warnings:
         yield f"% {printable(warning)}"
     for line in judges:

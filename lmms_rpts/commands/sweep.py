@@ -41,6 +41,7 @@ _HEADS = {
 _SUFFIXES = (".csv", ".json", ".md", *PLOTS)
 _Number = TypeVar("_Number", int, float)
 Sweeps = Mapping[str, "pd.DataFrame"]
+Means = Mapping[str, float | None]
 
 
 def sweep(
@@ -77,9 +78,10 @@ def sweep(
 
     Means are those of lmms-eval's table: first over a document's responses, then over the
     documents that have a value. What could not be scored is left out. The run's own settings are
-    always shown, marked with a *.
+    always shown, marked with a *. The guarded score is the same under all of them: it is told once.
     """
-    from lmms_rpts.analysis.sweeping import check_settings
+    from lmms_rpts.analysis.sweeping import check_settings, guarded_mean
+    from lmms_rpts.analysis.sweeping import sweep as swept
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
@@ -90,9 +92,11 @@ def sweep(
     with told(), Console(stderr=True).status("Reading and weighing ..."):
         found = read_runs(runs)
         spare(found, files)
-        sweeps = {run.label: _sweep(run, task, decays, heights, threshold) for run in found}
-        contents = {path: _written(path, sweeps, threshold) for path in files}
-    _show(sweeps, threshold)
+        parts = {run.label: _part(run, task) for run in found}
+        sweeps = {label: swept(part, decays, heights, threshold) for label, part in parts.items()}
+        guarded = {label: guarded_mean(part) for label, part in parts.items()}
+        contents = {path: _written(path, sweeps, guarded, threshold) for path in files}
+    _show(sweeps, guarded, threshold)
     for path, content in contents.items():
         write_bytes(path, content)
 
@@ -108,18 +112,16 @@ def _numbers(text: str, kind: Callable[[str], _Number], option: str, what: str) 
     return numbers
 
 
-def _sweep(
-    run: Run, task: str | None, decays: list[float], heights: list[int], threshold: float
-) -> pd.DataFrame:
-    from lmms_rpts.analysis import sweeping as analysis
+def _part(run: Run, task: str | None) -> Run:
+    from lmms_rpts.analysis.sweeping import of_task
 
-    part = analysis.of_task(run, task)
+    part = of_task(run, task)
     if part is None:
         fail(f"{run.label} has no task {task}; it has {', '.join(run.tasks)}")
-    return analysis.sweep(part, decays, heights, threshold)
+    return part
 
 
-def _show(sweeps: Sweeps, threshold: float) -> None:
+def _show(sweeps: Sweeps, guarded: Means, threshold: float) -> None:
     console = Console()
     for label, frame in sweeps.items():
         table = Table(title=Text(printable(label)), title_justify="left")
@@ -134,11 +136,18 @@ def _show(sweeps: Sweeps, threshold: float) -> None:
             console.print(
                 "This run was scored under several settings: none of them alone gives its numbers"
             )
+        console.print(_note(guarded[label]), soft_wrap=True)
     console.print(_legend(threshold), soft_wrap=True)
 
 
 def _legend(threshold: float) -> str:
     return f"* the run's own setting. A response passes if its RPTS is at least {threshold:g}."
+
+
+def _note(guarded: float | None) -> str:
+    if guarded is None:
+        return "The guarded score would be the same under all settings; this run has none."
+    return f"The guarded score is {guarded:.3f} under all settings."
 
 
 def _cells(row: Any) -> list[str]:
@@ -148,17 +157,18 @@ def _cells(row: Any) -> list[str]:
     return [f"{mark}{row.decay:g}", str(row.focus_height), *shown]
 
 
-def _written(path: Path, sweeps: Sweeps, threshold: float) -> bytes:
+def _written(path: Path, sweeps: Sweeps, guarded: Means, threshold: float) -> bytes:
     kind = path.suffix.lower()
     if kind in PLOTS:
         from lmms_rpts.report.plots import draw_heatmaps
 
         return draw_heatmaps(sweeps, threshold, kind[1:])
     texts = {".csv": _csv, ".json": _json, ".md": _markdown}
-    return texts[kind](sweeps, threshold).encode("utf-8", errors="replace")
+    return texts[kind](sweeps, guarded, threshold).encode("utf-8", errors="replace")
 
 
-def _csv(sweeps: Sweeps, threshold: float) -> str:
+def _csv(sweeps: Sweeps, _guarded: Means, threshold: float) -> str:
+    # A row is a setting: what none of them changes has no place in it.
     import pandas as pd
 
     frames = [frame.assign(threshold=threshold) for frame in sweeps.values()]
@@ -166,11 +176,12 @@ def _csv(sweeps: Sweeps, threshold: float) -> str:
     return csv_of(whole.reset_index())
 
 
-def _json(sweeps: Sweeps, threshold: float) -> str:
+def _json(sweeps: Sweeps, guarded: Means, threshold: float) -> str:
     listed = [
         {
             "run": label,
             "threshold": threshold,
+            "rpts_guarded": guarded[label],
             "settings": [
                 {str(key): None if _is_nan(value) else value for key, value in row.items()}
                 for row in frame.to_dict(orient="records")
@@ -185,10 +196,11 @@ def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _markdown(sweeps: Sweeps, threshold: float) -> str:
+def _markdown(sweeps: Sweeps, guarded: Means, threshold: float) -> str:
     lines = []
     for label, frame in sweeps.items():
         lines += [f"### {escape_markdown(label)}", ""]
         rows = ([escape_markdown(cell) for cell in _cells(row)] for row in frame.itertuples())
         lines += [*markdown_table(list(_HEADS.values()), rows), ""]
+        lines += [escape_markdown(_note(guarded[label])), ""]
     return "\n".join([*lines, escape_markdown(_legend(threshold)), ""])

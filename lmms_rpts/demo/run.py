@@ -27,6 +27,7 @@ MODELS = ("careful", "lucky")
 _ROWS = (
     ("accuracy", "right answers"),
     ("rpts", "soundness of the reasoning (RPTS)"),
+    ("rpts_guarded", "guarded RPTS: nothing for empty steps"),
     ("accuracy_rpts", "right answers, soundly reasoned"),
     ("right_for_wrong_reason", "unsound among the right answers"),
     ("rpts_visual", "steps that read an image"),

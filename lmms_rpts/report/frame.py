@@ -41,7 +41,7 @@ class Frame:
         )
         self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
         self.environment.globals.update(
-            version=__version__, score_class=_score_class, figure=_figure
+            version=__version__, score_class=_score_class, figure=_figure, signed=_signed
         )
         self._style = Markup("\n").join(self._source(each) for each in styles)
         self._script = self._source(script)
@@ -108,6 +108,14 @@ def _figure(value: float | None, digits: int) -> str:
     while value < RIGHT_REASON <= round(value, digits) and digits < 6:
         digits += 1
     return f"{value + 0.0:.{digits}f}"
+
+
+def _signed(value: float | None) -> str:
+    """A difference of two scores: ``+0.25``; a minus as people write it."""
+    if value is None:
+        return "–"
+    rounded = round(value, 2)
+    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"
 
 
 def _score_class(score: float | None) -> str:

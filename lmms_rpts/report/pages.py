@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 
+from lmms_rpts.analysis.differences import APART, clue_label
+from lmms_rpts.analysis.metrics import COUNTS, GROUPS
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
-from lmms_rpts.report.trees import clue_label
-from lmms_rpts.report.view import URGENCY, Entry, View
+from lmms_rpts.report.view import URGENCY, Answer, Entry, View
 from lmms_rpts.runs.validity_figures import decimal, percent, title_of
 
 _IMAGES = "images/"
@@ -52,7 +53,10 @@ class Pages:
             outcome_order=list(OUTCOME_WORDS),
             modalities=MODALITY_WORDS,
             questions=QUESTION_WORDS,
+            metric_groups=GROUPS,
+            counts=COUNTS,
             metrics=METRIC_WORDS,
+            apart=APART,
             no_image=no_image,
             clue_label=clue_label,
             bar=estimate_bar,
@@ -150,12 +154,21 @@ def _group_of(seen: Overview, dimension: Dimension, name: str | None) -> Group |
 
 
 def _by_run(entry: Entry, what: str) -> str:
-    """One word a run, for the script: outcomes of its responses, or where they first broke."""
+    """One word a run, for the script; ``_WORDS`` says what of."""
     words: list[set[str]] = [set() for _ in entry.by_run]
     for answer in entry.answers:
-        error = answer.response.first_error
-        if what == "outcome":
-            words[answer.run].add(answer.outcome)
-        elif error:
-            words[answer.run].add(error.modality)
+        words[answer.run].update(_WORDS[what](answer))
     return " ".join("+".join(sorted(each)) or "-" for each in words)
+
+
+def _broken_at(answer: Answer) -> Iterable[str]:
+    error = answer.response.first_error
+    return [error.modality] if error else []
+
+
+_WORDS: Mapping[str, Callable[[Answer], Iterable[str]]] = {
+    "outcome": lambda answer: [answer.outcome],
+    "broken": _broken_at,
+    "apart": lambda answer: ["apart"] * answer.apart,
+}
+"""What the script chooses by: outcomes, where responses first broke, whether scores differ."""

@@ -23,7 +23,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
-from lmms_rpts.analysis.summary import LOWER_IS_BETTER, TaskSummary
+from lmms_rpts.analysis.metrics import LOWER_IS_BETTER, NEITHER_IS_BETTER
+from lmms_rpts.analysis.summary import TaskSummary
 from lmms_rpts.escaping import shorten
 
 # A "$" in a model's name begins no formula; without a salt the ids in an SVG are random.
@@ -36,7 +37,13 @@ _BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#08306b")
 BLUES = LinearSegmentedColormap.from_list("blues", _BLUES)
 # From this part of the scale on, white stands out more than black: by 4.5 or more (WCAG 2.2).
 WHITE_FROM = 0.59
-_NAMES = {"rpts": "RPTS", "accuracy_rpts": "accuracy with sound reasoning"}
+_NAMES = {
+    "rpts": "RPTS",
+    "accuracy_rpts": "accuracy with sound reasoning",
+    "rpts_guarded": "guarded RPTS",
+    "accuracy_guarded": "accuracy with sound reasoning (guarded)",
+    "right_for_wrong_reason_guarded": "right for wrong reason (guarded)",
+}
 _NOTE = "bars: the 95% interval over documents, or for several rounds their standard deviation"
 # Where a label may stand from its point, to the right and upwards, in points: the nearest first.
 _PLACES = sorted(
@@ -141,8 +148,7 @@ def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") ->
     name = _NAMES.get(metric, metric.replace("_", " "))
     figure = _figure((8, 5), f"{name} against tokens used", _note(table, metric))
     axes = figure.subplots()
-    better = "lower" if metric in LOWER_IS_BETTER else "higher"
-    axes.set_title(f"{shorten(table.task or 'all tasks', 60)}; {better} is better", loc="left")
+    axes.set_title(f"{shorten(table.task or 'all tasks', 60)}{_better(metric)}", loc="left")
     axes.grid(axis="y", alpha=0.4)
     axes.margins(0.12)
     for _, tokens, score, ends in points:
@@ -162,6 +168,12 @@ def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") ->
     figure.set_layout_engine("none")
     _place_labels(axes, points)
     return _render(figure, kind)
+
+
+def _better(metric: str) -> str:
+    if metric in NEITHER_IS_BETTER:
+        return ""
+    return f"; {'lower' if metric in LOWER_IS_BETTER else 'higher'} is better"
 
 
 def _note(table: TaskSummary, metric: str) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from lmms_rpts.analysis.differences import clue_label
 from lmms_rpts.analysis.rating_sample import RatingSample, rated_steps
 from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.writing import ReportError, find_pictures
 from lmms_rpts.runs.rating_file import FORMAT, VERSION
 

@@ -14,7 +14,8 @@ METRIC_WORDS = {
     "rpts_textual": "steps that read a text",
     "parse_rate": "responses with readable steps",
     "judge_coverage": "responses that could be judged",
-    "rpts_guarded": "the same, guarded against empty steps and roots about something else",
+    "rpts_guarded": "how sound it is where empty steps, unused evidence and a root about "
+    "something else cost",
     "accuracy_guarded": "right answers, soundly reasoned by the guarded score",
     "right_for_wrong_reason_guarded": "unsound by the guarded score among the right answers; lower "
     "is better",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from lmms_rpts.analysis.differences import clue_label, idle_steps
 from lmms_rpts.filters.record import FirstError, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree
 from lmms_rpts.report.layout import Layout, Sizes, lay_out
@@ -13,8 +14,6 @@ from lmms_rpts.report.layout import Layout, Sizes, lay_out
 _SIZES = Sizes()
 _NODE, _LEAF, _BETWEEN, _FROM_TOP = 104, 30, 40, 16
 _MOST_LEAVES = 6
-_ODD_NUMBER = 1000
-_KINDS = {"image": "Image", "text": "Text", "context": "Context", "conclusion": "Conclusion"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,11 @@ class LeafBox:
 
 @dataclass(frozen=True, slots=True)
 class StepBox:
-    """A step. ``mark``: first (the first wrong step), path (it rests on that one), or empty."""
+    """A step.
+
+    ``mark``: first (the first wrong step), path (it rests on that one), or empty. ``restates``: it
+    says nothing new.
+    """
 
     left: float
     top: float
@@ -39,6 +42,7 @@ class StepBox:
     score: float | None
     counts: bool
     mark: str
+    restates: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +68,16 @@ class TreePicture:
 def draw_response(response: RptsRecord) -> TreePicture:
     """The tree of a scored response."""
     scores = [step.score for step in response.steps]
-    return draw_tree(response.tree(), scores, response.first_error)
+    return draw_tree(response.tree(), scores, response.first_error, idle_steps(response))
 
 
 def draw_tree(
     tree: ReasoningTree,
     scores: Sequence[float | None],
     error: FirstError | None = None,
+    idle: Collection[int] = (),
 ) -> TreePicture:
-    """A tree with one score (None: there is none) for each step."""
+    """A tree with one score (None: there is none) for each step; ``idle`` ones only restate."""
     faults = {(fault.step, fault.clue): fault.reason for fault in tree.invalid}
     clues = [_leaves(tree, at) for at in range(len(tree.heights))]
     layout = lay_out(tree, [min(len(each), _MOST_LEAVES) for each in clues], _SIZES)
@@ -87,6 +92,7 @@ def draw_tree(
             score=scores[at],
             counts=tree.uses[at] > 0,
             mark="first" if error and at == error.step else "path" if at in path else "",
+            restates=at in idle,
         )
         for at, step in enumerate(tree.chain.steps)
     )
@@ -125,14 +131,6 @@ def _leaf(
         return "more", f"and {len(clues) - place} more", None
     clue = clues[place]
     return clue.kind, clue_label(clue), faults.get((at, clue))
-
-
-def clue_label(clue: Clue) -> str:
-    """A clue as people name it: ``Image 0``."""
-    name = _KINDS[clue.kind]
-    if clue.index is None:
-        return name
-    return f"{name} {clue.index}" if clue.index < _ODD_NUMBER else f"{name} (odd number)"
 
 
 def _tops(highest: int) -> list[int]:

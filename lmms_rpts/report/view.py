@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from lmms_rpts.analysis.differences import difference_of, differences_of, idle_steps, is_apart
 from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, overview_of
 from lmms_rpts.analysis.validity import ValidityNote, validity_notes
 from lmms_rpts.filters.record import RptsInstance, RptsRecord
@@ -50,6 +51,26 @@ class Answer:
     of: int
     response: RptsRecord
     outcome: Outcome
+
+    @property
+    def difference(self) -> float | None:
+        """RPTS minus guarded score."""
+        return difference_of(self.response)
+
+    @property
+    def apart(self) -> bool:
+        """Whether RPTS and guarded score differ by much."""
+        return is_apart(self.response)
+
+    @cached_property
+    def reasons(self) -> Sequence[str]:
+        """Why they do; none where they don't."""
+        return differences_of(self.response) if self.apart else ()
+
+    @cached_property
+    def idle(self) -> frozenset[int]:
+        """The steps that only restate."""
+        return idle_steps(self.response)
 
     @cached_property
     def tree(self) -> TreePicture:

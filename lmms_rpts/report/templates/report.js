@@ -73,11 +73,11 @@
   }
   function choose() {
     const words = chosen("search").toLowerCase().split(/\s+/).filter(Boolean);
-    const run = chosen("by-run"), outcome = chosen("by-outcome"), broken = chosen("by-broken");
+    const run = chosen("by-run"), outcome = chosen("by-outcome"), broken = chosen("by-broken"), apart = chosen("by-apart");
     const dimensions = Array.from(form.querySelectorAll("select[data-dimension]"));
     let count = 0;
     for (const row of rows) {
-      const fits = has(row, "outcomes", outcome, run) && has(row, "broken", broken, run) &&
+      const fits = has(row, "outcomes", outcome, run) && has(row, "broken", broken, run) && has(row, "apart", apart, run) &&
         dimensions.every((each) => isOf(row, each)) && words.every((word) => textOf(row).includes(word));
       row.hidden = !fits;
       count += fits;

@@ -1,0 +1,149 @@
+"""Why the guarded score of a response is another than its RPTS, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.reasoning import Clue, InvalidReference
+from lmms_rpts.reasoning.localisation import WRONG_BELOW
+
+APART = 0.3
+"""RPTS and guarded score differ if there is more than this between them."""
+
+_MOST_NAMED = 6
+_MANY = 1_000_000
+_ODD_NUMBER = 1000
+_KINDS = {"image": "Image", "text": "Text", "context": "Context", "conclusion": "Conclusion"}
+
+
+def clue_label(clue: Clue) -> str:
+    """A clue as people name it: ``Image 0``."""
+    name = _KINDS[clue.kind]
+    if clue.index is None:
+        return name
+    return f"{name} {clue.index}" if clue.index < _ODD_NUMBER else f"{name} (odd number)"
+
+
+def in_order(clues: Iterable[Clue]) -> list[Clue]:
+    """Clues by kind and number."""
+    return sorted(clues, key=lambda clue: (clue.kind, clue.index or 0))
+
+
+def difference_of(record: RptsRecord) -> float | None:
+    """RPTS minus guarded score; None where there is one of them at most."""
+    if record.rpts is None or record.guarded is None:
+        return None
+    return record.rpts - record.guarded
+
+
+def is_apart(record: RptsRecord) -> bool:
+    """Whether the two scores differ by more than ``APART``; rounding alone makes no difference."""
+    difference = difference_of(record)
+    return difference is not None and round(abs(difference), 9) > APART
+
+
+def idle_steps(record: RptsRecord) -> frozenset[int]:
+    """The steps that only restate: no judge calls them wrong, and the guarded score skips them."""
+    cites_nothing = {fault.step for fault in record.tree().invalid}
+    return frozenset(
+        at
+        for at in record.diagnosed.restating - cites_nothing
+        if not _is_wrong(record.steps[at].score)
+    )
+
+
+def differences_of(record: RptsRecord) -> list[str]:
+    """What the published score does not look at, in words; also where the scores are alike.
+
+    Texts of the model or the judge are no part of it. Of a record without a judged root, such as
+    one of before the guarded score, nothing is said about the root.
+    """
+    if not record.steps:
+        return []
+    reasons = [
+        *_root(record),
+        *_references(record),
+        *_evidence(record),
+        *_restating(record),
+        *_repeated(record),
+    ]
+    if not reasons and is_apart(record):
+        # Then it is the weights alone: RPTS weighs by height, the guarded score does not.
+        return [f"one step has {record.diagnosed.heaviest:.0%} of the weight in RPTS"]
+    return reasons
+
+
+def _is_wrong(score: float | None) -> bool:
+    return score is not None and score < WRONG_BELOW
+
+
+def _root(record: RptsRecord) -> Iterable[str]:
+    if record.root is None:
+        return
+    last = len(record.steps) - 1
+    if _is_wrong(record.steps[-1].score):
+        yield "the last step does not follow"
+    elif any(fault.step == last for fault in record.tree().invalid):
+        yield "the last step rests on what does not exist"
+    if _is_wrong(record.root.score):
+        # No judge is asked about an answer that takes no side, and about no other.
+        no_side = record.root.note is not None
+        yield (
+            "the answer takes no side"
+            if no_side
+            else "the last conclusion does not bear on the answer"
+        )
+
+
+def _evidence(record: RptsRecord) -> Iterable[str]:
+    found = record.diagnosed
+    missing = in_order(found.needed - found.used)
+    if missing:
+        pieces = "piece" if len(found.needed) == 1 else "pieces"
+        verb = "is" if len(missing) == 1 else "are"
+        yield (
+            f"uses {len(found.used)} of {len(found.needed)} needed {pieces} of evidence: "
+            f"{_listed([clue_label(clue) for clue in missing])} {verb} missing"
+        )
+
+
+def _restating(record: RptsRecord) -> Iterable[str]:
+    counting = frozenset(at for at, uses in enumerate(record.tree().uses) if uses)
+    idle = len(idle_steps(record) & counting)
+    if idle:
+        verb = "restates" if idle == 1 else "restate"
+        yield f"{idle} of {len(counting)} step{'s' * (len(counting) > 1)} only {verb}"
+
+
+def _references(record: RptsRecord) -> Iterable[str]:
+    tree = record.tree()
+    faults = list(dict.fromkeys(fault for fault in tree.invalid if tree.uses[fault.step]))
+    for fault in faults[:_MOST_NAMED]:
+        yield f"Conclusion {fault.step} cites {_named(fault, len(record.steps))}"
+    if len(faults) > _MOST_NAMED:
+        yield f"{len(faults) - _MOST_NAMED} more references lead nowhere"
+
+
+def _named(fault: InvalidReference, n_steps: int) -> str:
+    clue, kind = fault.clue, fault.clue.kind
+    if clue.index is None:
+        return f"{'an' if kind == 'image' else 'a'} {kind} without a number"
+    if clue.index == fault.step and kind == "conclusion":
+        return "itself"
+    exists = kind == "conclusion" and clue.index < n_steps
+    return f"{clue_label(clue)}, which {'comes later' if exists else 'does not exist'}"
+
+
+def _repeated(record: RptsRecord) -> Iterable[str]:
+    found = record.diagnosed
+    if found.most_uses > 1:
+        times = f"{found.most_uses:,}" if found.most_uses < _MANY else "over a million"
+        yield f"one step counts {times} times in RPTS"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,40 @@
+"""The metrics of RPTS in groups, and how their values are to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lmms_rpts.filters.record import DIAGNOSTICS
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "as published": (
+        "rpts",
+        "accuracy",
+        "accuracy_rpts",
+        "right_for_wrong_reason",
+        "rpts_visual",
+        "rpts_textual",
+        "parse_rate",
+        "judge_coverage",
+    ),
+    "guarded": (
+        "rpts_guarded",
+        "accuracy_guarded",
+        "right_for_wrong_reason_guarded",
+        "root_bears",
+    ),
+    "what the chains are made of": DIAGNOSTICS,
+}
+"""All metrics, the headline of each group first."""
+
+LOWER_IS_BETTER = (
+    "right_for_wrong_reason",
+    "right_for_wrong_reason_guarded",
+    "restating_steps",
+    "missing_references",
+    "heaviest_step",
+)
+NEITHER_IS_BETTER = frozenset({"steps"})
+
+COUNTS = frozenset({"missing_references", "steps"})
+"""The metrics that have no upper end; all others lie in [0, 1]."""

@@ -1,0 +1,19 @@
+"""The groups of metrics hold each metric once."""
+
+from __future__ import annotations
+
+from lmms_rpts.analysis.metrics import COUNTS, GROUPS, LOWER_IS_BETTER, NEITHER_IS_BETTER
+from lmms_rpts.report.terms import METRIC_WORDS
+from lmms_rpts.tasks.rpts_eval.results import METRICS
+
+
+def test_each_metric_is_in_one_group_and_has_its_words() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(METRICS)
+    assert set(METRIC_WORDS) == set(METRICS)
+
+
+def test_how_to_read_them() -> None:
+    assert {*LOWER_IS_BETTER, *NEITHER_IS_BETTER, *COUNTS} <= set(METRICS)
+    told = {name for name, words in METRIC_WORDS.items() if "lower is better" in words}
+    assert told == set(LOWER_IS_BETTER)

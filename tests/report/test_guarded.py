@@ -1,0 +1,217 @@
+"""The guarded score in a report: beside RPTS, with reasons, sorted and chosen by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from lmms_rpts.report.frame import Frame
+from lmms_rpts.report.pages import Pages
+from lmms_rpts.report.view import make_view
+from lmms_rpts.report.writing import write_report
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
+from tests.report.test_hostile import ATTACKS
+from tests.support.browser import Opened, open_page
+from tests.support.guarded import guarded_record, old_record, with_root
+from tests.support.instances import make_doc
+from tests.support.runs import make_record, write_run
+from tests.support.tables import table
+
+PADDED = (
+    "Image0 -> The clock shows nine.",
+    "Text0 -> The shop closes at eight.",
+    "Text1 -> The shop sells bread.",
+    "Conclusion0 + Conclusion1 + Conclusion2 -> The shop is closed.",
+)
+
+
+def doc(number: int) -> dict[str, Any]:
+    return make_doc(id=f"q{number}", statement=f"Statement {number}.")
+
+
+def html_of(folder: Path) -> str:
+    return "".join(Pages(make_view(read_runs([folder]), {}), "t", "none").single())
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """q0: alike; q1: 0.6 lower, the root bears on nothing; q2: higher; q3: of before; q4: failed.
+
+    Of q2 the guarded score is (0.4 + 1) / 2, its RPTS by decay 0.9 (0.4 + 0.9) / 1.9.
+    """
+    folder = tmp_path_factory.mktemp("guarded")
+    records = {
+        0: guarded_record([0.9, 0.9], doc=doc(0)),
+        1: guarded_record([1, 1, 1, 1], 0.2, steps=PADDED, doc=doc(1)),
+        2: guarded_record([0.4, 1.0], doc=doc(2)),
+        3: old_record([1.0, 1.0], doc=doc(3)),
+        4: guarded_record([1.0, 1.0], None, doc=doc(4)),
+    }
+    write_run(folder / "a", records)
+    write_run(
+        folder / "b",
+        {at: guarded_record([1.0, 1.0], doc=doc(at)) for at in range(5)},
+        model_args="pretrained=lab/model-b",
+    )
+    return write_report(read_runs([folder / "a", folder / "b"]), folder / "report.html").path
+
+
+@pytest.fixture
+def opened(browser: Any, report: Path) -> Iterator[Opened]:
+    found = open_page(browser, report)
+    yield found
+    found.page.context.close()
+    assert found.complaints == []
+
+
+def expect_listed(page: Any, *names: str) -> None:
+    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+
+
+def test_sorting_by_guarded_score_and_difference(opened: Opened) -> None:
+    page = opened.page
+    heads = page.locator("#table thead th")
+    expect(heads).to_have_text(
+        [
+            *("instance", "statement", "kind"),
+            *("model-a", "RPTS", "guarded", "difference"),
+            *("model-b", "RPTS", "guarded", "difference"),
+        ]
+    )
+    heads.nth(5).get_by_role("button").click()
+    expect_listed(page, "q1", "q2", "q0", "q3", "q4")
+    # Without a value last, in both directions.
+    heads.nth(6).get_by_role("button").click()
+    expect_listed(page, "q2", "q0", "q1", "q3", "q4")
+    heads.nth(6).get_by_role("button").click()
+    expect_listed(page, "q1", "q0", "q2", "q3", "q4")
+    cells = page.locator("#table tbody tr:visible td:nth-child(7)")
+    expect(cells).to_have_text(["+0.60 (differ)", "0.00", "−0.02", "–", "–"])
+
+
+def test_choosing_those_that_differ(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_label("Guarded").select_option("apart")
+    expect(page.locator("#shown")).to_have_text("1 of 5 instances")
+    expect_listed(page, "q1")
+    page.locator("#by-run").select_option(label="model-b")
+    expect(page.locator("#shown")).to_have_text("0 of 5 instances")
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator("#shown")).to_have_text("5 of 5 instances")
+
+
+def test_the_page_of_one_that_differs(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_role("link", name="q1", exact=True).click()
+    article = page.locator("article.instance.open")
+    card = article.locator(".card.run").first
+    assert "RPTS 1.00, guarded 0.40" in article.locator(".verdicts").inner_text()
+    expect(card.locator(".differs p")).to_have_text("The guarded score is 0.60 lower than RPTS:")
+    expect(card.locator(".differs li")).to_have_text(
+        ["the last conclusion does not bear on the answer", "2 of 4 steps only restate"]
+    )
+    expect(card.locator("article.judged .flag.restates")).to_have_count(2)
+    expect(card.locator(".tree .flag.restates")).to_have_count(2)
+    root = card.locator("article.judged.root")
+    root.locator("summary").click()
+    expect(root.locator("pre.reply")).to_have_text("Score: 0.2")
+    expect(root).to_contain_text("Does Conclusion 3 bear on the answer that was given?")
+    expect(root.locator("li")).to_have_count(0)
+    expect(article.locator(".card.run").nth(1).locator(".differs")).to_have_count(0)
+
+
+def test_the_judge_failed_at_the_root(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_role("link", name="q4", exact=True).click()
+    root = page.locator("article.open article.judged.root").first
+    root.locator("summary").click()
+    expect(root).to_contain_text("the judge refused")
+    expect(root.locator(".score").first).to_have_text("–")
+
+
+@pytest.mark.parametrize("place", ["", "#rpts-eval-en-1"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_it_fits_and_can_be_reached(browser: Any, report: Path, place: str, width: int) -> None:
+    for scheme in ("light", "dark"):
+        size = {"width": width, "height": 900}
+        page = open_page(browser, report, place, color_scheme=scheme, viewport=size).page
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        page.context.close()
+
+
+def test_records_of_before_show_a_dash(tmp_path: Path) -> None:
+    write_run(tmp_path, {0: old_record([1.0, 1.0], steps=PADDED[1:3])})
+    html = html_of(tmp_path)
+    assert "RPTS 1.00, guarded –" in html
+    assert "judged root" not in html
+    assert '<div class="differs">' not in html
+    assert 'data-apart="-"' in html
+    # What they are made of can be told nevertheless.
+    assert html.count('<span class="flag restates">restates</span>') == 4
+
+
+def test_metrics_stand_in_groups_and_counts_have_no_bar(tmp_path: Path) -> None:
+    write_run(tmp_path, {0: guarded_record([1.0] * 4, steps=PADDED)})
+    html = html_of(tmp_path)
+    names = ["as published", "guarded", "what the chains are made of"]
+    places = [html.index(f'<th scope="rowgroup" colspan="2">{name}</th>') for name in names]
+    order = [places[0], html.index("<code>rpts<"), places[1], html.index("<code>rpts_guarded<")]
+    order += [places[2], html.index("<code>evidence_coverage<"), html.index("<code>steps<")]
+    assert order == sorted(order)
+    row = html[html.index("<code>steps<") :].split("</tr>")[0]
+    assert "4.000" in row
+    assert "<svg" not in row
+
+
+def test_hostile_texts_about_the_root(tmp_path: Path, browser: Any) -> None:
+    for at, text in enumerate(ATTACKS):
+        opinion = {"judge": text, "sample": 0, "score": 0.1, "text": text, "error": None}
+        record = with_root(
+            make_record([1.0] * 4, steps=PADDED, doc=doc(at)),
+            0.1,
+            evidence=[text],
+            reply=text,
+            error=text,
+            opinions=[opinion],
+            spread=0.1,
+        )
+        noted = with_root(make_record([1.0] * 4, steps=PADDED, doc=doc(at)), 0.0, note=text)
+        write_run(tmp_path / str(at), {0: record, 1: noted})
+        written = write_report(read_runs([tmp_path / str(at)]), tmp_path / f"{at}.html")
+        found = open_page(browser, written.path, "#rpts-eval-en-0")
+        page = found.page
+        for summary in page.locator("article.open summary").all():
+            summary.click()
+        root = page.locator("article.open article.judged.root")
+        shown = root.evaluate("each => each.textContent")
+        wanted = text.replace("\x00", "")
+        assert shown.replace("\x00", "").replace("\ufffd", "").count(wanted) == 5, at
+        page.evaluate("location.hash = '#rpts-eval-en-1'")
+        expect(page.locator("article.open .differs li").first).to_have_text(
+            "the answer takes no side"
+        )
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("iframe, object, embed, article img").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert found.complaints == []
+        page.context.close()
+
+
+@table(
+    "value, shown",
+    (None, "–"),
+    (0.0, "0.00"),
+    (-0.001, "0.00"),
+    (0.004, "0.00"),
+    (0.456, "+0.46"),
+    (-0.3, "−0.30"),
+)
+def test_differences_as_people_write_them(value: float | None, shown: str) -> None:
+    assert Frame().environment.globals["signed"](value) == shown

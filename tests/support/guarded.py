@@ -1,0 +1,46 @@
+"""Records with a judged root, as the guarded score needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lmms_rpts.filters.record import RptsRecord
+from tests.support.runs import make_record
+
+
+def with_root(record: dict[str, Any], score: float | None, **fields: Any) -> dict[str, Any]:
+    """A record as if the judge had said how far its root bears on the answer.
+
+    Args:
+        score: what the judge said; None: it failed.
+        fields: other fields of the root's question, or its ``note``.
+    """
+    question = {
+        "kind": "root",
+        "evidence": [],
+        "score": score,
+        "reply": None if score is None else f"Score: {score}",
+        "error": "the judge refused" if score is None else None,
+        "spread": None,
+        "opinions": [],
+    }
+    note = fields.pop("note", None)
+    asked = [] if note else [question | fields]
+    with_it = record | {"root": {"score": score, "note": note, "questions": asked}}
+    return with_it | {"guarded": RptsRecord.parse(with_it).guarded_anew()}
+
+
+def guarded_record(
+    scores: Sequence[float | None], root: float | None = 1.0, **fields: Any
+) -> dict[str, Any]:
+    """The record of one response with a judged root; ``fields`` as ``make_record`` takes them."""
+    return with_root(make_record(scores, **fields), root)
+
+
+def old_record(scores: Sequence[float | None], **fields: Any) -> dict[str, Any]:
+    """A record as it was before the guarded score."""
+    record = make_record(scores, **fields)
+    return {
+        key: value for key, value in record.items() if key not in {"guarded", "root", "diagnosis"}
+    }
