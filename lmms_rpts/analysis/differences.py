@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.reasoning import Clue, InvalidReference
+from lmms_rpts.reasoning import Clue, InvalidReference, carrying_steps
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 
 APART = 0.3
@@ -79,21 +79,25 @@ def _is_wrong(score: float | None) -> bool:
 
 
 def _root(record: RptsRecord) -> Iterable[str]:
+    """Why the argument fails; of the root itself first."""
     if record.root is None:
         return
-    last = len(record.steps) - 1
-    if _is_wrong(record.steps[-1].score):
+    tree, last = record.tree(), len(record.steps) - 1
+    wrong = [at for at in carrying_steps(tree) if _is_wrong(record.steps[at].score)]
+    if last in wrong:
         yield "the last step does not follow"
-    elif any(fault.step == last for fault in record.tree().invalid):
+    elif any(fault.step == last for fault in tree.invalid):
         yield "the last step rests on what does not exist"
-    if _is_wrong(record.root.score):
+    below = [f"Conclusion {at}" for at in wrong if at != last]
+    if below:
+        yield f"the argument rests on a wrong step: {_listed(below)}"
+    if record.root.note is not None and _is_wrong(record.root.score):
         # No judge is asked about an answer that takes no side, and about no other.
-        no_side = record.root.note is not None
-        yield (
-            "the answer takes no side"
-            if no_side
-            else "the last conclusion does not bear on the answer"
-        )
+        yield "the answer takes no side"
+    elif _is_wrong(record.root.score):
+        yield "the last conclusion does not bear on the answer"
+    elif record.root.score is not None and record.root.score <= WRONG_BELOW:
+        yield "the last conclusion leaves the question open"
 
 
 def _evidence(record: RptsRecord) -> Iterable[str]:

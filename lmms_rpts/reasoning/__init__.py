@@ -3,7 +3,13 @@
 from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
-from lmms_rpts.reasoning.guarded import Diagnosis, diagnose, guarded_score, needed_evidence
+from lmms_rpts.reasoning.guarded import (
+    Diagnosis,
+    carrying_steps,
+    diagnose,
+    guarded_score,
+    needed_evidence,
+)
 from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
 from lmms_rpts.reasoning.metric import rpts_score
 from lmms_rpts.reasoning.parsing import format_chain, parse_chain
@@ -35,6 +41,7 @@ __all__ = [
     "StepError",
     "StepQuery",
     "build_tree",
+    "carrying_steps",
     "combine_answers",
     "diagnose",
     "extract_chain",

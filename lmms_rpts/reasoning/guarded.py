@@ -6,7 +6,7 @@ docs/guarded.md defines both, with reasons and a worked example.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain
@@ -169,18 +169,24 @@ def guarded_score(
     if not counted:
         return 0.0
     # At 0.5 the judge says that the question is left open.
-    holds = root_bears > WRONG_BELOW and all(scores[at] >= WRONG_BELOW for at in _carrying(tree))
+    holds = root_bears > WRONG_BELOW and all(
+        scores[at] >= WRONG_BELOW for at in carrying_steps(tree)
+    )
     mean = math.fsum(counted) / len(counted)
     return mean * diagnosis.coverage * (1.0 if holds else FAILED)
 
 
-def _carrying(tree: ReasoningTree) -> Iterator[int]:
+def carrying_steps(tree: ReasoningTree) -> list[int]:
     """The steps that carry the argument: inferences that the root rests on, and what it cites.
 
     A picture misread further below weakens the argument, and the mean; it does not break it.
     """
-    yield from cited_steps(tree.chain, len(tree.heights) - 1)
-    for at, step in enumerate(tree.chain.steps):
-        if tree.uses[at] and {clue.kind for clue in step.premises} != {"image"}:
-            yield at
-    yield len(tree.heights) - 1
+    root = len(tree.heights) - 1
+    cited = set(cited_steps(tree.chain, root))
+    return [
+        at
+        for at, step in enumerate(tree.chain.steps)
+        if at == root
+        or at in cited
+        or (tree.uses[at] and {clue.kind for clue in step.premises} != {"image"})
+    ]
