@@ -288,6 +288,14 @@ def asserted_from_nothing(seen: Instance) -> list[str]:
     return [*steps, _line(renumbered, _restated(seen))]
 
 
+def seen_among_remarks(seen: Instance) -> list[str]:
+    """The statement as what the last image shows, two levels below the root, beside ten remarks."""
+    first = _line(_images(seen)[-1:], seen.statement)
+    steps = [first, _line(["Conclusion0", *_all(seen)], _restated(seen))]
+    steps += [_line(["Context"], remark(at)) for at in range(10)]
+    return [*steps, _line(_earlier(steps)[1:], seen.statement)]
+
+
 STRATEGIES: dict[str, Strategy] = {
     "copies the context": copies_context,
     "copies a clue with the context": copies_clue,
@@ -324,4 +332,5 @@ STRATEGIES: dict[str, Strategy] = {
     "asserted, then restated in other words": asserted_then_restated,
     "asserted among remarks, restated": asserted_among_remarks,
     "asserted from nothing, remarks, restated": asserted_from_nothing,
+    "seen, restated twice among remarks": seen_among_remarks,
 }

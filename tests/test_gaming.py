@@ -42,18 +42,13 @@ from tests.support.tables import table
 SAMPLE = 48
 
 ABOVE = {
-    # Roots of which the judge says 0.5: they leave the question open.
-    "remarks on everything, then perhaps": "hedged",
-    "statement if it all applies": "hedged",
-    # The unsound step lies below a root that only says it again, in other words.
-    "asserted, then restated in other words": "hidden",
-    "asserted among remarks, restated": "hidden",
-    "asserted from nothing, remarks, restated": "hidden",
-    "statement seen, then restated": "hidden",
-    "circular pair": "hidden",
-    # Above the bound by right answers alone, whose root does follow from all that is given.
+    # By right answers alone, which do follow from all that is given; wrong ones stay below.
     "one clue in ten steps, statement": "right",
     "clues reworded, statement": "right",
+    "asserted, then restated in other words": "right",
+    "asserted among remarks, restated": "right",
+    # A false claim about an image, which the root does not cite itself, breaks no argument.
+    "seen, restated twice among remarks": "below",
 }
 """The strategies that the guarded score does not hold to ``FAILED``; docs/guarded.md."""
 
@@ -68,11 +63,9 @@ def sample() -> tuple[Instance, ...]:
 @table("name", *STRATEGIES)
 def test_a_strategy_gains_little(name: str) -> None:
     row = row_of(play(STRATEGIES[name], sample()), judges_of(sample(), 0.0, 0))
-    held = row.guarded <= FAILED + 1e-9
-    assert held == (name not in ABOVE), row
-    # Where the answer is wrong, only the first two kinds of gap gain anything.
-    if ABOVE.get(name, "right") == "right":
-        assert row.guarded_wrong <= FAILED + 1e-9, row
+    bound = FAILED + 1e-9
+    assert (row.guarded > bound) == (name in ABOVE), row
+    assert (row.guarded_wrong > bound) == (ABOVE.get(name) == "below"), row
 
 
 @table(

@@ -72,17 +72,21 @@ def score_of(
     (("i0 > A", "t0 > A", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.8),
     # An image may show what a clue says.
     (("i0 > T0", "t0 > B", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.8),
-    # What the judge calls wrong counts, whatever it looks like; from 0.5 on it is idle.
-    (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 0.4, 0.6), 0.6),
+    # What the judge calls wrong counts, whatever it looks like, and here the argument fails by it:
+    # (0.8 + 0.4 + 0.6) / 3 * 0.4. From 0.5 on it is idle.
+    (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 0.4, 0.6), 0.24),
     (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 0.5, 0.6), 0.7),
     # Nothing but restatements.
     (("i0 t0 > T0", "c0 > T0"), (1.0, 1.0), 0.0),
     (("i0 t0 > T0",), (1.0,), 0.0),
-    # A step that cites what does not exist scores 0, also one that restates.
-    (("i0 > A", "t0 t9 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
-    (("i0 > A", "t0 i > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
-    (("i0 > A", "t0 c7 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
-    (("i0 > A", "t0 t9 > T0", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.5),
+    # A step that cites what does not exist scores 0, also one that restates; the argument fails by
+    # it: (0.7 + 0 + 0.8) / 3 * 0.4.
+    (("i0 > A", "t0 t9 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
+    (("i0 > A", "t0 i > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
+    (("i0 > A", "t0 c7 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
+    (("i0 > A", "t0 t9 > T0", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
+    # A picture that does not exist, further below: (0 + 0.8 + 0.7) / 3.
+    (("i9 > A", "c0 i0 t0 > B", "c1 > C"), (1.0, 0.8, 0.7), 0.5),
     # Each step counts once, however often it is used, and none that the root does not rest on.
     (("i0 > A", "c0 t0 > B", "c0 c1 > C"), (0.9, 0.6, 0.6), 0.7),
     (("i0 > A", "t1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
@@ -105,23 +109,54 @@ def test_scores_worked_by_hand(
 
 
 @table(
+    "steps, scores, expected",
+    # An inference below what the root cites: (0.8 + 0.4 + 0.9 + 0.9) / 4 = 0.75; at 0.5 it holds.
+    (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.4, 0.9, 0.9), 0.75 * FAILED),
+    (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.5, 0.9, 0.9), 0.775),
+    # An inference from an image and a clue is one: (0.4 + 0.8 + 0.9) / 3 = 0.7.
+    (("i0 t0 > A", "c0 > B", "c1 > C"), (0.4, 0.8, 0.9), 0.7 * FAILED),
+    # One that only restates, if the judge calls it wrong: (0.4 + 0.8 + 0.9) / 3 = 0.7.
+    (("t0 > T0", "c0 i0 > B", "c1 > C"), (0.4, 0.8, 0.9), 0.7 * FAILED),
+    # One that cites what does not exist: (0.9 + 0 + 0.9 + 0.6) / 4 = 0.6.
+    (("i0 > A", "c0 t0 t9 > B", "c1 > D", "c2 > C"), (0.9, 1.0, 0.9, 0.6), 0.6 * FAILED),
+    # An image step that the root cites: (0.4 + 0.8 + 0.6) / 3 = 0.6; at 0.5 it holds.
+    (("i0 > A", "t0 > B", "c0 c1 > C"), (0.4, 0.8, 0.6), 0.6 * FAILED),
+    (("i0 > A", "t0 > B", "c0 c1 > C"), (0.5, 0.7, 0.6), 0.6),
+    # Cited by the root and by another step: (0.4 + 0.8 + 0.6) / 3 = 0.6.
+    (("i0 > A", "c0 t0 > B", "c0 c1 > C"), (0.4, 0.8, 0.6), 0.6 * FAILED),
+    # An image step further below weakens the mean only: (0.1 + 0.8 + 0.9) / 3.
+    (("i0 > A", "c0 t0 > B", "c1 > C"), (0.1, 0.8, 0.9), 0.6),
+    (("i0 > A", "c0 t0 > B", "x > D", "x > E", "c1 c2 c3 > C"), (0.0, 1.0, 1.0, 1.0, 1.0), 0.8),
+    # An image step as the root; an inference that the root does not rest on.
+    (("i0 > A",), (0.4,), 0.2 * FAILED),
+    (("i0 > A", "t1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
+)
+def test_an_argument_fails_by_what_carries_it(
+    steps: tuple[str, ...], scores: tuple[float, ...], expected: float
+) -> None:
+    assert score_of(chain(*steps), scores) == pytest.approx(expected, abs=1e-12)
+
+
+@table(
     "root, bears, expected",
     (1.0, 1.0, 0.8),
-    (1.0, 0.5, 0.8),
+    (1.0, 0.51, 0.8),
+    # At 0.5 the judge says that the question is left open.
+    (1.0, 0.5, 0.8 * FAILED),
     (1.0, 0.49, 0.8 * FAILED),
     (1.0, 0.0, 0.8 * FAILED),
     # Failing twice is failing: (0.8 + 0.6 + 0.4) / 3 = 0.6.
     (0.4, 1.0, 0.6 * FAILED),
     (0.4, 0.0, 0.6 * FAILED),
 )
-def test_a_root_fails_by_its_score_or_by_what_it_bears_on(
+def test_an_argument_fails_by_its_root_or_by_what_that_bears_on(
     root: float, bears: float, expected: float
 ) -> None:
     found = score_of(chain("i0 > A", "t0 > B", "c0 c1 > C"), (0.8, 0.6, root), bears)
     assert found == pytest.approx(expected)
 
 
-def test_a_chain_whose_root_fails_is_not_sound_however_good_it_is() -> None:
+def test_a_chain_whose_argument_fails_is_not_sound_however_good_it_is() -> None:
     assert score_of(chain("i0 t0 > A"), [1.0], bears=0.0) == FAILED < 0.5
 
 
