@@ -45,8 +45,9 @@ def read(record: dict[str, Any]) -> RptsRecord:
     "steps, scores, root, doc, reasons",
     # Nothing to say.
     (STEPS, [1, 1], 1.0, None, []),
-    (STEPS, [0.5, 0.5], 0.5, None, []),
-    (STEPS, [0.0, 1], 1.0, None, []),
+    (STEPS, [0.5, 0.5], 0.51, None, []),
+    (STEPS, [0.5, 0.5], 0.5, None, ["the last conclusion leaves the question open"]),
+    (STEPS, [0.0, 1], 1.0, None, ["the argument rests on a wrong step: Conclusion 0"]),
     # The root.
     (STEPS, [1, 0.4], 1.0, None, [NOT_ENTAILED]),
     (STEPS, [1, 1], 0.4, None, [BEARS_NOT]),
@@ -127,7 +128,13 @@ def read(record: dict[str, Any]) -> RptsRecord:
     ),
     # Restating: what the judge calls wrong is none.
     ((SEEN, RULE, ROOT), [1, 1, 1], 1.0, None, ["1 of 3 steps only restates"]),
-    ((SEEN, RULE, ROOT), [1, 0.4, 1], 1.0, None, []),
+    (
+        (SEEN, RULE, ROOT),
+        [1, 0.4, 1],
+        1.0,
+        None,
+        ["the argument rests on a wrong step: Conclusion 1"],
+    ),
     (
         (RULE, BREAD, "Conclusion0 + Conclusion1 + Image0 -> The shop is closed."),
         [1, 1, 1],
@@ -198,10 +205,15 @@ def test_weights_alone() -> None:
     found = read(guarded_record([1.0, 0.5], steps=steps, scoring=scoring))
     assert differences_of(found) == []
     assert difference_of(found) == pytest.approx(10.5 / 11 - 0.75)
-    chain = ("Image0 + Text0 -> Nine.", "Conclusion0 -> Late.", "Conclusion1 -> Closed now.")
-    found = read(guarded_record([1.0, 0.0, 0.5], steps=chain, scoring=scoring))
-    # 1.005 / 1.11 and 1.5 / 3
-    assert difference_of(found) == pytest.approx(1.005 / 1.11 - 0.5)
+    chain = (
+        "Image0 + Text0 -> Nine.",
+        "Conclusion0 -> Late.",
+        "Conclusion1 -> Closed now.",
+        "Conclusion2 -> Nobody shops.",
+    )
+    found = read(guarded_record([1.0, 0.5, 0.5, 0.5], steps=chain, scoring=scoring))
+    # 1.0555 / 1.111 and 2.5 / 4
+    assert difference_of(found) == pytest.approx(1.0555 / 1.111 - 0.625)
     assert differences_of(found) == ["one step has 90% of the weight in RPTS"]
 
 

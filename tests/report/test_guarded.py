@@ -42,13 +42,13 @@ def html_of(folder: Path) -> str:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """q0: alike; q1: 0.6 lower, the root bears on nothing; q2: higher; q3: of before; q4: failed.
 
-    Of q2 the guarded score is (0.4 + 1) / 2, its RPTS by decay 0.9 (0.4 + 0.9) / 1.9.
+    Of q2 the guarded score is (0.5 + 1) / 2, its RPTS by decay 0.9 (0.5 + 0.9) / 1.9.
     """
     folder = tmp_path_factory.mktemp("guarded")
     records = {
         0: guarded_record([0.9, 0.9], doc=doc(0)),
         1: guarded_record([1, 1, 1, 1], 0.2, steps=PADDED, doc=doc(1)),
-        2: guarded_record([0.4, 1.0], doc=doc(2)),
+        2: guarded_record([0.5, 1.0], doc=doc(2)),
         3: old_record([1.0, 1.0], doc=doc(3)),
         4: guarded_record([1.0, 1.0], None, doc=doc(4)),
     }
@@ -91,7 +91,7 @@ def test_sorting_by_guarded_score_and_difference(opened: Opened) -> None:
     heads.nth(6).get_by_role("button").click()
     expect_listed(page, "q1", "q0", "q2", "q3", "q4")
     cells = page.locator("#table tbody tr:visible td:nth-child(7)")
-    expect(cells).to_have_text(["+0.60 (differ)", "0.00", "−0.02", "–", "–"])
+    expect(cells).to_have_text(["+0.60 (differ)", "0.00", "−0.01", "–", "–"])
 
 
 def test_choosing_those_that_differ(opened: Opened) -> None:
