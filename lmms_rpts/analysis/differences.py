@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.reasoning import Clue, InvalidReference, carrying_steps
+from lmms_rpts.reasoning import Clue, InvalidReference
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 
 APART = 0.3
@@ -83,7 +83,7 @@ def _root(record: RptsRecord) -> Iterable[str]:
     if record.root is None:
         return
     tree, last = record.tree(), len(record.steps) - 1
-    wrong = [at for at in carrying_steps(tree) if _is_wrong(record.steps[at].score)]
+    wrong = [at for at, step in enumerate(record.steps) if tree.uses[at] and _is_wrong(step.score)]
     if last in wrong:
         yield "the last step does not follow"
     elif any(fault.step == last for fault in tree.invalid):

@@ -5,7 +5,6 @@ from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
 from lmms_rpts.reasoning.guarded import (
     Diagnosis,
-    carrying_steps,
     diagnose,
     guarded_score,
     needed_evidence,
@@ -41,7 +40,6 @@ __all__ = [
     "StepError",
     "StepQuery",
     "build_tree",
-    "carrying_steps",
     "combine_answers",
     "diagnose",
     "extract_chain",

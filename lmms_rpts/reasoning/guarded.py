@@ -17,7 +17,7 @@ from lmms_rpts.reasoning.metric import (
     check_scores,
     step_weights,
 )
-from lmms_rpts.reasoning.tree import ReasoningTree, cited_steps
+from lmms_rpts.reasoning.tree import ReasoningTree
 
 Restates = Callable[[str, str], bool]
 """Whether a conclusion says no more than a text."""
@@ -144,9 +144,8 @@ def guarded_score(
 
     The mean score of the steps that the root rests on, each counted once; a step that only
     restates does not count, one that cites what does not exist scores 0. Times the share of the
-    needed evidence that the root rests on; and times ``FAILED`` where the argument fails: where an
-    inference that the root rests on, the root included, or a step that the root cites scores below
-    0.5, or the root does not bear on the answer.
+    needed evidence that the root rests on; and times ``FAILED`` where the argument fails: where the
+    root, or a step that it rests on, scores below 0.5, or the root does not bear on the answer.
 
     Args:
         step_scores: one score in [0, 1] for each step of the chain, in order.
@@ -168,25 +167,8 @@ def guarded_score(
     counted = [score for at, score in enumerate(scores) if tree.uses[at] and at not in idle]
     if not counted:
         return 0.0
+    used = [score for at, score in enumerate(scores) if tree.uses[at]]
     # At 0.5 the judge says that the question is left open.
-    holds = root_bears > WRONG_BELOW and all(
-        scores[at] >= WRONG_BELOW for at in carrying_steps(tree)
-    )
+    holds = root_bears > WRONG_BELOW and min(used) >= WRONG_BELOW
     mean = math.fsum(counted) / len(counted)
     return mean * diagnosis.coverage * (1.0 if holds else FAILED)
-
-
-def carrying_steps(tree: ReasoningTree) -> list[int]:
-    """The steps that carry the argument: inferences that the root rests on, and what it cites.
-
-    A picture misread further below weakens the argument, and the mean; it does not break it.
-    """
-    root = len(tree.heights) - 1
-    cited = set(cited_steps(tree.chain, root))
-    return [
-        at
-        for at, step in enumerate(tree.chain.steps)
-        if at == root
-        or at in cited
-        or (tree.uses[at] and {clue.kind for clue in step.premises} != {"image"})
-    ]
