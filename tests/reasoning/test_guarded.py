@@ -110,7 +110,7 @@ def test_scores_worked_by_hand(
 
 @table(
     "steps, scores, expected",
-    # An inference that the root does not cite itself: (0.8 + 0.4 + 0.9 + 0.9) / 4 = 0.75; at 0.5 it holds.
+    # An inference that the root does not cite: (0.8 + 0.4 + 0.9 + 0.9) / 4; at 0.5 it holds.
     (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.4, 0.9, 0.9), 0.75 * FAILED),
     (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.5, 0.9, 0.9), 0.775),
     # An inference from an image and a clue is one: (0.4 + 0.8 + 0.9) / 3 = 0.7.
