@@ -41,16 +41,16 @@ from tests.support.tables import table
 
 SAMPLE = 48
 
-ABOVE = {
-    # By right answers alone, which do follow from all that is given; wrong ones stay below.
-    "one clue in ten steps, statement": "right",
-    "clues reworded, statement": "right",
-    "asserted, then restated in other words": "right",
-    "asserted among remarks, restated": "right",
-    # A false claim about an image, which the root does not cite itself, breaks no argument.
-    "seen, restated twice among remarks": "below",
-}
-"""The strategies that the guarded score does not hold to ``FAILED``; docs/guarded.md."""
+ABOVE = frozenset(
+    {
+        "one clue in ten steps, statement",
+        "clues reworded, statement",
+        "asserted, then restated in other words",
+        "asserted among remarks, restated",
+    }
+)
+"""The strategies that the guarded score does not hold to ``FAILED``: by right answers alone, which
+do follow from all that is given; wrong ones stay below. See docs/guarded.md."""
 
 
 @lru_cache
@@ -65,7 +65,7 @@ def test_a_strategy_gains_little(name: str) -> None:
     row = row_of(play(STRATEGIES[name], sample()), judges_of(sample(), 0.0, 0))
     bound = FAILED + 1e-9
     assert (row.guarded > bound) == (name in ABOVE), row
-    assert (row.guarded_wrong > bound) == (ABOVE.get(name) == "below"), row
+    assert row.guarded_wrong <= bound, row
 
 
 @table(

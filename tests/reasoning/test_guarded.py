@@ -85,8 +85,8 @@ def score_of(
     (("i0 > A", "t0 i > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
     (("i0 > A", "t0 c7 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
     (("i0 > A", "t0 t9 > T0", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
-    # A picture that does not exist, further below: (0 + 0.8 + 0.7) / 3.
-    (("i9 > A", "c0 i0 t0 > B", "c1 > C"), (1.0, 0.8, 0.7), 0.5),
+    # So by a picture that does not exist, further below: (0 + 0.8 + 0.7) / 3 * 0.4.
+    (("i9 > A", "c0 i0 t0 > B", "c1 > C"), (1.0, 0.8, 0.7), 0.2),
     # Each step counts once, however often it is used, and none that the root does not rest on.
     (("i0 > A", "c0 t0 > B", "c0 c1 > C"), (0.9, 0.6, 0.6), 0.7),
     (("i0 > A", "t1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
@@ -110,7 +110,7 @@ def test_scores_worked_by_hand(
 
 @table(
     "steps, scores, expected",
-    # An inference below what the root cites: (0.8 + 0.4 + 0.9 + 0.9) / 4 = 0.75; at 0.5 it holds.
+    # An inference that the root does not cite: (0.8 + 0.4 + 0.9 + 0.9) / 4; at 0.5 it holds.
     (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.4, 0.9, 0.9), 0.75 * FAILED),
     (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.5, 0.9, 0.9), 0.775),
     # An inference from an image and a clue is one: (0.4 + 0.8 + 0.9) / 3 = 0.7.
@@ -124,14 +124,21 @@ def test_scores_worked_by_hand(
     (("i0 > A", "t0 > B", "c0 c1 > C"), (0.5, 0.7, 0.6), 0.6),
     # Cited by the root and by another step: (0.4 + 0.8 + 0.6) / 3 = 0.6.
     (("i0 > A", "c0 t0 > B", "c0 c1 > C"), (0.4, 0.8, 0.6), 0.6 * FAILED),
-    # An image step further below weakens the mean only: (0.1 + 0.8 + 0.9) / 3.
-    (("i0 > A", "c0 t0 > B", "c1 > C"), (0.1, 0.8, 0.9), 0.6),
-    (("i0 > A", "c0 t0 > B", "x > D", "x > E", "c1 c2 c3 > C"), (0.0, 1.0, 1.0, 1.0, 1.0), 0.8),
-    # An image step as the root; an inference that the root does not rest on.
+    # An image step further below: (0.1 + 0.8 + 0.9) / 3 = 0.6; at 0.5 it holds.
+    (("i0 > A", "c0 t0 > B", "c1 > C"), (0.1, 0.8, 0.9), 0.6 * FAILED),
+    (("i0 > A", "c0 t0 > B", "c1 > C"), (0.5, 0.7, 0.9), 0.7),
+    # However far below, and whatever stands beside it: (0 + 5) / 6.
+    (
+        ("i0 > A", "c0 t0 > B", "c1 > F", "x > D", "x > E", "c2 c3 c4 > C"),
+        (0.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        5 / 6 * FAILED,
+    ),
+    # An image step as the root; steps that the root does not rest on.
     (("i0 > A",), (0.4,), 0.2 * FAILED),
     (("i0 > A", "t1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
+    (("i0 > A", "i1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
 )
-def test_an_argument_fails_by_what_carries_it(
+def test_an_argument_fails_by_any_step_that_it_rests_on(
     steps: tuple[str, ...], scores: tuple[float, ...], expected: float
 ) -> None:
     assert score_of(chain(*steps), scores) == pytest.approx(expected, abs=1e-12)
