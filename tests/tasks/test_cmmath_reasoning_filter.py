@@ -131,7 +131,8 @@ def test_a_step_is_judged_by_the_reference_solution(
 ) -> None:
     graded("correct")
     _, asked = judged(["结论0：根据图片0，边长是3。\n最终答案：9"])
-    question, root = asked
+    # Asked side by side, in any order.
+    question, root = sorted(asked, key=lambda body: "作答者的答案" in material(body))
     assert "正方形的面积等于边长乘边长：$3\\times 3=9$．" in material(question)
     assert "边长是3。" in material(question)
     assert "作答者的答案：\n<<<9>>>" in material(root)
