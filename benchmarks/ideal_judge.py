@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
-from lmms_rpts.filters.diagnosis import restates
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     InferenceQuery,
     ReasoningChain,

@@ -40,9 +40,9 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
 
 from benchmarks.negation import negate
-from lmms_rpts.filters.score import RESTATES_ABOVE, ask_about_step
+from lmms_rpts.filters.score import ask_about_step
 from lmms_rpts.judging import JudgeConfigurationError, JudgeRequest, open_engine
-from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import ReasoningChain, parse_chain, plan_steps, repair_chain
 from lmms_rpts.reasoning.clues import Language
@@ -152,7 +152,7 @@ def read_gold(docs: Sequence[Instance], language: Language) -> list[Gold]:
         repair_chain(
             parse_chain(doc["reasoning"], language),
             doc["textual_clue"],
-            lambda conclusion, clue: similarity(conclusion, clue) > RESTATES_ABOVE,
+            restates,
             n_images=len(doc["visual_clue"]),
         )
         for doc in docs

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import check_suffixes, csv_of, fail, spare, told, write_text
+from lmms_rpts.commands.common import OneRun, check_suffixes, csv_of, fail, spare, told, write_text
 from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
 from lmms_rpts.runs.rounds import NONE
 
@@ -27,15 +27,7 @@ _CONCLUSION, _REPLY = 80, 120
 
 
 def agreement(
-    run: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN",
-            help="A folder that lmms-eval wrote with --log_samples --output_path, or a samples "
-            "file.",
-            show_default=False,
-        ),
-    ],
+    run: OneRun,
     other: Annotated[
         str | None,
         typer.Argument(

@@ -37,6 +37,21 @@ Validities = Annotated[
         "again: a run is matched with the file of its judge. Default: LMMS_RPTS_VALIDITY.",
     ),
 ]
+OneRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A folder that lmms-eval wrote with --log_samples --output_path, or a samples file.",
+        show_default=False,
+    ),
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(
+        "--images",
+        help="Folder of the images, where the benchmark's own variable (RPTS_PATH) names none.",
+    ),
+]
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""

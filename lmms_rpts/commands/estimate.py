@@ -130,13 +130,11 @@ def _judges(settings: Settings) -> int:
 
 
 def _figures(need: Any, settings: Settings) -> list[str]:
-    from lmms_rpts.judging.budget import cost_of
+    from lmms_rpts.judging.budget import shared_cost
 
     usage = need.usage
     figures = [f"{need.calls:,}", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"]
-    if settings.prices:
-        # Several judges share the calls evenly.
-        costs = [cost_of(usage, price) for price in settings.prices]
-        cost = sum(costs) / len(costs)
+    cost = shared_cost(usage, settings.prices)
+    if cost is not None:
         figures.append(f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}")
     return figures

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import check_suffixes, fail, spare, told
+from lmms_rpts.commands.common import Images, OneRun, check_suffixes, fail, spare, told
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rating_sample import RatingSample
@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 def rate(
-    run: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN",
-            help="A folder that lmms-eval wrote with --log_samples --output_path, or a samples "
-            "file.",
-            show_default=False,
-        ),
-    ],
+    run: OneRun,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page, FILE.html.")] = Path(
         "rate.html"
     ),
@@ -34,13 +26,7 @@ def rate(
         ),
     ] = 100,
     seed: Annotated[int, typer.Option("--seed", help="Another number draws another sample.")] = 0,
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            "--images",
-            help="Folder of the images, where the benchmark's own variable (RPTS_PATH) names none.",
-        ),
-    ] = None,
+    images: Images = None,
     image_size: Annotated[
         int,
         typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Runs, Validities, fail, read_validities, spare, told
+from lmms_rpts.commands.common import Images, Runs, Validities, fail, read_validities, spare, told
 from lmms_rpts.escaping import printable
 
 
@@ -22,13 +22,7 @@ def report(
             "each instance, for large runs.",
         ),
     ] = Path("report.html"),
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            "--images",
-            help="Folder of the images, where the benchmark's own variable (RPTS_PATH) names none.",
-        ),
-    ] = None,
+    images: Images = None,
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave the images out.")] = False,
     image_size: Annotated[
         int,

@@ -78,7 +78,8 @@ def sweep(
 
     Means are those of lmms-eval's table: first over a document's responses, then over the
     documents that have a value. What could not be scored is left out. The run's own settings are
-    always shown, marked with a *. The guarded score is the same under all of them: it is told once.
+    always shown, marked with a *. The guarded score is the same under all of them: it is shown
+    once.
     """
     from lmms_rpts.analysis.sweeping import check_settings, guarded_mean
     from lmms_rpts.analysis.sweeping import sweep as swept

@@ -206,13 +206,15 @@ def _plan(
 
 def _announce(plan: Plan) -> None:
     """What will be asked, and what it may cost, before anything is."""
+    from lmms_rpts.judging.budget import shared_cost
+
     for each in plan.sets:
         typer.echo(_set_line(each), err=True)
-    calls, usage = plan.calls, plan.usage
+    calls, usage = plan.need()
     if not calls:
         typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
         return
-    cost = plan.cost
+    cost = shared_cost(usage, plan.settings.prices)
     priced = "" if cost is None else f", cost about {cost:,.2g}"
     typer.echo(
         f"At most {calls:,} calls to {plan.judge}: about {usage.input_tokens:,} tokens in and "

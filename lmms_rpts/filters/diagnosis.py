@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     Clue,
     Diagnosis,
@@ -17,15 +17,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.clues import Language
 
-RESTATES_ABOVE = 0.75
-"""Similarity above which a conclusion says no more than a text; for a clue as published."""
-
 Texts = tuple[str, ...]
-
-
-def restates(conclusion: str, text: str) -> bool:
-    """Whether a conclusion says no more than a text, by the rule of the clean-up."""
-    return similarity(conclusion, text) > RESTATES_ABOVE
 
 
 def diagnose_chain(

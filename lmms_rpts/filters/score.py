@@ -10,8 +10,6 @@ from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
-from lmms_rpts.filters.diagnosis import RESTATES_ABOVE as RESTATES_ABOVE
-from lmms_rpts.filters.diagnosis import restates
 from lmms_rpts.filters.responses import (
     Doc,
     Question,
@@ -21,6 +19,7 @@ from lmms_rpts.filters.responses import (
 )
 from lmms_rpts.filters.validity import check_validity
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.questions import inference_request, root_request

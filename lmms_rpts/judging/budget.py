@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lmms_rpts.judging.tokens import guess_input_tokens, guess_tokens
@@ -148,6 +148,12 @@ class Budget:
 def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
     """About what a call took, for servers that don't count."""
     return Usage(guess_input_tokens(request), guess_tokens(reply.text))
+
+
+def shared_cost(usage: Usage, prices: Sequence[Price]) -> float | None:
+    """What tokens cost that judges with these prices share evenly; None without prices."""
+    costs = [cost_of(usage, price) for price in prices]
+    return sum(costs) / len(costs) if costs else None
 
 
 def cost_of(usage: Usage, price: Price | None) -> float:

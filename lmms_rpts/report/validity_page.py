@@ -14,6 +14,7 @@ from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.reliability_chart import auc_bar, reliability_diagram
 from lmms_rpts.report.writing import ReportError
 from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
+from lmms_rpts.runs.validity_figures import best_rival
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.results import Miss, SetResult, Validation
 
@@ -134,7 +135,7 @@ def _settings(validity: Validity) -> dict[str, str]:
 
 
 def _bar(figures: ValidatedSet) -> Markup:
-    rival = terms.best_rival(figures)
+    rival = best_rival(figures)
     auc = figures.metrics.get("auc")
     return auc_bar(auc, rival and rival[1]) if auc else Markup("")
 

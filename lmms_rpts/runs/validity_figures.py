@@ -10,7 +10,7 @@ BLIND = "without its images"
 """Said of a set whose questions go with images that the judge did not see."""
 
 _NONE = "–"
-_TRIVIAL = {"shortness": "the shortness of a step", "place": "its place in the chain"}
+_WORDS = {"shortness": "the shortness of a step", "place": "its place in the chain"}
 
 
 def title_of(name: str, blind: bool) -> str:
@@ -44,14 +44,20 @@ def doubt_of(found: ValidatedSet) -> str:
     auc = figure_of(found, "auc")
     if auc is None or auc.value is None:
         return ""
-    rivals = {"chance": 0.5}
-    for name, words in _TRIVIAL.items():
-        value = found.baselines.get(name, {}).get("auc", Interval(value=None)).value
-        rivals |= {} if value is None else {words: value}
-    best = max(rivals, key=lambda name: rivals[name])
-    if auc.value > rivals[best]:
-        return ""
-    return f"no better than {best} ({rivals[best]:.2f})"
+    rival, best = bar_to_clear(found)
+    return f"no better than {_WORDS.get(rival, rival)} ({best:.2f})" if auc.value <= best else ""
+
+
+def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
+    """The trivial baseline with the best AUC, and that AUC; None where none was measured."""
+    known = {name: found.baselines.get(name, {}).get("auc") for name in _WORDS}
+    there = [(name, each.value) for name, each in known.items() if each and each.value is not None]
+    return max(there, key=lambda pair: pair[1], default=None)
+
+
+def bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
+    """What needs no judge and ranks steps best, chance included, and its AUC."""
+    return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
 
 
 def _text(found: Estimate | Corrected | None, form: str) -> str:

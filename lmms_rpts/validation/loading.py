@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import listed, storable, visible
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.rows import LeftOut, Row, RowError
 
-LANGUAGES = ("en", "zh")
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 """Of the judge's prompts."""
 
 SUFFIXES = (".json", ".jsonl", ".parquet")

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     InferenceQuery,
     ReasoningChain,
@@ -47,7 +47,6 @@ KINDS: Mapping[str, str] = {
 """The ways in which steps are wrong."""
 
 _PACKAGE = Path(__file__).parents[1]
-_RESTATES_ABOVE = 0.75  # as a run repairs the chains of models; filters.score is above this floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ def _repaired(doc: Mapping[str, Any]) -> ReasoningChain:
     chain = repair_chain(
         parse_chain(doc["reasoning"], doc["language"]),
         doc["textual_clue"],
-        lambda conclusion, clue: similarity(conclusion, clue) > _RESTATES_ABOVE,
+        restates,
         n_images=len(doc["visual_clue"]),
     )
     # "A -> B" leaves the space before B.

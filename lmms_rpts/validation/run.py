@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import chain as linked
+from itertools import islice, zip_longest
 
 from lmms_rpts import __version__
 from lmms_rpts.errors import UserError
@@ -22,12 +23,13 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import EXPECTED_OUTPUT, cost_of
+from lmms_rpts.judging.budget import EXPECTED_OUTPUT
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.tokens import guess_input_tokens
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
+from lmms_rpts.stats.step_measures import THRESHOLD
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.figures import figures_of
 from lmms_rpts.validation.loading import LoadedSet
@@ -41,9 +43,6 @@ MISSES = 20
 LEXICAL = "lexical"
 
 _WORDS = Member(LEXICAL, LexicalJudge(), kept=False)
-
-Scores = list[list[float | None]]
-"""By chain and step; None: not asked, or without an answer."""
 
 
 class NothingScoredError(UserError):
@@ -83,28 +82,16 @@ class Plan:
     seed: int
     settings: Settings
 
-    @property
-    def calls(self) -> int:
-        """Calls, if nothing is in the cache: equal questions are asked once."""
-        keys = {question.request.key for each in self.sets for question in each.questions}
-        return len(keys) * self._opinions
+    def need(self) -> tuple[int, Usage]:
+        """Calls, if nothing is in the cache, and their tokens, guessed from the texts.
 
-    @property
-    def usage(self) -> Usage:
-        """Tokens of these calls, guessed from the texts."""
+        Equal questions are asked once.
+        """
         asked = {q.request.key: q.request for each in self.sets for q in each.questions}
+        opinions = count_paid(self.judge) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
-        return Usage(tokens_in * self._opinions, EXPECTED_OUTPUT * len(asked) * self._opinions)
-
-    @property
-    def cost(self) -> float | None:
-        """What these calls may cost; None without prices. Judges share the calls evenly."""
-        costs = [cost_of(self.usage, price) for price in self.settings.prices]
-        return sum(costs) / len(costs) if costs else None
-
-    @property
-    def _opinions(self) -> int:
-        return count_paid(self.judge) * self.settings.judge_samples
+        calls = len(asked) * opinions
+        return calls, Usage(tokens_in * opinions, EXPECTED_OUTPUT * calls)
 
 
 def plan_validation(
@@ -130,7 +117,7 @@ def plan_validation(
     """
     if usable:
         find_judges(judge, settings)
-    if judge == NO_JUDGE:
+    if judge.strip() == NO_JUDGE:
         raise JudgeConfigurationError(f"the judge {NO_JUDGE!r} judges nothing: name another one")
     prompts = Prompts(settings.prompts)
     planned = []
@@ -252,8 +239,8 @@ def _usage(before: _Spent, after: _Spent, priced: bool) -> UsageRecord:
     )
 
 
-def _scores(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Scores:
-    scores: Scores = [[None] * len(chain.steps) for chain in planned.chains]
+def _scores(planned: PlannedSet, verdicts: Sequence[Verdict]) -> list[list[float | None]]:
+    scores: list[list[float | None]] = [[None] * len(chain.steps) for chain in planned.chains]
     for question, verdict in zip(planned.questions, verdicts, strict=True):
         scores[question.chain][question.step] = score_of(verdict)
     return scores
@@ -280,30 +267,16 @@ def _judged(chain: LabelledChain, scores: Sequence[float | None]) -> JudgedChain
 
 def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
     """The misses with the widest gap between score and label, both kinds in turn."""
-    kinds: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
+    kinds: dict[bool, list[tuple[float, int, Miss]]] = {True: [], False: []}
     for at, (question, verdict) in enumerate(zip(planned.questions, verdicts, strict=True)):
-        score = score_of(verdict)
-        sound = planned.chains[question.chain].labels[question.step] is True
-        if score is not None and (score >= 0.5) != sound:
-            kinds[sound].append((-abs(score - sound), at))
-    ranked = {kind: sorted(found) for kind, found in kinds.items()}
-    longest = max(map(len, ranked.values()))
-    turns = [
-        ranked[kind][at]
-        for at in range(longest)
-        for kind in (False, True)
-        if at < len(ranked[kind])
-    ]
-    for _, at in turns[:MISSES]:
-        question, verdict = planned.questions[at], verdicts[at]
-        score = score_of(verdict)
-        yield Miss(
-            chain=planned.chains[question.chain],
-            step=question.step,
-            score=math.nan if score is None else score,
-            premises=question.premises,
-            reply=_words(verdict),
-        )
+        score, chain = score_of(verdict), planned.chains[question.chain]
+        sound = chain.labels[question.step] is True
+        if score is not None and (score >= THRESHOLD) != sound:
+            miss = Miss(chain, question.step, score, question.premises, _words(verdict))
+            kinds[sound].append((-abs(score - sound), at, miss))
+    turns = zip_longest(sorted(kinds[False]), sorted(kinds[True]))
+    for _, _, miss in islice(filter(None, linked.from_iterable(turns)), MISSES):
+        yield miss
 
 
 def _words(verdict: Verdict) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lmms_rpts.runs.validity import Figures, ValidatedSet
+from lmms_rpts.runs.validity_figures import bar_to_clear
 
 NONE = "–"
 """Stands where there is no value."""
@@ -90,7 +91,6 @@ BASELINE_HELP: Mapping[str, str] = {
 }
 """What needs no judge, in the order of the tables."""
 
-_TRIVIAL = ("shortness", "place")
 _NEED_WRONG_STEPS = frozenset(
     ("auc", "auc_within", "sensitivity", "balanced_accuracy", "mcc", "macro_f1", "f1_wrong")
 )
@@ -144,17 +144,10 @@ def _reasons(name: str, found: ValidatedSet) -> Iterator[tuple[str, bool]]:
         yield "no sound chains", bool(wrong) and all(wrong)
 
 
-def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
-    """The trivial baseline with the best AUC, and that AUC; None where none was measured."""
-    known = {name: value_of(found.baselines.get(name), "auc") for name in _TRIVIAL}
-    there = [(name, value) for name, value in known.items() if value is not None]
-    return max(there, key=lambda pair: pair[1], default=None)
-
-
 def beaten(found: ValidatedSet) -> bool:
     """Whether the judge's AUC does not exceed that of chance or of a trivial baseline."""
     auc = value_of(found.metrics, "auc")
-    return auc is not None and auc <= _bar_to_clear(found)[1]
+    return auc is not None and auc <= bar_to_clear(found)[1]
 
 
 def doubts(found: ValidatedSet) -> list[str]:
@@ -162,7 +155,7 @@ def doubts(found: ValidatedSet) -> list[str]:
     judge = found.metrics.get("auc")
     if judge is None or judge.value is None:
         return []
-    rival, auc = _bar_to_clear(found)
+    rival, auc = bar_to_clear(found)
     if judge.value <= auc:
         return [
             f"The judge's AUC, {number(judge.value)}, does not exceed that of {rival}, "
@@ -174,10 +167,6 @@ def doubts(found: ValidatedSet) -> list[str]:
             f"but its interval begins at {number(judge.low)}: more chains would tell."
         ]
     return []
-
-
-def _bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
-    return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
 
 
 def counted(found: ValidatedSet) -> str:

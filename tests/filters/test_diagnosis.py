@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lmms_rpts.filters.diagnosis import diagnose_chain, restates
+from lmms_rpts.filters.diagnosis import diagnose_chain
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import Diagnosis, build_tree, parse_chain
 from lmms_rpts.reasoning.clues import Language
 from tests.reasoning.short import clues

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import lmms_rpts
-from lmms_rpts.filters.score import RESTATES_ABOVE
-from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.filters import score
+from lmms_rpts.judging.backends.lexical import RESTATES_ABOVE, similarity
 from lmms_rpts.reasoning import InferenceQuery, parse_chain, plan_steps, repair_chain
 from lmms_rpts.validation import own_steps
 from lmms_rpts.validation.chains import LabelledChain
@@ -220,7 +220,7 @@ def test_each_kind_stands_early_and_late() -> None:
 
 
 def test_chains_are_cleaned_up_as_in_a_run() -> None:
-    assert own_steps._RESTATES_ABOVE == RESTATES_ABOVE
+    assert own_steps.restates is score.restates
 
 
 def test_nothing_slow_is_imported() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from lmms_rpts.runs.validity import Interval, JudgedChain
+from lmms_rpts.runs.validity_figures import best_rival
 from lmms_rpts.validation.terms import (
     METRIC_HELP,
     beaten,
-    best_rival,
     cost,
     doubts,
     in_order,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence, Set
+from functools import lru_cache
 
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import JudgeRequest, RefusedError, Reply
@@ -25,6 +26,9 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 4000
+
+RESTATES_ABOVE = 0.75
+"""Similarity above which a conclusion says no more than a text; for a clue as published."""
 
 # What stands in any sentence tells nothing; negations are looked at by themselves.
 _COMMON_ENGLISH = (
@@ -77,6 +81,11 @@ def similarity(first: str, second: str) -> float:
     if not a or not b:
         return 0.0
     return float(len(a & b) / (len(a) * len(b)) ** 0.5)
+
+
+def restates(conclusion: str, text: str) -> bool:
+    """Whether a conclusion says no more than a text, by the rule of the clean-up."""
+    return similarity(conclusion, text) > RESTATES_ABOVE
 
 
 def _agreement(claim: str, fact: str) -> float:
@@ -135,10 +144,12 @@ def _size(text: str) -> int:
     return 2 if _CHINESE.search(text[:_LONGEST]) else 3
 
 
-def _grams(text: str, size: int) -> set[str]:
+# One conclusion is compared with many texts.
+@lru_cache(maxsize=256)
+def _grams(text: str, size: int) -> frozenset[str]:
     folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
     words = _LETTERS.sub(" ", folded).strip()
-    return {words[k : k + size] for k in range(len(words) - size + 1)}
+    return frozenset(words[k : k + size] for k in range(len(words) - size + 1))
 
 
 def _numbers(text: str) -> set[str]:

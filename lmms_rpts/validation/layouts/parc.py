@@ -1,4 +1,4 @@
-"""PARC: the premises of each step, and errors that are told apart from inherited ones."""
+"""PARC: the premises of each step, and its own errors apart from inherited ones."""
 
 from __future__ import annotations
 
