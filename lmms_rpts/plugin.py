@@ -203,13 +203,18 @@ def _apply_ensemble(
         original(ensemble, instances, docs)
         return
     from lmms_rpts.filters.aligned_documents import AlignedDocuments
+    from lmms_rpts.settings import load_settings
 
     # An idle process of a distributed run holds a copy of document 0 as padding, which lmms-eval
     # does not report: judging it would be paid for nothing.
     padding = [each for each in instances if each.metadata.get("__padding_only__")]
     real = [each for each in instances if not each.metadata.get("__padding_only__")]
     task = instances[0].task_name if instances else None
-    original(ensemble, real, AlignedDocuments(docs, [each.doc_id for each in real], task))
+    visuals = next((each.visuals for each in ensemble.filters if hasattr(each, "visuals")), None)
+    aligned = AlignedDocuments(
+        docs, [each.doc_id for each in real], task, visuals, load_settings().image_size
+    )
+    original(ensemble, real, aligned)
     for each in padding:
         each.filtered_resps[ensemble.name] = ""
 
@@ -239,7 +244,11 @@ def _check_filters_documents(task: Any) -> None:
     if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
         from lmms_rpts.filters.aligned_documents import without_media
         from lmms_rpts.tasks.own_tasks import check_task
+        from lmms_rpts.tasks.visuals import task_images
 
+        for each in filters:
+            if _is_ours(each, "RptsFilter"):
+                each.visuals = functools.partial(task_images, task)
         check_task(task, without_media(task.task_docs))
 
 

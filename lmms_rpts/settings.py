@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from lmms_rpts.reasoning.planning import EVIDENCE, Evidence
 from lmms_rpts.variables import OFF, Price, SettingError, Variables, parse_choice
 
 TransformMode = Literal["llm", "rule", "auto"]
@@ -31,8 +32,12 @@ NAMES = (
     "LMMS_RPTS_BATCH_SIZE",
     "LMMS_RPTS_CACHE",
     "LMMS_RPTS_CONCURRENCY",
+    "LMMS_RPTS_CORRECT",
     "LMMS_RPTS_DECAY",
+    "LMMS_RPTS_EVIDENCE",
     "LMMS_RPTS_FOCUS_HEIGHT",
+    "LMMS_RPTS_GRADES",
+    "LMMS_RPTS_IMAGE_SIZE",
     "LMMS_RPTS_JUDGE",
     "LMMS_RPTS_JUDGE_SAMPLES",
     "LMMS_RPTS_MAX_JUDGE_COST",
@@ -70,6 +75,11 @@ class Settings:
         max_judge_tokens: LMMS_RPTS_MAX_JUDGE_TOKENS, for this process: shared as ``concurrency``.
         max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process as well.
         batch_size: LMMS_RPTS_BATCH_SIZE, of judges that run in this process.
+        evidence: LMMS_RPTS_EVIDENCE, what claims about images are judged by.
+        image_size: LMMS_RPTS_IMAGE_SIZE, pixels of the longer side of images that judges see.
+        correct: LMMS_RPTS_CORRECT, which metric of a task says whether an answer is right.
+        grades: LMMS_RPTS_GRADES, a file with the grades of saved responses; set by
+            ``lmms-rpts score``.
         transform: LMMS_RPTS_TRANSFORM, how free text becomes steps.
         validity: LMMS_RPTS_VALIDITY, what ``lmms-rpts validate`` wrote about the judge.
         decay: LMMS_RPTS_DECAY, in [0, 1].
@@ -94,6 +104,10 @@ class Settings:
     max_judge_tokens: int | None = None
     max_judge_cost: float | None = None
     batch_size: int = 8
+    evidence: Evidence | None = None
+    image_size: int = 1536
+    correct: str | None = None
+    grades: Path | None = None
     transform: TransformMode | None = None
     validity: Path | None = None
     decay: float | None = None
@@ -138,6 +152,10 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         max_judge_tokens=max_tokens and max(1, max_tokens // processes),
         max_judge_cost=max_cost and max_cost / processes,
         batch_size=env.whole("LMMS_RPTS_BATCH_SIZE", at_least=1) or 8,
+        evidence=env.choice("LMMS_RPTS_EVIDENCE", EVIDENCE),
+        image_size=env.whole("LMMS_RPTS_IMAGE_SIZE", at_least=64, at_most=8192) or 1536,
+        correct=env.text("LMMS_RPTS_CORRECT"),
+        grades=env.path("LMMS_RPTS_GRADES"),
         transform=env.choice("LMMS_RPTS_TRANSFORM", TRANSFORM_MODES),
         validity=env.path(_VALIDITY),
         decay=env.number("LMMS_RPTS_DECAY", 0.0, 1.0),

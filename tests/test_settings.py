@@ -106,6 +106,10 @@ def read_all(variables: dict[str, str]) -> dict[str, Any]:
     ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
     ({"LMMS_RPTS_BATCH_SIZE": "1"}, "batch_size", 1),
     ({"LMMS_RPTS_BATCH_SIZE": "64"}, "batch_size", 64),
+    ({"LMMS_RPTS_EVIDENCE": "both"}, "evidence", "both"),
+    ({"LMMS_RPTS_IMAGE_SIZE": "64"}, "image_size", 64),
+    ({"LMMS_RPTS_CORRECT": "exact_match>=0.5"}, "correct", "exact_match>=0.5"),
+    ({"LMMS_RPTS_GRADES": "/tmp/g.jsonl"}, "grades", Path("/tmp/g.jsonl")),
 )
 def test_a_variable_is_read(variables: dict[str, str], field: str, value: Any) -> None:
     found = read_all(variables)[field]
@@ -281,6 +285,8 @@ def test_the_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> N
     ("LMMS_RPTS_MAX_JUDGE_COST", "$5", "from 0 to 1e+09"),
     ("LMMS_RPTS_BATCH_SIZE", "0", "at least 1"),
     ("LMMS_RPTS_BATCH_SIZE", "auto", "whole number"),
+    ("LMMS_RPTS_EVIDENCE", "images", "facts, image, both"),
+    ("LMMS_RPTS_IMAGE_SIZE", "63", "from 64 to 8192"),
     *(
         ("LMMS_RPTS_PRICE", price, "0.15/0.60")
         for price in (

@@ -114,7 +114,8 @@ def _to_rate(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
         "reasoning": instance.reasoning,
     }
     steps = tuple(Step(step.premises, step.conclusion) for step in response.steps)
-    plan = plan_steps(ReasoningChain(steps, instance.language), doc)
+    chain = ReasoningChain(steps, instance.language)
+    plan = plan_steps(chain, doc, response.settings.evidence)
     for at, (step, query) in enumerate(zip(response.steps, plan, strict=True)):
         kind, evidence = _question(query)
         yield {

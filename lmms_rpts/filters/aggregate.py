@@ -164,7 +164,11 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
     judged = scored.error is None
     error = locate_error(tree, scores) if judged else None
     transformed = scored.transformed
-    by = {"judge": scored.judge, "comparable": _comparable(scored.judge)}
+    by = {
+        "judge": scored.judge,
+        "comparable": _comparable(scored.judge),
+        "evidence": scored.evidence,
+    }
     record = RptsRecord(
         outcome="scored" if judged else "unscored",
         reason=scored.error,

@@ -1,9 +1,61 @@
-"""The documents that belong to some responses."""
+"""The documents that belong to some responses, with their images for judges that see."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
+
+Visuals = Callable[[int], Sequence[Any]]
+"""Gives the images of a document (of Pillow) by its number; decodes them at each call."""
+
+_NAMES = {"zh": "图片{}"}
+_NAME = "Image {}"
+
+
+class DocumentImages:
+    """The images of one document; nothing is decoded before a judge is shown one.
+
+    Args:
+        load: gives all images of the document, of Pillow.
+        longest: pixels of the longer side, at most.
+        language: of the prompts, which name the images.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Sequence[Any]],
+        longest: int = DEFAULT_LONGEST,
+        language: str = "en",
+    ) -> None:
+        self._load, self._longest = load, longest
+        self._name = _NAMES.get(language, _NAME)
+        self._images: dict[int, JudgeImage] = {}
+
+    def __getitem__(self, number: int) -> JudgeImage:
+        """The image of this number, from 0; whether there is one is told when it is loaded."""
+        if number not in self._images:
+            name = self._name.format(number)
+            self._images[number] = JudgeImage(name, lambda: self._one(number), self._longest)
+        return self._images[number]
+
+    def _one(self, number: int) -> Any:
+        images = self._load()
+        if number >= len(images):
+            raise ImageError(f"the document has {len(images)} images")
+        return images[number]
+
+
+class Document(dict[str, Any]):
+    """The fields of a document; ``images``: for judges that see, None where nobody has them."""
+
+    images: DocumentImages | None = None
+
+
+def images_of(doc: Mapping[str, Any]) -> DocumentImages | None:
+    """The images of a document that a filter was handed; None where nobody has them."""
+    return getattr(doc, "images", None)
 
 
 class AlignedDocuments(Sequence[Mapping[str, Any]]):
@@ -11,21 +63,50 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
 
     lmms-eval pairs this process's responses with the documents of the whole data set, which are
     others as soon as there are several processes or an offset. Read-only and lazy: a row is read
-    when it is asked for, and no image is decoded. ``task``: whose documents they are.
+    when it is asked for, and no image is decoded before a judge is shown it.
+
+    Args:
+        docs: all documents of the task, by number.
+        doc_ids: the numbers of the instances' documents.
+        task: whose documents they are.
+        visuals: gives their images; None: there are none for judges.
+        longest: pixels of the longer side of what judges are shown.
     """
 
-    def __init__(self, docs: Any, doc_ids: Sequence[int], task: str | None = None) -> None:
+    def __init__(
+        self,
+        docs: Any,
+        doc_ids: Iterable[int],
+        task: str | None = None,
+        visuals: Visuals | None = None,
+        longest: int = DEFAULT_LONGEST,
+    ) -> None:
         self.task = task
+        self.doc_ids = list(doc_ids)
         self._docs = without_media(docs)
-        self._doc_ids = list(doc_ids)
+        self._visuals, self._longest = visuals, longest
+        self._images: dict[int, DocumentImages] = {}
 
     def __len__(self) -> int:
-        return len(self._doc_ids)
+        return len(self.doc_ids)
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [self._docs[doc_id] for doc_id in self._doc_ids[at]]
-        return self._docs[self._doc_ids[at]]
+            return [self._document(doc_id) for doc_id in self.doc_ids[at]]
+        return self._document(self.doc_ids[at])
+
+    def _document(self, doc_id: int) -> Mapping[str, Any]:
+        row = self._docs[doc_id]
+        visuals = self._visuals
+        if visuals is None:
+            return row  # type: ignore[no-any-return]  # of a data set of any kind
+        doc = Document(row)
+        if doc_id not in self._images:  # shared by all responses to the document
+            self._images[doc_id] = DocumentImages(
+                lambda: visuals(doc_id), self._longest, str(doc.get("language"))
+            )
+        doc.images = self._images[doc_id]
+        return doc
 
 
 def without_media(docs: Any) -> Any:

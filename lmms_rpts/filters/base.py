@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from lmms_eval.api.filter import Filter
 from loguru import logger
 
+from lmms_rpts.filters.aligned_documents import Visuals
 from lmms_rpts.filters.budget import run_budget, spending_on, tell_spending
 from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
@@ -42,10 +43,12 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
 
     ``apply`` is handed one list of responses an instance, and the instances' documents. The
     plugin sees to it that lmms-eval hands over the right ones; used without the plugin, a filter
-    can only check that their numbers agree.
+    can only check that their numbers agree. ``visuals``: gives the images of the task's documents,
+    set by the plugin.
     """
 
     task: str | None = None
+    visuals: Visuals | None = None
     takes: type = str
     gives: type = str
     DATA = "RPTS-Eval"

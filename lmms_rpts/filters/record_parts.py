@@ -15,6 +15,7 @@ from lmms_rpts.reasoning import Clue, Diagnosis, InvalidReference
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Language
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.reasoning.mentions import MAX_DIGITS
+from lmms_rpts.reasoning.planning import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.record import Asked
 from lmms_rpts.schema import (
@@ -234,3 +235,9 @@ class Scoring(Model):
     # Records of before there were several samples do not say: there was one, at 0.
     judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
+    evidence: Evidence = Field(
+        default="facts",
+        description="what claims about images were judged by: facts, image or both; left out for "
+        "facts",
+        exclude_if=lambda evidence: evidence == "facts",
+    )

@@ -10,12 +10,13 @@ from pydantic import Field
 
 from lmms_rpts.judging import NO_JUDGE, Opinion
 from lmms_rpts.reasoning import ReasoningChain, format_chain
+from lmms_rpts.reasoning.planning import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.schema import Number, Several, Share, Text
+from lmms_rpts.schema import Number, Several, Share, Text, Whole
 
 Doc = Mapping[str, Any]
 ReadBy = Literal["rule", "llm", "nothing"]
-AnswerBy = Literal["rule", "judge"]
+AnswerBy = Literal["rule", "judge", "function", "task"]
 
 NO_RESPONSE = "the model gave no response"
 READ_BY_RULES = "read by rules"
@@ -92,6 +93,13 @@ class Question:
     opinions: Annotated[
         Several[Opinion], Field(description="the replies, where there are several")
     ] = ()
+    images: Annotated[
+        Several[Whole],
+        Field(
+            description="numbers of the images that the judge was shown; left out without any",
+            exclude_if=lambda images: not images,
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +119,7 @@ class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
     ``root``: whether the last step bears on the answer; None where there is no step, or no answer.
+    ``evidence``: what claims about images were judged by.
     """
 
     transformed: TransformedResponse
@@ -118,6 +127,7 @@ class ScoredResponse:
     steps: tuple[StepScore, ...]
     judge: str
     root: StepScore | None = None
+    evidence: Evidence = "facts"
 
     def __str__(self) -> str:
         scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)

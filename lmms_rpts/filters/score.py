@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from loguru import logger
 
+from lmms_rpts.filters.aligned_documents import DocumentImages, images_of
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.responses import (
@@ -18,23 +19,26 @@ from lmms_rpts.filters.responses import (
     TransformedResponse,
 )
 from lmms_rpts.filters.validity import check_validity
-from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, sees
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request, root_request
+from lmms_rpts.judging.questions import image_request, inference_request, root_request
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
+    InferenceQuery,
     ReasoningChain,
     StepQuery,
     combine_answers,
     plan_steps,
     repair_chain,
 )
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
+from lmms_rpts.reasoning.planning import EVIDENCE, SECOND_QUESTION_BELOW, Evidence
+from lmms_rpts.settings import parse_choice
 
 UNDETERMINED = "undetermined"
+SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a model that sees"
 _ANSWERS = {"zh": {"agree": "同意", "disagree": "不同意"}}
 """Answers in the words of a prompt, where they are not those of the record."""
 
@@ -44,18 +48,51 @@ class ScoreFilter(JudgingFilter):
 
     Args:
         judge: which judge, where LMMS_RPTS_JUDGE does not say.
+        evidence: what claims about images are judged by, where LMMS_RPTS_EVIDENCE does not say:
+            ``facts``, ``image`` or ``both``; None: the facts of the gold reasoning, and the image
+            where a document has no gold reasoning.
 
     Raises:
         JudgeConfigurationError: where no judge is configured or it can't be used.
+        SettingError: for an unknown kind of evidence.
         ValidityError: where the file that LMMS_RPTS_VALIDITY names can't be used.
     """
 
     takes = TransformedResponse
     gives = ScoredResponse
 
-    def __init__(self, judge: str | None = None) -> None:
+    def __init__(self, judge: str | None = None, evidence: str | None = None) -> None:
         super().__init__(judge)
+        chosen = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
+        self.evidence = self.settings.evidence or chosen
+        self.sees = self.judge == NO_JUDGE or sees(self.judge, self.settings)
+        if self.evidence not in (None, "facts") and not self.sees:
+            raise JudgeConfigurationError(
+                f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge that can be shown "
+                f"images; {self.judge!r} can't. {SEEING}"
+            )
         self.validity = check_validity(self.settings, self.judge, self.prompts.version)
+
+    def evidence_for(self, doc: Doc) -> Evidence:
+        """What claims about the images of a document are judged by."""
+        return self.evidence or ("facts" if doc["reasoning"] else "image")
+
+    def document_faults(self, doc: Doc) -> Iterator[str]:
+        """As other filters'; and that the judge would have to see the document's images."""
+        faults = list(super().document_faults(doc))
+        yield from faults
+        if faults or self.sees or not doc["visual_clue"]:
+            return
+        if self.evidence_for(doc) != "facts":
+            yield self.blindness()
+
+    def blindness(self) -> str:
+        """Why a document without gold reasoning can't be judged by a judge that sees nothing."""
+        return (
+            f"there is no gold reasoning, so claims about images are judged by the images, and "
+            f"the judge {self.judge!r} can't be shown any. {SEEING}. Or set "
+            "LMMS_RPTS_EVIDENCE=facts: claims about images then score 1 without being judged"
+        )
 
     def apply(
         self, resps: Sequence[Sequence[TransformedResponse]], docs: Sequence[Doc]
@@ -67,7 +104,10 @@ class ScoreFilter(JudgingFilter):
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
         with Isolation("judging a response's steps") as isolation:
-            plans = [_planned(transformed, doc, isolation) for transformed, doc in pairs]
+            plans = [
+                _planned(transformed, doc, self.evidence_for(doc), isolation)
+                for transformed, doc in pairs
+            ]
             asked = [
                 (query, doc)
                 for plan, (_, doc) in zip(plans, pairs, strict=True)
@@ -104,13 +144,15 @@ class ScoreFilter(JudgingFilter):
                 tuple(next(results) for _ in plan.queries),
                 self.judge,
                 root_of.get(id(plan)),
+                plan.evidence,
             )
             for plan in plans
         ]
 
     def _ask(self, query: StepQuery, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
         return isolation.begin(
-            lambda: ask_about_step(query, doc["language"], self.prompts), _failed_step
+            lambda: ask_about_step(query, doc["language"], self.prompts, images_of(doc)),
+            _failed_step,
         )
 
     def _ask_root(self, plan: _Plan, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
@@ -127,16 +169,20 @@ class _Plan:
     transformed: TransformedResponse
     chain: ReasoningChain
     queries: tuple[StepQuery, ...]
+    evidence: Evidence
 
 
-def _planned(transformed: TransformedResponse, doc: Doc, isolation: Isolation) -> _Plan:
+def _planned(
+    transformed: TransformedResponse, doc: Doc, evidence: Evidence, isolation: Isolation
+) -> _Plan:
     def plan() -> _Plan:
         chain = repaired(transformed, doc)
-        return _Plan(transformed, chain, tuple(plan_steps(chain, doc)))
+        return _Plan(transformed, chain, tuple(plan_steps(chain, doc, evidence)), evidence)
 
     def otherwise(reason: str) -> _Plan:
         nothing = ReasoningChain((), transformed.chain.language)
-        return _Plan(replace(transformed, error=transformed.error or reason), nothing, ())
+        unplanned = replace(transformed, error=transformed.error or reason)
+        return _Plan(unplanned, nothing, (), evidence)
 
     return isolation.run(plan, otherwise)
 
@@ -174,30 +220,30 @@ def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> 
     return StepScore(question.score, (question,))
 
 
-def ask_about_step(query: StepQuery, language: str, prompts: Prompts) -> Dialogue[StepScore]:
+def ask_about_step(
+    query: StepQuery, language: str, prompts: Prompts, images: DocumentImages | None = None
+) -> Dialogue[StepScore]:
     """The conversation in which one step is scored: one question, or two below 0.5."""
     if isinstance(query, FixedScore):
         return StepScore(query.score, note=query.reason)
+    if query.images and images is None:
+        return _unseen(query)
+    shown = tuple(images[number] for number in query.images) if images is not None else ()
     if isinstance(query, ImageQuery):
-        verdict = yield prompts.request(
-            "image",
-            language,
-            evidence=query.facts,
-            claim=query.conclusion,
-            facts=query.facts,
-            conclusion=query.conclusion,
-        )
-        question = _asked("image", query.facts, verdict)
+        verdict = yield image_request(prompts, language, query.facts, query.conclusion, shown)
+        question = _asked("image", query.facts, verdict, query.images)
         return StepScore(question.score, (question,))
     verdict = yield inference_request(
-        prompts, language, query.context, query.premises, query.conclusion
+        prompts, language, query.context, query.premises, query.conclusion, shown
     )
-    first = _asked("inference", query.premises, verdict)
+    first = _asked("inference", query.premises, verdict, query.images)
     if first.score is None or first.score >= SECOND_QUESTION_BELOW:
         return StepScore(first.score, (first,))
     evidence = tuple(query.fallback_premises)
-    verdict = yield inference_request(prompts, language, query.context, evidence, query.conclusion)
-    second = _asked("second", evidence, verdict)
+    verdict = yield inference_request(
+        prompts, language, query.context, evidence, query.conclusion, shown
+    )
+    second = _asked("second", evidence, verdict, query.images)
     if second.score is None:
         return StepScore(None, (first, second))
     return StepScore(combine_answers(first.score, second.score), (first, second))
@@ -210,7 +256,15 @@ def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
     )
 
 
-def _asked(kind: Any, evidence: Sequence[str], verdict: Verdict) -> Question:
+def _unseen(query: ImageQuery | InferenceQuery) -> StepScore:
+    kind: Literal["image", "inference"] = "image" if isinstance(query, ImageQuery) else "inference"
+    reason = "the document's images are not at hand"
+    return StepScore(None, (Question(kind, (), None, None, reason, images=query.images),))
+
+
+def _asked(
+    kind: Any, evidence: Sequence[str], verdict: Verdict, images: tuple[int, ...] = ()
+) -> Question:
     score = verdict.value if isinstance(verdict.value, float) else None
     return Question(
         kind,
@@ -220,4 +274,5 @@ def _asked(kind: Any, evidence: Sequence[str], verdict: Verdict) -> Question:
         verdict.error,
         verdict.spread,
         verdict.opinions,
+        images,
     )

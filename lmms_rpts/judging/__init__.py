@@ -12,6 +12,7 @@ from lmms_rpts.judging.registry import (
     find_judges,
     open_budget,
     open_engine,
+    sees,
     writes,
 )
 from lmms_rpts.judging.types import (
@@ -57,5 +58,6 @@ __all__ = [
     "open_budget",
     "open_engine",
     "parse_score",
+    "sees",
     "writes",
 ]

@@ -13,6 +13,7 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
 from lmms_rpts.judging.concurrency import AdaptiveLimit
 from lmms_rpts.judging.concurrency_level import Place
+from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
 from lmms_rpts.judging.stop_signal import StopSignal
@@ -109,7 +110,13 @@ class JudgeClient:
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
         """The verdict on a request; equal ones that are under way or answered share it."""
-        key = request.key
+        if request.images and not self.member.sees:
+            return Verdict(None, attempts=0, error=f"{self.member.name} can't be shown images")
+        try:
+            # Images are decoded for it, which must not hold up the calls under way.
+            key = await asyncio.to_thread(_key_of, request) if request.images else request.key
+        except ImageError as error:
+            return Verdict(None, attempts=0, error=str(error))
         pending = self._answers.get(key)
         known = pending is not None
         if pending is None:
@@ -305,6 +312,10 @@ class JudgeClient:
         if self._unreachable >= UNREACHABLE:
             self._stop_signal.stop(f"the judge can't be reached: {failure}")
         return f"{failure} (after {tries.failed + tries.throttled} calls)"
+
+
+def _key_of(request: JudgeRequest) -> str:
+    return request.key
 
 
 def _total(first: Usage | None, second: Usage | None) -> Usage | None:

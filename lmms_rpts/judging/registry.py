@@ -42,6 +42,7 @@ class ChosenJudge:
             price if backend.kept else None,
             backend.writes,
             backend.kept,
+            backend.sees(self.model, settings),
         )
 
 
@@ -133,6 +134,11 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
 def writes(judge: str) -> bool:
     """Whether a judge, or one of several, can rewrite texts; for one found usable before."""
     return any(_backend_of(part).writes for part in _JOINT.split(judge))
+
+
+def sees(judge: str, settings: Settings) -> bool:
+    """Whether a judge, or each of several, can be shown images, as far as that can be told."""
+    return all(each.backend.sees(each.model, settings) for each in find_judges(judge, settings))
 
 
 def count_paid(judge: str) -> int:

@@ -27,7 +27,7 @@ class RequestKind:
     templates: Path
 
 
-SCORED = frozenset({"image", "inference", "root"})
+SCORED = frozenset({"image", "image_seen", "inference", "inference_seen", "root"})
 """The kinds that ask for a score."""
 
 _SCORE = "a score from 0 to 1"
@@ -36,6 +36,14 @@ _KINDS = {
     kind.name: kind
     for kind in (
         RequestKind("image", 512, {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}, _SCORE, _TEMPLATES),
+        RequestKind("image_seen", 512, {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}, _SCORE, _TEMPLATES),
+        RequestKind(
+            "inference_seen",
+            512,
+            {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"},
+            _SCORE,
+            _TEMPLATES,
+        ),
         RequestKind(
             "inference",
             512,

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.schema import Share, Text, Whole
 from lmms_rpts.settings import Price, Settings
@@ -70,8 +71,9 @@ class JudgeRequest:
     """One question to a judge.
 
     Attributes:
-        kind: ``image``, ``inference`` and ``root`` ask for a score, ``transform`` for a chain,
-            ``answer`` for the final answer of a response; benchmarks add others.
+        kind: ``image``, ``inference`` and ``root`` ask for a score, as ``image_seen`` and
+            ``inference_seen`` do with images; ``transform`` for a chain, ``answer`` for the final
+            answer of a response; benchmarks add others.
         messages: the chat, each message with ``role`` and ``content``.
         evidence: the texts that a claim is to be judged by, for judges that read no chat.
         claim: the conclusion to be judged.
@@ -80,6 +82,7 @@ class JudgeRequest:
         reminder: what is said after a reply that can't be read, before it is asked again.
         prompt_version: of the prompt that the messages were made by.
         sample: which of several answers to one question is wanted, from 0.
+        images: what the judge is shown; they stand before the first message of the user.
     """
 
     kind: str
@@ -90,6 +93,7 @@ class JudgeRequest:
     reminder: str = field(default="", compare=False, repr=False)
     prompt_version: str = ""
     sample: int = 0
+    images: tuple[JudgeImage, ...] = ()
 
     def __post_init__(self) -> None:
         known = request_kinds()
@@ -98,8 +102,14 @@ class JudgeRequest:
 
     @property
     def key(self) -> str:
-        """SHA-256 of what is asked: equal for requests that deserve the same answer."""
-        content = {
+        """SHA-256 of what is asked: equal for requests that deserve the same answer.
+
+        Decodes images whose digest is not known yet.
+
+        Raises:
+            ImageError: where one can't be read.
+        """
+        content: dict[str, object] = {
             "kind": self.kind,
             "messages": list(self.messages),
             "evidence": list(self.evidence),
@@ -107,6 +117,8 @@ class JudgeRequest:
             "prompt_version": self.prompt_version,
             "sample": self.sample,
         }
+        if self.images:  # keys of requests without images are as they always were
+            content["images"] = [[image.name, image.digest] for image in self.images]
         return digest(content)
 
     def asked_again(self, reply: str) -> JudgeRequest:
@@ -217,6 +229,7 @@ class Member:
         price: of its tokens, where known.
         writes: whether it can rewrite texts and tell answers, and not only score.
         kept: whether its answers are worth keeping on disk.
+        sees: whether it can be shown images.
     """
 
     name: str
@@ -224,6 +237,11 @@ class Member:
     price: Price | None = None
     writes: bool = True
     kept: bool = True
+    sees: bool = True
+
+
+def _blind(model: str, settings: Settings) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +258,8 @@ class Backend:
         comparable: whether its scores may stand beside those of language models.
         samples: whether it may answer differently when it is asked again.
         kept: whether its answers cost anything, so that they are worth keeping on disk.
+        sees: says whether a judge of this kind can be shown images, given what stands after the
+            colon, as far as that can be told before it is asked; raises nothing.
         caveat: what was found where it was measured, a sentence without its full stop; for logs
             and ``lmms-rpts doctor``.
     """
@@ -252,4 +272,5 @@ class Backend:
     comparable: bool = True
     samples: bool = True
     kept: bool = True
+    sees: Callable[[str, Settings], bool] = _blind
     caveat: str = ""

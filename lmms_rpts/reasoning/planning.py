@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain as chain_of
-from typing import Any, overload
+from typing import Any, Literal, get_args, overload
 
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.parsing import parse_chain
+
+Evidence = Literal["facts", "image", "both"]
+"""What a claim about an image is judged by: what the gold reasoning concludes from the image, the
+image itself, or both."""
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 
 SECOND_QUESTION_BELOW = 0.5
 FALLBACK_FACTOR = 0.8
@@ -20,11 +25,12 @@ class ImageQuery:
     """Does ``conclusion`` agree with what is known to be in the image?
 
     ``facts``: what the gold reasoning concludes with the help of the image, each alone and, where
-    there are several, all joined with ``; ``.
+    there are several, all joined with ``; ``. ``images``: numbers of those that the judge is shown.
     """
 
     facts: tuple[str, ...]
     conclusion: str
+    images: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +38,14 @@ class InferenceQuery:
     """Does ``conclusion`` follow from ``premises``, in the situation that ``context`` describes?
 
     ``fallback_premises`` are for the second question: the premises, all textual clues and all
-    earlier conclusions.
+    earlier conclusions. ``images``: numbers of those that the judge is shown as premises.
     """
 
     context: str
     premises: tuple[str, ...]
     conclusion: str
     fallback_premises: Sequence[str]
+    images: tuple[int, ...] = ()
 
 
 class _Joined(Sequence[str]):
@@ -86,28 +93,36 @@ class FixedScore:
 StepQuery = ImageQuery | InferenceQuery | FixedScore
 
 
-def plan_steps(chain: ReasoningChain, doc: Mapping[str, Any]) -> list[StepQuery]:
+def plan_steps(
+    chain: ReasoningChain, doc: Mapping[str, Any], evidence: Evidence = "facts"
+) -> list[StepQuery]:
     """One query for each step of a repaired chain, in order.
 
     Args:
         chain: the repaired chain.
         doc: the instance, with ``context``, ``textual_clue``, ``visual_clue`` and the gold
             ``reasoning``, as in the publishers' files.
+        evidence: by what claims about images are judged; ``facts``: as published.
 
     Returns:
-        For a step from one image alone an ``ImageQuery``; a ``FixedScore`` of 1 where the gold
-        reasoning says nothing of that image, and of 0 where there is no such image. For all other
-        steps an ``InferenceQuery``. References that lead nowhere bring no premise.
+        For a step from one image alone an ``ImageQuery``; a ``FixedScore`` of 1 where the judge
+        is not shown the image and the gold reasoning says nothing of it, and of 0 where there is
+        no such image. For all other steps an ``InferenceQuery``. References that lead nowhere
+        bring no premise.
     """
-    facts = gold_facts(doc["reasoning"])
+    facts = {} if evidence == "image" else gold_facts(doc["reasoning"])
+    shows = evidence != "facts"
     conclusions = [step.conclusion for step in chain.steps]
     plan: list[StepQuery] = []
     for at, step in enumerate(chain.steps):
         match step.premises:
             case (Clue("image", int(index)),):
-                plan.append(_plan_image(index, step.conclusion, facts, len(doc["visual_clue"])))
+                images = len(doc["visual_clue"])
+                plan.append(_plan_image(index, step.conclusion, facts, images, shows))
             case _:
-                plan.append(_plan_inference(step, at, doc, facts, conclusions))
+                query = _plan_inference(step, at, doc, facts, conclusions)
+                images = len(doc["visual_clue"]) if shows else 0
+                plan.append(replace(query, images=_cited_images(step, images)))
     return plan
 
 
@@ -132,14 +147,23 @@ def combine_answers(first: float, second: float | None = None) -> float:
 
 
 def _plan_image(
-    index: int, conclusion: str, facts: Mapping[int, list[str]], n_images: int
+    index: int, conclusion: str, facts: Mapping[int, list[str]], n_images: int, shows: bool
 ) -> StepQuery:
     if index >= n_images:
         return FixedScore(0.0, f"there is no image {index}; the instance has {n_images}")
-    known = facts.get(index)
+    known = facts.get(index, [])
+    joined = ["; ".join(known)] if known else []
+    if shows:
+        return ImageQuery(_distinct([*known, *joined]), conclusion, (index,))
     if not known:
         return FixedScore(1.0, f"the gold reasoning says nothing of image {index}")
-    return ImageQuery(_distinct([*known, "; ".join(known)]), conclusion)
+    return ImageQuery(_distinct([*known, *joined]), conclusion)
+
+
+def _cited_images(step: Step, n_images: int) -> tuple[int, ...]:
+    """The numbers of the images among a step's premises, of those that there are."""
+    numbers = (clue.index for clue in step.premises if clue.kind == "image")
+    return tuple(dict.fromkeys(at for at in numbers if at is not None and at < n_images))
 
 
 def _plan_inference(

@@ -261,6 +261,8 @@ def test_the_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         "image": 512,
         "inference": 512,
         "root": 512,
+        "image_seen": 512,
+        "inference_seen": 512,
         "answer": 64,
         "transform": 4096,
         "grade": 256,

@@ -15,6 +15,7 @@ from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, 
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lmms_rpts.judging.fencing import fence
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser
 
@@ -60,6 +61,7 @@ class Prompts:
         evidence: tuple[str, ...] = (),
         claim: str = "",
         parse: Parser | None = None,
+        images: tuple[JudgeImage, ...] = (),
         **fields: object,
     ) -> JudgeRequest:
         """A request made by the prompt that is named as its kind; ``fields`` stand in it."""
@@ -71,6 +73,7 @@ class Prompts:
             parse=parse,
             reminder=self.reminder(kind, language),
             prompt_version=self.version,
+            images=images,
         )
 
     def render(self, name: str, language: str, **fields: object) -> list[Message]:
