@@ -18,8 +18,8 @@ from lmms_rpts.tasks.benchmark import all_filters, filter_names
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 _REMEDY = (
-    "Mend the data, or bring them into this form in the task's process_docs. So far, "
-    "rpts_transform reads the answers agree and disagree only."
+    "Fix the data, or bring them into this form in the task's process_docs; "
+    "docs/your-own-data.md lists the fields."
 )
 _PACKAGE = "lmms_rpts"
 
