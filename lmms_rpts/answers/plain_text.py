@@ -27,7 +27,9 @@ _WRAPPED = re.compile(
 _FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}]{1,40})\}\s?\{([^{}]{1,40})\}")
 _SIMPLE = re.compile(r"\d{1,40}(?:\.\d{1,40})?")
 # "**B**", "*B*", "`B`"; but not "8 * 10", "8**2"
-_EMPHASIS = re.compile(r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)|`")
+_EMPHASIS = re.compile(
+    r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)|`"
+)
 _MATHS = re.compile(r"\$\$|\\[()\[\]]")
 _PAIRED = re.compile(r"(?<!\\)\$([^$\n]{1,300})\$(?!\d)")
 _DOLLAR = "\ue000"  # stands for a dollar that LaTeX escapes
@@ -109,7 +111,7 @@ _WITHIN = re.compile(r"(?<=\d)[.,:](?=\d)|(?<![\w.])-(?=\.?\d)|[+#%&@°*/^_<>=�
 # "A dog" is a dog; but A minor, and a blood type, are named by their letter
 _ARTICLE = re.compile(
     r"(?<!\w)(?:the|(?:a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"
-    r"|plus|minus|levels?)\b))\s(?=\w)|(?<!\w)The\s(?=\w)"
+    r"|plus|minus|levels?)\b))\s(?=[\w\"'])|(?<!\w)The\s(?=[\w\"'])"
 )
 _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 
@@ -119,6 +121,7 @@ def normal(text: str) -> str:
 
     Signs that make another answer stay: those of ``C++``, ``-5``, ``3.5``, ``50%``, ``A'``.
     """
+    text = _ARTICLE.sub("", text)
     text = re.sub(r"(?<=[A-Za-z])'(?=[A-Za-z])", "", text)
     text = re.sub(r"(?<=[A-Za-z])\.(?=[A-Za-z](?:\.|$))|(?<=\b[A-Za-z])\.(?=[A-Za-z]\b)", "", text)
     if not text.startswith("'"):
@@ -128,8 +131,8 @@ def normal(text: str) -> str:
         stays = character.isalnum() or character in "′+#%&@°*/^_<>=≤≥≠$€£±√∞~|"
         stays = stays or unicodedata.combining(character) > 0 or _is_symbol(character)
         kept.append(character if stays or _WITHIN.match(text, at) else " ")
-    words = _ARTICLE.sub("", " ".join("".join(kept).split()))
-    return _BETWEEN_WIDE.sub("", " ".join(unicodedata.normalize("NFKC", words.casefold()).split()))
+    words = unicodedata.normalize("NFKC", "".join(kept).casefold())
+    return _BETWEEN_WIDE.sub("", " ".join(words.split()))
 
 
 def _is_symbol(character: str) -> bool:

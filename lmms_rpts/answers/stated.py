@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import Statement, find_statement, gives_up, sentences
 from lmms_rpts.answers.plain_text import LONGEST, plain
@@ -41,6 +42,14 @@ _STILL_OPEN = re.compile(
     r"|\b(?:can't|cannot)\sbe\s(?:sure|certain)\b|\bguess(?:ing)?\b|也可能|不确定",
     re.IGNORECASE,
 )
+_CHATTER = re.compile(
+    r"[.!。]\s{0,3}(?:(?:please\s)?(?:let\sme\sknow|feel\sfree)|i\shope|if\syou\s(?:have|need)|would\syou\slike)"
+    r"[^\n]*$",
+    re.IGNORECASE,
+)
+_LABEL_ALONE = re.compile(
+    r"(?:(?:the\s)?(?:final\s|correct\s)?answer(?:\sis)?|最终答案|答案)", re.IGNORECASE
+)
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:St|Dr|Mr|Mrs|Ms|Mt|Jr|Sr|Ft|Prof|Gen|vs|approx|ca|etc|[A-Z]|[A-Z]\.[A-Z])$"
 )
@@ -53,8 +62,20 @@ _LABELLED_LINE = re.compile(
 # "1. Count the apples" below a label
 _LISTED = re.compile(r"[ \t*_]{0,4}\n\s{0,8}\d{1,3}[.)、]\s")
 _CONCLUDES = re.compile(
-    r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|因此|所以|故|综上)\b?", re.IGNORECASE
+    r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|因此|所以|故|综上)",
+    re.IGNORECASE,
 )
+
+
+class Verdict(NamedTuple):
+    """Whether an answer is right, by which rule, and the answer that was found.
+
+    ``value`` is empty where it is the statement as a whole.
+    """
+
+    correct: bool | None
+    rule: str
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +88,7 @@ class Stated:
         doubt: why it may not be meant, or not be settled on; empty where nothing says so.
         rival: another final answer that stands beside it, as a response; empty where none does.
         spoken: the response without thinking.
+        end: its last two sentences, in plain characters.
         gives_up: whether the end of the response says that it can't be answered.
     """
 
@@ -75,6 +97,7 @@ class Stated:
     doubt: str
     rival: str
     spoken: str
+    end: str
     gives_up: bool
 
 
@@ -82,8 +105,10 @@ def read_stated(response: str) -> Stated:
     """The final answer of a response; total on any text."""
     found = find_statement(response)
     start, after = _place(found)
-    raw = found.boxed or _whole(found, start, after)
+    raw = found.boxed or _CHATTER.sub("", _whole(found, start, after))
     text = plain(raw).strip(" \t:,;，。；：")
+    if not found.marked and _LABEL_ALONE.fullmatch(text):
+        text = ""
     before = plain(re.split(r"[。！？\n]|[.!?]\s", found.spoken[max(0, start - 300) : start])[-1])
     last = " ".join(sentences(found.spoken[-800:])[-2:])
     return Stated(
@@ -92,6 +117,7 @@ def read_stated(response: str) -> Stated:
         _doubt(found, raw, text, before, after),
         _rival(found, start, after),
         found.spoken,
+        plain(last),
         gives_up(raw) or gives_up(last),
     )
 
@@ -145,7 +171,7 @@ def _doubt(found: Statement, raw: str, text: str, before: str, after: str) -> st
         return TAKEN_BACK
     if len(raw) > LONGEST:
         return "too long"
-    asks = after.lstrip(" *)\"”")[:1] in ("?", "？") or text.endswith("?")
+    asks = after.lstrip(' *)"”')[:1] in ("?", "？") or text.endswith("?")
     table = (
         (asks, "a question"),
         (found.marked and _CONDITION.search(before), "on a condition, or another's answer"),
@@ -165,7 +191,8 @@ def _rival(found: Statement, start: int, after: str) -> str:
     lines = [line for line in found.spoken[max(0, start - 600) : start].split("\n") if line.strip()]
     near = lines[-2:] if len(lines) > 1 else lines
     for line in reversed(near):
-        if _LABELLED_LINE.search(line) and find_statement(line).text:
+        said = find_statement(line) if _LABELLED_LINE.search(line) else None
+        if said and said.marked and not said.revised:
             return line
     told = sentences(after[-LONGEST:])
     return told[-1] if told and _CONCLUDES.match(told[-1]) else ""
