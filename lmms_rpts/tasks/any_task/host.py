@@ -52,8 +52,8 @@ class HostTask:
     Args:
         task: lmms-eval's ConfigurableTask, built from `wrapped_config`.
         grades: file with what the task's metrics said of saved responses, as JSON lines of
-            ``doc_id`` and ``metrics``, a list with one object for each repeat; None: the task's
-            metrics are computed in this run.
+            ``task``, ``doc_id`` and ``metrics``, a list with one object for each repeat; None:
+            the task's metrics are computed in this run.
     """
 
     def __init__(self, task: Any, grades: Path | None = None) -> None:
@@ -67,7 +67,7 @@ class HostTask:
         self._chosen = False
         self.graded = grades is not None
         if grades is not None:
-            self._metrics = read_grades(grades)
+            self._metrics = read_grades(grades, self.name)
 
     # --- prompts ---------------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
     return record.model_copy(update={"answer": answer})
 
 
-def read_grades(path: Path) -> dict[int, list[Mapping[str, Any]]]:
+def read_grades(path: Path, task: str) -> dict[int, list[Mapping[str, Any]]]:
     """What a task's metrics said of saved responses, by document.
 
     Raises:
@@ -264,7 +264,11 @@ def read_grades(path: Path) -> dict[int, list[Mapping[str, Any]]]:
     try:
         with path.open(encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines if line.strip()]
-        return {int(row["doc_id"]): [dict(each) for each in row["metrics"]] for row in rows}
+        return {
+            int(row["doc_id"]): [dict(each) for each in row["metrics"]]
+            for row in rows
+            if row["task"] == task
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{path} holds no grades ({type(error).__name__}: {error}); lmms-rpts score writes "
