@@ -32,6 +32,20 @@ def task_files(folder: Path | None) -> dict[str, Path]:
     return found
 
 
+def own_image_folders(folder: Path | None) -> dict[str, Path]:
+    """The folders of images of the tasks below a folder that are of the short form.
+
+    Raises:
+        DataError: where a task file can't be read.
+    """
+    found = {}
+    for task, path in task_files(folder).items():
+        short = simple_config(path).get("rpts")
+        if isinstance(short, dict):
+            found[task] = path.parent / str(short.get("images", "images"))
+    return found
+
+
 def simple_config(path: Path) -> dict[str, Any]:
     """What a task file says, without its functions.
 

@@ -18,13 +18,14 @@ from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.any_task.config import FILTER, metric_name
+from lmms_rpts.tasks.any_task.config import FILTER, results_beside
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
     choose_criterion,
     is_right,
     parse_criterion,
 )
+from lmms_rpts.tasks.any_task.loading import image_name
 from lmms_rpts.tasks.any_task.prompts import (
     language_of,
     messages_with_steps,
@@ -32,7 +33,7 @@ from lmms_rpts.tasks.any_task.prompts import (
     without_steps,
 )
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.visuals import task_images, visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
@@ -121,7 +122,7 @@ class HostTask:
             statement=question,
             context=question,
             textual_clue=[],
-            visual_clue=[f"{self.name}#{doc_id}/{at}" for at in range(images)],
+            visual_clue=[image_name(self.name, doc_id, at) for at in range(images)],
             reasoning=[],
             answer=target,
         )
@@ -187,15 +188,14 @@ class HostTask:
 
     def _choose(self) -> Criterion | None:
         wanted = load_settings().correct
-        there = list(dict.fromkeys(name for each in self._metrics.values() for name in each[0]))
-        aggregations = self.task.aggregation()
+        firsts = [each[0] for each in self._metrics.values() if each]
+        there = list(dict.fromkeys(name for values in firsts for name in values))
         if wanted is not None:
             return parse_criterion(wanted, there or self._own)
         better = self.task.higher_is_better()
         order = [*self._own, *(name for name in there if name not in self._own)]
         order = [name for name in order if better.get(name, True)]
-        firsts = [each[0] for each in self._metrics.values()]
-        found = choose_criterion(firsts, order, aggregations)
+        found = choose_criterion(firsts, order, self.task.aggregation())
         if load_settings().rank == 0:
             if found is None:
                 logger.warning(
@@ -229,8 +229,7 @@ class HostTask:
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         """The metrics of RPTS, named apart from the task's own."""
-        found = process_results({}, results)
-        return {metric_name(name, self._own): value for name, value in found.items()}
+        return results_beside(doc, results, self._own)
 
     @staticmethod
     @contextmanager
