@@ -12,8 +12,9 @@ from lmms_rpts.answers.final_statement import denies
 from lmms_rpts.answers.number_grading import stated_number
 from lmms_rpts.answers.plain_text import normal, plain
 from lmms_rpts.answers.quantities import Quantity, read_quantity, units_agree
-from lmms_rpts.answers.stated import Stated, Verdict
+from lmms_rpts.answers.stated import REPORTED, Stated, Verdict
 from lmms_rpts.answers.text_grading import forms
+from lmms_rpts.reasoning.casing import lower
 
 WITHOUT_OPTIONS = "ABCDEFGHIJ"
 """The letters that may be meant where the options are not known."""
@@ -56,6 +57,10 @@ _NAMED = re.compile(
 )
 _ENDS = re.compile(
     rf"^(?i:(?:so|therefore|thus|hence|then)?[,:]?\s?(?:it\s(?:is|must\sbe)|it's|this\sis|that\sis|that's)?)\s?{_LETTER}\s?[.。]?$"
+)
+_PLAIN_WORDS = frozenset(
+    "so therefore thus hence then and i we d ll would will choose select pick go with the correct right best"
+    " final answer option choice letter is must be it s that this my think believe conclude".split()
 )
 _IS_RIGHT = re.compile(rf"^\W{{0,2}}{_LETTER}(?P<rest>.*)$")
 _ROW = re.compile(r"^[\s*_#>\-]{0,6}[(\[]?([A-Z])[)\].:：、]\s?\S", re.MULTILINE)
@@ -231,11 +236,21 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
             return Choice(None, "letter against value")
     if set(_STANDING.findall(bare)) - {letter} or _BAD_REST.search(words) or "~~" in words:
         return Choice(None, "what follows the letter may say otherwise")
-    if any(_holds(said, other) for other in others):
+    if any(_holds(said, other) for other in others) or _is_another(said, own, rest):
         return Choice(None, "letter against text")
     if letter in _STANDING.findall(bare):
         return Choice(None, "what follows the letter may say otherwise")
     return Choice(letter, "letter")
+
+
+def _is_another(said: Sequence[str], own: str, rest: str) -> bool:
+    """Whether a few words behind "B." are none of its option's: B. Berlin, where B is Paris."""
+    short = said and len(said[0].split()) <= 3 and said[0][:1] < "\u3040"
+    if not own or not short or rest.startswith((",", ";")):
+        return False
+    return not any(
+        _holds([one], other) for each in said for one, other in ((each, own), (own, each))
+    )
 
 
 def _in_sentence(stated: Stated, options: Options) -> Choice | None:
@@ -253,7 +268,7 @@ def _in_sentence(stated: Stated, options: Options) -> Choice | None:
         return Choice(None, "a letter that is denied, or not settled on")
     for pattern in (_NAMED, _ENDS, _IS_RIGHT):
         found = pattern.match(text.strip())
-        if found is None:
+        if found is None or not _is_plain(text.strip()[: found.start("letter")]):
             continue
         rest = found.groupdict().get("rest") or ""
         words = rest.strip(" .:,)。")
@@ -265,6 +280,11 @@ def _in_sentence(stated: Stated, options: Options) -> Choice | None:
         if options.of_text(forms(words)):
             return Choice(None, "letter against text")
     return None
+
+
+def _is_plain(head: str) -> bool:
+    """Whether the words before a letter only say that it is chosen: not "I ruled out option"."""
+    return set(re.findall(r"[a-z]+", lower(head))) <= _PLAIN_WORDS
 
 
 def _by_value(stated: Stated, options: Options) -> Choice | None:
@@ -299,6 +319,8 @@ def _by_text(stated: Stated, options: Options) -> Choice | None:
         rest = said.replace(own, " ", 1)
         if any(_holds([said], other) for other in others):
             return Choice(None, "several options are named")
+        if REPORTED.search(text):
+            return Choice(None, "what others say, or a condition")
         if (
             denies(rest)
             or (denies(text) and not denies(own))

@@ -71,7 +71,7 @@ def _character(character: str) -> str:
 def _letters(text: str) -> str:
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]{1,6}", lambda found: "^" + found[0].translate(_POWERS), text)
     text = re.sub("[₀-₉]{1,6}", lambda found: "_" + found[0].translate(_SUBSCRIPTS), text)
-    return unicodedata.normalize("NFKC", text).translate(_SIGNS)
+    return unicodedata.normalize("NFKC", text)[: 2 * LONGEST].translate(_SIGNS)
 
 
 def _fraction(found: re.Match[str]) -> str:
@@ -111,7 +111,7 @@ _WITHIN = re.compile(r"(?<=\d)[.,:](?=\d)|(?<![\w.])-(?=\.?\d)|[+#%&@°*/^_<>=�
 # "A dog" is a dog; but A minor, and a blood type, are named by their letter
 _ARTICLE = re.compile(
     r"(?<!\w)(?:the|(?:a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"
-    r"|plus|minus|levels?)\b))\s(?=[\w\"'])|(?<!\w)The\s(?=[\w\"'])"
+    r"|plus|minus|levels?)\b))\s(?=[\"']?\w\w)|(?<!\w)The\s(?=[\"']?\w\w)"
 )
 _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 
