@@ -19,8 +19,14 @@ from lmms_rpts.reasoning.casing import lower
 WITHOUT_OPTIONS = "ABCDEFGHIJ"
 """The letters that may be meant where the options are not known."""
 
-_NAME = r"(?:(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:option|choice|answer|letter)s?|选项|选择|选|答案)"
-_FORM = r"(?:(?P<open>[(\[{<\"'【（])\s?(?P<in>[A-Za-z])\s?[)\]}>\"'】）]|(?P<bare>[A-Za-z])(?![A-Za-z0-9_'′+#^=]))"
+_NAME = (
+    r"(?:(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:option|choice|answer|letter)s?"
+    r"|选项|选择|选|答案)"
+)
+_FORM = (
+    r"(?:[(\[{<\"'【（]\s?(?P<in>[A-Za-z])\s?[)\]}>\"'】）]"
+    r"|(?P<bare>[A-Za-z])(?![A-Za-z0-9_'′+#^=]))"
+)
 # "B", "(B)", "option B", "选B", and what follows
 _LEADING = re.compile(
     rf"(?:{_NAME}\s?(?:(?:is|是|为)\s?)?[:：]?\s?){{0,3}}{_FORM}(?:\s?(?:选项|项))?", re.IGNORECASE
@@ -52,15 +58,20 @@ _SO = re.compile(r".*(?:\b(?:so|therefore|thus|hence)\b|因此|所以|故|综上
 _LETTER = r"\(?(?P<letter>[A-Z])\)?(?![A-Za-z0-9_'′])"
 # In a sentence without a label: "Option B is correct", "I choose B", "so it must be B"
 _NAMED = re.compile(
-    rf"(?:^|.*\s|.*[\u3040-\u9fff,，:])(?i:option|choice|(?:choose|select|pick)(?:\soption)?|go\swith(?:\soption)?"
-    rf"|(?:answer|choice|option|letter)\s(?:is|must\sbe)(?:\soption)?|选择?|选项|答案[是为])\s?{_LETTER}(?P<rest>.*)$"
+    r"(?:^|.*\s|.*[\u3040-\u9fff,，:])(?i:option|choice|(?:choose|select|pick)(?:\soption)?"
+    r"|go\swith(?:\soption)?|(?:answer|choice|option|letter)\s(?:is|must\sbe)(?:\soption)?"
+    rf"|选择?|选项|答案[是为])\s?{_LETTER}(?P<rest>.*)$"
 )
 _ENDS = re.compile(
-    rf"^(?i:(?:so|therefore|thus|hence|then)?[,:]?\s?(?:it\s(?:is|must\sbe)|it's|this\sis|that\sis|that's)?)\s?{_LETTER}\s?[.。]?$"
+    r"^(?i:(?:so|therefore|thus|hence|then)?[,:]?\s?"
+    rf"(?:it\s(?:is|must\sbe)|it's|this\sis|that\sis|that's)?)\s?{_LETTER}\s?[.。]?$"
 )
 _PLAIN_WORDS = frozenset(
-    "so therefore thus hence then and i we d ll would will choose select pick go with the correct right best"
-    " final answer option choice letter is must be it s that this my think believe conclude".split()
+    re.findall(
+        r"\w+",
+        "so therefore thus hence then and i we d ll would will choose select pick go with the correct"
+        " right best final answer option choice letter is must be it s that this my think believe",
+    )
 )
 _IS_RIGHT = re.compile(rf"^\W{{0,2}}{_LETTER}(?P<rest>.*)$")
 _ROW = re.compile(r"^[\s*_#>\-]{0,6}[(\[]?([A-Z])[)\].:：、]\s?\S", re.MULTILINE)
@@ -90,7 +101,11 @@ class Options:
 
     def of_text(self, said: Sequence[str]) -> set[str]:
         """The letters of the options that are one of these normal texts."""
-        return {letter for letter, text in zip(self.letters, self.texts) if text and text in said}
+        return {
+            letter
+            for letter, text in zip(self.letters, self.texts, strict=False)
+            if text and text in said
+        }
 
     def text_of(self, letter: str) -> str:
         """The normal text of an option; empty where it isn't known."""
@@ -109,9 +124,10 @@ def read_options(options: Sequence[str]) -> Options:
     shown = [plain(option) for option in options[:26]]
     marks = [_OWN_LETTER.match(option) for option in shown]
     if all(
-        mark and mark[1].upper() == letter for mark, letter in zip(marks, string.ascii_uppercase)
+        mark and mark[1].upper() == letter
+        for mark, letter in zip(marks, string.ascii_uppercase, strict=False)
     ):
-        shown = [option[mark.end() :] for option, mark in zip(shown, marks) if mark]
+        shown = [option[mark.end() :] for option, mark in zip(shown, marks, strict=True) if mark]
     read = [read_quantity(option) for option in shown]
     quantities = tuple(each for each in read if each is not None)
     return Options(
@@ -230,7 +246,9 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
     read, quantity = read_quantity(words), options.quantities
     if read and quantity:
         equal = {
-            each for each, option in zip(options.letters, quantity) if option.value == read.value
+            each
+            for each, option in zip(options.letters, quantity, strict=True)
+            if option.value == read.value
         }
         if equal and letter not in equal:
             return Choice(None, "letter against value")
@@ -292,7 +310,7 @@ def _by_value(stated: Stated, options: Options) -> Choice | None:
     found = stated_number(stated.text) if options.quantities else None
     if found is None or found.about:
         return None
-    pairs = list(zip(options.letters, options.quantities))
+    pairs = list(zip(options.letters, options.quantities, strict=True))
     equal = {each for each, option in pairs if option.value == found.quantity.value}
     agree = {
         each for each, option in pairs if each in equal and units_agree(found.quantity, option)

@@ -39,7 +39,8 @@ _REASON = re.compile(
 # "So the total is 8", "There are 8 apples", "I count 8 apples"
 _SAYS = re.compile(
     r"(?:^|.*[\s'])(?P<verb>is|are|was|were|equals?|be|totals?|has|have|had|count(?:ed)?|see|get|gives?|makes?"
-    r"|shows?|contains?|total\sof|'s)\s(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
+    r"|shows?|contains?|total\sof|'s)\s"
+    r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
     re.IGNORECASE,
 )
 _SO = re.compile(r".{1,300}(?<![a-z])(?:so|therefore|thus|hence|giving|making)(?![a-z])[:,]?", re.I)
@@ -56,7 +57,8 @@ _LABELLED = re.compile(
 )
 _CERTAIN_HEADS = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _CONVERSIONS = frozenset(
-    Fraction(each) for each in (12, 60, 3600, 24, 7, 365, 30, 180, *(10**power for power in range(1, 13)))
+    Fraction(each)
+    for each in (12, 60, 3600, 24, 7, 365, 30, 180, *(10**power for power in range(1, 13)))
 )  # fmt: skip
 _THOUSANDTHS = re.compile(r"\d[.,]\d{3}(?!\d)")  # 1.250 may be meant as 1,250
 
@@ -112,7 +114,7 @@ def _whole(text: str) -> Quantity | None:
 
 def _behind_equals(text: str) -> Quantity | None:
     """What follows the last sign of equality, where there is one equation."""
-    head, found, tail = text.rpartition("=")
+    _, found, tail = text.rpartition("=")
     if not found or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
         return None
     return read_quantity(without_lead(tail.strip()))

@@ -52,7 +52,8 @@ _UNITS = {
         "yd": "yd yard 码", "mi": "mi mile 英里",
         "mg": "mg milligram 毫克", "g": "g gram gramme 克", "kg": "kg kilogram kilo 千克 公斤",
         "t": "t ton tonne 吨", "lb": "lb pound", "oz": "oz ounce",
-        "s": "s sec second 秒", "min": "min minute 分钟", "h": "h hr hour 小时", "ms": "ms millisecond 毫秒",
+        "s": "s sec second 秒", "min": "min minute 分钟",
+        "h": "h hr hour 小时", "ms": "ms millisecond 毫秒",
         "day": "day 天 日", "week": "week 周 星期", "month": "month 月 个月", "year": "year yr 年 岁",
         "ml": "ml milliliter millilitre 毫升", "l": "l liter litre 升",
         "°": "° deg degree 度", "°C": "°c celsius 摄氏度", "°F": "°f fahrenheit 华氏度",
@@ -62,22 +63,24 @@ _UNITS = {
         "$": "$ us$ usd dollar 美元", "€": "€ eur euro 欧元", "£": "£ gbp 英镑", "¢": "¢ cent",
         "¥": "¥ cny rmb yuan 元 块 人民币",
         "km/h": "km/h kmh kph kmph 千米/时 千米/小时 公里/小时", "m/s": "m/s mps 米/秒", "mph": "mph",
-        "m^2": "m^2 m2 sqm 平方米", "cm^2": "cm^2 cm2 平方厘米", "mm^2": "mm^2 mm2", "km^2": "km^2 km2 平方千米 平方公里",
+        "m^2": "m^2 m2 sqm 平方米", "cm^2": "cm^2 cm2 平方厘米", "mm^2": "mm^2 mm2",
+        "km^2": "km^2 km2 平方千米 平方公里",
         "m^3": "m^3 m3 立方米", "cm^3": "cm^3 cm3 cc 立方厘米",
     }.items()
     for name in names.split()
 }  # fmt: skip
+_METRES = r"(?:(centi|milli|kilo)met(?:er|re)s?|met(?:er|re)s?|([ckm]?m))(?![a-z])"
 _PHRASES = (
-    (re.compile(r"\bsquare\s(?:(centi|milli|kilo)met(?:er|re)s?|met(?:er|re)s?|([ckm]?m))(?![a-z])"), 2),
-    (re.compile(r"\bcubic\s(?:(centi|milli|kilo)met(?:er|re)s?|met(?:er|re)s?|([ckm]?m))(?![a-z])"), 3),
+    (re.compile(rf"\bsquare\s{_METRES}"), 2),
+    (re.compile(rf"\bcubic\s{_METRES}"), 3),
 )  # fmt: skip
 _PER = re.compile(r"\s?(?:per\s|/\s?)(?:an?\s)?")
 _DEGREES = re.compile(r"(?:°|degrees?)\s?(c|f|celsius|fahrenheit)(?![a-z])")
 _MEASURE_WORDS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
 # "8 of them", "8 apples in the picture", "8 (5 red and 3 blue)"
 _PLACED = re.compile(
-    r"(?:^|\s)(?:(?:is|are|was|were|can\sbe)\s)?(?:seen|in|on|at|of|from|inside|visible|shown|altogether|overall|present|here|there|that|which"
-    r"|for|by|per\s(?:person|child))(?![A-Za-z])[^\d]{0,200}$",
+    r"(?:^|\s)(?:(?:is|are|was|were|can\sbe)\s)?(?:seen|in|on|at|of|from|inside|visible|shown"
+    r"|altogether|overall|present|here|there|that|which|for|by|per\s(?:person|child))(?![A-Za-z])[^\d]{0,200}$",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
@@ -86,11 +89,13 @@ _PLACED_ZH = re.compile(r"(?:在|于)[^\d]{0,60}$")
 # These words behind a number make another number of it, or say that it is a difference.
 _CHANGES = re.compile(
     r"(?<![a-z])(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?"
-    r"|tenths?|\w{0,12}ths?(?<!months)(?<!month)(?<!moths)(?<!moth)|st|nd|rd|dozens?|scores?|pairs?|couples?|times|fold|squared|cubed|factorial"
+    r"|tenths?|\w{0,12}ths?(?<!months)(?<!month)(?<!moths)(?<!moth)|st|nd|rd|dozens?"
+    r"|scores?|pairs?|couples?|times|fold|squared|cubed|factorial"
     r"|plus|minus|more|less|fewer|short(?:er)?|long(?:er)?|larg\w{0,3}|small\w{0,3}|bigg\w{0,3}"
     r"|high(?:er)?|low(?:er)?|tall(?:er)?|old(?:er)?|young(?:er)?|further|farther|fast(?:er)?|slow(?:er)?"
     r"|later|earlier|ahead|behind|above|below|over|under|extra|additional|another|missing|off|point|and"
-    r"|or|to|not|but|except|something|some|is|are|was|were|before|after|each|every|apiece|ago|then|until|power|root|odd|than|too|no|if|unless"
+    r"|or|to|not|but|except|something|some|is|are|was|were|before|after"
+    r"|each|every|apiece|ago|then|until|power|root|odd|than|too|no|if|unless"
     r"|depending|k|b|bn|mn|hundreds?|thousands?|millions?|billions?)(?![a-z])"
     r"|^[千百十折号者角边维巧项点半几多余来数成倍分样起直些定般切旦致边面共律甲乙]|半|倍|左右|以上|以下|以内|多|几|不|或|到",
     re.IGNORECASE,

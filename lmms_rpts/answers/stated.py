@@ -11,12 +11,14 @@ from lmms_rpts.answers.plain_text import LONGEST, plain
 
 TAKEN_BACK = "taken back"
 
-# What is no statement of its own: "If x were 2, the answer is 8", "Tom says the answer is 8", "For example: Answer: B"
+# What is no statement of its own: "If x were 2, the answer is 8", "Tom says the answer is 8",
+# "For example: Answer: B"
 REPORTED = re.compile(
     r"\b(?:if|unless|suppose|supposing|assum(?:e|ing)|whether|doubt|pretend|example|e\.g|format"
     r"|(?<!i\s)(?<!we\s)(?<!would\s)(?:say|says|said|think|thinks|thought|claims?|claimed|argues?"
     r"|suggests?|believes?|guess(?:es)?)|(?:his|her|their|your|\w{1,20}'s)\s(?:\w{1,12}\s)?answer"
-    r"|claimed|alleged\w{0,2}|used\sto|(?:old|previous|initial|original|earlier|former|first)\sanswers?)\b"
+    r"|claimed|alleged\w{0,2}|used\sto|(?:old|previous|initial|original|earlier|former|first)"
+    r"\sanswers?)\b"
     r"|如果|假如|假设|若是|例如|比如|有人|同学|认为(?!$)|是否",
     re.IGNORECASE,
 )
@@ -44,8 +46,8 @@ _STILL_OPEN = re.compile(
     re.IGNORECASE,
 )
 _CHATTER = re.compile(
-    r"[.!。]\s{0,3}(?:(?:please\s)?(?:let\sme\sknow|feel\sfree)|i\shope|if\syou\s(?:have|need)|would\syou\slike)"
-    r"[^\n]*$",
+    r"[.!。]\s{0,3}(?:(?:please\s)?(?:let\sme\sknow|feel\sfree)|i\shope"
+    r"|if\syou\s(?:have|need)|would\syou\slike)[^\n]*$",
     re.IGNORECASE,
 )
 _LABEL_ALONE = re.compile(
@@ -57,7 +59,8 @@ _BEFORE_BOX = re.compile(
     r"(?:\d\s?|[-+/^√−]|(?<=\S\s)[-+/×÷√−]\s|\\times\s?|\\cdot\s?|\\sqrt\{?)\$?$"
 )
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:St|Dr|Mr|Mrs|Ms|Mt|Jr|Sr|Ft|Prof|Gen|vs|approx|ca|etc|No|Fig|Vol|Eq|[A-Z]|[A-Z]\.[A-Z])$"
+    r"(?:^|[\s(])(?:St|Dr|Mr|Mrs|Ms|Mt|Jr|Sr|Ft|Prof|Gen|vs|approx|ca|etc|No|Fig|Vol|Eq"
+    r"|[A-Z]|[A-Z]\.[A-Z])$"
 )
 _END = re.compile(r"[。！？\n]|[.!?](?=\s|$)")
 _LABELLED_LINE = re.compile(
