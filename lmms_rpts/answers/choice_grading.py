@@ -48,7 +48,7 @@ _NOT_OTHER = re.compile(
 )
 _BAD_REST = re.compile(
     r"\b(?:if|unless|or|wrong|incorrect|false|not\s(?:the\s)?(?:correct|right|best|answer)|neither|nor|either"
-    r"|except|also|possibly|what)\b|错|不对|不正确|如果|或|也",
+    r"|except|also|possibly|what)\b|^\W{0,4}(?:but|rather|instead|no|however|and)\b|错|不对|不正确|如果|或|也",
     re.IGNORECASE,
 )
 # Letters that stand by themselves, but for the article and the pronoun.
@@ -69,8 +69,9 @@ _ENDS = re.compile(
 _PLAIN_WORDS = frozenset(
     re.findall(
         r"\w+",
-        "so therefore thus hence then and i we d ll would will choose select pick go with the correct"
-        " right best final answer option choice letter is must be it s that this my think believe",
+        "so therefore thus hence then and i we d ll would will choose select pick go with"
+        " the correct right best final answer option choice letter is must be it s that"
+        " this my think believe",
     )
 )
 _IS_RIGHT = re.compile(rf"^\W{{0,2}}{_LETTER}(?P<rest>.*)$")

@@ -20,7 +20,7 @@ from lmms_rpts.reasoning.casing import lower
 
 # What keeps a statement from giving one value: a bound, a range, a second value.
 _UNSETTLED = re.compile(
-    r"(?<![a-z])(?:or|between|either|neither|nor|to(?=\s-?\d)|at\s(?:least|most)|up\sto|more\sthan|less\sthan"
+    r"(?<![a-z])(?:or|no|but|rather|between|either|neither|nor|to(?=\s-?\d)|at\s(?:least|most)|up\sto|more\sthan|less\sthan"
     r"|fewer\sthan|greater\sthan|over|under|above|below|minimum|maximum|max|min(?=imum)|exceed\w{0,3}|except"
     r"|anything|unless|whether|if|suppose|assume|assuming|let|given|without|instead|half|twice|double|log"
     r"|plus|minus(?!\s[\d.$])|previously|used\sto|would|should|could|might)(?![a-z])"

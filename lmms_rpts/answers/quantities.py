@@ -48,13 +48,15 @@ _UNITS = {
     for unit, names in {
         "mm": "mm millimeter millimetre 毫米", "cm": "cm centimeter centimetre 厘米",
         "dm": "dm decimeter decimetre 分米", "m": "m meter metre 米", "µm": "µm μm micrometer 微米",
-        "km": "km kilometer kilometre 千米 公里", "in": "in inch inche 英寸", "ft": "ft foot feet 英尺",
+        "km": "km kilometer kilometre 千米 公里",
+        "in": "in inch inche 英寸", "ft": "ft foot feet 英尺",
         "yd": "yd yard 码", "mi": "mi mile 英里",
         "mg": "mg milligram 毫克", "g": "g gram gramme 克", "kg": "kg kilogram kilo 千克 公斤",
         "t": "t ton tonne 吨", "lb": "lb pound", "oz": "oz ounce",
         "s": "s sec second 秒", "min": "min minute 分钟",
         "h": "h hr hour 小时", "ms": "ms millisecond 毫秒",
-        "day": "day 天 日", "week": "week 周 星期", "month": "month 月 个月", "year": "year yr 年 岁",
+        "day": "day 天 日", "week": "week 周 星期", "month": "month 月 个月",
+        "year": "year yr 年 岁",
         "ml": "ml milliliter millilitre 毫升", "l": "l liter litre 升",
         "°": "° deg degree 度", "°C": "°c celsius 摄氏度", "°F": "°f fahrenheit 华氏度",
         "rad": "rad radian 弧度", "K": "kelvin", "N": "n newton 牛 牛顿", "J": "j joule 焦 焦耳",
@@ -62,7 +64,8 @@ _UNITS = {
         "Ω": "ω ohm 欧姆 欧", "Hz": "hz hertz 赫兹", "Pa": "pa pascal 帕", "mol": "mol mole 摩尔",
         "$": "$ us$ usd dollar 美元", "€": "€ eur euro 欧元", "£": "£ gbp 英镑", "¢": "¢ cent",
         "¥": "¥ cny rmb yuan 元 块 人民币",
-        "km/h": "km/h kmh kph kmph 千米/时 千米/小时 公里/小时", "m/s": "m/s mps 米/秒", "mph": "mph",
+        "km/h": "km/h kmh kph kmph 千米/时 千米/小时 公里/小时",
+        "m/s": "m/s mps 米/秒", "mph": "mph",
         "m^2": "m^2 m2 sqm 平方米", "cm^2": "cm^2 cm2 平方厘米", "mm^2": "mm^2 mm2",
         "km^2": "km^2 km2 平方千米 平方公里",
         "m^3": "m^3 m3 立方米", "cm^3": "cm^3 cm3 cc 立方厘米",
@@ -100,7 +103,9 @@ _CHANGES = re.compile(
     r"|^[千百十折号者角边维巧项点半几多余来数成倍分样起直些定般切旦致边面共律甲乙]|半|倍|左右|以上|以下|以内|多|几|不|或|到",
     re.IGNORECASE,
 )
-_UNIT_CHARACTERS = re.compile(r"[^\W\d_]{0,20}[^\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}")
+_UNIT_CHARACTERS = re.compile(
+    r"(?!.*[/^\-]$)[^\W\d_]{0,20}[^%\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}"
+)
 _POWERED = re.compile(r"(?<=[A-Za-z])\^([23])(?!\d)")
 
 
@@ -185,7 +190,7 @@ def _in_english(text: str) -> _Read | None:
     if found is None or number is None:
         return None
     value = Fraction(-number if found["minus"] else number)
-    percent = re.match(r"\s(?:percent|per\scent)(?![a-z])", text[found.end() :], re.IGNORECASE)
+    percent = re.match(r"\s?(?:%|percent|per\scent)(?![a-z])", text[found.end() :], re.IGNORECASE)
     end = found.end() + (percent.end() if percent else 0)
     return (value / 100 if percent else value), value, end, ""
 

@@ -28,7 +28,8 @@ FAULTS = [
     ("choice", CITIES, "Berlin", "'Berlin' is neither"), ("choice", CITIES, "", "'' is neither"),
     ("choice", CITIES, "B. Rome", "is neither"), ("choice", CITIES, "AC", "is neither"),
     ("choice", ("x", "x"), "x", "exactly one option"), ("choice", ("B", "A"), "A", "exactly one"),
-    ("choice", ("x", "x"), "B", ""), ("choice", (), "K", "letters A to J, and there are no options"),
+    ("choice", ("x", "x"), "B", ""),
+    ("choice", (), "K", "letters A to J, and there are no options"),
     ("choice", ("x",) * 27, "A", "27 options; at most 26"),
     ("number", (), "4", ""), ("number", (), "1,250", ""), ("number", (), "-3.5", ""),
     ("number", (), "3/4", ""), ("number", (), "50%", ""), ("number", (), "$12.50", ""),
@@ -58,9 +59,12 @@ VALUES = [
 # Pieces of responses that mean something to the rules.
 PIECES = st.sampled_from([
     "A", "B", "8", "9", "cm", "Paris", "Rome", "Eiffel Tower", "Answer: ", "The answer is ", " or ",
-    " and ", " not ", "\\boxed{", "}", "{", "$", "**", "\n", ". ", ", ", "? ", "(", ")", "if ", "so ",
-    "it is ", "答案：", "不是", "选", "是", "八", "eight", "half", "-", "/", "=", "^", "%", "...", "Wait, ",
-    "<think>", "</think>", "\ud800", "\0", "İ", "ſ", "ß", "½", "²", "٣", "①", "maybe ", "'", '"', "~~",
+    " and ", " not ", "\\boxed{", "}", "{", "$", "**", "\n", ". ", ", ", "? ", "(", ")", "if ",
+    "so ",
+    "it is ", "答案：", "不是", "选", "是", "八", "eight", "half", "-", "/", "=", "^", "%", "...",
+    "Wait, ",
+    "<think>", "</think>", "\ud800", "\0", "İ", "ſ", "ß", "½", "²", "٣", "①", "maybe ", "'", '"',
+    "~~",
 ])  # fmt: skip
 
 
