@@ -14,6 +14,7 @@ LONG = tuple(f"item {number}" for number in range(26))
 # The gold answer is B, Paris.
 PARIS = [
     # the letter alone
+    ("[[B]]", True), ("The answer is that it is Paris.", True),
     ("B", True), ("B.", True), ("(B)", True), ("B)", True), ("[B]", True), ("**B**", True),
     ("**B.**", True), ("b", True), ("b)", True), ("(b)", True), ("`B`", True), ("$B$", True),
     ("Ｂ", True), ("（Ｂ）", True), ("\"B\"", True), ("<answer>B</answer>", True), ("C", False),

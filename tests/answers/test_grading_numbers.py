@@ -111,6 +111,39 @@ CASES = [
     ("3", "The triangle has 3 sides.", True), ("3", "It has three sides.", True),
     ("2", "Both of them, so two.", True), ("8", "The value is approximately 8.01", None),
     ("3.14", "π", None), ("8", "Eight birds", True),
+    # a third collection, of responses as models write them
+    (
+        "12 cm",
+        "To find the perimeter, add all sides: 3 + 4 + 5 = 12.\n\nTherefore, the perimeter is 12 "
+        "cm.",
+        True,
+    ),
+    ("12", "The perimeter of the triangle is **12 cm**.", True),
+    ("12", "P = 3 + 4 + 5 = 12 cm", True), ("12", "$$P = 12\\text{ cm}$$", True),
+    ("12 cm", "\\[\\boxed{12\\,\\text{cm}}\\]", True),
+    ("45", "The bar for 2019 reads 45, so the answer is 45.", True),
+    ("45", "The value in 2019 was 45.", True), ("45", "45 people voted.", True),
+    ("45%", "Approximately 45%.", None), ("15", "The difference is 45 - 30 = 15.", True),
+    ("15", "The difference is 15 (45 − 30).", True),
+    ("15", "There were 15 more apples than pears.", None), ("15", "Answer: 15 more apples", None),
+    ("1234567", "Answer: 1,234,567", True), ("4.99", "It costs $4.99.", None),
+    ("$4.99", "The price is $4.99.", True), ("1299", "The total cost is $1,299.00", True),
+    ("-5", "The temperature is -5 degrees Celsius.", True),
+    ("3", "The clock shows 3 o'clock.", True),
+    ("4", "The mean is 3.5 and the median is 4.", None),
+    ("7", "Final Answer: The final answer is $\\boxed{7}$", True),
+    ("7", "The answer is \\( 7 \\).", True), ("0.75", "Answer: \\(\\frac{3}{4}\\)", True),
+    ("7", "Thus x equals 7.", True), ("7", "Hence, the number of edges is seven.", True),
+    ("7", "7.", True), ("7", "Seven people", True), ("1", "There's 1 dog.", True),
+    ("1", "There is only one dog.", True), ("1", "There is one dog in the picture.", True),
+    ("3", "I see three dogs.", True), ("0", "There are no dogs.", None),
+    ("5", "图中共有5只鸟。", True),
+    ("5", "图中有五只鸟。", True), ("5", "答案：5只", True),
+    ("25", "所以，阴影部分的面积是 25 平方厘米。", True),
+    ("25", "因此答案为 $25$。", True), ("3/4", "The ratio is 3:4", None),
+    ("3.5", "Answer: 3 1/2", True), ("17", "**Total = 17**", True), ("17", "Count: 17", True),
+    ("17", "The answer is 16, not 17.", None), ("17", "It's 16.", False),
+    ("17", "The sum is 17. However, that assumes all are counted.", None),
 ]  # fmt: skip
 # gold, tolerance, response, correct
 TOLERANCES = [
@@ -146,7 +179,9 @@ ATTACKS = [
     ("1250", "1,250,000"), ("12", "1,2"), ("35", "3,5"), ("3", "3,5"),
     (
         "8",
-        "8888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888",
+    (
+        "8888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888"
+    ),
     ),
     ("8", "8±1"), ("8", "Answer: -8"), ("-8", "Answer: 8"), ("8", "minus 8"), ("8", "8%"),
     ("8", "8‰"), ("0.8", "8%"), ("8", "The answer is 8 for the first part and 9 for the second."),
