@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Images, IncludePath, Runs, Validities, fail, read_validities, spare, told
+from lmms_rpts.commands.common import (
+    Images,
+    IncludePath,
+    Runs,
+    Validities,
+    fail,
+    read_validities,
+    spare,
+    told,
+)
 from lmms_rpts.escaping import printable
 
 
