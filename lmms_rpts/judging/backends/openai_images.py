@@ -15,8 +15,10 @@ _PATIENCE = 3
 _REFUSED = (400, 404, 422)
 _FAILED = 500
 _TOO_LARGE = 413
-_OTHER_MATTERS = ("content_filter", "content_policy_violation", "context_length_exceeded")
-_OTHER_MATTERS += ("insufficient_quota", "invalid_api_key", "model_not_found")
+_OTHER_MATTERS = (
+    *("content_filter", "content_policy_violation", "context_length_exceeded"),
+    *("insufficient_quota", "invalid_api_key", "model_not_found"),
+)
 # "Invalid content type. image_url is only supported by certain models." (OpenAI), "x is not a
 # multimodal model" (vLLM), "No endpoints found that support image input" (OpenRouter), "unknown
 # variant `image_url`, expected `text`" (DeepSeek), "messages[0].content must be a string" (Groq).
