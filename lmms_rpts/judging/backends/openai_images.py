@@ -75,6 +75,7 @@ class Sight:
 
     def __init__(self, model: str) -> None:
         self._model = model
+        self._name = re.compile(rf"(?<![\w-]){re.escape(model)}(?![\w-])")
         self._took = False
         self._refusals = 0
 
@@ -111,7 +112,7 @@ class Sight:
         # A server that took images before and fails now may be asked again.
         if status not in _REFUSED and (status != _FAILED or self._took):
             return False
-        words = complaint.replace(self._model, "")  # which may be called "vision"
+        words = self._name.sub("", complaint)  # which may be called "vision"
         image, parameter = _ABOUT_IMAGES.search(words), _ABOUT_PARAMETERS.search(words)
         if image is None:
             return False
