@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.filters.aligned_documents import Document, DocumentImages
+from lmms_rpts.filters.aligned_documents import Document
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
@@ -25,16 +24,11 @@ from lmms_rpts.tasks.any_task.correctness import (
     is_right,
     parse_criterion,
 )
-from lmms_rpts.tasks.any_task.loading import image_name
-from lmms_rpts.tasks.any_task.prompts import (
-    language_of,
-    messages_with_steps,
-    with_steps,
-    without_steps,
-)
+from lmms_rpts.tasks.any_task.documents import host_document
+from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.results import METRICS
-from lmms_rpts.tasks.visuals import task_images, visuals_of
+from lmms_rpts.tasks.visuals import visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
 
@@ -93,11 +87,7 @@ class HostTask:
     # --- documents -------------------------------------------------------------------------------
 
     def documents(self, instances: Sequence[Any]) -> Documents:
-        """The documents of instances as the filters of RPTS take them.
-
-        What they can't have, gold reasoning and textual clues, is empty. The context is the
-        question as the model was asked it.
-        """
+        """The documents of instances as the filters of RPTS take them; see `host_document`."""
         settings = load_settings()
         found = Documents()
         found.task = self.name
@@ -109,50 +99,8 @@ class HostTask:
         return found
 
     def _document(self, instance: Any, longest: int) -> Document:
-        doc_id = instance.doc_id
-        row = self.task.task_docs[doc_id]
-        images, target = self._looked_at(row)
         asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
-        question = without_steps(asked if asked.strip() else self._said(row)).strip()
-        language = language_of(question)
-        doc = Document(
-            id=None,
-            doc_id=doc_id,
-            language=language,
-            statement=question,
-            context=question,
-            textual_clue=[],
-            visual_clue=[image_name(self.name, doc_id, at) for at in range(images)],
-            reasoning=[],
-            answer=target,
-        )
-        load: Callable[[], Sequence[Any]] = partial(task_images, self.task, doc_id)
-        doc.images = DocumentImages(load, longest, language)
-        return doc
-
-    def _looked_at(self, row: Any) -> tuple[int, str]:
-        """How many images a document has, and its gold answer."""
-        try:
-            images = len(visuals_of(self.task, row))
-        except Exception as error:  # of one document: its claims about images lead nowhere
-            logger.warning("{}: the images of a document can't be read ({})", self.name, error)
-            images = 0
-        try:
-            target = self.task.doc_to_target(row)
-        except Exception:  # another package's function
-            target = ""
-        if isinstance(target, list | tuple):
-            target = " | ".join(map(as_text, target))
-        return images, "" if target is None else as_text(target)
-
-    def _said(self, row: Any) -> str:
-        """The texts of a chat, for tasks that have no other prompt."""
-        try:
-            messages = self.task.doc_to_messages(row)
-            parts = [part for each in messages for part in each.get("content") or ()]
-            return "\n".join(str(part["text"]) for part in parts if "text" in part)
-        except Exception:  # another package's function: the question is not known
-            return ""
+        return host_document(self.task, self.name, instance.doc_id, asked, longest)
 
     # --- grades ----------------------------------------------------------------------------------
 
