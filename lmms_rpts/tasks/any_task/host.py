@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +29,6 @@ from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.visuals import visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
-
-_in_our_pipeline: ContextVar[bool] = ContextVar("in_our_pipeline", default=False)
 
 
 class Documents(list[Document]):
@@ -178,21 +174,6 @@ class HostTask:
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         """The metrics of RPTS, named apart from the task's own."""
         return results_beside(doc, results, self._own)
-
-    @staticmethod
-    @contextmanager
-    def our_pipeline() -> Iterator[None]:
-        """Inside, results are those of RPTS."""
-        token = _in_our_pipeline.set(True)
-        try:
-            yield
-        finally:
-            _in_our_pipeline.reset(token)
-
-    @staticmethod
-    def in_our_pipeline() -> bool:
-        """Whether results are those of RPTS here."""
-        return _in_our_pipeline.get()
 
 
 def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
