@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainSerializer, PlainValidator
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.filters.documents import as_text
+from lmms_rpts.filters.documents import STANCES, as_text
 from lmms_rpts.filters.responses import AnswerBy, Question, ReadBy
 from lmms_rpts.reasoning import Clue, Diagnosis, InvalidReference
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Language
@@ -217,6 +217,11 @@ class RptsInstance(Asked):
         if self.own_id is None:
             return str(self.doc_id)
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether models were asked to agree or disagree; others were asked a question."""
+        return self.answer in STANCES
 
     @property
     def cluster(self) -> tuple[str, str]:
