@@ -157,11 +157,10 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
 
 def _judges(settings: Settings) -> int:
     """How many judges cost anything."""
-    from lmms_rpts.judging import find_judges
+    from lmms_rpts.judging import count_paid
 
-    if not settings.judge:
-        return 1
-    return sum(each.backend.kept for each in find_judges(settings.judge, settings))
+    # Nobody is asked, so that no key is needed.
+    return count_paid(settings.judge) if settings.judge else 1
 
 
 def _figures(need: Any, settings: Settings) -> list[str]:

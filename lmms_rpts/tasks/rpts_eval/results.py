@@ -40,6 +40,15 @@ METRICS = (
 )
 
 
+LOWER_IS_BETTER = (
+    "right_for_wrong_reason",
+    "right_for_wrong_reason_guarded",
+    "restating_steps",
+    "missing_references",
+    "heaviest_step",
+)
+
+
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
     """The metrics of one document; over several responses their mean.
 
