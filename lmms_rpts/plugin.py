@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -166,6 +167,25 @@ def _load_task_or_group(
 ) -> Any:
     _check([task_list] if isinstance(task_list, str) else task_list or [])
     return original(manager, task_list, *args, **kwargs)
+
+
+def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Make the whole configuration of a task of the short YAML that users write."""
+    call = inspect.signature(original).bind(*args, **kwargs).arguments
+    _reading.depth = depth = getattr(_reading, "depth", 0) + 1
+    try:
+        config = original(*args, **kwargs)
+    finally:
+        _reading.depth = depth - 1
+    whole = call.get("mode", "full") == "full" and depth == 1  # what is included is a part
+    if not (whole and call.get("yaml_path") and isinstance(config, Mapping) and "rpts" in config):
+        return config
+    from lmms_rpts.tasks.own.config import expand
+
+    return expand(config, Path(call["yaml_path"]).parent)
+
+
+_reading = threading.local()
 
 
 def _check(names: Iterable[Any]) -> None:
@@ -366,6 +386,7 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "Task.override_metric": _override_metric,
         "ConfigurableTask.__init__": _init_task,
     },
+    "lmms_eval.utils": {"load_yaml_config": _load_yaml_config},
     "lmms_eval.tasks": {
         "TaskManager.initialize_tasks": _initialize_tasks,
         # The command line matches names before it loads the model: the earliest moment to say what
