@@ -157,6 +157,9 @@ def _initialize_tasks(
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
+    from lmms_rpts.tasks.own.files import name_files
+
+    name_files(manager, task_list)
     matched = original(manager, task_list)
     _check(matched)
     return matched

@@ -187,7 +187,8 @@ def _question(record: Mapping[str, Any], form: str) -> Any:
 
 def _missing(record: Mapping[str, Any], form: str) -> Iterator[str]:
     if _question(record, form) is None:
-        yield f"the field {'statement' if form == 'agree' else 'question'!r} is missing"
+        wanted = "'statement' (or 'question')" if form == "agree" else "'question'"
+        yield f"the field {wanted} is missing"
     if "question" in record and "statement" in record:
         yield "'question' and 'statement' mean the same: leave out one"
     if form != "none" and "answer" not in record:
