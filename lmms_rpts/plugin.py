@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -108,6 +107,7 @@ def _check_early(module: ModuleType) -> None:
     # Importing the evaluator imports models, and those the plugin: it may be half there as yet.
     if hasattr(module, "simple_evaluate"):
         _wrap(module, "simple_evaluate", _simple_evaluate)
+        _wrap(module, "_process_document_results", _process_document)
 
 
 def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -160,6 +160,7 @@ def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: An
     from lmms_rpts.tasks.own.files import name_files
 
     name_files(manager, task_list)
+    _add_wrapped(manager, task_list)
     matched = original(manager, task_list)
     _check(matched)
     return matched
@@ -168,27 +169,34 @@ def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: An
 def _load_task_or_group(
     original: Callable[..., Any], manager: Any, task_list: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
+    _add_wrapped(manager, task_list)
     _check([task_list] if isinstance(task_list, str) else task_list or [])
     return original(manager, task_list, *args, **kwargs)
 
 
 def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Make the whole configuration of a task of the short YAML that users write."""
-    call = inspect.signature(original).bind(*args, **kwargs).arguments
-    _reading.depth = depth = getattr(_reading, "depth", 0) + 1
-    try:
-        config = original(*args, **kwargs)
-    finally:
-        _reading.depth = depth - 1
-    whole = call.get("mode", "full") == "full" and depth == 1  # what is included is a part
-    if not (whole and call.get("yaml_path") and isinstance(config, Mapping) and "rpts" in config):
+    from lmms_rpts.tasks.own.reading import load_whole
+
+    return load_whole(original, *args, **kwargs)
+
+
+def _add_wrapped(manager: Any, task_list: Any) -> None:
+    """Make names such as ``mmmu_val_rpts`` known that are asked for."""
+    from lmms_rpts.tasks.any_task.names import add_wrapped
+
+    add_wrapped(manager, [task_list] if isinstance(task_list, str) else task_list or [])
+
+
+def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
+    from lmms_rpts.tasks.any_task.names import wrapped_name
+
+    config, asked = original(manager, name), wrapped_name(manager, name)
+    if asked is None:
         return config
-    from lmms_rpts.tasks.own.config import expand
+    from lmms_rpts.settings import load_settings
+    from lmms_rpts.tasks.any_task.config import wrapped_config
 
-    return expand(config, Path(call["yaml_path"]).parent)
-
-
-_reading = threading.local()
+    return wrapped_config(config, name, asked, graded=load_settings().grades is not None)
 
 
 def _check(names: Iterable[Any]) -> None:
@@ -233,11 +241,14 @@ def _apply_ensemble(
     padding = [each for each in instances if each.metadata.get("__padding_only__")]
     real = [each for each in instances if not each.metadata.get("__padding_only__")]
     task = instances[0].task_name if instances else None
-    visuals = next((each.visuals for each in ensemble.filters if hasattr(each, "visuals")), None)
-    aligned = AlignedDocuments(
-        docs, [each.doc_id for each in real], task, visuals, load_settings().image_size
-    )
-    original(ensemble, real, aligned)
+    host = _host_of(ensemble.filters)
+    if host is None:
+        visuals = next(each.visuals for each in ensemble.filters if _is_ours(each, "RptsFilter"))
+        ids = [each.doc_id for each in real]
+        docs = AlignedDocuments(docs, ids, task, visuals, load_settings().image_size)
+    else:
+        docs = host.documents(real)
+    original(ensemble, real, docs)
     for each in padding:
         each.filtered_resps[ensemble.name] = ""
 
@@ -264,6 +275,11 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
 
 def _check_filters_documents(task: Any) -> None:
     filters = [each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters]
+    if any(hasattr(each, "host") for each in filters):
+        from lmms_rpts.tasks.any_task.joining import join_task
+
+        join_task(task, filters)
+        return
     if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
         from lmms_rpts.filters.aligned_documents import without_media
         from lmms_rpts.tasks.own_tasks import check_task
@@ -275,10 +291,45 @@ def _check_filters_documents(task: Any) -> None:
         check_task(task, without_media(task.task_docs))
 
 
+def _host_of(filters: Iterable[Any]) -> Any:
+    """The task that RPTS is put around, of a pipeline's filters; None for any other."""
+    return next((each.host for each in filters if getattr(each, "host", None)), None)
+
+
 def _is_ours(candidate: Any, kind: str) -> bool:
     # Without an import: where ours failed, there are no such filters, and others must go on.
     filters = sys.modules.get("lmms_rpts.filters")
     return filters is not None and isinstance(candidate, getattr(filters, kind))
+
+
+def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwargs: Any) -> Any:
+    """Let the task's own pipelines be, and take from them whether an answer is right."""
+    task = kwargs.get("task")
+    filters = (each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters)
+    host = _host_of(filters)
+    if host is None or host.graded:
+        return original(item, *args, **kwargs)
+    from lmms_rpts.tasks.any_task.config import FILTER
+
+    doc_id, _, requests = item
+    if kwargs["filter_key"] != FILTER:
+        processed = original(item, *args, **kwargs)
+        host.remember(doc_id, processed.metrics, processed.per_sample_scores)
+        return processed
+    host.complete(requests)
+    with host.our_pipeline():
+        # Tags of thinking stand in the record's texts; cut out, they would break it.
+        return original(item, *args, **{**kwargs, "reasoning_tags": None})
+
+
+def _process_results(
+    original: Callable[..., Any], task: Any, doc: Any, results: Any, *more: Any, **named: Any
+) -> Any:
+    joined = sys.modules.get("lmms_rpts.tasks.any_task.host")
+    if joined is None or not joined.HostTask.in_our_pipeline():
+        return original(task, doc, results, *more, **named)
+    filters = (each for ensemble in task._filters for each in ensemble.filters)
+    return _host_of(filters).process_results(doc, results)
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -388,6 +439,7 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     "lmms_eval.api.task": {
         "Task.override_metric": _override_metric,
         "ConfigurableTask.__init__": _init_task,
+        "ConfigurableTask.process_results": _process_results,
     },
     "lmms_eval.utils": {"load_yaml_config": _load_yaml_config},
     "lmms_eval.tasks": {
@@ -395,6 +447,7 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         # The command line matches names before it loads the model: the earliest moment to say what
         # is missing. Python users come in through load_task_or_group.
         "TaskManager.match_tasks": _match_tasks,
+        "TaskManager._get_config": _get_config,
         "TaskManager.load_task_or_group": _load_task_or_group,
     },
     "lmms_eval.evaluator_utils": {

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
+from lmms_rpts.filters.response_reading import MAX_STEPS, Reading, tidied
 from lmms_rpts.filters.score import (
     ask_about_root,
     ask_about_step,
     has_root_question,
     repaired,
 )
-from lmms_rpts.filters.transform import MAX_STEPS, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.client import ASKED_AGAIN
 from lmms_rpts.judging.prompts import Prompts

@@ -2,62 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.documents import REASONING_FIELDS, STANCE, as_language
+from lmms_rpts.filters.documents import STANCE, as_texts
 from lmms_rpts.filters.grading import in_sight
-from lmms_rpts.filters.responses import (
-    NO_RESPONSE,
-    READ_BY_RULES,
-    AnswerBy,
-    Doc,
-    ReadBy,
-    TransformedResponse,
-)
-from lmms_rpts.judging import Dialogue, JudgeConfigurationError, JudgeRequest
+from lmms_rpts.filters.question_reading import ANSWER_FORMS, AnswerForm, Grader, QuestionReading
+from lmms_rpts.filters.response_reading import MAX_STEPS, Reading, nothing_read, tidied
+from lmms_rpts.filters.responses import Doc, TransformedResponse
+from lmms_rpts.judging import Dialogue, JudgeConfigurationError
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.parsers.scores import strip_thinking
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.reasoning import (
-    Answer,
-    Extraction,
-    JudgedText,
-    ReasoningChain,
-    extract_chain,
-    find_answer,
-    find_marked_answer,
-    parse_chain,
-    select_reasoning,
-)
-from lmms_rpts.reasoning.answer_lines import is_answer_line
-from lmms_rpts.reasoning.casing import lower
-from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
-from lmms_rpts.reasoning.parsing import is_bare_step
+from lmms_rpts.schema import shown
 from lmms_rpts.settings import TRANSFORM_MODES, TransformMode, parse_choice
 
-MAX_STEPS = 64
-"""Steps of one response that are judged; the longest gold reasoning has 7."""
-
-_NO_STEPS = "NONE"
-_EMPTY = re.compile(r"[\s`\"'*.。]{0,20}(?:none\b|无(?:[\s`\"'*.。，（(]|$))", re.IGNORECASE)
-_ANSWER_WORDS: dict[str, Answer] = {
-    "agree": "agree",
-    "同意": "agree",
-    "disagree": "disagree",
-    "不同意": "disagree",
-    "undetermined": "undetermined",
-    "无法判断": "undetermined",
-}
-_FRAME = " \t\u3000*_`\"'“”.。!！"
-_NEGATION = re.compile(r"\b(?:not|never|neither|nor|no)\b|n['’]t\b|不(?!同意)|非|没|既", re.I)
-_ANSWER_WORD = re.compile("undetermined|无法判断|disagree|不同意|agree|同意", re.IGNORECASE)
+OTHER_FORMS = (
+    "; for other answers give rpts_transform answer: choice, number, text or none, or a function "
+    "as grade"
+)
 
 
 class TransformFilter(JudgingFilter):
@@ -69,14 +34,22 @@ class TransformFilter(JudgingFilter):
             write leave everything to the rules. LMMS_RPTS_TRANSFORM overrides it.
         judge: which judge, where LMMS_RPTS_JUDGE does not say.
         max_steps: longer arguments are cut to this many steps, and that is recorded.
+        answer: what answers look like: ``agree`` (or disagree), a ``choice`` of options, a
+            ``number``, a ``text``, or ``none``, for questions whose answers are not graded.
+        grade: a function of a response and its document that says whether the answer is right
+            (None: it can't be said), in the place of the rules.
     """
 
     gives = TransformedResponse
-    FIELDS = REASONING_FIELDS | {"answer": STANCE}
     NAME = "rpts_transform"
 
     def __init__(
-        self, mode: str | None = None, judge: str | None = None, max_steps: int = MAX_STEPS
+        self,
+        mode: str | None = None,
+        judge: str | None = None,
+        max_steps: int = MAX_STEPS,
+        answer: str | None = None,
+        grade: Grader | None = None,
     ) -> None:
         super().__init__(judge)
         set_mode = self.settings.transform
@@ -88,6 +61,12 @@ class TransformFilter(JudgingFilter):
             )
         if max_steps < 1:
             raise ValueError(f"{self.NAME}: max_steps must be at least 1, got {max_steps}")
+        if grade is not None and not callable(grade):
+            raise JudgeConfigurationError(
+                f"{self.NAME}: grade should be a function, as in grade: !function grading.grade"
+            )
+        self.form = parse_choice(f"{self.NAME}: answer", answer, ANSWER_FORMS) or "agree"
+        self.grade = grade
         self.mode: TransformMode = chosen or "auto"
         self.max_steps = max_steps
 
@@ -99,7 +78,28 @@ class TransformFilter(JudgingFilter):
 
     def reading(self) -> Reading:
         """How responses are read."""
-        return Reading(self.mode if self.can_write else "rule", self.can_write, self.prompts)
+        mode: TransformMode = self.mode if self.can_write else "rule"
+        if self.form == "agree" and self.grade is None:
+            return Reading(mode, self.can_write, self.prompts)
+        return QuestionReading(mode, self.can_write, self.prompts, self.form, self.grade)
+
+    def document_faults(self, doc: Doc) -> Iterator[str]:
+        """As other filters'; and that its answer is of another form than those graded here."""
+        faults = list(super().document_faults(doc))
+        yield from faults
+        if not faults and self.grade is None:
+            yield from self.answer_faults(doc)
+
+    def answer_faults(self, doc: Doc) -> Iterator[str]:
+        """Why nobody could tell by the rules whether a response answers a document right."""
+        if self.form == "agree":
+            is_valid, wanted = STANCE
+            if not is_valid(doc["answer"]):
+                yield f"'answer' should be {wanted}, not {shown(doc['answer'])}{OTHER_FORMS}"
+        elif self.form != "none":
+            fault = _ungradable(self.form, doc)
+            if fault:
+                yield f"'answer' can't be graded as a {self.form}: {fault}"
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
         reading, shown = self.reading(), self.settings.rank == 0
@@ -124,184 +124,9 @@ class TransformFilter(JudgingFilter):
         return tidied(result, self.max_steps)
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """The chain of a response, how it was read, and why there is none."""
+def _ungradable(form: AnswerForm, doc: Doc) -> str | None:
+    from lmms_rpts.answers.grading import answer_fault
 
-    chain: ReasoningChain
-    style: str
-    read_by: ReadBy = "rule"
-    problems: tuple[str, ...] = ()
-    reply: str | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FinalAnswer:
-    """The final answer of a response: in words, and whether it is right; who told it, and why
-    nobody could."""
-
-    value: str | None
-    correct: bool | None
-    by: AnswerBy = "rule"
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The conversations in which responses are read.
-
-    Another benchmark has a subclass: what its answers look like (``is_answer``, ``extract``), how
-    a judge is asked for steps (``steps_request``), and how the answer is graded (``read_answer``).
-
-    Attributes:
-        mode: who reads the steps.
-        can_ask: whether there is a judge that can write.
-        prompts: what it is asked by.
-    """
-
-    mode: TransformMode
-    can_ask: bool
-    prompts: Prompts
-
-    def is_answer(self, line: str) -> bool:
-        """Whether a line states the final answer, and is no step."""
-        return is_answer_line(line)
-
-    def extract(self, text: str, doc: Doc) -> Extraction:
-        """The steps of a text, by rules."""
-        return extract_chain(text, doc["language"], self.is_answer)
-
-    def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
-        """The request that asks a judge for the steps of a text; ``parse_steps`` reads them."""
-        return self.prompts.request(
-            "transform",
-            doc["language"],
-            parse=parse_steps,
-            n_images=len(doc["visual_clue"]),
-            clues=list(doc["textual_clue"]),
-            context=doc["context"],
-            statement=doc["statement"],
-            response=text,
-        )
-
-    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
-        """The final answer of a response; asked for once its steps are read."""
-        answer = _answer_by_rule(part)
-        text = part.spoken if part.spoken.strip() else part.text
-        if answer is not None or not self.can_ask or not text.strip():
-            answer = answer or "undetermined"
-            return FinalAnswer(answer, answer == doc["answer"])
-        verdict = yield _answer_request(text, doc, self.prompts)
-        told = _ANSWER_WORDS.get(str(verdict.value))
-        correct = None if told is None else told == doc["answer"]
-        return FinalAnswer(told, correct, "judge", verdict.error)
-
-    def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
-        """The conversation in which a response is read."""
-        if response is None:
-            return _no_response(doc)
-        part = select_reasoning(response, self.is_answer)
-        return self._read(part, self.read_answer(part, doc), doc)
-
-    def _read(
-        self, part: JudgedText, answering: Dialogue[FinalAnswer], doc: Doc
-    ) -> Dialogue[TransformedResponse]:
-        steps = yield from self._read_steps(part.text, doc)
-        answer = yield from answering
-        return TransformedResponse(
-            chain=steps.chain,
-            read_by=steps.read_by if steps.chain.steps else "nothing",
-            style=steps.style,
-            source=part.source,
-            answer=answer.value,
-            answer_by=answer.by,
-            correct=answer.correct,
-            problems=steps.chain.problems + steps.problems,
-            judge_reply=steps.reply,
-            error=steps.error,
-            answer_error=answer.error,
-        )
-
-    def _read_steps(self, text: str, doc: Doc) -> Dialogue[_Steps]:
-        by_rule = self.extract(text, doc)
-        read = _Steps(by_rule.chain, by_rule.style)
-        asks = self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)
-        if not asks or not text.strip():
-            return read
-        verdict = yield self.steps_request(text, doc)
-        read = replace(read, reply=verdict.text)
-        if verdict.error is None:
-            return replace(read, chain=_chain_from(str(verdict.value), doc), read_by="llm")
-        if verdict.text is not None and by_rule.chain.steps:
-            return replace(read, problems=(f"{READ_BY_RULES}: {verdict.error}",))
-        return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
-
-
-def _no_response(doc: Doc) -> Dialogue[TransformedResponse]:
-    yield from ()
-    return nothing_read(doc, NO_RESPONSE)
-
-
-def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
-    """A response that is left unscored before it was read."""
-    return TransformedResponse(
-        chain=ReasoningChain((), as_language(doc.get("language"))),
-        read_by="nothing",
-        style="none",
-        source="response",
-        answer=None,
-        answer_by="rule",
-        error=reason,
-    )
-
-
-def _answer_by_rule(part: JudgedText) -> Answer | None:
-    answer = find_answer(part.spoken)
-    if answer is None and part.text is not part.spoken:
-        # Thinking tries out answers; only one that it marks as final counts.
-        answer = find_marked_answer(part.text)
-    return answer
-
-
-def _chain_from(lines: str, doc: Doc) -> ReasoningChain:
-    if lines == _NO_STEPS:
-        return ReasoningChain((), doc["language"])
-    return parse_chain(lines, doc["language"])
-
-
-def _answer_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
-    return prompts.request(
-        "answer",
-        doc["language"],
-        parse=_parse_answer,
-        statement=doc["statement"],
-        response=text,
-    )
-
-
-def parse_steps(reply: str) -> str | None:
-    """The lines that are steps, without remarks; ``NONE`` where the judge found no reasoning."""
-    said = strip_thinking(reply)
-    lines = [line for line in said.splitlines() if is_bare_step(line)]
-    if lines:
-        return "\n".join(lines)
-    return _NO_STEPS if _EMPTY.match(said) else None
-
-
-def _parse_answer(reply: str) -> Answer | None:
-    """One of the words that were offered: alone on the first or last line, or the only one."""
-    lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
-    for line in lines[-1:] + lines[:1]:
-        word = lower(line.strip(_FRAME))
-        if word in _ANSWER_WORDS:
-            return _ANSWER_WORDS[word]
-    said = " ".join(lines)
-    words = {lower(word) for word in _ANSWER_WORD.findall(said)}
-    return _ANSWER_WORDS[words.pop()] if len(words) == 1 and not _NEGATION.search(said) else None
-
-
-def tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
-    """The chain without repeated premises, and not longer than anybody should pay for."""
-    chain, cut = limit_steps(distinct_premises(result.chain), max_steps)
-    return replace(result, chain=chain, problems=result.problems + cut)
+    if form not in ("choice", "number", "text"):
+        return None
+    return answer_fault(form, str(doc["answer"]), as_texts(doc.get("options")))

@@ -104,6 +104,7 @@ class JudgeClient:
         self._answers: dict[str, _Pending] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tried: set[str] = set()
+        self._decoding = asyncio.Semaphore(2)
         self._unreachable = 0
         self._in_vain = 0
         self._last_answer: float | None = None
@@ -113,8 +114,7 @@ class JudgeClient:
         if request.images and not self.member.sees:
             return Verdict(None, attempts=0, error=f"{self.member.name} can't be shown images")
         try:
-            # Images are decoded for it, which must not hold up the calls under way.
-            key = await asyncio.to_thread(_key_of, request) if request.images else request.key
+            key = await self._key_with_images(request) if request.images else request.key
         except ImageError as error:
             return Verdict(None, attempts=0, error=str(error))
         pending = self._answers.get(key)
@@ -135,6 +135,11 @@ class JudgeClient:
         if verdict.error:
             self._forget(key, pending)
         return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
+
+    async def _key_with_images(self, request: JudgeRequest) -> str:
+        """Images are decoded for it, which must not hold up the calls under way."""
+        async with self._decoding:  # what is to be sent next is not to wait for all the others
+            return await asyncio.to_thread(_key_of, request)
 
     def _forget(self, key: str, pending: _Pending) -> None:
         # Another who waited for it may have asked again already: that answer is still wanted.

@@ -5,26 +5,23 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from lmms_rpts.escaping import storable
+from lmms_rpts.judging.pixels import SMALLEST, ImageError, shown_pixels, strict_reading
+
+__all__ = ["DEFAULT_LONGEST", "SMALLEST", "EncodedImage", "ImageError", "JudgeImage"]
+__all__ += ["MEDIA_TYPE", "encode_image"]
+
 DEFAULT_LONGEST = 1536
 """Pixels of the longer side of an image that a judge is shown, at most."""
 
-SMALLEST = 32
-"""Pixels of the shorter side, at least: narrower images are framed in white. Vision encoders
-refuse images of less than a patch or of extreme shape."""
-
 MEDIA_TYPE = "image/jpeg"
 _FORMAT, _QUALITY = "JPEG", 92
-_MOST_PIXELS = 120_000_000
+_LONGEST_REASON = 300
 _one_at_a_time = threading.Lock()
-
-
-class ImageError(ValueError):
-    """An image that can't be shown to a judge; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +69,11 @@ class JudgeImage:
             self.encoded()
         return self._size or (0, 0)
 
+    @property
+    def known_size(self) -> tuple[int, int] | None:
+        """``size`` as far as it is known without decoding."""
+        return self._size
+
     def encoded(self) -> EncodedImage:
         """The image as it is sent.
 
@@ -81,12 +83,16 @@ class JudgeImage:
         # One at a time: decoded, an image may take hundreds of megabytes.
         with _one_at_a_time:
             try:
-                made = encode_image(self._load(), self._longest)
+                with strict_reading():
+                    made = encode_image(self._load(), self._longest)
             except ImageError as error:
                 raise ImageError(f"{self.name}: {error}") from None
             except Exception as error:  # whatever a broken file makes Pillow or a task raise
-                reason = str(error) or type(error).__name__
-                raise ImageError(f"{self.name} can't be read ({reason[:300]})") from None
+                reason = " ".join(storable(str(error)).split()) or type(error).__name__
+                reason = reason[:_LONGEST_REASON]
+                raise ImageError(f"{self.name} can't be read ({reason})") from None
+        if self._digest not in (None, made.digest):
+            raise ImageError(f"{self.name} is another image than it was when it was first read")
         self._digest, self._size = made.digest, (made.width, made.height)
         return made
 
@@ -95,64 +101,17 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
     """An image as judges are shown it: upright, in RGB on white, bounded, as JPEG.
 
     Of an animation the first frame is taken. The bytes are the same each time, with the same
-    version of Pillow.
+    version of Pillow. The image itself is left as it is.
 
     Args:
         image: of Pillow, in any mode.
         longest: pixels of the longer side, at most.
 
     Raises:
-        ImageError: for an image of more than 120 megapixels.
+        ImageError: for an image of more than 120 megapixels, of none, or of thousands of scans.
         Exception: whatever Pillow raises where the image can't be decoded.
     """
-    if image.width * image.height > _MOST_PIXELS:
-        megapixels = image.width * image.height / 1e6
-        raise ImageError(f"it has {megapixels:,.0f} megapixels, at most 120 are read: shrink it")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about sizes, which are looked at here
-        shown = _framed(_flat(_shrunk(image, longest)), longest)
+    shown = shown_pixels(image, longest)
     out = io.BytesIO()
-    # From the pixels alone: nothing else that the file holds is sent.
-    shown.save(out, _FORMAT, quality=_QUALITY, subsampling=0, exif=b"", icc_profile=None)
+    shown.save(out, _FORMAT, quality=_QUALITY, subsampling=0)
     return EncodedImage(out.getvalue(), shown.width, shown.height)
-
-
-def _shrunk(image: Any, longest: int) -> Any:
-    from PIL import Image, ImageOps
-
-    if getattr(image, "n_frames", 1) > 1:
-        image.seek(0)
-    if hasattr(image, "draft"):
-        image.draft("RGB", (longest, longest))  # a large JPEG is decoded at a smaller scale
-    upright = ImageOps.exif_transpose(image)
-    if max(upright.size) <= longest:
-        return upright
-    scale = longest / max(upright.size)
-    width, height = (max(1, round(side * scale)) for side in upright.size)
-    if upright.mode in ("P", "1"):  # these have no shades to blend
-        upright = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
-    return upright.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=3.0)
-
-
-def _flat(image: Any) -> Any:
-    from PIL import Image
-
-    if image.mode.startswith("I"):
-        # Pillow would clip 16 bits of grey to white.
-        return image.convert("I").point(lambda grey: grey * (1 / 256)).convert("L").convert("RGB")
-    if not image.has_transparency_data:
-        return image.convert("RGB")
-    white = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
-
-
-def _framed(image: Any, longest: int) -> Any:
-    from PIL import Image
-
-    least = min(SMALLEST, longest)
-    if min(image.size) >= least:
-        return image
-    width, height = (max(least, side) for side in image.size)
-    frame = Image.new("RGB", (width, height), "white")
-    frame.paste(image, ((width - image.width) // 2, (height - image.height) // 2))
-    return frame

@@ -71,6 +71,20 @@ _KINDS = {
             "steps",
             _TEMPLATES,
         ),
+        RequestKind(
+            "question_steps",
+            4096,
+            {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response": "⟦3⟧"},
+            "steps",
+            _TEMPLATES,
+        ),
+        RequestKind(
+            "match",
+            512,
+            {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"},
+            "<Yes> or <No>",
+            _TEMPLATES,
+        ),
         RequestKind("answer", 64, {"statement": "⟦1⟧", "response": "⟦2⟧"}, "an answer", _TEMPLATES),
     )
 }

@@ -14,12 +14,13 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.filters import RptsFilter
 from lmms_rpts.tasks.aggregation import mean_of_scored
+from lmms_rpts.tasks.any_task.names import wrapped_name
 from lmms_rpts.tasks.benchmark import all_filters, filter_names
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 _REMEDY = (
-    "Mend the data, or bring them into this form in the task's process_docs. So far, "
-    "rpts_transform reads the answers agree and disagree only."
+    "Fix the data, or bring them into this form in the task's process_docs; "
+    "docs/your-own-data.md lists the fields."
 )
 _PACKAGE = "lmms_rpts"
 
@@ -155,6 +156,8 @@ def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
         seen |= {name}
         entry = manager.task_index[name]
         path = entry["yaml_path"]
+        if wrapped_name(manager, name) is not None:
+            return True
         if path == -1:  # a tag, or a group that its tasks name
             return any(_uses_filters(manager, part, seen) for part in entry["task"])
         if any(Path(path).resolve().is_relative_to(place) for place in _packages()):

@@ -43,6 +43,17 @@ def visuals_of(task: Any, doc: Mapping[str, Any]) -> list[Any]:
     return _listed(task.doc_to_visual(doc)) if task.config.doc_to_visual else []
 
 
+def image_fault(visual: Any) -> str | None:
+    """Why what a model is shown can't be shown to a judge; None for an image."""
+    try:
+        _opened(visual)
+    except ImageError as error:
+        return str(error)
+    except Exception:  # a broken image: of one document
+        return None
+    return None
+
+
 def _listed(found: Any) -> list[Any]:
     return list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
 

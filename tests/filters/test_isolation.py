@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters import (
+    AggregateFilter,
+    ScoreFilter,
+    TransformFilter,
+    response_reading,
+)
 from lmms_rpts.filters import aggregate as aggregating
 from lmms_rpts.filters import score as scoring
-from lmms_rpts.filters import transform as transforming
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore
 from lmms_rpts.judging import JudgeRequest, open_engine
@@ -73,9 +77,9 @@ def run_rpts(responses: list[str]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("module", "name", "stage"),
     [
-        (transforming, "select_reasoning", "reading a response"),
-        (transforming, "extract_chain", "reading a response"),
-        (transforming, "limit_steps", "reading a response"),
+        (response_reading, "select_reasoning", "reading a response"),
+        (response_reading, "extract_chain", "reading a response"),
+        (response_reading, "limit_steps", "reading a response"),
         (scoring, "repair_chain", "judging a response's steps"),
         (scoring, "plan_steps", "judging a response's steps"),
         (scoring, "ask_about_step", "judging a response's steps"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from lmms_rpts.filters.transform import _parse_answer
+from lmms_rpts.filters.response_reading import _parse_answer
 from lmms_rpts.reasoning import extract_chain, find_answer, parse_chain
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.mentions import _WORDS, find_mentions, has_chinese_label

@@ -14,7 +14,7 @@ import pytest
 
 from lmms_rpts.filters import FilterInputError
 from lmms_rpts.filters import grading as filters_grading
-from lmms_rpts.filters.transform import nothing_read
+from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.cmmath import grading

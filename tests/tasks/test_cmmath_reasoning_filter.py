@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from lmms_rpts.answers.answer_lines import is_answer_line, without_answer
 from lmms_rpts.cli import app
 from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter
-from lmms_rpts.filters.transform import nothing_read
+from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
 from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.tasks.cmmath import grading as module
-from lmms_rpts.tasks.cmmath.answer_lines import is_answer_line, without_answer
 from lmms_rpts.tasks.cmmath.grading import Grade
 from lmms_rpts.tasks.cmmath.reasoning import LONGEST_SOLUTION, rpts_fields
 from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
@@ -100,7 +100,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         docs = [doc or document()]
         resps: Any = CmmathTransformFilter(mode=mode).apply([responses], docs)
-        resps = ScoreFilter().apply(resps, docs)
+        resps = ScoreFilter(evidence="facts").apply(resps, docs)
         (found,) = AggregateFilter().apply(resps, docs)
         records = [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
         return records, list(server.requests)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.filters import FilterInputError
-from lmms_rpts.filters.transform import nothing_read
+from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks

@@ -41,6 +41,11 @@ def _open_openai(model: str, settings: Settings) -> Judge:
     )
 
 
+def _may_see(model: str, settings: Settings) -> bool:
+    """A server tells only when it is asked; what it says then is dealt with."""
+    return True
+
+
 def _check_lmms(model: str, settings: Settings) -> str | None:
     from lmms_rpts.judging.backends.lmms import check_lmms
 
@@ -66,6 +71,12 @@ def _check_hf(model: str, settings: Settings) -> str | None:
     from lmms_rpts.judging.backends.hf import check_hf
 
     return check_hf(model)
+
+
+def _sees_hf(model: str, settings: Settings) -> bool:
+    from lmms_rpts.judging.backends.hf_sight import sees_hf
+
+    return sees_hf(model.strip())
 
 
 def _open_hf(model: str, settings: Settings) -> Judge:
@@ -106,6 +117,7 @@ BACKENDS: dict[str, Backend] = {
         usage="openai:MODEL",
         purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
         check=_check_openai,
+        sees=_may_see,
         open=_open_openai,
     ),
     "lmms": Backend(
@@ -119,6 +131,7 @@ BACKENDS: dict[str, Backend] = {
         purpose="a chat model run by transformers, in this process: no key, no server",
         samples=False,
         check=_check_hf,
+        sees=_sees_hf,
         open=_open_hf,
     ),
     "lexical": Backend(

@@ -19,6 +19,8 @@ from lmms_rpts.judging.backends.completions import (
 )
 from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected, shown
 from lmms_rpts.judging.backends.masking import hide_in_reply
+from lmms_rpts.judging.backends.openai_images import Sight, hide_images, with_images
+from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.request_kinds import SCORED, most_tokens
 from lmms_rpts.judging.types import (
     AdaptedError,
@@ -104,6 +106,7 @@ class OpenAIJudge:
         self._took_schema = False
         self._schema_on_trial = False
         self._thinks = False
+        self._sight = Sight(model)
         self.identity: dict[str, object] = {
             "endpoint": base_url or _OPENAI,
             "model": model,
@@ -115,10 +118,9 @@ class OpenAIJudge:
         if self._client is None:
             self._client = _http_client(self._timeout)
             self._address = self._client.build_request("POST", self._url).url  # parsed once
-        body = self._body(request)
+        body, content = await self._content(request)
         try:
             # The client limits each part of a call; a server that drips would take for ever.
-            content = json.dumps(body).encode()
             response, answer = await asyncio.wait_for(self._post(content), self._timeout + GRACE)
         except asyncio.TimeoutError:
             raise TransientError(_TOO_LONG) from None
@@ -128,11 +130,27 @@ class OpenAIJudge:
             target = redirect_target(self._url, response.headers.get("location"))
             raise redirected(response.status_code, shown(target, self._secrets))
         if response.status_code >= 400:
-            raise self._failure(response, answer.content, body)
+            raise self._failure(response, answer.content, body, request)
         if answer.fault is not None:
-            raise type(answer.fault)(shown(str(answer.fault), self._secrets))
+            raise type(answer.fault)(self._shown(str(answer.fault), request))
         self._note_success(request, body)
-        return self._read(answer.content)
+        return self._read(answer.content, request)
+
+    async def _content(self, request: JudgeRequest) -> tuple[dict[str, Any], bytes]:
+        """The body of a call, without images, and what is sent of it."""
+        if not request.images:
+            body = self._body(request)
+            return body, json.dumps(body).encode()
+        try:
+            # Not in the event loop: to encode images takes longer than other calls may wait.
+            return await asyncio.to_thread(self._content_with_images, request)
+        except ImageError as error:
+            raise RefusedError(str(error)) from None
+
+    def _content_with_images(self, request: JudgeRequest) -> tuple[dict[str, Any], bytes]:
+        messages = with_images(request.messages, request.images)
+        body = self._body(request)
+        return body, json.dumps({**body, "messages": messages}).encode()
 
     async def _post(self, content: bytes) -> tuple[Any, Body]:
         """The response and its body; an error counts by its status, even if its body breaks."""
@@ -174,11 +192,11 @@ class OpenAIJudge:
         elif _wants_schema(request):
             self._schema_on_trial = False
 
-    def _read(self, content: bytes) -> Reply:
+    def _read(self, content: bytes, request: JudgeRequest) -> Reply:
         try:
             completion = read_completion(json.loads(content))
         except (RefusedError, TransientError) as failure:
-            raise type(failure)(shown(str(failure), self._secrets)) from None
+            raise type(failure)(self._shown(str(failure), request)) from None
         except (ValueError, RecursionError) as error:
             reason = f"the judge's server sent no chat completion ({type(error).__name__})"
             raise TransientError(reason) from None
@@ -186,7 +204,15 @@ class OpenAIJudge:
             self._thinks = True
             reason = "the judge thinks before it speaks, and needs more room"
             raise AdaptedError(reason, completion.reply.usage)
-        return replace(completion.reply, text=hide_in_reply(completion.reply.text, self._key))
+        text = hide_in_reply(completion.reply.text, self._key)
+        if request.images:
+            self._sight.took()
+            text = hide_images(text)
+        return replace(completion.reply, text=text)
+
+    def _shown(self, said: str, request: JudgeRequest) -> str:
+        """What a server said, without keys and without the images that it was sent."""
+        return shown(hide_images(said) if request.images else said, self._secrets)
 
     def _no_answer(self, error: Exception) -> Exception:
         """What a failed connection means."""
@@ -207,10 +233,16 @@ class OpenAIJudge:
         said = "no connection to" if unreachable else "the connection broke off to"
         return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
 
-    def _failure(self, response: Any, content: bytes, sent: Mapping[str, Any]) -> Exception:
+    def _failure(
+        self, response: Any, content: bytes, sent: Mapping[str, Any], request: JudgeRequest
+    ) -> Exception:
         status = response.status_code
         complaint, code = read_fault(content)
-        said = shown(complaint, self._secrets)
+        said = self._shown(complaint, request)
+        if request.images:
+            refusal = self._sight.refusal(status, hide_images(complaint), code, said)
+            if refusal is not None:
+                return refusal
         if status in _NOT_UNDERSTOOD and code not in _THIS_QUESTION:
             if self._adapt(complaint, sent):
                 return AdaptedError(f"the judge's server refused ({status}): {said}")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
+from lmms_rpts.answers.answer_lines import is_answer_line, without_answer
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
+from lmms_rpts.filters.response_reading import FinalAnswer, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc, TransformedResponse
-from lmms_rpts.filters.transform import FinalAnswer, Reading, TransformFilter, parse_steps
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
-from lmms_rpts.tasks.cmmath.answer_lines import is_answer_line, without_answer
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ class CmmathTransformFilter(TransformFilter):
         """How solutions are read."""
         plain = super().reading()
         return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
+
+    def answer_faults(self, doc: Doc) -> Iterator[str]:
+        """None: the rules of CMMaTH take any reference."""
+        return iter(())
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
         results = super()._read_all(pairs)

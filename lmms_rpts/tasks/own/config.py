@@ -20,13 +20,11 @@ from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own import prompts
 from lmms_rpts.tasks.own.data import Source, load
 from lmms_rpts.tasks.own.fields import FORMS, FUNCTION, OwnDocument, nearest
+from lmms_rpts.tasks.own.reading import KEY
 from lmms_rpts.tasks.rpts_eval.results import OF_ANSWERS
 
 if TYPE_CHECKING:
     from datasets import Dataset, Features
-
-KEY = "rpts"
-"""The key of a YAML that is expanded here."""
 
 IMAGES = "images"
 _BASE = Path(__file__).parents[1] / "rpts_eval" / "_rpts_task"

@@ -170,9 +170,7 @@ def _faults(records: Sequence[Record], source: Source) -> Iterator[str]:
     for record in records:
         yield from (f"{record.label}: {said}" for said in record_faults(record.fields, source.form))
     yield from _twice(records)
-    named = [
-        (f"{record.label}: 'images'", image_names(record.fields) or []) for record in records
-    ]
+    named = [(f"{record.label}: 'images'", image_names(record.fields) or []) for record in records]
     if any(names for _, names in named) and not source.images.is_dir():
         yield (
             f"the folder of images {source.images} is missing: make it, or name another one as "

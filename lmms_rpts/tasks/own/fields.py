@@ -222,5 +222,3 @@ def _value_faults(record: Mapping[str, Any], form: str) -> Iterator[str]:
 def _is_broken(value: object) -> bool:
     texts = value if isinstance(value, list) else [value]
     return any(isinstance(each, str) and storable(each) != each for each in texts)
-
-

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.tasks.own.config import KEY
+from lmms_rpts.tasks.own.reading import KEY
 
 
 def name_files(manager: Any, tasks: Any) -> None:

@@ -19,6 +19,7 @@ BENCHMARK = Benchmark(
     examine=f"{_HERE}.data_checks:examine",
     filters={
         "rpts_transform": "lmms_rpts.filters:TransformFilter",
+        "rpts_any_transform": "lmms_rpts.tasks.any_task.filter:AnyTransformFilter",
         "rpts_score": "lmms_rpts.filters:ScoreFilter",
         "rpts_aggregate": "lmms_rpts.filters:AggregateFilter",
     },

@@ -1,4 +1,4 @@
-"""Detection of lines that state the final answer to a maths problem."""
+"""Detection of lines that state the final answer to a question of any kind."""
 
 from __future__ import annotations
 

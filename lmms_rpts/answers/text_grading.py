@@ -1,0 +1,64 @@
+"""Grading of answers that are texts: equal after normalisation, else mostly undecided."""
+
+from __future__ import annotations
+
+import re
+
+from lmms_rpts.answers.plain_text import normal, plain, without_lead
+from lmms_rpts.answers.stated import Stated, Verdict
+
+_OPPOSITES = {
+    "yes": "no", "true": "false", "correct": "incorrect", "right": "wrong", "是": "否", "对": "错",
+    "正确": "错误",
+}  # fmt: skip
+_OTHER = {**_OPPOSITES, **{other: one for one, other in _OPPOSITES.items()}}
+# "Yes, it is red."; but not "Yes, but only if it rains"
+_YES_NO = re.compile(
+    r"(yes|no|是|否|对|错)(?:[,，.。!:]|\s-)\s?(?P<reason>\S.{0,300})", re.IGNORECASE
+)
+_LIMITS = re.compile(
+    r"\b(?:but|if|unless|except|however|or|only|although|though|yes|no|maybe)\b|但|如果|除非|或|不过",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[+-]?\d{1,40}")
+
+
+def forms(text: str) -> list[str]:
+    """The forms of a plain statement to compare: with and without the function words before it."""
+    found = [normal(text), normal(without_lead(text))]
+    return [each for each in dict.fromkeys(found) if each]
+
+
+def gold_text(answer: str) -> str:
+    """The form in which a gold answer is compared; empty where nothing is left of it."""
+    return normal(plain(answer))
+
+
+def says_text(text: str, gold: str) -> bool:
+    """Whether a plain statement is a normalised gold text, but for function words before it."""
+    if gold in forms(text):
+        return True
+    return gold.startswith("it ") is False and _without_pronoun(gold) in forms(text)
+
+
+def _without_pronoun(text: str) -> str:
+    return normal(without_lead(text)) or text
+
+
+def text_verdict(stated: Stated, gold: str) -> Verdict:
+    """Whether a statement gives the gold text, in its normal form."""
+    said = forms(stated.text)
+    if gold in said:
+        return Verdict(True, "the same text")
+    if gold in _OTHER:
+        word = _yes_or_no(stated.text) or said[-1]
+        if word in (gold, _OTHER[gold]):
+            return Verdict(word == gold, "one of two words")
+    if _NUMBER.fullmatch(gold) and _NUMBER.fullmatch(said[-1]):
+        return Verdict(False, "another number")
+    return Verdict(None, "other words")
+
+
+def _yes_or_no(text: str) -> str:
+    found = _YES_NO.fullmatch(text)
+    return "" if found is None or _LIMITS.search(found["reason"]) else normal(found[1])

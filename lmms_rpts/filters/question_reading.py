@@ -1,0 +1,134 @@
+"""Reading of responses to questions of any kind: steps, and a final answer graded by its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from lmms_rpts.answers.answer_lines import is_answer_line, without_answer
+from lmms_rpts.filters.documents import as_texts
+from lmms_rpts.filters.response_reading import FinalAnswer, Reading, parse_steps
+from lmms_rpts.filters.responses import Doc
+from lmms_rpts.judging import Dialogue, JudgeRequest
+from lmms_rpts.judging.parsers.verdicts import parse_yes_no
+from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
+
+AnswerForm = Literal["agree", "choice", "number", "text", "none"]
+ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
+
+Grader = Callable[[str, Mapping[str, Any]], bool | None]
+"""A user's function: whether a response answers its document right; None: it can't be said."""
+
+UNDETERMINED = "undetermined"
+"""The value of an answer that was not found."""
+
+UNDECIDED = "the rules leave open whether the answer is right"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReading(Reading):
+    """The conversations in which responses to questions are read.
+
+    What the rules leave undecided of an answer, a judge compares with the gold answer if it can
+    write; else ``correct`` is None.
+
+    Attributes:
+        form: what answers look like; ``none``: nobody grades them here.
+        grade: a user's function that grades in the place of the rules.
+    """
+
+    form: AnswerForm = "none"
+    grade: Grader | None = None
+
+    def is_answer(self, line: str) -> bool:
+        """Whether a line states the final answer, whatever it is."""
+        return is_answer_line(line)
+
+    def extract(self, text: str, doc: Doc) -> Extraction:
+        """The steps of a response, by rules."""
+        return extract_chain(without_answer(text), doc["language"], self.is_answer)
+
+    def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
+        """The request that asks a judge for the steps of a response."""
+        return self.prompts.request(
+            "question_steps",
+            doc["language"],
+            parse=parse_steps,
+            n_images=len(doc["visual_clue"]),
+            clues=list(doc["textual_clue"]),
+            context=doc["context"],
+            response=text,
+        )
+
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
+        """The final answer of a response; what is only thought is no answer."""
+        from lmms_rpts.answers.grading import find_final_answer
+
+        if self.grade is not None:
+            value = find_final_answer(part.spoken) or UNDETERMINED
+            return _settled(_by_function(self.grade, part.spoken, doc, value))
+        if self.form == "none":
+            value = find_final_answer(part.spoken) or UNDETERMINED
+            return _settled(FinalAnswer(value, None))
+        return self._graded(part.spoken, doc)
+
+    def _graded(self, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
+        from lmms_rpts.answers.grading import grade_answer
+
+        if (
+            self.form == "none" or self.form == "agree"
+        ):  # `read_answer` sees to the one, another class
+            raise ValueError(f"answers of the form {self.form!r} are not graded here")
+        found = grade_answer(
+            self.form,
+            said,
+            str(doc["answer"]),
+            options=as_texts(doc.get("options")),
+            tolerance=_tolerance(doc.get("tolerance")),
+        )
+        value = found.value or UNDETERMINED
+        if found.correct is not None:
+            return _settled(FinalAnswer(value, found.correct))
+        if not said.strip():
+            return _settled(FinalAnswer(value, False))
+        if not self.can_ask:
+            return _settled(FinalAnswer(value, None, error=f"{UNDECIDED} ({found.rule})"))
+        return self._compared(value, said, doc)
+
+    def _compared(self, value: str, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
+        verdict = yield self.prompts.request(
+            "match",
+            doc["language"],
+            parse=parse_yes_no,
+            question=doc["statement"],
+            options=_lettered(as_texts(doc.get("options"))),
+            reference=str(doc["answer"]),
+            response=said,
+        )
+        correct = None if verdict.error else verdict.value == "yes"
+        return FinalAnswer(value, correct, "judge", verdict.error)
+
+
+def _settled(answer: FinalAnswer) -> Dialogue[FinalAnswer]:
+    yield from ()
+    return answer
+
+
+def _by_function(grade: Grader, said: str, doc: Doc, value: str) -> FinalAnswer:
+    try:
+        correct = grade(said, doc)
+    except Exception as error:  # a user's function; its fault is this response's outcome
+        reason = f"the grading function failed ({type(error).__name__}: {error})"
+        return FinalAnswer(value, None, "function", reason[:500])
+    if correct is None:
+        return FinalAnswer(value, None, "function", "the grading function gave no grade")
+    return FinalAnswer(value, bool(correct), "function")
+
+
+def _tolerance(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and value >= 0 else 0.0
+
+
+def _lettered(options: Sequence[str]) -> list[str]:
+    return [f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(options)]

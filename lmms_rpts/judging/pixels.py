@@ -1,0 +1,206 @@
+"""Pixels of an image of any format and mode, as judges are shown them: upright, RGB, on white."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+MOST_PIXELS = 120_000_000
+MOST_SCANNED = 2_000_000_000
+"""Pixels times scans of a JPEG, at most: each scan of a progressive one goes over all pixels, a
+file may hold thousands, and photographs have about ten."""
+
+SMALLEST = 32
+"""Pixels of the shorter side, at least: narrower images are framed in white. Vision encoders
+refuse images of less than a patch or of extreme shape."""
+
+_MOST_SEGMENTS = 100_000
+_START_OF_SCAN, _END = 0xDA, 0xD9
+# Within a scan 0xFF is followed by 0 (a byte of pixels) or D0 to D7 (restart); 01 and fills (0xFF)
+# have no length either.
+_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd7\xff]")
+_ORIENTATION = 0x0112
+# Of Pillow's Transpose, by what EXIF says: flips, rotations counterclockwise, both.
+_TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+_RANGES = {"I": (255, 65535), "F": (1, 255, 65535)}
+"""Where white may lie in grey of more than 8 bits: the first that holds all values."""
+
+
+class ImageError(ValueError):
+    """An image that can't be shown to a judge; the message says why."""
+
+
+def shown_pixels(image: Any, longest: int) -> Any:
+    """A new RGB image that bears nothing but pixels; ``image`` is left as it is.
+
+    Args:
+        image: of Pillow, in any mode; of an animation the first frame is taken.
+        longest: pixels of the longer side, at most.
+
+    Raises:
+        ImageError: for an image without pixels, or with more than can be read safely.
+        Exception: whatever Pillow raises where the image can't be decoded.
+    """
+    _check_size(image)
+    with strict_reading():
+        image = _upright(_first_frame(image, longest))
+        image.load()
+        _check_size(image)  # some formats hold images of other sizes than they say
+        shown = _framed(_flat(_shrunk(_with_shades(image), longest)), longest)
+    shown.info.clear()  # Pillow would write the comment of the file
+    return shown
+
+
+@contextmanager
+def strict_reading() -> Iterator[None]:
+    """Half of an image is none, whatever the harness set; no warnings, sizes are checked here.
+
+    Both are Pillow's and Python's own globals: for one thread at a time.
+    """
+    from PIL import ImageFile
+
+    lenient = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+
+
+def _check_size(image: Any) -> None:
+    pixels = image.width * image.height
+    if pixels > MOST_PIXELS:
+        allowed = MOST_PIXELS / 1e6
+        raise ImageError(
+            f"it has {pixels / 1e6:,.0f} megapixels, at most {allowed:,.0f} are read: shrink it"
+        )
+    if not pixels:
+        raise ImageError("it has no pixels")
+
+
+def _first_frame(image: Any, longest: int) -> Any:
+    """The first frame, from the file opened once more where it wasn't decoded yet.
+
+    So the caller's image keeps its frame and its size, and holds no pixels that it didn't before.
+    """
+    fresh = _reopened(image)
+    if fresh is not None:
+        fresh.draft(None, (longest, longest))  # a large JPEG is decoded at a smaller scale
+        return fresh
+    at = image.tell()
+    if not at:
+        return image
+    image.seek(0)
+    try:
+        return image.copy()
+    finally:
+        image.seek(at)
+
+
+def _reopened(image: Any) -> Any:
+    """Another image of the same file; None where the file is closed, or was not the image's."""
+    from PIL import Image
+
+    stream, kind = getattr(image, "fp", None), image.format
+    if stream is None or kind is None:
+        return None
+    try:
+        at = stream.tell()
+        stream.seek(0)
+        content = stream.read()
+        stream.seek(at)
+    except (OSError, ValueError):
+        return None
+    if kind in ("JPEG", "MPO"):
+        kind = "JPEG"  # which opens several in one file, too
+        _check_scans(content, image.width * image.height)
+    with suppress(OSError, KeyError, SyntaxError):
+        return Image.open(io.BytesIO(content), formats=[kind])
+    return None
+
+
+def _check_scans(content: bytes, pixels: int) -> None:
+    scans, at, segments = 0, 2, 0
+    while (found := _MARKER.search(content, at)) and found[0][1] != _END:
+        segments += 1
+        scans += found[0][1] == _START_OF_SCAN
+        if scans * pixels > MOST_SCANNED or segments > _MOST_SEGMENTS:
+            raise ImageError(f"it is a JPEG of {scans:,} scans or more: save it anew")
+        at = found.end() + max(2, int.from_bytes(content[found.end() : found.end() + 2], "big"))
+
+
+def _upright(image: Any) -> Any:
+    try:
+        turn = _TURNS.get(image.getexif().get(_ORIENTATION))
+    except Exception:  # broken EXIF, of which viewers take no notice either
+        return image
+    return image if turn is None else image.transpose(turn)
+
+
+def _with_shades(image: Any) -> Any:
+    """In a mode whose values can be blended, with 8 bits a channel."""
+    mode = image.mode
+    if mode.startswith("I;"):
+        return _grey(image.convert("I"), 0.0, 65535.0)
+    if mode in _RANGES:
+        return _grey(image, *_range(image))
+    if mode in ("La", "RGBa"):
+        return image.convert(mode.upper())
+    if mode in ("L", "LA", "RGBA", "CMYK") and "transparency" not in image.info:
+        return image
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+
+
+def _range(image: Any) -> tuple[float, float]:
+    """Black and white of grey of more than 8 bits."""
+    low, high = image.getextrema()
+    if not math.isfinite(low) or not math.isfinite(high):
+        return 0.0, 1.0
+    fitting = (float(top) for top in _RANGES[image.mode] if low >= 0 and high <= top)
+    white = next(fitting, None)
+    return (low, max(high, low + 1)) if white is None else (0.0, white)
+
+
+def _grey(image: Any, black: float, white: float) -> Any:
+    # Pillow would clip, 16 bits to white and shares of 1 to black.
+    scale = 255.0 / (white - black)
+    offset = 0.5 - black * scale
+    return image.convert("F").point(lambda value: value * scale + offset).convert("L")
+
+
+def _shrunk(image: Any, longest: int) -> Any:
+    from PIL import Image
+
+    if max(image.size) <= longest:
+        return image
+    scale = longest / max(image.size)
+    size = tuple(max(1, round(side * scale)) for side in image.size)
+    return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+
+
+def _flat(image: Any) -> Any:
+    from PIL import Image
+
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+
+
+def _framed(image: Any, longest: int) -> Any:
+    from PIL import Image
+
+    least = min(SMALLEST, longest)
+    if min(image.size) >= least:
+        return image
+    width, height = (max(least, side) for side in image.size)
+    frame = Image.new("RGB", (width, height), "white")
+    frame.paste(image, ((width - image.width) // 2, (height - image.height) // 2))
+    return frame

@@ -1,0 +1,103 @@
+"""Configuration of a task of lmms-eval with RPTS beside its own filters and metrics."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from lmms_rpts.tasks.aggregation import mean_of_scored
+from lmms_rpts.tasks.any_task.names import WrappedName
+from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+
+FILTER = "rpts"
+"""Name of the pipeline, and so of the column ``Filter`` in lmms-eval's table."""
+
+LOWER_IS_BETTER = frozenset(
+    {
+        "right_for_wrong_reason",
+        "right_for_wrong_reason_guarded",
+        "restating_steps",
+        "missing_references",
+        "heaviest_step",
+    }
+)
+_OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
+"""What lmms-eval does with a task that lists no filters."""
+
+_STEPS_TOKENS = 2048
+
+
+def wrapped_config(
+    base: Mapping[str, Any], name: str, asked: WrappedName, *, graded: bool
+) -> dict[str, Any]:
+    """The configuration of ``NAME_rpts``.
+
+    Args:
+        base: of the task as it is, loaded whole.
+        name: of the wrapped task.
+        asked: what the name asks for.
+        graded: whether the grades of the responses are known already: then the task's own filters
+            and metrics are left out, which may ask a grader that costs money.
+    """
+    config = copy.copy(dict(base))
+    config["task"] = name
+    ours = {
+        "name": FILTER,
+        "filter": [
+            {"function": "rpts_any_transform", "mode": "auto", "variant": asked.variant},
+            {"function": "rpts_score"},
+            {"function": "rpts_aggregate"},
+        ],
+    }
+    if graded:
+        config |= {
+            "filter_list": [ours],
+            "metric_list": our_metrics(()),
+            "process_results": process_results,
+            # Thinking is dealt with by the first filter.
+            "reasoning_tags": "none",
+        }
+    else:
+        own = _own_metrics(base)
+        config["filter_list"] = [*(base.get("filter_list") or [_OWN_PIPELINE]), ours]
+        config["metric_list"] = [*own, *our_metrics([each["metric"] for each in own])]
+    if asked.variant == "steps":
+        config["generation_kwargs"] = _room_for_steps(base.get("generation_kwargs"))
+    for listing in ("tag", "group"):  # it belongs to none of the task's groups
+        config.pop(listing, None)
+    return config
+
+
+def metric_name(metric: str, taken: Any) -> str:
+    """The name of a metric of ours beside those of a task: with ``rpts_`` where it is taken."""
+    return f"rpts_{metric}" if metric in taken else metric
+
+
+def our_metrics(taken: Any) -> list[dict[str, Any]]:
+    """The metrics of RPTS for ``metric_list``, named apart from those that are taken."""
+    return [
+        {
+            "metric": metric_name(metric, taken),
+            "aggregation": mean_of_scored,
+            "higher_is_better": metric not in LOWER_IS_BETTER,
+        }
+        for metric in METRICS
+    ]
+
+
+def _own_metrics(base: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The task's metrics as they are; those of lmms-eval for a task that lists none."""
+    if base.get("metric_list") is not None:
+        return list(base["metric_list"])
+    from lmms_eval.api.registry import DEFAULT_METRIC_REGISTRY
+
+    return [{"metric": metric} for metric in DEFAULT_METRIC_REGISTRY["generate_until"]]
+
+
+def _room_for_steps(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Without a limit that was made for a bare answer, or a stop at the first blank line."""
+    given = dict(kwargs or {})
+    most = given.get("max_new_tokens")
+    enough = isinstance(most, int) and most >= _STEPS_TOKENS
+    return {**given, "max_new_tokens": most if enough else _STEPS_TOKENS, "until": []}

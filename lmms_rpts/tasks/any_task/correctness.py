@@ -1,0 +1,156 @@
+"""Whether an answer is right, as a task's own metric says."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lmms_rpts.settings import SettingError
+
+NONE = "none"
+"""The criterion by which no answer is right or wrong."""
+
+_WRITTEN = re.compile(r"(?P<path>[^<>=]{1,200}?)\s{0,4}(?:>=\s{0,4}(?P<least>[0-9.]{1,12}))?")
+_FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "hit")
+"""Fields of a metric's value that say whether an answer is right, the plainest first."""
+
+_RIGHT_FROM = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """When an answer counts as right.
+
+    Attributes:
+        metric: of the task.
+        field: of the metric's value, where that is an object.
+        least: the value from which on an answer is right, on a scale from 0 to 1.
+    """
+
+    metric: str
+    field: str | None = None
+    least: float = _RIGHT_FROM
+
+    def __str__(self) -> str:
+        field = f".{self.field}" if self.field else ""
+        return f"{self.metric}{field}>={self.least:g}"
+
+
+def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
+    """Read ``METRIC``, ``METRIC.FIELD`` or ``METRIC>=0.8``; None for ``none``.
+
+    Args:
+        metrics: of the task.
+
+    Raises:
+        SettingError: naming the metrics, where it names another.
+    """
+    known = list(metrics)
+    if text.strip() == NONE:
+        return None
+    found = _WRITTEN.fullmatch(text.strip())
+    path = found["path"] if found else text
+    metric = max((name for name in known if _begins(path, name)), key=len, default=None)
+    least = float(found["least"]) if found and _is_number(found["least"]) else None
+    if metric is None or found is None or (found["least"] and least is None):
+        raise SettingError(
+            f"{text!r} says no metric by which an answer is right (LMMS_RPTS_CORRECT, --correct). "
+            f"Give one of {', '.join(known)}, or none; as in {(known or ['METRIC'])[0]}>=0.5"
+        )
+    field = path.removeprefix(metric).removeprefix(".") or None
+    return Criterion(metric, field, _RIGHT_FROM if least is None else least)
+
+
+def choose_criterion(
+    metrics: Sequence[Mapping[str, Any]],
+    order: Iterable[str],
+    aggregations: Mapping[str, Callable[..., Any]],
+) -> Criterion | None:
+    """The first metric, in the task's order, that says of some response whether it is right.
+
+    Args:
+        metrics: of responses.
+        order: the task's metrics for which more is better.
+        aggregations: of the metrics.
+    """
+    for metric in order:
+        for values in metrics:
+            if metric not in values:
+                continue
+            for criterion in (Criterion(metric), *_by_field(metric, values[metric])):
+                if is_right(values, criterion, aggregations) is not None:
+                    return criterion
+    return None
+
+
+def is_right(
+    metrics: Mapping[str, Any],
+    criterion: Criterion,
+    aggregations: Mapping[str, Callable[..., Any]],
+) -> bool | None:
+    """Whether a response is right by its metrics; None where they don't say."""
+    value = metrics.get(criterion.metric)
+    if criterion.field is not None:
+        value = value.get(criterion.field) if isinstance(value, Mapping) else None
+        share = _share(value)
+    elif isinstance(value, Mapping):
+        share = _alone(value, aggregations.get(criterion.metric))
+    else:
+        share = _share(value)
+    return None if share is None else share >= criterion.least
+
+
+def _by_field(metric: str, value: Any) -> list[Criterion]:
+    if not isinstance(value, Mapping):
+        return []
+    return [Criterion(metric, name) for name in _FIELDS if _share(value.get(name)) is not None]
+
+
+def _share(value: Any) -> float | None:
+    """A value from 0 to 1; those up to 100 are percentages."""
+    if isinstance(value, str) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if 0.0 <= number <= 1.0:
+        return number
+    return number / 100.0 if 1.0 < number <= 100.0 else None
+
+
+def _alone(value: Mapping[str, Any], aggregation: Callable[..., Any] | None) -> float | None:
+    """What the task's aggregation makes of this one response, where it needs nothing else."""
+    if aggregation is None or not _takes_one(aggregation):
+        return None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return _share(aggregation([dict(value)]))
+    except Exception:  # another package's function, of one response alone
+        return None
+
+
+def _takes_one(aggregation: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(aggregation).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [each for each in parameters if each.default is each.empty]
+    # One with "args" writes files for a submission.
+    return len(needed) == 1 and all(each.name != "args" for each in parameters)
+
+
+def _begins(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}.")
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        return text is not None and 0.0 <= float(text) <= 1.0
+    except ValueError:
+        return False

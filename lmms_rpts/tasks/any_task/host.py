@@ -1,0 +1,272 @@
+"""A task of lmms-eval that RPTS is put around: its documents, its grades, and its records."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.filters.aligned_documents import Document, DocumentImages
+from lmms_rpts.filters.documents import as_text
+from lmms_rpts.filters.grading import in_sight
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.any_task.config import FILTER, metric_name
+from lmms_rpts.tasks.any_task.correctness import (
+    Criterion,
+    choose_criterion,
+    is_right,
+    parse_criterion,
+)
+from lmms_rpts.tasks.any_task.prompts import (
+    language_of,
+    messages_with_steps,
+    with_steps,
+    without_steps,
+)
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+from lmms_rpts.tasks.visuals import task_images, visuals_of
+
+NOT_TOLD = "the task's metrics don't say whether the answer is right"
+
+_in_our_pipeline: ContextVar[bool] = ContextVar("in_our_pipeline", default=False)
+
+
+class Documents(list[Document]):
+    """The documents of some instances, in their order; ``task``: whose they are."""
+
+    task: str | None = None
+
+
+class HostTask:
+    """What RPTS knows of a task that it is put around.
+
+    Args:
+        task: lmms-eval's ConfigurableTask, built from `wrapped_config`.
+        grades: file with what the task's metrics said of saved responses, as JSON lines of
+            ``doc_id`` and ``metrics``, a list with one object for each repeat; None: the task's
+            metrics are computed in this run.
+    """
+
+    def __init__(self, task: Any, grades: Path | None = None) -> None:
+        self.task = task
+        self.name: str = task.config.task
+        # Ours stand behind the task's own.
+        self._own = list(task.aggregation())[: -len(METRICS)]
+        self._lock = threading.Lock()
+        self._metrics: dict[int, list[Mapping[str, Any]]] = {}
+        self._criterion: Criterion | None = None
+        self._chosen = False
+        self.graded = grades is not None
+        if grades is not None:
+            self._metrics = read_grades(grades)
+
+    # --- prompts ---------------------------------------------------------------------------------
+
+    def ask_for_steps(self) -> None:
+        """Have the task's prompts ask for steps as well."""
+        task = self.task
+        text, messages = task.doc_to_text, getattr(task, "doc_to_messages", None)
+        task.doc_to_text = lambda doc: with_steps(as_text(text(doc)))
+        if callable(task.config.doc_to_messages) and messages is not None:
+            task.doc_to_messages = lambda *args, **more: messages_with_steps(
+                messages(*args, **more)
+            )
+
+    def first_visuals(self) -> list[Any]:
+        """What a model is shown of the first document; nothing where that can't be told."""
+        try:
+            return visuals_of(self.task, self.task.task_docs[0])
+        except Exception as error:  # another package's function; lmms-eval will say the same
+            logger.debug("The images of {} can't be looked at: {}", self.name, error)
+            return []
+
+    # --- documents -------------------------------------------------------------------------------
+
+    def documents(self, instances: Sequence[Any]) -> Documents:
+        """The documents of instances as the filters of RPTS take them.
+
+        What they can't have, gold reasoning and textual clues, is empty. The context is the
+        question as the model was asked it.
+        """
+        settings = load_settings()
+        found = Documents()
+        found.task = self.name
+        known: dict[int, Document] = {}
+        for each in in_sight(instances, "Reading the documents", settings.rank == 0):
+            if each.doc_id not in known:
+                known[each.doc_id] = self._document(each, settings.image_size)
+            found.append(known[each.doc_id])
+        return found
+
+    def _document(self, instance: Any, longest: int) -> Document:
+        doc_id = instance.doc_id
+        row = self.task.task_docs[doc_id]
+        images, target = self._looked_at(row)
+        asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
+        question = without_steps(asked if asked.strip() else self._said(row)).strip()
+        language = language_of(question)
+        doc = Document(
+            id=None,
+            doc_id=doc_id,
+            language=language,
+            statement=question,
+            context=question,
+            textual_clue=[],
+            visual_clue=[f"{self.name}#{doc_id}/{at}" for at in range(images)],
+            reasoning=[],
+            answer=target,
+        )
+        load: Callable[[], Sequence[Any]] = partial(task_images, self.task, doc_id)
+        doc.images = DocumentImages(load, longest, language)
+        return doc
+
+    def _looked_at(self, row: Any) -> tuple[int, str]:
+        """How many images a document has, and its gold answer."""
+        try:
+            images = len(visuals_of(self.task, row))
+        except Exception as error:  # of one document: its claims about images lead nowhere
+            logger.warning("{}: the images of a document can't be read ({})", self.name, error)
+            images = 0
+        try:
+            target = self.task.doc_to_target(row)
+        except Exception:  # another package's function
+            target = ""
+        if isinstance(target, list | tuple):
+            target = " | ".join(map(as_text, target))
+        return images, "" if target is None else as_text(target)
+
+    def _said(self, row: Any) -> str:
+        """The texts of a chat, for tasks that have no other prompt."""
+        try:
+            messages = self.task.doc_to_messages(row)
+            parts = [part for each in messages for part in each.get("content") or ()]
+            return "\n".join(str(part["text"]) for part in parts if "text" in part)
+        except Exception:  # another package's function: the question is not known
+            return ""
+
+    # --- grades ----------------------------------------------------------------------------------
+
+    def remember(self, doc_id: int, metrics: Mapping[str, Any], repeats: Mapping[str, Any]) -> None:
+        """Keep what the task's own pipeline made of a document; the first one counts.
+
+        Args:
+            metrics: of all responses to the document.
+            repeats: by metric a value for each response, where there are several.
+        """
+        count = max((len(each) for each in repeats.values()), default=0)
+        each_repeat: list[Mapping[str, Any]] = [
+            {name: values[at] for name, values in repeats.items()} for at in range(count)
+        ]
+        self._metrics.setdefault(doc_id, each_repeat or [metrics])
+
+    def correct(self, doc_id: int, repeat: int) -> bool | None:
+        """Whether a response is right by the task's own metric; None where nobody says."""
+        criterion = self._settle_criterion()
+        known = self._metrics.get(doc_id, [])
+        # One value for several responses says something of each only where it is plain.
+        if criterion is None or not known or (repeat >= len(known) and len(known) > 1):
+            return None
+        values = known[repeat] if repeat < len(known) else known[0]
+        return is_right(values, criterion, self.task.aggregation())
+
+    def _settle_criterion(self) -> Criterion | None:
+        with self._lock:
+            if not self._chosen:
+                self._criterion = self._choose()
+                self._chosen = True
+            return self._criterion
+
+    def _choose(self) -> Criterion | None:
+        wanted = load_settings().correct
+        there = list(dict.fromkeys(name for each in self._metrics.values() for name in each[0]))
+        aggregations = self.task.aggregation()
+        if wanted is not None:
+            return parse_criterion(wanted, there or self._own)
+        better = self.task.higher_is_better()
+        order = [*self._own, *(name for name in there if name not in self._own)]
+        order = [name for name in order if better.get(name, True)]
+        firsts = [each[0] for each in self._metrics.values()]
+        found = choose_criterion(firsts, order, aggregations)
+        if load_settings().rank == 0:
+            if found is None:
+                logger.warning(
+                    "{}: no metric of the task says of a response whether it is right ({}); name "
+                    "one (LMMS_RPTS_CORRECT=METRIC.FIELD>=0.5, or --correct)",
+                    self.name,
+                    ", ".join(order) or "none",
+                )
+            else:
+                logger.info("{}: answers count as right by {}", self.name, found)
+        return found
+
+    # --- records ---------------------------------------------------------------------------------
+
+    def complete(self, requests: Sequence[Any]) -> None:
+        """Write into the records of a document's responses whether their answers are right."""
+        for repeat, request in enumerate(requests):
+            written = request.filtered_resps.get(FILTER)
+            texts = written if isinstance(written, list) else [written]
+            done = [
+                self._completed(text, request.doc_id, repeat + at) for at, text in enumerate(texts)
+            ]
+            request.filtered_resps[FILTER] = done if isinstance(written, list) else done[0]
+
+    def _completed(self, text: Any, doc_id: int, repeat: int) -> Any:
+        try:
+            record = RptsRecord.parse(json.loads(text))
+        except (TypeError, ValueError, RecursionError):
+            return text
+        return with_grade(record, self.correct(doc_id, repeat)).to_json()
+
+    def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
+        """The metrics of RPTS, named apart from the task's own."""
+        found = process_results({}, results)
+        return {metric_name(name, self._own): value for name, value in found.items()}
+
+    @staticmethod
+    @contextmanager
+    def our_pipeline() -> Iterator[None]:
+        """Inside, results are those of RPTS."""
+        token = _in_our_pipeline.set(True)
+        try:
+            yield
+        finally:
+            _in_our_pipeline.reset(token)
+
+    @staticmethod
+    def in_our_pipeline() -> bool:
+        """Whether results are those of RPTS here."""
+        return _in_our_pipeline.get()
+
+
+def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
+    """A record whose answer is right or wrong as the task says."""
+    error = NOT_TOLD if correct is None and record.answer.error is None else record.answer.error
+    answer = record.answer.model_copy(update={"correct": correct, "by": "task", "error": error})
+    return record.model_copy(update={"answer": answer})
+
+
+def read_grades(path: Path) -> dict[int, list[Mapping[str, Any]]]:
+    """What a task's metrics said of saved responses, by document.
+
+    Raises:
+        DataError: where the file can't be read.
+    """
+    try:
+        with path.open(encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines if line.strip()]
+        return {int(row["doc_id"]): [dict(each) for each in row["metrics"]] for row in rows}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} holds no grades ({type(error).__name__}: {error}); lmms-rpts score writes "
+            "such files, and sets LMMS_RPTS_GRADES to them. Leave the variable out otherwise."
+        ) from None

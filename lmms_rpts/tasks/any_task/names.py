@@ -1,0 +1,125 @@
+"""Names of tasks that RPTS is put around: ``NAME_rpts`` and ``NAME_rpts_steps``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from lmms_rpts.tasks.benchmark import filter_names
+from lmms_rpts.tasks.data_errors import DataError
+
+Variant = Literal["default", "steps"]
+
+SUFFIX, STEPS_SUFFIX = "_rpts", "_rpts_steps"
+_MARK = "lmms_rpts_base"
+_OUTPUT = "generate_until"
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedName:
+    """What a name asks for: the task that it names, and whether its prompt asks for steps."""
+
+    base: str
+    variant: Variant
+
+
+def split_name(name: str) -> WrappedName | None:
+    """What ``NAME_rpts`` or ``NAME_rpts_steps`` asks for; None for any other name."""
+    for suffix, variant in ((STEPS_SUFFIX, "steps"), (SUFFIX, "default")):
+        if name.endswith(suffix) and len(name) > len(suffix):
+            return WrappedName(name.removesuffix(suffix), variant)  # type: ignore[arg-type]
+    return None
+
+
+def add_wrapped(manager: Any, names: Sequence[Any]) -> None:
+    """Make the names known to lmms-eval that ask for RPTS around another task.
+
+    Names that are known are left alone, as are those of patterns and of files.
+
+    Args:
+        manager: lmms-eval's TaskManager.
+        names: as they were asked for.
+
+    Raises:
+        DataError: where the other task is not known, or can't be wrapped; it says why.
+    """
+    for name in names:
+        if not isinstance(name, str) or name in manager.task_index or not _is_plain(name):
+            continue
+        asked = split_name(name)
+        if asked is None:
+            continue
+        fault = _fault(manager, asked.base)
+        if fault:
+            raise DataError(f"The task {name!r} can't be run: {fault}")
+        entry = dict(manager.task_index[asked.base])
+        manager.task_index[name] = {**entry, _MARK: asked}
+        for listed in (manager.all_tasks, manager.all_subtasks):
+            listed.append(name)
+
+
+def wrapped_name(manager: Any, name: str) -> WrappedName | None:
+    """What a name of the index asks for; None for a task of its own."""
+    found: WrappedName | None = manager.task_index.get(name, {}).get(_MARK)
+    return found
+
+
+def _is_plain(name: str) -> bool:
+    return not set(name) & set("*?[]/\\") and not Path(name).suffix
+
+
+def _fault(manager: Any, base: str) -> str | None:
+    """Why RPTS can't be put around a task."""
+    entry = manager.task_index.get(base)
+    if entry is None:
+        near = difflib.get_close_matches(base, manager.all_tasks, n=1)
+        hint = f" Did you mean {near[0]}{SUFFIX}?" if near else ""
+        return f"lmms-eval has no task {base!r}.{hint}"
+    if entry["type"] != "task":
+        return _parts_fault(base, entry, manager)
+    config = _simple_config(entry["yaml_path"])
+    if _uses_our_filters(config):
+        return f"{base!r} is scored by RPTS already: name it without {SUFFIX}"
+    kind = config.get("output_type", _OUTPUT)
+    if kind != _OUTPUT:
+        return (
+            f"{base!r} has the output type {kind!r}; only responses in free text ({_OUTPUT}) hold "
+            "reasoning"
+        )
+    return None
+
+
+def _parts_fault(base: str, entry: Mapping[str, Any], manager: Any) -> str:
+    if entry["type"] == "python_task":
+        return f"{base!r} is a task written in Python, which can't be wrapped"
+    parts = entry.get("task")
+    if not isinstance(parts, list):
+        parts = _simple_config(entry["yaml_path"]).get("task") or []
+    named = [each if isinstance(each, str) else str(each.get("task")) for each in parts]
+    tasks = ",".join(f"{each}{SUFFIX}" for each in named[:10])
+    more = f" (the first 10 of {len(named)})" if len(named) > 10 else ""
+    return f"{base!r} is a {entry['type']} of several tasks. Name them: --tasks {tasks}{more}"
+
+
+def _simple_config(path: Any) -> Mapping[str, Any]:
+    from lmms_eval.utils import load_yaml_config
+
+    found: Mapping[str, Any] = load_yaml_config(path, mode="simple")  # runs no !function
+    return found
+
+
+def _uses_our_filters(config: Mapping[str, Any]) -> bool:
+    if "rpts" in config:
+        return True
+    pipelines = config.get("filter_list")
+    found = {
+        str(component.get("function"))
+        for pipeline in (pipelines if isinstance(pipelines, list) else ())
+        if isinstance(pipeline, Mapping)
+        for component in pipeline.get("filter") or ()
+        if isinstance(component, Mapping)
+    }
+    return bool(found & filter_names())

@@ -1,0 +1,147 @@
+"""Grades of answers to questions with options, worked by hand."""
+
+from __future__ import annotations
+
+from lmms_rpts.answers.grading import grade_answer
+from tests.support.tables import table
+
+CITIES = ("London", "Paris", "Rome", "New York")
+ANIMALS = ("A dog", "a cat", "a black cat", "No animal")
+SHAPES = ("Both A and B", "a circle", "Cannot be determined", "None of the above")
+LENGTHS = ("12 cm", "15 cm", "1,250 cm", "1/2")
+LONG = tuple(f"item {number}" for number in range(26))
+
+# The gold answer is B, Paris.
+PARIS = [
+    # the letter alone
+    ("B", True), ("B.", True), ("(B)", True), ("B)", True), ("[B]", True), ("**B**", True),
+    ("**B.**", True), ("b", True), ("b)", True), ("(b)", True), ("`B`", True), ("$B$", True),
+    ("Ｂ", True), ("（Ｂ）", True), ("\"B\"", True), ("<answer>B</answer>", True),
+    ("C", False), ("(C)", False), ("**D**", False), ("a)", False), ("E", False),
+    # boxes
+    ("\\boxed{B}", True), ("$\\boxed{\\text{B}}$", True), ("So \\boxed{\\mathbf{(B)}}.", True),
+    ("\\boxed{C}", False), ("\\boxed{B. Paris}", True), ("\\boxed{Paris}", True),
+    ("The tower is old.\n\n$$\\boxed{B}$$", True),
+    # labels
+    ("Answer: B", True), ("answer: b", True), ("Answer: (B)", True), ("Answer: b)", True),
+    ("The answer is B.", True), ("The answer is (B) Paris", True), ("The answer is **B**.", True),
+    ("Answer: B. Paris", True), ("Answer: B) Paris", True), ("Answer: B - Paris", True),
+    ("**Answer:** B", True), ("**Final answer: B**", True), ("### Final Answer\n\nB", True),
+    ("The correct option is B.", True), ("The correct answer is option B: Paris.", True),
+    ("My answer is B, because the tower stands there.", True),
+    ("The answer is B because A shows a bridge.", True),
+    ("The answer is B, not A.", True), ("Answer: D", False), ("The answer is (D) New York.", False),
+    ("Answer: C. Rome", False), ("The answer is option A.", False),
+    # sentences
+    ("Option B", True), ("Option B is correct.", True), ("I choose B.", True), ("So B.", True),
+    ("It shows the Eiffel Tower. Therefore, the correct choice is B.", True),
+    ("A shows a bridge, so it must be option (B).", True), ("Option C is correct.", False),
+    ("I choose option D.", False), ("B is the correct answer.", True), ("B is correct.", True),
+    # Chinese
+    ("选B", True), ("答案：B", True), ("故选：B", True), ("所以答案是B。", True), ("应选B。", True),
+    ("正确答案是（B）", True), ("答案：C", False), ("选D", False), ("因此选择B选项。", True),
+    # the option's text
+    ("Paris", True), ("paris.", True), ("The answer is Paris.", True), ("It is Paris.", True),
+    ("Answer: Paris, the capital of France.", True), ("The city is Paris.", True),
+    ("这是 Paris。", True), ("London", False), ("The answer is New York.", False),
+    ("The city in the picture is Rome.", False),
+    # thinking, chatter, explanations
+    ("<think>Perhaps C? Or A.</think>B", True), ("<think>B is right</think>C", False),
+    ("The answer is B. Let me know if you have questions.", True),
+    ("B\n\nExplanation: the Eiffel Tower stands in Paris.", True),
+    ("B. Paris\n\nThe picture shows the Eiffel Tower.", True),
+    ("Answer: B\n\nThe tower is in France. A is incorrect, since London has no such tower.", True),
+    ("First I thought of C. Then I saw the tower.\nAnswer: B", True),
+    ("The answer is A. Wait, that is London. The answer is B.", True),
+    # undecided: contradictions, hedges, second thoughts
+    ("Answer: B. London", None), ("The answer is (B) Rome.", None), ("(C) Paris", None),
+    ("The answer is B. Wait, it is C.", None), ("Answer: probably B", None), ("Maybe B.", None),
+    ("Answer: B?", None), ("Answer: B\nAnswer: C", None), ("The answer is B. \\boxed{C}", None),
+    ("Answer: B and C", None), ("The answer is B or C.", None),
+    # no answer
+    ("", False), ("   ", False), ("<think>B", False), ("Answer:", False), ("I cannot tell.", False),
+    ("I don't know.", False), ("无法确定", False), ("...", False),
+]  # fmt: skip
+# None of these may be called correct, where B (Paris) is right.
+ATTACKS = [
+    "B or C", "B/C", "(B) or (C)", "Answer: B/C", "Either B or C.", "A, B, C, D", "ABCD", "B, C",
+    "Answer: BC", "not B", "The answer is not B.", "It isn't B.", "Not option B", "不选B", "答案不是B",
+    "B is wrong.", "Option B is incorrect.", "I don't think the answer is B.",
+    "If it were red, the answer would be B.", "Answer: B. Actually, no.",
+    "Some people say that the answer is B.", "The student's answer is B.", "Is the answer B?",
+    "The wrong answer is B.", "I doubt that the answer is B.", "Answer: B. Wait, no.",
+    "The answer could be B.", "The answer is B. Sorry, I meant C.", "B or not B",
+    "The answer is A. B is what I first took.", "Neither B nor C.", "Anything but B",
+    "Everything except B.", "All but B", "The answer is B with 40% and C with 60%.",
+    "A. London\nB. Paris\nC. Rome\nD. New York", "Options: (A) London (B) Paris",
+    "Answer: A. London\nB. Paris", "Choose one: A, B, C or D. Answer: A or B",
+    "Answer: A\nAnswer: B\nAnswer: C\nAnswer: D", "not Paris", "Paris or Rome", "London, Paris",
+    "The answer is not Paris but Rome.", "Paris is wrong.", "It can't be Paris.",
+    "\\boxed{B} or \\boxed{C}", "\\boxed{B} is wrong", "\\boxed{B, C}", "It is not \\boxed{B}",
+    "\\boxed{B} or C", "\\boxed{A \\text{ or } B}", "<think>The answer is B.",
+    "For example: Answer: B", "Answer: [A/B/C/D]", "Answer: <letter>", "point B", "AB", "B2", "B+",
+    "the letter after B", "B minus", "vitamin B", "Answer: A, although B looks right",
+    "I can't tell whether it is B.", "Answer: B, but it could also be C.", "Answer: B.\nOr C.",
+    "My guess: B or D", "B可能是对的，C也可能", "B或C", "可能是B", "答案是B还是C？", "B错误", "除了B",
+    "答案：B。等等，不对，应该是C", "Answer: none of them, not even B", "bb", "Plan B",
+    "Answer: ~~B~~ C", "Both B and D are correct.", "Paris is not in the picture.",
+    "It is neither London nor Paris.", "It looks like Paris but it is Rome.", "Not London, B?",
+    "The answer is between A and B.", "B is what a fool would choose.",
+    "The answer is B if the sky is green.", "Answer: B unless it is C",
+]  # fmt: skip
+# options, gold, response, correct
+OTHERS = [
+    # the article and the pronoun are no letters
+    (ANIMALS, "A", "A cat", False), (ANIMALS, "A", "A", True), (ANIMALS, "A", "A dog", True),
+    (ANIMALS, "A", "Answer: A cat", False), (ANIMALS, "B", "It is a cat.", True),
+    (ANIMALS, "A", "A picture of a house.", None), (ANIMALS, "C", "a black cat", True),
+    (ANIMALS, "B", "A black cat", False), (ANIMALS, "A", "Answer: A. A dog", True),
+    (ANIMALS, "D", "No animal", True), (ANIMALS, "D", "Answer: D. No animal", True),
+    (LONG, "I", "I think so.", None), (LONG, "I", "I", True), (LONG, "I", "Answer: I", True),
+    (LONG, "I", "I cannot tell", False), (LONG, "Z", "The answer is Z.", True),
+    (LONG, "I", "I would choose J.", False), (LONG, "J", "I would choose J.", True),
+    # gold as text, gold in other forms
+    (CITIES, "Paris", "B", True), (CITIES, "paris", "Answer: C", False), (CITIES, "(B)", "B", True),
+    (CITIES, "b", "Paris", True), (CITIES, "B. Paris", "B", True), (CITIES, "new york", "D", True),
+    # options that name letters, or say that nothing can be told
+    (SHAPES, "A", "Both A and B", True), (SHAPES, "A", "Answer: A. Both A and B", True),
+    (SHAPES, "B", "Both A and B", False), (SHAPES, "C", "It cannot be determined.", True),
+    (SHAPES, "C", "Answer: C. Cannot be determined", True), (SHAPES, "D", "None of the above.", True),
+    (SHAPES, "B", "Cannot be determined", False), (SHAPES, "B", "A and B", None),
+    # options that are numbers
+    (LENGTHS, "A", "12 cm", True), (LENGTHS, "A", "The answer is 12.", True),
+    (LENGTHS, "C", "1250", True), (LENGTHS, "D", "0.5", True), (LENGTHS, "B", "12 cm", False),
+    (LENGTHS, "A", "12 m", None), (LENGTHS, "A", "112 cm", None), (LENGTHS, "B", "(A) 15 cm", None),
+    # options with their letters; options that are letters of others
+    (("A. yes", "B. no"), "A", "Yes", True), (("A. yes", "B. no"), "yes", "No.", False),
+    (("B", "A", "C"), "C", "B", None), (("x", "x", "y"), "A", "x", None),
+    (("x", "x", "y"), "A", "A", True),
+    (("yes", "no"), "yes", "Yes, it is.", True), (("yes", "no"), "no", "Answer: Yes", False),
+    (("红色", "蓝色"), "A", "红色", True), (("红色", "蓝色"), "A", "是蓝色。", False),
+    (("红色", "蓝色"), "A", "不是红色", None), (("红色", "蓝色"), "A", "答案：A. 红色", True),
+    # without options
+    ((), "B", "B", True), ((), "B", "Answer: C", False), ((), "J", "(J)", True),
+    ((), "B", "The answer is (B) 42", True), ((), "B", "A good question", None),
+    ((), "K", "K", None), ((), "A", "A nice day.", None), ((), "Paris", "Paris", None),
+]  # fmt: skip
+
+
+@table("response, correct", *PARIS)
+def test_the_second_of_four(response: str, correct: bool | None) -> None:
+    grade = grade_answer("choice", response, "B", options=CITIES)
+    assert grade.correct is correct, grade
+
+
+@table("response", *ATTACKS)
+def test_attacks(response: str) -> None:
+    for options in (CITIES, ()):
+        grade = grade_answer("choice", response, "B", options=options)
+        assert grade.correct is not True, grade
+
+
+@table("options, answer, response, correct", *OTHERS)
+def test_other_options(
+    options: tuple[str, ...], answer: str, response: str, correct: bool | None
+) -> None:
+    grade = grade_answer("choice", response, answer, options=options)
+    assert grade.correct is correct, grade
