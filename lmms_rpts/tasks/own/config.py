@@ -157,10 +157,10 @@ def _whole(settings: OwnSettings, documents: tuple[OwnDocument, ...]) -> dict[st
 
 def _filters(settings: OwnSettings) -> list[dict[str, Any]]:
     transform: dict[str, Any] = {"function": "rpts_transform", "mode": "auto"}
-    if settings.grade is not None:
-        transform |= {"answer": "text", "grade": settings.grade}
-    elif settings.source.form != "agree":
+    if settings.grade is None:
         transform |= {"answer": settings.source.form}
+    else:
+        transform |= {"answer": "text", "grade": settings.grade}
     score = {"function": "rpts_score"}
     if settings.evidence is not None:
         score |= {"evidence": settings.evidence}

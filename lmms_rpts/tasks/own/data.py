@@ -85,6 +85,14 @@ def examine(
     return documents, ()
 
 
+def field_faults_of(records: Sequence[Record], form: str) -> list[str]:
+    """What is wrong with the fields of these instances, each with the place of its instance."""
+    faults = [] if records else [_NO_INSTANCE]
+    for record in records:
+        faults += (f"{record.label}: {said}" for said in record_faults(record.fields, form))
+    return [*faults, *_twice(records)]
+
+
 def read_records(path: Path) -> tuple[list[Record], list[str]]:
     """The instances of a file, and what is wrong with lines that are none.
 
@@ -100,9 +108,9 @@ def read_records(path: Path) -> tuple[list[Record], list[str]]:
         return _listed(text)
     records, faults = [], []
     # Not splitlines(): JSON may hold line separators such as U+2028.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            value, fault = parsed(line)
+    for number, row in enumerate(text.split("\n"), start=1):
+        if row.strip():
+            value, fault = parsed(row)
             place = f"line {number}"
             if fault is None and not isinstance(value, dict):
                 fault = f"should be a JSON object in braces, not {shown(value)}"
@@ -165,11 +173,7 @@ def _loaded(
 
 
 def _faults(records: Sequence[Record], source: Source) -> Iterator[str]:
-    if not records:
-        yield _NO_INSTANCE
-    for record in records:
-        yield from (f"{record.label}: {said}" for said in record_faults(record.fields, source.form))
-    yield from _twice(records)
+    yield from field_faults_of(records, source.form)
     named = [(f"{record.label}: 'images'", image_names(record.fields) or []) for record in records]
     if any(names for _, names in named) and not source.images.is_dir():
         yield (

@@ -7,13 +7,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
+from lmms_rpts.answers.grading import AnswerKind, answer_fault
 from lmms_rpts.escaping import storable
 from lmms_rpts.filters.documents import (
     LANGUAGE,
     RELATION,
     SOME_TEXT,
+    STANCES,
     TEXT,
     TEXTS,
     FieldCheck,
@@ -30,7 +32,7 @@ FORMS = ("agree", "choice", "number", "text", "none")
 FUNCTION = "function"
 """The form of answers that a user's function grades."""
 
-_GRADED_BY_RULES = ("choice", "number", "text")
+_GRADED_BY_RULES: tuple[AnswerKind, ...] = get_args(AnswerKind)
 _NEARLY = 0.8
 _LONGEST_NAME = 60
 
@@ -205,16 +207,14 @@ def _name_faults(record: Mapping[str, Any]) -> Iterator[str]:
 
 def _value_faults(record: Mapping[str, Any], form: str) -> Iterator[str]:
     answer = record.get("answer")
-    if form == "agree" and answer not in ("agree", "disagree"):
+    if form == "agree" and answer not in STANCES:
         yield f"'answer' should be agree or disagree, not {shown(answer)}"
-    if form in _GRADED_BY_RULES:
-        # Imported here: of many data sets no answer is graded by rules.
-        from lmms_rpts.answers.grading import answer_fault
-
+    graded = next((each for each in _GRADED_BY_RULES if each == form), None)
+    if graded is not None:
         options = [written(each) for each in record.get("options", ())]
-        fault = answer_fault(form, written(answer), options)  # type: ignore[arg-type]
+        fault = answer_fault(graded, written(answer), options)
         if fault:
-            yield f"'answer': {fault}"
+            yield f"'answer' can't be graded as a {form}: {fault}"
     images = image_names(record) or []
     yield from gold_faults({"reasoning": record.get("reasoning", []), "visual_clue": images})
 

@@ -17,6 +17,7 @@ Doc = Mapping[str, Any]
 VARIANTS = ("steps", "free")
 """``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form."""
 
+_LETTER = re.compile(r"[A-Za-z]")
 _OWN_LETTER = re.compile(r"\s{0,4}[(（]?([A-Za-z])[).:）、．][ \t]{0,4}")
 
 
@@ -166,7 +167,10 @@ def _steps(doc: Doc, wording: _Wording) -> Iterator[str]:
 
 
 def _ending(doc: Doc) -> str:
-    """What the last line should look like: a user's function takes letters where there are any."""
-    if doc["form"] == "function":
-        return "choice" if doc["options"] else "text"
-    return "text" if doc["form"] == "none" else str(doc["form"])
+    """What the last line should look like; a text that is a letter names one of the options."""
+    form = str(doc["form"])
+    if form == "function" and doc["options"]:
+        return "choice"
+    if form == "text" and doc["options"] and _LETTER.fullmatch(doc["answer"].strip()):
+        return "choice"
+    return "text" if form in ("function", "none") else form
