@@ -113,7 +113,10 @@ def _response(bars: tuple[int, ...], form: str, words: _Words) -> str:
     if form == "agree":
         answer = words.stances[answer != "agree"]
     said = (words.shown.format(*bars), _concluded(bars, form, words))
-    steps = (step.format(text) for step, text in zip(words.steps, said, strict=True))
+    steps = (
+        step.format(text[0].lower() + text[1:])
+        for step, text in zip(words.steps, said, strict=True)
+    )
     return "\n".join([*steps, words.final.format(answer)])
 
 

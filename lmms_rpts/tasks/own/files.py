@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.errors import UserError
+from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.own.reading import KEY
+
+_REMEDY = "docs/your-own-data.md shows what a task file looks like"
 
 
 def name_files(manager: Any, tasks: Any) -> None:
@@ -28,6 +32,44 @@ def name_files(manager: Any, tasks: Any) -> None:
             for names in (manager.all_tasks, manager.all_subtasks):
                 if name not in names:
                     names.append(name)
+
+
+def examine_folder(folder: Path) -> Sequence[Check]:
+    """What is there of the tasks that ``--include_path FOLDER`` would add; loads no model.
+
+    The data and images of each task are checked as before a run.
+    """
+    from lmms_eval.tasks import TaskManager
+
+    if not folder.is_dir():
+        return [problem("own tasks", f"{folder} is no folder", "name a folder with task files")]
+    try:
+        # Without lmms-eval's own index of thousands of files.
+        manager = TaskManager("ERROR", include_path=str(folder), include_defaults=False)
+    except Exception as error:  # whatever a YAML file makes its reader raise
+        fault = f"{folder} holds a YAML file that can't be read: {error}"
+        return [problem("own tasks", fault, _REMEDY)]
+    names = [*manager.all_subtasks, *manager.all_groups]
+    if not names:
+        said = f"{folder} holds no .yaml file with a task"
+        return [problem("own tasks", said, _REMEDY)]
+    return [_examined(manager, name) for name in names]
+
+
+def _examined(manager: Any, name: str) -> Check:
+    from lmms_rpts.tasks.own_tasks import check_own_tasks
+
+    try:
+        config = manager._get_config(name)
+        check_own_tasks(manager, [name])
+    except UserError as error:
+        return data_fault(name, error)
+    except Exception as error:  # a function that the YAML names may be missing or fail
+        return problem(name, f"it can't be read: {error}", _REMEDY)
+    told = config.get("metadata") if isinstance(config, Mapping) else None
+    if not isinstance(told, Mapping) or "instances" not in told:
+        return Check(name, "ok", "its file can be read")
+    return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
 
 
 def _task_in(path: Path) -> str | None:

@@ -38,7 +38,7 @@ rpts:
   answer: {form}  # agree, choice, number, text, none, or !function grading.grade
   variant: steps  # steps: asks for numbered steps; free: for reasoning of any form
   language: {language}  # of the prompts (en or zh); the texts may be in any language
-  # evidence: image  # facts, image or both; default: facts where there are any, else image
+  # evidence: image  # facts, image or both; default: facts with gold reasoning, else image
 """
 _README = """\
 # {name}
