@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,24 +41,30 @@ def read_table(path: Path) -> Table:
         DataError: naming the file and the lines that can't be read.
     """
     cells = path.suffix.lower() in _CSV
+    header: list[str] = []
     try:
-        records, faults = _read_csv(path) if cells else read_records(path)
+        if cells:
+            header, records, faults = _read_csv(path)
+        else:
+            records, faults = read_records(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path} can't be read: {reason}") from None
     raise_faults(path, faults, _REMEDY)
     if not records:
         raise DataError(f"{path} holds no instance")
-    names = dict.fromkeys(str(name) for record in records for name in record.fields)
+    found = (name for record in records for name in record.fields)
+    names = dict.fromkeys(name for name in (*header, *found) if name)
     return Table(path, tuple(records), tuple(names), cells)
 
 
-def _read_csv(path: Path) -> tuple[list[Record], list[str]]:
+def _read_csv(path: Path) -> tuple[list[str], list[Record], list[str]]:
+    """The header, the rows and their faults."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        return [], [f"line {line} is not UTF-8: save the file as UTF-8"]
+        return [], [], [f"line {line} is not UTF-8: save the file as UTF-8"]
     header = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=header.count)
     limit = csv.field_size_limit(_LARGEST_CELL)
@@ -67,16 +74,17 @@ def _read_csv(path: Path) -> tuple[list[Record], list[str]]:
         csv.field_size_limit(limit)
 
 
-def _rows(reader: Iterator[list[str]]) -> tuple[list[Record], list[str]]:
-    """The rows below the header; a blank cell is a field left out."""
+def _rows(reader: Iterator[list[str]]) -> tuple[list[str], list[Record], list[str]]:
+    """The header and the rows below it; a blank cell is a field left out."""
+    names: list[str] = []
     records: list[Record] = []
     faults: list[str] = []
     line = 1
     try:
         names = [name.strip() for name in next(reader, [])]
-        twice = sorted({name for name in names if name and names.count(name) > 1})
-        if twice:
-            return [], [f"the header names {shown(twice[0])} twice"]
+        (twice, count), *_ = Counter(filter(None, names)).most_common(1) or [("", 0)]
+        if count > 1:
+            return names, [], [f"the header names {shown(twice)} twice"]
         for row in reader:
             line, start = reader.line_num, line + 1  # type: ignore[attr-defined]
             if len(row) > len(names):
@@ -87,4 +95,4 @@ def _rows(reader: Iterator[list[str]]) -> tuple[list[Record], list[str]]:
                 records.append(Record(f"line {start}", fields))
     except csv.Error as error:
         faults.append(f"line {line + 1} is not valid CSV: {error}")
-    return records, faults
+    return names, records, faults
