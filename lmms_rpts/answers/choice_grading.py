@@ -12,14 +12,21 @@ from lmms_rpts.answers.final_statement import denies
 from lmms_rpts.answers.number_grading import stated_number
 from lmms_rpts.answers.plain_text import normal, plain
 from lmms_rpts.answers.quantities import Quantity, read_quantity, units_agree
-from lmms_rpts.answers.stated import Stated, Verdict
+from lmms_rpts.answers.stated import REPORTED, Stated, Verdict
 from lmms_rpts.answers.text_grading import forms
+from lmms_rpts.reasoning.casing import lower
 
 WITHOUT_OPTIONS = "ABCDEFGHIJ"
 """The letters that may be meant where the options are not known."""
 
-_NAME = r"(?:(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:option|choice|answer|letter)s?|选项|选择|选|答案)"
-_FORM = r"(?:(?P<open>[(\[{<\"'【（])\s?(?P<in>[A-Za-z])\s?[)\]}>\"'】）]|(?P<bare>[A-Za-z])(?![A-Za-z0-9_'′+#^=]))"
+_NAME = (
+    r"(?:(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:option|choice|answer|letter)s?"
+    r"|选项|选择|选|答案)"
+)
+_FORM = (
+    r"(?:[(\[{<\"'【（]\s?(?P<in>[A-Za-z])\s?[)\]}>\"'】）]"
+    r"|(?P<bare>[A-Za-z])(?![A-Za-z0-9_'′+#^=]))"
+)
 # "B", "(B)", "option B", "选B", and what follows
 _LEADING = re.compile(
     rf"(?:{_NAME}\s?(?:(?:is|是|为)\s?)?[:：]?\s?){{0,3}}{_FORM}(?:\s?(?:选项|项))?", re.IGNORECASE
@@ -41,7 +48,7 @@ _NOT_OTHER = re.compile(
 )
 _BAD_REST = re.compile(
     r"\b(?:if|unless|or|wrong|incorrect|false|not\s(?:the\s)?(?:correct|right|best|answer)|neither|nor|either"
-    r"|except|also|possibly|what)\b|错|不对|不正确|如果|或|也",
+    r"|except|also|possibly|what)\b|^\W{0,4}(?:but|rather|instead|no|however|and)\b|错|不对|不正确|如果|或|也",
     re.IGNORECASE,
 )
 # Letters that stand by themselves, but for the article and the pronoun.
@@ -51,11 +58,21 @@ _SO = re.compile(r".*(?:\b(?:so|therefore|thus|hence)\b|因此|所以|故|综上
 _LETTER = r"\(?(?P<letter>[A-Z])\)?(?![A-Za-z0-9_'′])"
 # In a sentence without a label: "Option B is correct", "I choose B", "so it must be B"
 _NAMED = re.compile(
-    rf"(?:^|.*\s|.*[\u3040-\u9fff,，:])(?i:option|choice|(?:choose|select|pick)(?:\soption)?|go\swith(?:\soption)?"
-    rf"|(?:answer|choice|option|letter)\s(?:is|must\sbe)(?:\soption)?|选择?|选项|答案[是为])\s?{_LETTER}(?P<rest>.*)$"
+    r"(?:^|.*\s|.*[\u3040-\u9fff,，:])(?i:option|choice|(?:choose|select|pick)(?:\soption)?"
+    r"|go\swith(?:\soption)?|(?:answer|choice|option|letter)\s(?:is|must\sbe)(?:\soption)?"
+    rf"|选择?|选项|答案[是为])\s?{_LETTER}(?P<rest>.*)$"
 )
 _ENDS = re.compile(
-    rf"^(?i:(?:so|therefore|thus|hence|then)?[,:]?\s?(?:it\s(?:is|must\sbe)|it's|this\sis|that\sis|that's)?)\s?{_LETTER}\s?[.。]?$"
+    r"^(?i:(?:so|therefore|thus|hence|then)?[,:]?\s?"
+    rf"(?:it\s(?:is|must\sbe)|it's|this\sis|that\sis|that's)?)\s?{_LETTER}\s?[.。]?$"
+)
+_PLAIN_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "so therefore thus hence then and i we d ll would will choose select pick go with"
+        " the correct right best final answer option choice letter is must be it s that"
+        " this my think believe",
+    )
 )
 _IS_RIGHT = re.compile(rf"^\W{{0,2}}{_LETTER}(?P<rest>.*)$")
 _ROW = re.compile(r"^[\s*_#>\-]{0,6}[(\[]?([A-Z])[)\].:：、]\s?\S", re.MULTILINE)
@@ -85,7 +102,11 @@ class Options:
 
     def of_text(self, said: Sequence[str]) -> set[str]:
         """The letters of the options that are one of these normal texts."""
-        return {letter for letter, text in zip(self.letters, self.texts) if text and text in said}
+        return {
+            letter
+            for letter, text in zip(self.letters, self.texts, strict=False)
+            if text and text in said
+        }
 
     def text_of(self, letter: str) -> str:
         """The normal text of an option; empty where it isn't known."""
@@ -104,9 +125,10 @@ def read_options(options: Sequence[str]) -> Options:
     shown = [plain(option) for option in options[:26]]
     marks = [_OWN_LETTER.match(option) for option in shown]
     if all(
-        mark and mark[1].upper() == letter for mark, letter in zip(marks, string.ascii_uppercase)
+        mark and mark[1].upper() == letter
+        for mark, letter in zip(marks, string.ascii_uppercase, strict=False)
     ):
-        shown = [option[mark.end() :] for option, mark in zip(shown, marks) if mark]
+        shown = [option[mark.end() :] for option, mark in zip(shown, marks, strict=True) if mark]
     read = [read_quantity(option) for option in shown]
     quantities = tuple(each for each in read if each is not None)
     return Options(
@@ -225,17 +247,29 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
     read, quantity = read_quantity(words), options.quantities
     if read and quantity:
         equal = {
-            each for each, option in zip(options.letters, quantity) if option.value == read.value
+            each
+            for each, option in zip(options.letters, quantity, strict=True)
+            if option.value == read.value
         }
         if equal and letter not in equal:
             return Choice(None, "letter against value")
     if set(_STANDING.findall(bare)) - {letter} or _BAD_REST.search(words) or "~~" in words:
         return Choice(None, "what follows the letter may say otherwise")
-    if any(_holds(said, other) for other in others):
+    if any(_holds(said, other) for other in others) or _is_another(said, own, rest):
         return Choice(None, "letter against text")
     if letter in _STANDING.findall(bare):
         return Choice(None, "what follows the letter may say otherwise")
     return Choice(letter, "letter")
+
+
+def _is_another(said: Sequence[str], own: str, rest: str) -> bool:
+    """Whether a few words behind "B." are none of its option's: B. Berlin, where B is Paris."""
+    short = said and len(said[0].split()) <= 3 and said[0][:1] < "\u3040"
+    if not own or not short or rest.startswith((",", ";")):
+        return False
+    return not any(
+        _holds([one], other) for each in said for one, other in ((each, own), (own, each))
+    )
 
 
 def _in_sentence(stated: Stated, options: Options) -> Choice | None:
@@ -253,7 +287,7 @@ def _in_sentence(stated: Stated, options: Options) -> Choice | None:
         return Choice(None, "a letter that is denied, or not settled on")
     for pattern in (_NAMED, _ENDS, _IS_RIGHT):
         found = pattern.match(text.strip())
-        if found is None:
+        if found is None or not _is_plain(text.strip()[: found.start("letter")]):
             continue
         rest = found.groupdict().get("rest") or ""
         words = rest.strip(" .:,)。")
@@ -267,12 +301,17 @@ def _in_sentence(stated: Stated, options: Options) -> Choice | None:
     return None
 
 
+def _is_plain(head: str) -> bool:
+    """Whether the words before a letter only say that it is chosen: not "I ruled out option"."""
+    return set(re.findall(r"[a-z]+", lower(head))) <= _PLAIN_WORDS
+
+
 def _by_value(stated: Stated, options: Options) -> Choice | None:
     """The option that is the same quantity."""
     found = stated_number(stated.text) if options.quantities else None
     if found is None or found.about:
         return None
-    pairs = list(zip(options.letters, options.quantities))
+    pairs = list(zip(options.letters, options.quantities, strict=True))
     equal = {each for each, option in pairs if option.value == found.quantity.value}
     agree = {
         each for each, option in pairs if each in equal and units_agree(found.quantity, option)
@@ -299,6 +338,8 @@ def _by_text(stated: Stated, options: Options) -> Choice | None:
         rest = said.replace(own, " ", 1)
         if any(_holds([said], other) for other in others):
             return Choice(None, "several options are named")
+        if REPORTED.search(text):
+            return Choice(None, "what others say, or a condition")
         if (
             denies(rest)
             or (denies(text) and not denies(own))

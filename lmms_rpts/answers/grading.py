@@ -20,7 +20,7 @@ from lmms_rpts.answers.choice_grading import (
     read_options,
 )
 from lmms_rpts.answers.number_grading import gold_quantity, number_verdict
-from lmms_rpts.answers.plain_text import plain
+from lmms_rpts.answers.plain_text import LONGEST, plain
 from lmms_rpts.answers.quantities import NUMBER_WORD, read_quantity
 from lmms_rpts.answers.stated import TAKEN_BACK, Stated, Verdict, read_stated
 from lmms_rpts.answers.text_grading import gold_text, text_verdict
@@ -30,7 +30,7 @@ AnswerKind = Literal["choice", "number", "text"]
 SHOWN = 200
 """Characters of an answer that a grade shows."""
 
-_WORD = re.compile(r"[^\W_]|[√∞<>=≤≥+#%$€£♠-♯☀-➿😀-🙏]")
+_WORD = re.compile(r"[^\W_]|[√∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏]")
 _WRONG = r"(?:[Oo]ption\s)?\(?\b{letter}\b\)?\s(?:is|was)\s(?:wrong|incorrect)\b"
 _LONGEST_LINE = 300
 
@@ -108,6 +108,8 @@ def answer_fault(kind: AnswerKind, answer: str, options: Sequence[str] = ()) -> 
     if kind == "number":
         return f"{shown} is not a number such as 4, -3.5, 3/4, 50% or 12 cm"
     if kind == "text":
+        if len(answer) > LONGEST:
+            return f"the answer has {len(answer)} characters; at most {LONGEST} can be graded"
         return "the answer is empty" if not answer.strip() else f"{shown} holds no letter or digit"
     if len(options) > 26:
         return f"{len(options)} options; at most 26 can be graded"

@@ -20,11 +20,11 @@ from lmms_rpts.reasoning.casing import lower
 
 # What keeps a statement from giving one value: a bound, a range, a second value.
 _UNSETTLED = re.compile(
-    r"(?<![a-z])(?:or|between|either|neither|nor|to(?=\s-?\d)|at\s(?:least|most)|up\sto|more\sthan|less\sthan"
+    r"(?<![a-z])(?:or|no|but|rather|between|either|neither|nor|to(?=\s-?\d)|at\s(?:least|most)|up\sto|more\sthan|less\sthan"
     r"|fewer\sthan|greater\sthan|over|under|above|below|minimum|maximum|max|min(?=imum)|exceed\w{0,3}|except"
     r"|anything|unless|whether|if|suppose|assume|assuming|let|given|without|instead|half|twice|double|log"
     r"|plus|minus(?!\s[\d.$])|previously|used\sto|would|should|could|might)(?![a-z])"
-    r"|[<>≤≥≠±]|!=|大于|小于|超过|不到|至少|至多|最多|最少|以上|以下|或|如果|假设|倍|除了|之间|[~～](?=\s?\d)",
+    r"|[<>≤≥≠±]|!=|大于|小于|超过|不到|至少|至多|最多|最少|以上|以下|或|如果|假设|倍|不(?:等|是|为)|除了|之间|[~～](?=\s?\d)",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -36,14 +36,14 @@ _REASON = re.compile(
     r"(?<=\w)[,;]?\s(?:because|since|as\s(?:the|there|it|we|i)|due\sto)(?![a-z]).*$|[,，]?(?:因为|由于).*$",
     re.I,
 )
-# "x = 8", "5 + 3 = 8"
-_LEFT_SIDE = re.compile(r"[^=;]{1,200}")
 # "So the total is 8", "There are 8 apples", "I count 8 apples"
 _SAYS = re.compile(
     r"(?:^|.*[\s'])(?P<verb>is|are|was|were|equals?|be|totals?|has|have|had|count(?:ed)?|see|get|gives?|makes?"
-    r"|shows?|contains?|total\sof|'s)\s(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
+    r"|shows?|contains?|total\sof|'s)\s"
+    r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
     re.IGNORECASE,
 )
+_SO = re.compile(r".{1,300}(?<![a-z])(?:so|therefore|thus|hence|giving|making)(?![a-z])[:,]?", re.I)
 _EXACT = re.compile(
     r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
 )
@@ -57,7 +57,8 @@ _LABELLED = re.compile(
 )
 _CERTAIN_HEADS = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _CONVERSIONS = frozenset(
-    Fraction(each) for each in (12, 60, 3600, 24, 7, 365, 30, 180, *(10**power for power in range(1, 13)))
+    Fraction(each)
+    for each in (12, 60, 3600, 24, 7, 365, 30, 180, *(10**power for power in range(1, 13)))
 )  # fmt: skip
 _THOUSANDTHS = re.compile(r"\d[.,]\d{3}(?!\d)")  # 1.250 may be meant as 1,250
 
@@ -99,7 +100,7 @@ def stated_number(text: str) -> NumberAnswer | None:
     text = _ABOUT.sub("", text).strip()
     if _UNSETTLED.search(text) or denies(text):
         return None
-    for read in (_whole, _behind_equals, _said, _said_in_chinese):
+    for read in (_whole, _behind_equals, _said, _concluded, _said_in_chinese):
         quantity = read(text)
         if quantity is not None:
             return NumberAnswer(quantity, about)
@@ -113,10 +114,10 @@ def _whole(text: str) -> Quantity | None:
 
 def _behind_equals(text: str) -> Quantity | None:
     """What follows the last sign of equality, where there is one equation."""
-    head, found, tail = text.rpartition("=")
+    _, found, tail = text.rpartition("=")
     if not found or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
         return None
-    return read_quantity(without_lead(tail.strip())) if _LEFT_SIDE.match(head) else None
+    return read_quantity(without_lead(tail.strip()))
 
 
 def _said(text: str) -> Quantity | None:
@@ -132,7 +133,14 @@ def _said(text: str) -> Quantity | None:
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):
         return None  # 3 is the number of cats, and the dogs are 5
-    return read_quantity(_EXACT.sub("", found["tail"]))
+    counted = not certain or head.lower().endswith("there ")
+    return read_quantity(_EXACT.sub("", found["tail"]), counted=counted)
+
+
+def _concluded(text: str) -> Quantity | None:
+    """What follows "so": 3 cats and 5 dogs, so there are 8 animals."""
+    found = _SO.match(text)
+    return (_whole(text[found.end() :].strip()) or _said(text[found.end() :])) if found else None
 
 
 def _said_in_chinese(text: str) -> Quantity | None:

@@ -48,6 +48,7 @@ def plain(text: str) -> str:
     for _ in range(3):
         text = _WRAPPED.sub(r" \1 ", text)
     text = _FRACTION.sub(_fraction, text)
+    text = re.sub(r"\[\[([A-Za-z])\]\]", r"[\1]", text)
     text = re.sub(r"\^\s?\{?\s?\\circ\s?\}?", "°", text)
     text = _COMMAND.sub(lambda found: _COMMANDS.get(found[1], found[0]), text)
     text = re.sub(r"\\[,;!: ]|~(?=\\)", " ", text)
@@ -71,7 +72,7 @@ def _character(character: str) -> str:
 def _letters(text: str) -> str:
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]{1,6}", lambda found: "^" + found[0].translate(_POWERS), text)
     text = re.sub("[₀-₉]{1,6}", lambda found: "_" + found[0].translate(_SUBSCRIPTS), text)
-    return unicodedata.normalize("NFKC", text).translate(_SIGNS)
+    return unicodedata.normalize("NFKC", text)[: 2 * LONGEST].translate(_SIGNS)
 
 
 def _fraction(found: re.Match[str]) -> str:
@@ -89,7 +90,7 @@ _LEAD = re.compile(
     r"(?:\sis\b|\sare\b|\swould\sbe\b|\s?:)(?:\s?:)?\s?"
     r"|(?:it|this|that|these|those|they|he|she|there)(?:\s(?:is|are|was|were|must\sbe)\b|'s\b|'re\b)"
     r"(?!\s(?:not|no)\b)\s?"
-    r"|it\s(?=can(?:not|'t|\snot)\b)"
+    r"|that\s(?=(?:the|it|this|there|an?)\s)|it\s(?=can(?:not|'t|\snot)\b)"
     r"|(?:因此|所以|故|那么|综上)[,:，：]?\s?|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?:是|为|:)(?!否|不)\s?"
     r"|(?:我认为|我觉得)[,，]?|(?:这|它|那|他|她)?(?:就|应该|应)?[是为](?!否|不|什么)\s?)",
     re.IGNORECASE,
@@ -111,7 +112,7 @@ _WITHIN = re.compile(r"(?<=\d)[.,:](?=\d)|(?<![\w.])-(?=\.?\d)|[+#%&@°*/^_<>=�
 # "A dog" is a dog; but A minor, and a blood type, are named by their letter
 _ARTICLE = re.compile(
     r"(?<!\w)(?:the|(?:a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"
-    r"|plus|minus|levels?)\b))\s(?=[\w\"'])|(?<!\w)The\s(?=[\w\"'])"
+    r"|plus|minus|levels?)\b))\s(?=[\"']?\w\w)|(?<!\w)The\s(?=[\"']?\w\w)"
 )
 _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 

@@ -48,54 +48,64 @@ _UNITS = {
     for unit, names in {
         "mm": "mm millimeter millimetre 毫米", "cm": "cm centimeter centimetre 厘米",
         "dm": "dm decimeter decimetre 分米", "m": "m meter metre 米", "µm": "µm μm micrometer 微米",
-        "km": "km kilometer kilometre 千米 公里", "in": "in inch inche 英寸", "ft": "ft foot feet 英尺",
+        "km": "km kilometer kilometre 千米 公里",
+        "in": "in inch inche 英寸", "ft": "ft foot feet 英尺",
         "yd": "yd yard 码", "mi": "mi mile 英里",
         "mg": "mg milligram 毫克", "g": "g gram gramme 克", "kg": "kg kilogram kilo 千克 公斤",
         "t": "t ton tonne 吨", "lb": "lb pound", "oz": "oz ounce",
-        "s": "s sec second 秒", "min": "min minute 分钟", "h": "h hr hour 小时", "ms": "ms millisecond 毫秒",
-        "day": "day 天 日", "week": "week 周 星期", "month": "month 月 个月", "year": "year yr 年 岁",
+        "s": "s sec second 秒", "min": "min minute 分钟",
+        "h": "h hr hour 小时", "ms": "ms millisecond 毫秒",
+        "day": "day 天 日", "week": "week 周 星期", "month": "month 月 个月",
+        "year": "year yr 年 岁",
         "ml": "ml milliliter millilitre 毫升", "l": "l liter litre 升",
         "°": "° deg degree 度", "°C": "°c celsius 摄氏度", "°F": "°f fahrenheit 华氏度",
-        "rad": "rad radian 弧度", "K": "k kelvin", "N": "n newton 牛 牛顿", "J": "j joule 焦 焦耳",
+        "rad": "rad radian 弧度", "K": "kelvin", "N": "n newton 牛 牛顿", "J": "j joule 焦 焦耳",
         "W": "w watt 瓦 瓦特", "kW": "kw kilowatt 千瓦", "V": "v volt 伏", "A": "a amp ampere 安",
         "Ω": "ω ohm 欧姆 欧", "Hz": "hz hertz 赫兹", "Pa": "pa pascal 帕", "mol": "mol mole 摩尔",
         "$": "$ us$ usd dollar 美元", "€": "€ eur euro 欧元", "£": "£ gbp 英镑", "¢": "¢ cent",
         "¥": "¥ cny rmb yuan 元 块 人民币",
-        "km/h": "km/h kmh kph kmph 千米/时 千米/小时 公里/小时", "m/s": "m/s mps 米/秒", "mph": "mph",
-        "m^2": "m^2 m2 sqm 平方米", "cm^2": "cm^2 cm2 平方厘米", "mm^2": "mm^2 mm2", "km^2": "km^2 km2 平方千米 平方公里",
+        "km/h": "km/h kmh kph kmph 千米/时 千米/小时 公里/小时",
+        "m/s": "m/s mps 米/秒", "mph": "mph",
+        "m^2": "m^2 m2 sqm 平方米", "cm^2": "cm^2 cm2 平方厘米", "mm^2": "mm^2 mm2",
+        "km^2": "km^2 km2 平方千米 平方公里",
         "m^3": "m^3 m3 立方米", "cm^3": "cm^3 cm3 cc 立方厘米",
     }.items()
     for name in names.split()
 }  # fmt: skip
+_METRES = r"(?:(centi|milli|kilo)met(?:er|re)s?|met(?:er|re)s?|([ckm]?m))(?![a-z])"
 _PHRASES = (
-    (re.compile(r"\bsquare\s(?:(centi|milli|kilo)met(?:er|re)s?|met(?:er|re)s?|([ckm]?m))(?![a-z])"), 2),
-    (re.compile(r"\bcubic\s(?:(centi|milli|kilo)met(?:er|re)s?|met(?:er|re)s?|([ckm]?m))(?![a-z])"), 3),
+    (re.compile(rf"\bsquare\s{_METRES}"), 2),
+    (re.compile(rf"\bcubic\s{_METRES}"), 3),
 )  # fmt: skip
 _PER = re.compile(r"\s?(?:per\s|/\s?)(?:an?\s)?")
 _DEGREES = re.compile(r"(?:°|degrees?)\s?(c|f|celsius|fahrenheit)(?![a-z])")
 _MEASURE_WORDS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
 # "8 of them", "8 apples in the picture", "8 (5 red and 3 blue)"
 _PLACED = re.compile(
-    r"(?:^|\s)(?:in|on|at|of|from|inside|visible|shown|altogether|overall|present|here|there|that|which"
-    r"|for|by|per\s(?:person|child))(?![A-Za-z])[^\d]{0,200}$",
+    r"(?:^|\s)(?:(?:is|are|was|were|can\sbe)\s)?(?:seen|in|on|at|of|from|inside|visible|shown"
+    r"|altogether|overall|present|here|there|that|which|for|by|per\s(?:person|child))(?![A-Za-z])[^\d]{0,200}$",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\s?\([^()]{0,120}\)$")
+_ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
+_SCALE_LETTERS = frozenset("kKMGTB")  # 8k, 4K, 5G
 _PLACED_ZH = re.compile(r"(?:在|于)[^\d]{0,60}$")
 # These words behind a number make another number of it, or say that it is a difference.
 _CHANGES = re.compile(
     r"(?<![a-z])(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?"
-    r"|tenths?|\w{0,12}ths?(?<!months)(?<!month)(?<!moths)(?<!moth)|st|nd|rd|dozens?|scores?|pairs?|couples?|times|fold|squared|cubed|factorial"
+    r"|tenths?|\w{0,12}ths?(?<!months)(?<!month)(?<!moths)(?<!moth)|st|nd|rd|dozens?"
+    r"|scores?|pairs?|couples?|times|fold|squared|cubed|factorial"
     r"|plus|minus|more|less|fewer|short(?:er)?|long(?:er)?|larg\w{0,3}|small\w{0,3}|bigg\w{0,3}"
     r"|high(?:er)?|low(?:er)?|tall(?:er)?|old(?:er)?|young(?:er)?|further|farther|fast(?:er)?|slow(?:er)?"
     r"|later|earlier|ahead|behind|above|below|over|under|extra|additional|another|missing|off|point|and"
-    r"|or|to|not|but|except|something|some|is|are|was|were|power|root|odd|than|too|no|if|unless"
+    r"|or|to|not|but|except|something|some|is|are|was|were|before|after"
+    r"|each|every|apiece|ago|then|until|power|root|odd|than|too|no|if|unless"
     r"|depending|k|b|bn|mn|hundreds?|thousands?|millions?|billions?)(?![a-z])"
-    r"|^[点半几多余来数成倍分样起直些定般切旦致边面共律甲乙]|半|倍|左右|以上|以下|以内|多|几|不|或|到",
+    r"|^[千百十折号者角边维巧项点半几多余来数成倍分样起直些定般切旦致边面共律甲乙]|半|倍|左右|以上|以下|以内|多|几|不|或|到",
     re.IGNORECASE,
 )
-_UNIT_CHARACTERS = re.compile(r"[^\W\d_]{0,20}[^\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}")
-_SHORT_UNITS = frozenset(unit for unit in _UNITS if len(unit) == 1)
+_UNIT_CHARACTERS = re.compile(
+    r"(?!.*[/^\-]$)[^\W\d_]{0,20}[^%\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}"
+)
 _POWERED = re.compile(r"(?<=[A-Za-z])\^([23])(?!\d)")
 
 
@@ -117,21 +127,30 @@ class Quantity(NamedTuple):
     text: str
 
 
-def read_quantity(text: str) -> Quantity | None:
-    """The quantity that a plain text is; None where it is anything else, or more than one."""
-    text = text.strip(" .,;:\"'，。；：")
+def read_quantity(text: str, *, counted: bool = False) -> Quantity | None:
+    """The quantity that a plain text is; None where it is anything else, or more than one.
+
+    ``counted`` tells that "one" is a number here, as in "There is one bird".
+    """
+    text = text.strip(" ,;:\"'，；：").rstrip(" .。")
     if text[:1] == "(" and text[-1:] == ")" and text.count("(") == 1:
         text = text[1:-1].strip()
     if text.startswith("~") or not 0 < len(text) <= 300:
         return None
+    aside = _ASIDE.search(text)
+    again = read_quantity(aside[1]) if aside else None  # eight (8), but not 8 (9)
+    core = text[: aside.start()] if aside else text
     for read in (_in_digits, _in_english, _in_chinese):
-        found = read(text)
+        found = read(core)
         if found is not None:
             value, plain_value, end, before = found
-            unit = _unit_of(text[end:])
-            if unit is None or (before and unit):
+            unit = _unit_of(core[end:])
+            if unit is None or (before and unit) or (again and again.value != value):
                 return None
-            digits = re.sub(r"\D", "", text[:end]) if read is _in_digits else ""
+            alone = counted or not core[end:].strip() or is_known(unit)
+            if lower(core[:end]) == "one" and not alone:
+                return None  # "one of the birds"
+            digits = re.sub(r"\D", "", core[:end]) if read is _in_digits else ""
             return Quantity(value, before or unit, plain_value, digits, text)
     return None
 
@@ -171,7 +190,7 @@ def _in_english(text: str) -> _Read | None:
     if found is None or number is None:
         return None
     value = Fraction(-number if found["minus"] else number)
-    percent = re.match(r"\s(?:percent|per\scent)(?![a-z])", text[found.end() :], re.IGNORECASE)
+    percent = re.match(r"\s?(?:%|percent|per\scent)(?![a-z])", text[found.end() :], re.IGNORECASE)
     end = found.end() + (percent.end() if percent else 0)
     return (value / 100 if percent else value), value, end, ""
 
@@ -188,16 +207,22 @@ def _in_chinese(text: str) -> _Read | None:
     number = chinese_number(found["words"]) if found else None
     if found is None or number is None:
         return None
+    rest = text[found.end() :].strip(" .。")
+    counts = rest[:1] in _MEASURE_WORDS and (number != 1 or len(rest) == 1)
+    if rest and not counts and not is_known(canonical_unit(rest)):
+        return None  # 三角形, 一只猫
     value = Fraction(-number if found["minus"] else number)
     return value, value, found.end(), ""
 
 
 def _unit_of(rest: str) -> str | None:
     """The unit that stands behind a number; None where something else stands there."""
-    rest = _PLACED_ZH.sub("", _ASIDE.sub("", rest.strip(" .\"'，。")))
+    rest = _PLACED_ZH.sub("", rest.strip(" .\"'，。"))
     if NUMBER_WORD.search(rest) or re.match(r"[-']", rest):
         return None
     unit = canonical_unit(rest)
+    if rest in _SCALE_LETTERS:
+        return None
     if unit in _UNITS.values():
         return unit
     rest = _PLACED.sub("", rest).strip(" .\"',，。")
@@ -218,7 +243,9 @@ def canonical_unit(text: str) -> str:
     text = _PER.sub("/", _POWERED.sub(r"^\1", " ".join(lower(text).split())))
     text = _DEGREES.sub(lambda found: f"°{found[1][0]}", text)
     for pattern, power in _PHRASES:
-        text = pattern.sub(lambda found, power=power: _prefix(found) + f"m^{power}", text)
+        found = pattern.search(text)
+        if found:
+            text = f"{text[: found.start()]}{_prefix(found)}m^{power}{text[found.end() :]}"
     if text in _UNITS:
         return _UNITS[text]
     parts = ["/".join(map(_singular, word.split("/"))) for word in text.split()]

@@ -11,11 +11,14 @@ from lmms_rpts.answers.plain_text import LONGEST, plain
 
 TAKEN_BACK = "taken back"
 
-# "If x were 2, the answer is 8", "Tom says the answer is 8", "For example: Answer: B"
-_CONDITION = re.compile(
+# What is no statement of its own: "If x were 2, the answer is 8", "Tom says the answer is 8",
+# "For example: Answer: B"
+REPORTED = re.compile(
     r"\b(?:if|unless|suppose|supposing|assum(?:e|ing)|whether|doubt|pretend|example|e\.g|format"
     r"|(?<!i\s)(?<!we\s)(?<!would\s)(?:say|says|said|think|thinks|thought|claims?|claimed|argues?"
-    r"|suggests?|believes?|guess(?:es)?)|(?:his|her|their|your|\w{1,20}'s)\s(?:\w{1,12}\s)?answer)\b"
+    r"|suggests?|believes?|guess(?:es)?)|(?:his|her|their|your|\w{1,20}'s)\s(?:\w{1,12}\s)?answer"
+    r"|claimed|alleged\w{0,2}|used\sto|(?:old|previous|initial|original|earlier|former|first)"
+    r"\sanswers?)\b"
     r"|如果|假如|假设|若是|例如|比如|有人|同学|认为(?!$)|是否",
     re.IGNORECASE,
 )
@@ -43,15 +46,21 @@ _STILL_OPEN = re.compile(
     re.IGNORECASE,
 )
 _CHATTER = re.compile(
-    r"[.!。]\s{0,3}(?:(?:please\s)?(?:let\sme\sknow|feel\sfree)|i\shope|if\syou\s(?:have|need)|would\syou\slike)"
-    r"[^\n]*$",
+    r"[.!。]\s{0,3}(?:(?:please\s)?(?:let\sme\sknow|feel\sfree)|i\shope"
+    r"|if\syou\s(?:have|need)|would\syou\slike)[^\n]*$",
     re.IGNORECASE,
 )
 _LABEL_ALONE = re.compile(
     r"(?:(?:the\s)?(?:final\s|correct\s)?answer(?:\sis)?|最终答案|答案)", re.IGNORECASE
 )
+# "\boxed{8}/2", "2\boxed{8}", "-\boxed{8}"
+_GOES_ON = re.compile(r"\\?(?:%|[/^_+×÷!{-]|\d|(?:text|mathrm|mathbf)\s?\{\s?or|cdot|times)")
+_BEFORE_BOX = re.compile(
+    r"(?:\d\s?|[-+/^√−]|(?<=\S\s)[-+/×÷√−]\s|\\times\s?|\\cdot\s?|\\sqrt\{?)\$?$"
+)
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:St|Dr|Mr|Mrs|Ms|Mt|Jr|Sr|Ft|Prof|Gen|vs|approx|ca|etc|[A-Z]|[A-Z]\.[A-Z])$"
+    r"(?:^|[\s(])(?:St|Dr|Mr|Mrs|Ms|Mt|Jr|Sr|Ft|Prof|Gen|vs|approx|ca|etc|No|Fig|Vol|Eq"
+    r"|[A-Z]|[A-Z]\.[A-Z])$"
 )
 _END = re.compile(r"[。！？\n]|[.!?](?=\s|$)")
 _LABELLED_LINE = re.compile(
@@ -61,6 +70,8 @@ _LABELLED_LINE = re.compile(
 )
 # "1. Count the apples" below a label
 _LISTED = re.compile(r"[ \t*_]{0,4}\n\s{0,8}\d{1,3}[.)、]\s")
+# "C" in a line of its own, below "Answer: B"
+_VALUE_ALONE = re.compile(r"[\s*_(\[$]{0,6}(?:[A-Z]|-?\d[\d.,]{0,20})[\s*_)\].$]{0,6}")
 _CONCLUDES = re.compile(
     r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|因此|所以|故|综上)",
     re.IGNORECASE,
@@ -110,11 +121,12 @@ def read_stated(response: str) -> Stated:
     if not found.marked and _LABEL_ALONE.fullmatch(text):
         text = ""
     before = plain(re.split(r"[。！？\n]|[.!?]\s", found.spoken[max(0, start - 300) : start])[-1])
+    before = before.rstrip(" :")
     last = " ".join(sentences(found.spoken[-800:])[-2:])
     return Stated(
         text,
         found.marked,
-        _doubt(found, raw, text, before, after),
+        _doubt(found, raw, text, before, after, start),
         _rival(found, start, after),
         found.spoken,
         plain(last),
@@ -165,7 +177,7 @@ def _whole(found: Statement, start: int, after: str) -> str:
     return text
 
 
-def _doubt(found: Statement, raw: str, text: str, before: str, after: str) -> str:
+def _doubt(found: Statement, raw: str, text: str, before: str, after: str, start: int) -> str:
     """Why a statement may not be meant."""
     if found.revised:
         return TAKEN_BACK
@@ -174,7 +186,9 @@ def _doubt(found: Statement, raw: str, text: str, before: str, after: str) -> st
     asks = after.lstrip(' *)"”')[:1] in ("?", "？") or text.endswith("?")
     table = (
         (asks, "a question"),
-        (found.marked and _CONDITION.search(before), "on a condition, or another's answer"),
+        (found.boxed and _GOES_ON.match(after), "goes on behind the box"),
+        (found.boxed and _BEFORE_BOX.search(found.spoken[max(0, start - 20) : start]), "part"),
+        (found.marked and REPORTED.search(before), "on a condition, or another's answer"),
         (found.marked and _DENIED_BEFORE.search(before), "denied"),
         (_HEDGE.search(text) or _HEDGE.search(before), "hedged"),
         (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "opened again"),
@@ -193,6 +207,10 @@ def _rival(found: Statement, start: int, after: str) -> str:
     for line in reversed(near):
         said = find_statement(line) if _LABELLED_LINE.search(line) else None
         if said and said.marked and not said.revised:
+            return line
+    below = [line for line in after[:LONGEST].split("\n") if line.strip()][:3]
+    for line in below:
+        if _VALUE_ALONE.fullmatch(line):
             return line
     told = sentences(after[-LONGEST:])
     return told[-1] if told and _CONCLUDES.match(told[-1]) else ""

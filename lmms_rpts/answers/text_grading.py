@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmms_rpts.answers.plain_text import normal, plain, without_lead
+from lmms_rpts.answers.plain_text import LONGEST, normal, plain, without_lead
 from lmms_rpts.answers.stated import Stated, Verdict
 
 _OPPOSITES = {
@@ -30,19 +30,8 @@ def forms(text: str) -> list[str]:
 
 
 def gold_text(answer: str) -> str:
-    """The form in which a gold answer is compared; empty where nothing is left of it."""
-    return normal(plain(answer))
-
-
-def says_text(text: str, gold: str) -> bool:
-    """Whether a plain statement is a normalised gold text, but for function words before it."""
-    if gold in forms(text):
-        return True
-    return gold.startswith("it ") is False and _without_pronoun(gold) in forms(text)
-
-
-def _without_pronoun(text: str) -> str:
-    return normal(without_lead(text)) or text
+    """The form in which a gold answer is compared; empty where nothing is left, or too much."""
+    return "" if len(answer) > LONGEST else normal(plain(answer))
 
 
 def text_verdict(stated: Stated, gold: str) -> Verdict:

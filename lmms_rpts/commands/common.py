@@ -52,6 +52,15 @@ Images = Annotated[
         help="Folder of the images, where the benchmark's own variable (RPTS_PATH) names none.",
     ),
 ]
+IncludePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--include_path",
+        help="Folder with task files of your own, as lmms-eval takes it.",
+        exists=True,
+        show_default=False,
+    ),
+]
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Images, Runs, Validities, fail, read_validities, spare, told
+from lmms_rpts.commands.common import (
+    Images,
+    IncludePath,
+    Runs,
+    Validities,
+    fail,
+    read_validities,
+    spare,
+    told,
+)
 from lmms_rpts.escaping import printable
 
 
@@ -23,6 +32,7 @@ def report(
         ),
     ] = Path("report.html"),
     images: Images = None,
+    include_path: IncludePath = None,
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave the images out.")] = False,
     image_size: Annotated[
         int,
@@ -55,6 +65,7 @@ def report(
             title=title,
             with_images=not no_images,
             images=images,
+            include_path=include_path,
             longest_side=image_size,
             validity=files,
         )

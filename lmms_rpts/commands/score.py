@@ -6,21 +6,22 @@ import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Judge, fail, told
+from lmms_rpts.commands.common import IncludePath, Judge, fail, told
 from lmms_rpts.settings import environment_without, load_settings
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Part, Rescoring
     from lmms_rpts.commands.evaluation import Written
+    from lmms_rpts.runs.task_grades import Grades
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -41,6 +42,16 @@ def score(
         typer.Option("--task", help="Task or group; left out: those that the samples name."),
     ] = None,
     judge: Judge = None,
+    correct: Annotated[
+        str | None,
+        typer.Option(
+            "--correct",
+            help="Which metric of the task says whether an answer is right: METRIC, METRIC.FIELD, "
+            "METRIC>=0.8, or none. Left out: the first that does.",
+            show_default=False,
+        ),
+    ] = None,
+    include_path: IncludePath = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")
     ] = Path("rescored"),
@@ -49,13 +60,15 @@ def score(
         typer.Option("--name", help="The model; left out: as the results beside SAMPLES say."),
     ] = None,
 ) -> None:
-    """Score saved responses, with any judge, without the model.
+    """Score saved responses to any task, with any judge, without the model.
 
-    Runs lmms-eval on them, and writes results and samples in its formats.
+    Samples of tasks that RPTS knows nothing of are scored as well: images and prompts come from
+    the task, and the task's own metric says whether an answer is right. Runs lmms-eval on them,
+    and writes results and samples in its formats.
     """
     try:
         with told(), _terminable():
-            _score(samples, task, judge, output, name)
+            _score(samples, task, judge, output, name, _Task(include_path, correct))
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -95,16 +108,16 @@ def _terminable() -> Iterator[None]:
 
 
 def _score(
-    samples: list[Path], task: str | None, judge: str | None, output: Path, name: str | None
+    samples: list[Path],
+    task: str | None,
+    judge: str | None,
+    output: Path,
+    name: str | None,
+    host: _Task,
 ) -> None:
-    from lmms_rpts.analysis.rescoring import (
-        guess_name,
-        plan_rescoring,
-        safe_name,
-        write_responses,
-    )
+    from lmms_rpts.analysis.rescoring import guess_name, safe_name, write_responses
 
-    rescoring = plan_rescoring(samples, task)
+    rescoring, grades = _plan(samples, task, host)
     chosen = _check_judge(judge, rescoring)
     model = safe_name(name or guess_name(rescoring.files))
     _check_output(output, samples)
@@ -112,13 +125,75 @@ def _score(
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
         merged = Path(folder) / "responses.jsonl"
         write_responses(merged, rescoring.responses)
+        environment = environment_without()
+        if chosen:
+            environment["LMMS_RPTS_JUDGE"] = chosen
+        environment |= host.variables(grades, Path(folder))
         for number, part in enumerate(rescoring.parts):
-            written = _run(part, merged, Path(folder) / str(number), model, chosen)
+            more = host.arguments()
+            written = _run(part, merged, Path(folder) / str(number), model, environment, more)
             kept = _keep(written, output)
             typer.echo(f"Results: {kept.results}")
             for file in kept.samples.values():
                 typer.echo(f"Samples: {file}")
     typer.echo(f"To look at them: lmms-rpts report {shlex.quote(str(output))}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Where tasks are found, and what says of other packages' tasks whether an answer is right."""
+
+    include_path: Path | None
+    correct: str | None
+
+    def arguments(self) -> list[str]:
+        """Arguments of lmms-eval."""
+        return ["--include_path", str(self.include_path)] if self.include_path else []
+
+    def variables(self, grades: Mapping[str, Grades], folder: Path) -> dict[str, str]:
+        """Settings of the run: the grades of responses, in a file of the folder."""
+        from lmms_rpts.runs.task_grades import write_task_grades
+
+        found = {"LMMS_RPTS_CORRECT": self.correct} if self.correct else {}
+        if grades:
+            write_task_grades(folder / "grades.jsonl", grades)
+            found["LMMS_RPTS_GRADES"] = str(folder / "grades.jsonl")
+        return found
+
+
+def _plan(
+    samples: list[Path], task: str | None, host: _Task
+) -> tuple[Rescoring, Mapping[str, Grades]]:
+    """What is scored; for tasks that are no benchmark's of ours with the grades of responses."""
+    from lmms_rpts.analysis.any_run import plan_any_run
+    from lmms_rpts.analysis.rescoring import plan_rescoring
+    from lmms_rpts.models.responses import read_responses
+    from lmms_rpts.tasks.documents import scored_tasks
+    from lmms_rpts.tasks.include_path import own_tasks
+
+    known = scored_tasks()
+    if task is not None and task not in known and not _names(samples, task):
+        return plan_rescoring(samples, task), {}  # it says what is known
+    if task is None:
+        saved = read_responses(*samples)
+        ours = any(each in known for each in saved.tasks)
+    else:
+        ours = task in known
+    if ours:
+        if host.correct:
+            fail("--correct is for tasks of other packages: ours grade answers themselves")
+        return plan_rescoring(samples, task), {}
+    own = own_tasks(host.include_path)
+    run = plan_any_run(samples, task, own=own, correct=host.correct or load_settings().correct)
+    return run.rescoring, run.grades
+
+
+def _names(samples: list[Path], task: str) -> bool:
+    """Whether there are responses to a task; a file that names none may be of any."""
+    from lmms_rpts.models.responses import read_responses
+
+    saved = read_responses(*samples, default_task=task)
+    return task in saved.tasks
 
 
 def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
@@ -152,7 +227,8 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
         typer.echo(f"Passed over: responses to {task}")
     for each in rescoring.extents:
         whole = (each.start, each.stop) == (0, each.total)
-        part = "" if whole else f", from doc_id {each.start} to {each.stop - 1} of {each.total}"
+        of = f" of {each.total}" if each.total else ""
+        part = "" if whole else f", from doc_id {each.start} to {each.stop - 1}{of}"
         repeats = f", {each.repeats} responses to each" if each.repeats > 1 else ""
         typer.echo(f"{each.task}: {each.stop - each.start} documents{part}{repeats}")
     if len(rescoring.parts) > 1:
@@ -163,20 +239,25 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     typer.echo(f"Scoring {model}, judge: {judge or 'lexical'}")
 
 
-def _run(part: Part, merged: Path, output: Path, model: str, judge: str | None) -> Written:
+def _run(
+    part: Part,
+    merged: Path,
+    output: Path,
+    model: str,
+    environment: dict[str, str],
+    arguments: Sequence[str],
+) -> Written:
     from lmms_rpts.commands.evaluation import find_written, replay_command, run_shown
 
     more = [
         *(["--offset", str(part.offset)] if part.offset else []),
         *(["--limit", str(part.limit)] if part.limit is not None else []),
         *(["--repeats", str(part.repeats)] if part.repeats > 1 else []),
+        *arguments,
     ]
     command = replay_command(merged, part.tasks, output, name=model, more=more)
     sys.stdout.flush()
-    environment = environment_without()
-    code, said = run_shown(
-        command, environment | {"LMMS_RPTS_JUDGE": judge} if judge else environment
-    )
+    code, said = run_shown(command, environment)
     return find_written(output, code, said)
 
 

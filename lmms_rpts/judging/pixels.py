@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import re
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -58,18 +57,16 @@ def shown_pixels(image: Any, longest: int) -> Any:
 
 @contextmanager
 def strict_reading() -> Iterator[None]:
-    """Half of an image is none, whatever the harness set; no warnings, sizes are checked here.
+    """Half of an image is none, whatever the harness set.
 
-    Both are Pillow's and Python's own globals: for one thread at a time.
+    That is a global of Pillow: for one thread at a time.
     """
     from PIL import ImageFile
 
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
 

@@ -141,13 +141,20 @@ def _task_of(file: Path) -> str | None:
 
 @dataclass(slots=True)
 class _Reader:
-    """Adds the entries of one file; ``owners``: the file that each document was read from."""
+    """Adds the entries of one file.
+
+    Attributes:
+        owners: the file that each document was read from.
+        lines: the documents that this file has a line of; ``recorded``: those with our record.
+    """
 
     saved: SavedResponses
     file: Path
     task: str | None
     only: Collection[str] | None
     owners: dict[tuple[str, str, str], Path]
+    lines: set[tuple[str, str, str]] = field(default_factory=set)
+    recorded: set[tuple[str, str, str]] = field(default_factory=set)
 
     def add(self, entry: Mapping[str, Any], place: str) -> None:
         task = entry.get("task", self.task)
@@ -165,6 +172,10 @@ class _Reader:
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
         key, read = (task, str(entry[kind])), _responses(entry, place)
         owner = self.owners.setdefault((kind, *key), self.file)
+        if owner == self.file and self._is_of_another_pipeline(entry, (kind, *key)):
+            if _holds_record(entry):
+                table[key] = read
+            return
         if owner != self.file or (key in table and "response" not in entry):
             if owner == self.file and table[key] == read:
                 return  # written twice, as several processes do
@@ -172,9 +183,31 @@ class _Reader:
                 f"{place}: document {key[1]} of {task} was read already, from {owner}: another "
                 "run? Name one file, or a folder that holds one run"
             )
+        if _holds_record(entry):
+            self.recorded.add((kind, *key))
+        self.lines.add((kind, *key))
         table.setdefault(key, []).extend(read)
         if self.file not in self.saved.files:
             self.saved.files.append(self.file)
+
+    def _is_of_another_pipeline(self, entry: Mapping[str, Any], key: tuple[str, str, str]) -> bool:
+        """Whether a line is a document's second, of a task with pipelines of its own beside ours.
+
+        What the model wrote stands whole in the line with our record: lmms-eval saves what the
+        task's own filters left of it in the others.
+        """
+        if key not in self.lines or "response" in entry:
+            return False
+        holds = _holds_record(entry)
+        other = holds != (key in self.recorded)
+        if other and holds:
+            self.recorded.add(key)
+        return other
+
+
+def _holds_record(entry: Mapping[str, Any]) -> bool:
+    found = entry.get("filtered_resps")
+    return any(map(_is_record, found if isinstance(found, list) else [found]))
 
 
 def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
@@ -185,7 +218,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     else:
         # lmms-eval leaves "resps" out where the filters changed nothing.
         found = entry.get("filtered_resps")
-        if any(_is_record(each) for each in (found if isinstance(found, list) else [found])):
+        if _holds_record(entry):
             raise ResponsesError(
                 f'{place} holds a scored record, but no "resps": what the model wrote was lost'
             )

@@ -61,6 +61,16 @@ def shrink(path: Path, longest: int) -> Picture | None:
         return None
 
 
+def shrink_image(image: Image.Image, longest: int) -> Picture | None:
+    """An image of Pillow, as ``shrink`` makes it of a file; None if it can't be shown."""
+    try:
+        if image.width * image.height > _MOST_PIXELS:
+            return None
+        return _shrunk(image, longest)
+    except Exception:  # Pillow raises whatever a broken image makes it raise
+        return None
+
+
 def _shrunk(image: Image.Image, longest: int) -> Picture:
     turned = image.getexif()
     image.draft("RGB", (longest, longest))

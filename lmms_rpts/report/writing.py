@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from loguru import logger
 from tqdm import tqdm
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.files import draft_of
 from lmms_rpts.report.pages import Pages
-from lmms_rpts.report.pictures import Picture, shrink_all
+from lmms_rpts.report.pictures import Picture, shrink_all, shrink_image
 from lmms_rpts.report.view import make_view
 from lmms_rpts.runs.validity_files import ValidityFile
+from lmms_rpts.tasks.any_task.loading import load_task, named_images, read_image_name
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.documents import images_folder
+from lmms_rpts.tasks.include_path import own_image_folders
 from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -59,6 +63,7 @@ def write_report(
     title: str | None = None,
     with_images: bool = True,
     images: Path | None = None,
+    include_path: Path | None = None,
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
     validity: Sequence[ValidityFile] = (),
@@ -70,6 +75,7 @@ def write_report(
         title: of the page; None: the tasks and the runs.
         with_images: False leaves them out.
         images: the folder of the images; None: where the tasks have them.
+        include_path: folder with tasks of the user's own.
         longest_side: of the images shown, in pixels.
         progress: whether long work shows a bar.
         validity: what is known of judges, beside what the runs' own results name.
@@ -85,7 +91,8 @@ def write_report(
         for name in response.instance.visual_clue
     }
     if with_images:
-        gallery = find_pictures(wanted, images, longest_side, progress)
+        gallery = find_pictures(wanted, images, longest_side, progress, include_path)
+        gallery |= task_pictures(wanted, longest_side, include_path)
     view = make_view(runs, gallery, validity)
     pages = Pages(view, title or _title(runs), _NOT_FOUND if with_images else _NOT_WANTED)
     is_file = output.suffix.lower() in (".html", ".htm")
@@ -103,15 +110,21 @@ def write_report(
 
 
 def find_pictures(
-    wanted: Set[tuple[str, str]], images: Path | None, longest_side: int, progress: bool = True
+    wanted: Set[tuple[str, str]],
+    images: Path | None,
+    longest_side: int,
+    progress: bool = True,
+    include_path: Path | None = None,
 ) -> dict[tuple[str, str], Picture]:
     """The pictures of those images, by task and name, that are found.
 
-    ``images``: their folder; None: where the tasks have them.
+    ``images``: their folder; None: where the tasks have them. ``include_path``: folder with tasks
+    of the user's own.
     """
+    own = own_image_folders(include_path)
     # The demo brings its own.
     folders = {
-        task: images if images and task != DEMO_TASK else images_folder(task)
+        task: images if images and task != DEMO_TASK else own.get(task) or images_folder(task)
         for task in {task for task, _ in wanted}
     }
     places = {
@@ -121,6 +134,31 @@ def find_pictures(
     }
     shrunk = shrink_all(places.values(), longest_side, progress)
     return {image: shrunk[place] for image, place in places.items() if place in shrunk}
+
+
+def task_pictures(
+    wanted: Set[tuple[str, str]], longest_side: int, include_path: Path | None = None
+) -> dict[tuple[str, str], Picture]:
+    """The pictures of images that only a task of lmms-eval has: it is loaded for them.
+
+    A task that can't be loaded is named on the error stream, and its images are missing.
+    """
+    tasks: dict[str, list[str]] = {}
+    for task, name in wanted:
+        if read_image_name(task, name) is not None:
+            tasks.setdefault(task, []).append(name)
+    found: dict[tuple[str, str], Picture] = {}
+    for task, names in sorted(tasks.items()):
+        try:
+            loaded = load_task(task, include_path)
+        except DataError as error:
+            logger.warning("The images of {} are left out: {}", task, error)
+            continue
+        for name, image in named_images(loaded, task, names):
+            picture = shrink_image(image, longest_side)
+            if picture is not None:
+                found[task, name] = picture
+    return found
 
 
 def _title(runs: Sequence[Run]) -> str:

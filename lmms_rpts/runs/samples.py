@@ -62,6 +62,7 @@ def read_samples_of(
     """
     _, found, task = file.stem.partition(_SAMPLES)
     responses: dict[int, list[R]] = {}
+    others: dict[int, RunError] = {}
     for number, entry in _entries(file, record.SCHEMA):
         place = f"{file}, line {number}"
         try:
@@ -69,20 +70,33 @@ def read_samples_of(
         except FieldError as error:
             if pass_over and not responses and not holds_schema(file, record.SCHEMA):
                 return None
-            remedy = "" if isinstance(error, ForeignError) else f": {_ALTERED} {record.AGAIN}"
-            raise RunError(f"{place}: {error}{remedy}") from None
+            foreign = isinstance(error, ForeignError)
+            remedy = "" if foreign else f": {_ALTERED} {record.AGAIN}"
+            fault = RunError(f"{place}: {error}{remedy}")
+            if not foreign or not _is_number(entry.get("doc_id")):
+                raise fault from None
+            # A task with pipelines of its own has a line for each: its record stands in another.
+            others.setdefault(entry["doc_id"], fault)
+            continue
         doc_id = entry["doc_id"]
         if not _same(responses.setdefault(doc_id, read), read):
             raise RunError(
                 f"{place}: document {shown(doc_id)} was read already, with another response: the "
                 "file holds several runs; give each in a file of its own"
             )
+    for doc_id, fault in others.items():
+        if doc_id not in responses:
+            raise fault
     if not responses:
         raise RunError(
             f"{file} is empty: the run ended before anything was scored. Run it again, or take "
             "the file away"
         )
     return [each for read in responses.values() for each in read]
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int
 
 
 def _entries(file: Path, schema: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lmms_rpts.tasks.aggregation import mean_of_scored
@@ -50,23 +51,34 @@ def wrapped_config(
             {"function": "rpts_aggregate"},
         ],
     }
+    own = _own_metrics(base)
+    names = [each["metric"] for each in own]
+    config["metric_list"] = [*own, *our_metrics(names)]
+    config["filter_list"] = [*(base.get("filter_list") or [_OWN_PIPELINE]), ours]
     if graded:
         config |= {
             "filter_list": [ours],
-            "metric_list": our_metrics(()),
-            "process_results": process_results,
+            "process_results": partial(results_beside, taken=names),
             # Thinking is dealt with by the first filter.
             "reasoning_tags": "none",
         }
-    else:
-        own = _own_metrics(base)
-        config["filter_list"] = [*(base.get("filter_list") or [_OWN_PIPELINE]), ours]
-        config["metric_list"] = [*own, *our_metrics([each["metric"] for each in own])]
     if asked.variant == "steps":
         config["generation_kwargs"] = _room_for_steps(base.get("generation_kwargs"))
     for listing in ("tag", "group"):  # it belongs to none of the task's groups
         config.pop(listing, None)
     return config
+
+
+def results_beside(doc: Any, results: Any, taken: Sequence[str]) -> dict[str, Any]:
+    """The metrics of RPTS of one document, named apart from those of the task.
+
+    Args:
+        doc: of the task; it is not looked at.
+        results: records of ``rpts_aggregate``.
+        taken: names of the task's own metrics.
+    """
+    found = process_results({}, results)
+    return {metric_name(name, taken): value for name, value in found.items()}
 
 
 def metric_name(metric: str, taken: Any) -> str:

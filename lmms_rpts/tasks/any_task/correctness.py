@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +72,10 @@ def choose_criterion(
     order: Iterable[str],
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> Criterion | None:
-    """The first metric, in the task's order, that says of some response whether it is right.
+    """The first metric, in the task's order, that says of responses whether they are right.
+
+    Its values lie between 0 and 1 wherever it has any: a length, or a score on another scale, is
+    taken only where it is named.
 
     Args:
         metrics: of responses.
@@ -79,12 +83,12 @@ def choose_criterion(
         aggregations: of the metrics.
     """
     for metric in order:
-        for values in metrics:
-            if metric not in values:
-                continue
-            for criterion in (Criterion(metric), *_by_field(metric, values[metric])):
-                if is_right(values, criterion, aggregations) is not None:
-                    return criterion
+        there = [values for values in metrics if values.get(metric) is not None]
+        fields = _by_field(metric, there[0][metric]) if there else []
+        for criterion in (*fields, Criterion(metric)) if there else ():
+            shares = [_share_of(values, criterion, aggregations) for values in there]
+            if all(share is not None and share <= 1.0 for share in shares):
+                return criterion
     return None
 
 
@@ -94,34 +98,41 @@ def is_right(
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> bool | None:
     """Whether a response is right by its metrics; None where they don't say."""
+    share = _share_of(metrics, criterion, aggregations)
+    if share is None or share > 100.0:
+        return None
+    # What is above 1 is a percentage.
+    return (share / 100.0 if share > 1.0 else share) >= criterion.least
+
+
+def _share_of(
+    metrics: Mapping[str, Any],
+    criterion: Criterion,
+    aggregations: Mapping[str, Callable[..., Any]],
+) -> float | None:
     value = metrics.get(criterion.metric)
     if criterion.field is not None:
-        value = value.get(criterion.field) if isinstance(value, Mapping) else None
-        share = _share(value)
-    elif isinstance(value, Mapping):
-        share = _alone(value, aggregations.get(criterion.metric))
-    else:
-        share = _share(value)
-    return None if share is None else share >= criterion.least
+        return _number(value.get(criterion.field)) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        return _alone(value, aggregations.get(criterion.metric))
+    return _number(value)
 
 
 def _by_field(metric: str, value: Any) -> list[Criterion]:
     if not isinstance(value, Mapping):
         return []
-    return [Criterion(metric, name) for name in _FIELDS if _share(value.get(name)) is not None]
+    return [Criterion(metric, name) for name in _FIELDS if _number(value.get(name)) is not None]
 
 
-def _share(value: Any) -> float | None:
-    """A value from 0 to 1; those up to 100 are percentages."""
+def _number(value: Any) -> float | None:
+    """A value as a number of at least 0."""
     if isinstance(value, str) or value is None:
         return None
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    if 0.0 <= number <= 1.0:
-        return number
-    return number / 100.0 if 1.0 < number <= 100.0 else None
+    return number if 0.0 <= number < math.inf else None
 
 
 def _alone(value: Mapping[str, Any], aggregation: Callable[..., Any] | None) -> float | None:
@@ -130,7 +141,7 @@ def _alone(value: Mapping[str, Any], aggregation: Callable[..., Any] | None) -> 
         return None
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            return _share(aggregation([dict(value)]))
+            return _number(aggregation([dict(value)]))
     except Exception:  # another package's function, of one response alone
         return None
 

@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.filters.aligned_documents import Document, DocumentImages
+from lmms_rpts.filters.aligned_documents import Document
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.any_task.config import FILTER, metric_name
+from lmms_rpts.tasks.any_task.config import FILTER, results_beside
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
     choose_criterion,
     is_right,
     parse_criterion,
 )
-from lmms_rpts.tasks.any_task.prompts import (
-    language_of,
-    messages_with_steps,
-    with_steps,
-    without_steps,
-)
+from lmms_rpts.tasks.any_task.documents import host_document
+from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
-from lmms_rpts.tasks.visuals import task_images, visuals_of
+from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.tasks.visuals import visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
-
-_in_our_pipeline: ContextVar[bool] = ContextVar("in_our_pipeline", default=False)
 
 
 class Documents(list[Document]):
@@ -52,8 +43,8 @@ class HostTask:
     Args:
         task: lmms-eval's ConfigurableTask, built from `wrapped_config`.
         grades: file with what the task's metrics said of saved responses, as JSON lines of
-            ``doc_id`` and ``metrics``, a list with one object for each repeat; None: the task's
-            metrics are computed in this run.
+            ``task``, ``doc_id`` and ``metrics``, a list with one object for each repeat; None:
+            the task's metrics are computed in this run.
     """
 
     def __init__(self, task: Any, grades: Path | None = None) -> None:
@@ -67,7 +58,7 @@ class HostTask:
         self._chosen = False
         self.graded = grades is not None
         if grades is not None:
-            self._metrics = read_grades(grades)
+            self._metrics = read_grades(grades, self.name)
 
     # --- prompts ---------------------------------------------------------------------------------
 
@@ -92,11 +83,7 @@ class HostTask:
     # --- documents -------------------------------------------------------------------------------
 
     def documents(self, instances: Sequence[Any]) -> Documents:
-        """The documents of instances as the filters of RPTS take them.
-
-        What they can't have, gold reasoning and textual clues, is empty. The context is the
-        question as the model was asked it.
-        """
+        """The documents of instances as the filters of RPTS take them; see `host_document`."""
         settings = load_settings()
         found = Documents()
         found.task = self.name
@@ -108,50 +95,8 @@ class HostTask:
         return found
 
     def _document(self, instance: Any, longest: int) -> Document:
-        doc_id = instance.doc_id
-        row = self.task.task_docs[doc_id]
-        images, target = self._looked_at(row)
         asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
-        question = without_steps(asked if asked.strip() else self._said(row)).strip()
-        language = language_of(question)
-        doc = Document(
-            id=None,
-            doc_id=doc_id,
-            language=language,
-            statement=question,
-            context=question,
-            textual_clue=[],
-            visual_clue=[f"{self.name}#{doc_id}/{at}" for at in range(images)],
-            reasoning=[],
-            answer=target,
-        )
-        load: Callable[[], Sequence[Any]] = partial(task_images, self.task, doc_id)
-        doc.images = DocumentImages(load, longest, language)
-        return doc
-
-    def _looked_at(self, row: Any) -> tuple[int, str]:
-        """How many images a document has, and its gold answer."""
-        try:
-            images = len(visuals_of(self.task, row))
-        except Exception as error:  # of one document: its claims about images lead nowhere
-            logger.warning("{}: the images of a document can't be read ({})", self.name, error)
-            images = 0
-        try:
-            target = self.task.doc_to_target(row)
-        except Exception:  # another package's function
-            target = ""
-        if isinstance(target, list | tuple):
-            target = " | ".join(map(as_text, target))
-        return images, "" if target is None else as_text(target)
-
-    def _said(self, row: Any) -> str:
-        """The texts of a chat, for tasks that have no other prompt."""
-        try:
-            messages = self.task.doc_to_messages(row)
-            parts = [part for each in messages for part in each.get("content") or ()]
-            return "\n".join(str(part["text"]) for part in parts if "text" in part)
-        except Exception:  # another package's function: the question is not known
-            return ""
+        return host_document(self.task, self.name, instance.doc_id, asked, longest)
 
     # --- grades ----------------------------------------------------------------------------------
 
@@ -187,15 +132,14 @@ class HostTask:
 
     def _choose(self) -> Criterion | None:
         wanted = load_settings().correct
-        there = list(dict.fromkeys(name for each in self._metrics.values() for name in each[0]))
-        aggregations = self.task.aggregation()
+        firsts = [each[0] for each in self._metrics.values() if each]
+        there = list(dict.fromkeys(name for values in firsts for name in values))
         if wanted is not None:
             return parse_criterion(wanted, there or self._own)
         better = self.task.higher_is_better()
         order = [*self._own, *(name for name in there if name not in self._own)]
         order = [name for name in order if better.get(name, True)]
-        firsts = [each[0] for each in self._metrics.values()]
-        found = choose_criterion(firsts, order, aggregations)
+        found = choose_criterion(firsts, order, self.task.aggregation())
         if load_settings().rank == 0:
             if found is None:
                 logger.warning(
@@ -229,23 +173,7 @@ class HostTask:
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         """The metrics of RPTS, named apart from the task's own."""
-        found = process_results({}, results)
-        return {metric_name(name, self._own): value for name, value in found.items()}
-
-    @staticmethod
-    @contextmanager
-    def our_pipeline() -> Iterator[None]:
-        """Inside, results are those of RPTS."""
-        token = _in_our_pipeline.set(True)
-        try:
-            yield
-        finally:
-            _in_our_pipeline.reset(token)
-
-    @staticmethod
-    def in_our_pipeline() -> bool:
-        """Whether results are those of RPTS here."""
-        return _in_our_pipeline.get()
+        return results_beside(doc, results, self._own)
 
 
 def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
@@ -255,7 +183,7 @@ def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
     return record.model_copy(update={"answer": answer})
 
 
-def read_grades(path: Path) -> dict[int, list[Mapping[str, Any]]]:
+def read_grades(path: Path, task: str) -> dict[int, list[Mapping[str, Any]]]:
     """What a task's metrics said of saved responses, by document.
 
     Raises:
@@ -264,7 +192,11 @@ def read_grades(path: Path) -> dict[int, list[Mapping[str, Any]]]:
     try:
         with path.open(encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines if line.strip()]
-        return {int(row["doc_id"]): [dict(each) for each in row["metrics"]] for row in rows}
+        return {
+            int(row["doc_id"]): [dict(each) for each in row["metrics"]]
+            for row in rows
+            if row["task"] == task
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{path} holds no grades ({type(error).__name__}: {error}); lmms-rpts score writes "

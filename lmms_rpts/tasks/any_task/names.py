@@ -81,7 +81,7 @@ def _fault(manager: Any, base: str) -> str | None:
     if entry["type"] != "task":
         return _parts_fault(base, entry, manager)
     config = _simple_config(entry["yaml_path"])
-    if _uses_our_filters(config):
+    if is_scored(config):
         return f"{base!r} is scored by RPTS already: name it without {SUFFIX}"
     kind = config.get("output_type", _OUTPUT)
     if kind != _OUTPUT:
@@ -111,7 +111,16 @@ def _simple_config(path: Any) -> Mapping[str, Any]:
     return found
 
 
-def _uses_our_filters(config: Mapping[str, Any]) -> bool:
+def uses_our_filters(path: Path) -> bool:
+    """Whether a task file names filters of ours, or is of the short form for own data."""
+    try:
+        return is_scored(_simple_config(str(path)))
+    except Exception:  # lmms-eval will read it again, and say what is wrong
+        return False
+
+
+def is_scored(config: Mapping[str, Any]) -> bool:
+    """Whether a task names filters of ours, or is of the short form for own data."""
     if "rpts" in config:
         return True
     pipelines = config.get("filter_list")

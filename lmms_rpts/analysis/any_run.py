@@ -1,0 +1,112 @@
+"""Plan for scoring saved responses to tasks that RPTS knows nothing of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.analysis.rescoring import (
+    ByDocument,
+    Rescoring,
+    find_extent,
+    plan_parts,
+)
+from lmms_rpts.models.responses import ResponsesError, SavedResponses, read_responses
+from lmms_rpts.runs.reading import read_results
+from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
+from lmms_rpts.tasks.any_task.correctness import parse_criterion
+from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
+from lmms_rpts.tasks.benchmark import benchmark_of
+
+
+@dataclass(frozen=True, slots=True)
+class AnyRun:
+    """Saved responses to other packages' tasks, or to the user's own, ready to be scored.
+
+    Attributes:
+        rescoring: what is scored, by the names of the tasks that score it.
+        grades: by the same names what the tasks' own metrics said; empty where they are the
+            user's own tasks, which grade themselves.
+    """
+
+    rescoring: Rescoring
+    grades: Mapping[str, Grades]
+
+
+def plan_any_run(
+    paths: Sequence[str | Path],
+    task: str | None = None,
+    *,
+    own: Sequence[str] = (),
+    correct: str | None = None,
+) -> AnyRun:
+    """Read saved responses to any tasks and say how lmms-eval is to score them.
+
+    Args:
+        paths: files and folders, as ``read_responses`` takes them.
+        task: the task as the samples name it; None: all that are no benchmark's of ours.
+        own: names of the user's own tasks that RPTS scores as they are.
+        correct: which metric says whether an answer is right, as ``parse_criterion`` takes it.
+
+    Raises:
+        ResponsesError: where there are none, or some are missing.
+        SettingError: where ``correct`` names no metric of the samples.
+    """
+    saved = read_responses(*paths, only=None if task is None else [task], default_task=task)
+    tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
+    if not tasks:
+        there = ", ".join(sorted({*saved.tasks, *saved.passed_over})) or "nothing"
+        raise ResponsesError(
+            f"{saved.path} holds no response to {task or 'a task that can be scored'}, but to: "
+            f"{there}"
+        )
+    names = {each: _scored_as(each, own) for each in tasks}
+    grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
+    _check_correct(correct, grades)
+    responses = {names[each]: _by_number(saved, each) for each in tasks}
+    totals = {names[each]: _total(saved.files, each) for each in tasks}
+    extents = tuple(
+        find_extent(name, {at: len(found[at]) for at in found}, totals[name])
+        for name, found in responses.items()
+    )
+    parts = plan_parts(extents, ",".join(responses))
+    others = sorted({*saved.tasks, *saved.passed_over} - {*tasks})
+    rescoring = Rescoring(responses, extents, parts, tuple(saved.files), tuple(others))
+    return AnyRun(rescoring, grades)
+
+
+def _scored_as(task: str, own: Sequence[str]) -> str:
+    return task if task in own or split_name(task) else f"{task}{SUFFIX}"
+
+
+def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
+    """Find out before anything is paid for whether a metric of that name is there."""
+    for found in grades.values() if correct is not None else ():
+        parse_criterion(str(correct), metric_names(found))
+
+
+def _by_number(saved: SavedResponses, task: str) -> ByDocument:
+    by_id = [own_id for of, own_id in saved.by_id if of == task]
+    if by_id:
+        raise ResponsesError(
+            f'{task}: a response names its document by "id" ({by_id[0]}); give "doc_id", its '
+            "number in the task's data from 0"
+        )
+    found = {name: each for (of, name), each in saved.by_doc_id.items() if of == task}
+    wrong = [name for name in found if not (name.isascii() and name.isdigit())]
+    if wrong:
+        raise ResponsesError(f'{task}: {wrong[0]!r} is no "doc_id": give a number from 0')
+    return {int(name): found[name] for name in sorted(found, key=int)}
+
+
+def _total(files: Sequence[Path], task: str) -> int:
+    """How many documents the task has, as the results beside the samples say; 0: unknown."""
+    for file in files:
+        counts: Any = read_results(file).get("n-samples")
+        found = counts.get(task) if isinstance(counts, Mapping) else None
+        total = found.get("original") if isinstance(found, Mapping) else None
+        if type(total) is int and total > 0:
+            return total
+    return 0

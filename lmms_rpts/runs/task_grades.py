@@ -1,0 +1,84 @@
+"""What the metrics of a task said of saved responses, from samples files of lmms-eval."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.runs.samples import RunError
+
+_SAMPLES = "_samples_"
+_SCHEMAS = "lmms_rpts."
+_NOT_METRICS = frozenset(
+    {
+        *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
+        *("response", "token_counts", "doc_hash", "input_media", "input", "metadata"),
+        *("prompt_hash", "target_hash", "filter", "metrics"),
+    }
+)
+
+Grades = dict[int, Mapping[str, Any]]
+"""By document the values of the task's metrics."""
+
+
+def read_task_grades(files: Iterable[Path], task: str) -> Grades:
+    """The values of a task's own metrics; of several pipelines the first that has each metric.
+
+    Lines that hold no JSON object, or no number of a document, are passed over: who reads the
+    responses says what is wrong.
+
+    Args:
+        files: samples files, or JSON lines of responses with ``task``.
+        task: whose grades are wanted.
+
+    Raises:
+        RunError: where a file can't be read.
+    """
+    grades: Grades = {}
+    for file in files:
+        _, found, named = file.stem.partition(_SAMPLES)
+        for entry in _entries(file):
+            doc_id = entry.get("doc_id")
+            of = entry.get("task", named if found else task)
+            if type(doc_id) is int and of == task and not _holds_record(entry):
+                grades[doc_id] = {**_metrics(entry), **grades.get(doc_id, {})}
+    return grades
+
+
+def metric_names(grades: Grades) -> list[str]:
+    """The metrics that any document has, in the order of the samples."""
+    return list(dict.fromkeys(name for values in grades.values() for name in values))
+
+
+def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
+    """Write the grades of tasks, by their names, as ``LMMS_RPTS_GRADES`` takes them."""
+    with path.open("w", encoding="utf-8") as out:
+        for task, found in grades.items():
+            for doc_id, values in found.items():
+                out.write(json.dumps({"task": task, "doc_id": doc_id, "metrics": [values]}) + "\n")
+
+
+def _metrics(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name not in _NOT_METRICS}
+
+
+def _entries(file: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
+            for line in lines:
+                try:
+                    entry = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(entry, dict):
+                    yield entry
+    except OSError as error:
+        raise RunError(f"{file} can't be read ({error.strerror})") from None
+
+
+def _holds_record(entry: Mapping[str, Any]) -> bool:
+    found = entry.get("filtered_resps")
+    texts = found if isinstance(found, list) else [found]
+    return any(isinstance(text, str) and f'"schema": "{_SCHEMAS}' in text[:80] for text in texts)

@@ -1,0 +1,94 @@
+"""Tasks of lmms-eval loaded as they are, for what runs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.errors import UserError
+from lmms_rpts.tasks.any_task.names import split_name
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.visuals import task_images
+
+
+def load_task(name: str, include_path: Path | None = None) -> Any:
+    """A task of lmms-eval without the filters of RPTS; of ``NAME_rpts`` the task NAME.
+
+    Args:
+        name: of the task.
+        include_path: a folder with tasks of the user's own.
+
+    Raises:
+        DataError: where there is no such task, or it can't be loaded.
+    """
+    import lmms_eval.models  # noqa: F401 - it loads the plugin
+    from lmms_eval.tasks import TaskManager
+
+    from lmms_rpts.tasks.include_path import task_files
+
+    asked = split_name(name)
+    base = asked.base if asked else name
+    folder = None if include_path is None else str(include_path)
+    # The index of all of lmms-eval's tasks takes ten seconds.
+    elsewhere = base not in task_files(include_path)
+    logger.disable("lmms_eval")  # it tells at length what it reads
+    try:
+        manager = TaskManager(include_path=folder, include_defaults=elsewhere)
+        if base not in manager.task_index:
+            hint = "" if folder else "; --include_path names a folder with tasks of your own"
+            raise DataError(f"lmms-eval has no task {base!r}{hint}")
+        # A task can't be built whose filters want a judge.
+        return manager.load_task_or_group([{"task": base, "filter_list": None}])[base]
+    except UserError:
+        raise
+    except Exception as error:  # another package's task, its data set, or the network
+        cause = getattr(error, "last_attempt", None)
+        reason = error if cause is None else cause.exception()
+        raise DataError(
+            f"the task {base!r} can't be loaded ({type(reason).__name__}: {reason})"
+        ) from None
+    finally:
+        logger.enable("lmms_eval")
+
+
+def image_name(task: str, doc_id: int, number: int) -> str:
+    """What a record calls an image of a task whose images have no names."""
+    return f"{task}#{doc_id}/{number}"
+
+
+def read_image_name(task: str, name: str) -> tuple[int, int] | None:
+    """The numbers of the document and of the image; None for any other name."""
+    beginning, _, rest = name.rpartition("#")
+    doc_id, _, number = rest.partition("/")
+    plain = all(each.isascii() and each.isdigit() and len(each) < 10 for each in (doc_id, number))
+    return (int(doc_id), int(number)) if beginning == task and plain else None
+
+
+def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """The images of a task by the names that records call them, one document at a time.
+
+    Those that can't be read are left out.
+
+    Args:
+        task: as ``load_task`` gives it.
+        name: of the task in the records.
+        wanted: names of images.
+    """
+    by_document: dict[int, list[tuple[int, str]]] = {}
+    for each in wanted:
+        place = read_image_name(name, each)
+        if place is not None and place[0] < len(task.task_docs):
+            by_document.setdefault(place[0], []).append((place[1], each))
+    for doc_id, places in sorted(by_document.items()):
+        images = _readable(task, doc_id)
+        yield from ((each, images[number]) for number, each in places if number < len(images))
+
+
+def _readable(task: Any, doc_id: int) -> list[Any]:
+    try:
+        return task_images(task, doc_id)
+    except Exception:  # whatever another package's function or a broken image raises
+        return []

@@ -1,0 +1,61 @@
+"""Tasks of the user's own, below a folder that lmms-eval's ``--include_path`` names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.tasks.any_task.names import uses_our_filters
+from lmms_rpts.tasks.data_errors import DataError
+
+
+def own_tasks(folder: Path | None) -> tuple[str, ...]:
+    """The names of the tasks below a folder that RPTS scores by filters of their own.
+
+    Raises:
+        DataError: where a file can't be read.
+    """
+    return tuple(task for task, path in task_files(folder).items() if uses_our_filters(path))
+
+
+def task_files(folder: Path | None) -> dict[str, Path]:
+    """The task files below a folder, by the names of their tasks.
+
+    Raises:
+        DataError: where a file can't be read.
+    """
+    found: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*.yaml")) if folder is not None else ():
+        task = simple_config(path).get("task")
+        if isinstance(task, str):
+            found[task] = path
+    return found
+
+
+def own_image_folders(folder: Path | None) -> dict[str, Path]:
+    """The folders of images of the tasks below a folder that are of the short form.
+
+    Raises:
+        DataError: where a task file can't be read.
+    """
+    found = {}
+    for task, path in task_files(folder).items():
+        short = simple_config(path).get("rpts")
+        if isinstance(short, dict):
+            found[task] = path.parent / str(short.get("images", "images"))
+    return found
+
+
+def simple_config(path: Path) -> dict[str, Any]:
+    """What a task file says, without its functions.
+
+    Raises:
+        DataError: where it can't be read.
+    """
+    from lmms_eval.utils import load_yaml_config
+
+    try:
+        found = load_yaml_config(str(path), mode="simple")  # runs no !function
+    except Exception as error:  # whatever YAML or an include raises
+        raise DataError(f"{path} can't be read as a task file: {error}") from None
+    return found if isinstance(found, dict) else {}
