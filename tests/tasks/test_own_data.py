@@ -12,7 +12,6 @@ import lmms_eval.tasks
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
 from PIL import Image
 
 from lmms_rpts.tasks.data_errors import DataError
