@@ -126,7 +126,7 @@ def test_fields_are_found_by_their_names() -> None:
     assert code == 0, said
     assert "question is your Prompt; answer is your label; images is your image_path" in said
     assert "Answers: choice (as yours look; --answer changes it)." in said
-    assert "2 instances and 2 images" in said
+    assert "instances: 2, images: 2, answers: choice" in said
     assert "the judge must see them" in said
     assert instances("shop") == [
         {"question": "Which?", "answer": "B", "images": ["pics/b.png"], "options": ["x", "y"]},
@@ -160,6 +160,7 @@ def test_what_is_not_found_is_mapped() -> None:
     )
     assert code == 0, said
     assert instances("shop") == [{"question": "What is it?", "answer": "A bar."}]
+    assert "lmms-rpts report results/shop -o report.html" in said  # there are no images
 
 
 @table(
@@ -185,9 +186,9 @@ def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"ask": "What is it?", "said": "bar", "pic": "a.png"}]
     code, said = init("shop", "--from", save("my.jsonl", rows), says="\nasc\nask\nsaid\npic\n")
     assert code == 0, said
-    assert said.count("Which is our question:") == 3
+    assert said.count("Which one is our 'question':") == 3
     assert "There is no field 'asc'." in said
-    assert "Which is our answer, or nothing if there is none:" in said
+    assert "Which one is our 'answer', or nothing if there is none:" in said
     assert instances("shop") == [{"question": "What is it?", "answer": "bar", "images": ["a.png"]}]
 
 

@@ -176,7 +176,7 @@ def _asked(name: str, names: tuple[str, ...], required: bool) -> str:
     none = "" if required else ", or nothing if there is none"
     typer.echo(f"Your fields: {_names(names)}")
     while True:
-        said = str(typer.prompt(f"Which is our {name}{none}", default="", show_default=False))
+        said = str(typer.prompt(f"Which one is our {name!r}{none}", default="", show_default=False))
         if said in names or not (said or required):
             return said
         typer.echo(f"There is no field {visible(said)!r}.")
@@ -200,24 +200,26 @@ def _tell_mapping(mapping: Mapping[str, str], form: str, given: bool) -> None:
 
 
 def _commands(start: Start, folder: Path) -> dict[str, str]:
-    """The next commands: to run the task, and to look at the results."""
+    """The next commands: to check the task, to run it, and to look at the results."""
     quoted = shlex.quote(str(folder))
     results = shlex.quote(f"results/{start.name}")
     model, judge = _EXAMPLE_MODEL, "LMMS_RPTS_JUDGE=openai:gpt-4o-mini "
     if start.responses:
         samples = shlex.quote(f"samples={folder}/responses.jsonl")
         model, judge = f"replay --model_args {samples}", "LMMS_RPTS_JUDGE=lexical "
+    shown = f" --images {quoted}/images" if start.has_images else ""
     return {
+        "check": f"lmms-rpts doctor --include_path {quoted}",
         "run": f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
         f"--log_samples --output_path {results}",
-        "report": f"lmms-rpts report {results} --images {quoted}/images -o report.html",
+        "report": f"lmms-rpts report {results}{shown} -o report.html",
     }
 
 
 def _tell(start: Start, folder: Path, count: int, commands: Mapping[str, str]) -> None:
     typer.echo(
-        f"Written: {folder} with {len(start.instances)} instances and {count} images "
-        f"(answers: {start.form})."
+        f"Written: {folder} (instances: {len(start.instances)}, images: {count}, "
+        f"answers: {start.form})."
     )
     typer.echo("\nRun it:\n")
     typer.echo(f"  {commands['run']}\n  {commands['report']}")

@@ -47,7 +47,7 @@ _README = """\
 - A line has `{question}`{answer}.
 - It may have `images`, `context`, `texts`, `options`, `reasoning`, `id` and more.
 - `reasoning` is the gold: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
-- Check all before a run: `lmms-rpts doctor --include_path .`
+- Check all before a run: `{check}`
 - Run: `{run}`
 - Look at it: `{report}`
 - Every field and key: docs/your-own-data.md of lmms-rpts.
@@ -75,6 +75,11 @@ class Start:
     found: Mapping[str, Path] | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     responses: Sequence[str] = ()
+
+    @property
+    def has_images(self) -> bool:
+        """Whether any instance names an image."""
+        return any(each.get("images") for each in self.instances)
 
     @property
     def needs_sight(self) -> bool:
@@ -123,7 +128,7 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> int:
     """Write a folder, and check it as lmms-eval will; returns how many images it has.
 
     Args:
-        commands: ``run`` and ``report``, for the README.
+        commands: ``check``, ``run`` and ``report``, for the README.
 
     Raises:
         DataError: where a file is there already, or what was written can't be evaluated.
