@@ -181,7 +181,7 @@ def test_answers_that_nobody_could_grade(
     ("answer: text\nimages: [a]", "'images' should be the name of a file or folder, not ['a']"),
     ("answer: text\nimages: pictures", "the folder of images {folder}/pictures is missing"),
     ("answer: text\ndata: none.jsonl", "{folder}/none.jsonl can't be read: No such file"),
-    ("answer: text\ndata: images", "{folder}/images can't be read: Is a directory"),
+    ("answer: text\ndata: images", "{folder}/images can't be read: it is no file"),
 )
 def test_keys_that_cannot_be_used(tmp_path: Path, rpts: str, said: str) -> None:
     assert said.format(folder=tmp_path) in told(write(tmp_path, [good()], rpts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,8 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
     try:
         # Unchanged files are checked once: lmms-eval reads a task's configuration several times.
         found = source.data.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+            raise ValueError("it is no file")
         images = source.images.stat().st_mtime_ns if source.images.is_dir() else 0
         documents, faults = _loaded(source, (found.st_mtime_ns, found.st_size, images))
     except (OSError, ValueError) as error:
