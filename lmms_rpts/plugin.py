@@ -165,6 +165,9 @@ def _initialize_tasks(
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
+    from lmms_rpts.tasks.own.files import name_files
+
+    name_files(manager, task_list)
     _add_wrapped(manager, task_list)
     matched = original(manager, task_list)
     _check(matched)
@@ -177,6 +180,12 @@ def _load_task_or_group(
     _add_wrapped(manager, task_list)
     _check([task_list] if isinstance(task_list, str) else task_list or [])
     return original(manager, task_list, *args, **kwargs)
+
+
+def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    from lmms_rpts.tasks.own.reading import load_whole
+
+    return load_whole(original, *args, **kwargs)
 
 
 def _add_wrapped(manager: Any, task_list: Any) -> None:
@@ -347,6 +356,7 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "ConfigurableTask.__init__": _init_task,
         "ConfigurableTask.process_results": _process_results,
     },
+    "lmms_eval.utils": {"load_yaml_config": _load_yaml_config},
     "lmms_eval.tasks": {
         "TaskManager.initialize_tasks": _initialize_tasks,
         # The command line matches names before it loads the model: the earliest moment to say what
