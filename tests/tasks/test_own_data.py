@@ -271,7 +271,7 @@ def test_the_documents(tmp_path: Path) -> None:
         language="zh",
         form="number",
         statement="How high?",
-        context="A chart.\nHow high?",
+        context="A chart.\nHow high?\nA. 1\nB. 0.0000001",
         background="A chart.",
         textual_clue=("Text.",),
         visual_clue=("a.png",),

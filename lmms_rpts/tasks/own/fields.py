@@ -25,6 +25,7 @@ from lmms_rpts.filters.documents import (
     is_texts,
 )
 from lmms_rpts.schema import shown
+from lmms_rpts.tasks.own.prompts import lettered
 
 FORMS = ("agree", "choice", "number", "text", "none")
 """What answers look like, and so how they are graded; ``none``: not at all."""
@@ -138,7 +139,9 @@ def as_document(record: Mapping[str, Any], form: str, number: int, language: str
     """
     given = {name: value for name, value in record.items() if value is not None}
     question, context = str(_question(given, form)), str(given.get("context", ""))
-    parts = (context,) if form == "agree" else (context, question)
+    options = tuple(written(each) for each in given.get("options", ()))
+    # Steps may rest on the question, and an answer may be the letter of an option.
+    parts = (context,) if form == "agree" else (context, question, *lettered(options))
     abilities = given.get("ability", [])
     images = given.get("images", [])
     return OwnDocument(
@@ -152,7 +155,7 @@ def as_document(record: Mapping[str, Any], form: str, number: int, language: str
         visual_clue=(images,) if isinstance(images, str) else tuple(images),
         reasoning=tuple(given.get("reasoning", ())),
         answer=written(given.get("answer", "")),
-        options=tuple(written(each) for each in given.get("options", ())),
+        options=options,
         tolerance=float(given.get("tolerance", 0.0)),
         ability=(abilities,) if isinstance(abilities, str) else tuple(abilities),
         relation=given.get("relation"),
