@@ -12,6 +12,7 @@ import typer
 from lmms_rpts import __version__
 from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
+from lmms_rpts.commands.common import paragraphs
 from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
@@ -40,7 +41,7 @@ for panel, commands in {
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(command)
+        app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))(command)
 app.add_typer(cache.app, name="cache", rich_help_panel=_JUDGE)
 
 

@@ -209,7 +209,7 @@ def test_summarize_shows_rounds_and_intervals(command: Command, runs: Path) -> N
     assert rpts[4] == "0.167"
     assert rpts[5].startswith("[0.")
     assert ["rounds", "2", "1"] in rows
-    assert ["tokens", "a", "response", "120", "±", "28", "90"] in rows
+    assert ["tokens", "per", "response", "120", "±", "28", "90"] in rows
     assert "Note" not in said.output
 
 
@@ -238,16 +238,41 @@ def test_summarize_writes_what_the_suffix_says(
     assert (a["model"], a["rounds"], a["rpts_low"], b["rpts_sd"]) == ("a", "2", "", "")
     assert float(a["rpts"]) == pytest.approx(7 / 12)
     assert "| a | **0.583** ± 0.118 |" in markdown
-    for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{lrrrrrrrrrrrrrrr}"):
+    for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{@{}lcccc@{}}"):
         assert line in latex
     (row,) = [line for line in latex.splitlines() if line.startswith("a &")]
-    assert row.startswith("a & \\textbf{0.583}{\\tiny~$\\pm$0.118} & ")
     # Of a's right answers 1/3 rest on unsound reasoning, of b's all: lower is better.
-    assert "\\textbf{0.333}" in row.split(" & ")[6]
+    assert row.startswith("a & \\textbf{0.583} & ")
+    assert "\\textbf{0.333}" in row.split(" & ")[4]
+    (below,) = [line for line in latex.splitlines() if line.startswith(" & {\\tiny $\\pm$0.118}")]
+    assert below.count("&") == 4
     drawn = check_pictures(*files[3:])
     assert {"RPTS", "tokens a response (mean)", "a", "b"} <= set(drawn)
     for part in ("point", "bar"):
         assert len(parts_of_svg(files[3].read_text(), part)) == 2
+
+
+def test_summarize_shows_the_columns_that_are_named(
+    command: Command, runs: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "out.md"
+    said = command("summarize", runs, "--columns", "accuracy, tokens", "-o", file)
+    assert said.exit_code == 0, said.output
+    assert "| model | accuracy | tokens |" in file.read_text(encoding="utf-8")
+    assert "rpts_visual" not in said.output
+    refused = command("summarize", runs, "--columns", "acuracy")
+    assert refused.exit_code == 1
+    assert "there is no column 'acuracy'" in refused.output
+
+
+def test_nothing_is_best_where_other_shares_were_judged(command: Command, tmp_path: Path) -> None:
+    unjudged = make_record([None], steps=("Image0 -> A.",))
+    write_run(tmp_path / "a", {0: judged(1.0), 1: unjudged})
+    write_run(tmp_path / "b", {0: judged(0.5), 1: judged(0.5)}, model_args="model=b")
+    file = tmp_path / "out.md"
+    said = command("summarize", tmp_path, "-o", file)
+    assert said.exit_code == 0, said.output
+    assert "**" not in file.read_text(encoding="utf-8")
 
 
 def test_a_plot_needs_token_counts(command: Command, tmp_path: Path) -> None:

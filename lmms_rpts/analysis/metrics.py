@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from lmms_rpts.filters.record import DIAGNOSTICS
 from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
 
-__all__ = ["COUNTS", "GROUPS", "LOWER_IS_BETTER", "NEITHER_IS_BETTER"]
+__all__ = ["COUNTS", "GROUPS", "LOWER_IS_BETTER", "NEITHER_IS_BETTER", "UNJUDGED"]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "as published": (
@@ -30,7 +30,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """All metrics, the headline of each group first."""
 
-NEITHER_IS_BETTER = frozenset({"steps"})
+NEITHER_IS_BETTER = frozenset({"steps", "judge_coverage"})
+UNJUDGED = frozenset({"accuracy", "parse_rate"})
+"""The metrics that no judge is asked for."""
 
 COUNTS = frozenset({"missing_references", "steps"})
 """The metrics that have no upper end; all others lie in [0, 1]."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
-from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER
+from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER, UNJUDGED
 from lmms_rpts.analysis.sweeping import of_task
 from lmms_rpts.escaping import listed
 from lmms_rpts.filters.record import Scoring
@@ -59,12 +59,19 @@ class TaskSummary:
     task: str | None
     models: tuple[ModelSummary, ...]
 
+    @property
+    def equally_covered(self) -> bool:
+        """Whether the judges scored the same share of all models' responses."""
+        shares = {each.metrics["judge_coverage"].value for each in self.models}
+        return len({None if share is None else round(share, 3) for share in shares}) < 2
+
     def best(self, name: str) -> frozenset[str]:
         """The models with the best value of a metric, to the three digits that tables show.
 
-        None of them where all are equal, and nothing stands out, or where more is not better.
+        None of them where all are equal, and nothing stands out, or where more is not better; nor
+        of what a judge was asked for where other shares of the responses were judged.
         """
-        if name in NEITHER_IS_BETTER:
+        if name in NEITHER_IS_BETTER or (name not in UNJUDGED and not self.equally_covered):
             return frozenset()
         values = {
             each.model: round(value, 3)

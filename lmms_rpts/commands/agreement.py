@@ -101,7 +101,7 @@ def _holds_ratings(other: str) -> bool:
 def _show(found: Agreement, worst: int) -> None:
     console = Console()
     for line in _introduction(found):
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(line), soft_wrap=not console.is_terminal)
     # Four intervals of negative numbers just fit into 80 columns.
     apart = 1 if console.width >= 90 else 0
     table = Table(box=box.SIMPLE, padding=(0, apart, 0, 0), pad_edge=False, show_edge=False)
@@ -111,7 +111,7 @@ def _show(found: Agreement, worst: int) -> None:
         table.add_row(*(Text(cell) for cell in row))
     console.print("", table, "", sep="\n")
     for line in _remarks(found):
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(line), soft_wrap=not console.is_terminal)
     if pairs := found.worst(worst):
         console.print()
         console.print(_worst_table(found, pairs))

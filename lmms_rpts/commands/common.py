@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -73,6 +74,17 @@ def told() -> Iterator[None]:
         yield
     except UserError as error:
         fail(error)
+
+
+def paragraphs(docstring: str | None) -> str:
+    """A docstring for ``--help``: its paragraphs in one line each, for the terminal to wrap.
+
+    Paragraphs that are indented, examples say, stay as they are.
+    """
+    blocks = inspect.cleandoc(docstring or "").split("\n\n")
+    return "\n\n".join(
+        block if block.startswith(" ") else " ".join(block.split("\n")) for block in blocks
+    )
 
 
 def fail(reason: object) -> NoReturn:

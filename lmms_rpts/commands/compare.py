@@ -88,9 +88,12 @@ def compare(
     console = Console()
     _show_metrics(comparison, console)
     for warning in warnings:
-        console.print(Text(f"Warning: {printable(warning)}", style="yellow"), soft_wrap=True)
+        console.print(
+            Text(f"Warning: {printable(warning)}", style="yellow"),
+            soft_wrap=not console.is_terminal,
+        )
     for line in validity_lines(judges):
-        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=True)
+        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=not console.is_terminal)
     _show_flips(comparison, flips, console)
 
 
@@ -165,7 +168,7 @@ def _show_metrics(comparison: Comparison, console: Console) -> None:
     from lmms_rpts.analysis.metrics import GROUPS
 
     for line in _heading(comparison):
-        console.print(Text(printable(line)), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=not console.is_terminal)
     roomy = console.width >= 100
     table = Table(box=box.SIMPLE, show_edge=False, padding=(0, int(roomy)))
     for at, name in enumerate((*_COLUMNS[:-2], "n")):
@@ -179,7 +182,7 @@ def _show_metrics(comparison: Comparison, console: Console) -> None:
             table.add_row(*figures, f"{n_both}/{n_either}")
         table.add_section()
     console.print("", table, "")
-    console.print(Text(_explained(comparison)), soft_wrap=True)
+    console.print(Text(_explained(comparison)), soft_wrap=not console.is_terminal)
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
@@ -234,14 +237,14 @@ def _show_flips(comparison: Comparison, most: int, console: Console) -> None:
         f"\n{len(flips)} of {comparison.documents} documents flipped: {counts[False]} from right "
         f"to wrong, {counts[True]} from wrong to right, {counts[None]} in the reasoning or its "
         "scoring alone.",
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,
     )
     if not most:
         return
     console.print(
         "Largest changes first (accuracy and RPTS together), "
         f"{min(most, len(flips))} of {len(flips)}:",
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,
     )
     table = Table(box=box.SIMPLE, pad_edge=False)
     for name in ("document", "statement", "", "answer", "it was"):

@@ -151,7 +151,7 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
         "about twice, and every reply so odd that it is asked for three times. Answers that are "
         "kept (LMMS_RPTS_CACHE) cost nothing again; a judge that thinks before it speaks says "
         "more. LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,
     )
 
 

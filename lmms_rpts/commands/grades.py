@@ -245,7 +245,9 @@ def _draw(sheet: Sheet, console: Console) -> None:
             table.add_row(*map(Text, (*cells[: sheet.texts], *shown)))
         table.add_section()
     # Not as the table's own title, which would be folded to its width.
-    console.print(Text(printable(sheet.title), style="table.title"), soft_wrap=True)
+    console.print(
+        Text(printable(sheet.title), style="table.title"), soft_wrap=not console.is_terminal
+    )
     console.print(table, "")
 
 
@@ -270,8 +272,12 @@ def _notes_markdown(summary: GradeSummary) -> Iterator[str]:
 
 def _show_notes(summary: GradeSummary, console: Console) -> None:
     """Show what stands below the sheets."""
-    console.print(summary.grading.explained, soft_wrap=True, markup=False, highlight=False)
+    console.print(
+        summary.grading.explained, soft_wrap=not console.is_terminal, markup=False, highlight=False
+    )
     for line in _sentences(summary):
-        console.print(Text(printable(line)), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=not console.is_terminal)
     for warning in summary.warnings:
-        console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
+        console.print(
+            Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=not console.is_terminal
+        )

@@ -31,6 +31,18 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary
 
 _SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
+_BESIDE = ("tokens", "documents", "rounds")
+"""Columns beside the metrics."""
+_ROW_NAMES = {"tokens": "tokens per response"}
+_PAPER = ("rpts", "accuracy", "accuracy_rpts", "right_for_wrong_reason")
+_SHORT = {
+    "rpts": "RPTS",
+    "accuracy": "Acc.",
+    "accuracy_rpts": r"Acc.$_\mathrm{RPTS}$",
+    "right_for_wrong_reason": "RFWR",
+    "rpts_guarded": "guarded",
+}
+"""Heads that are short enough for a paper; the comment below the table says what they are."""
 _SPREAD = (
     "±: sample standard deviation over rounds. [ ]: 95% interval over documents, of one round. "
     "Lower is better: {}."
@@ -52,6 +64,16 @@ def summarize(
             "plot of score against tokens used (drawn by matplotlib). May be given again.",
         ),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="A,B,...",
+            help="Metrics to show, in this order; tokens, documents and rounds as well. Left out: "
+            "all, and in .tex those that fit a column of a two-column paper.",
+            show_default=False,
+        ),
+    ] = None,
     validity: Validities = None,
 ) -> None:
     """Put models side by side: each metric with its spread, and a plot of score against tokens.
@@ -67,6 +89,7 @@ def summarize(
 
     files = check_suffixes(output, _SUFFIXES)
     _check_metric(metric)
+    wanted = _check_columns(columns)
     with told(), Console(stderr=True).status("Reading, and drawing samples for the intervals ..."):
         known = read_validities(validity)
         found = read_runs(runs)
@@ -74,13 +97,13 @@ def summarize(
         summary = put_side_by_side(found, task)
         shown = [part for run in found if (part := of_task(run, task)) is not None]
         judges = validity_lines(validity_notes(shown, known))
-    _show(summary, judges)
+    _show(summary, judges, wanted)
     # What can't be drawn shall not cost the tables.
     for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
         if path.suffix.lower() in PLOTS:
             write_bytes(path, _scatter(summary.overall, metric, path.suffix.lower()[1:]))
         else:
-            write_text(path, _written(path, summary, judges))
+            write_text(path, _written(path, summary, judges, wanted))
 
 
 def _check_metric(metric: str) -> None:
@@ -90,13 +113,22 @@ def _check_metric(metric: str) -> None:
         fail(f"there is no metric {metric!r}; there are {', '.join(METRICS)}")
 
 
-def _written(path: Path, summary: Summary, judges: Sequence[str]) -> str:
+def _check_columns(columns: str | None) -> tuple[str, ...]:
+    """The columns that were asked for; none where all are."""
+    wanted = tuple(dict.fromkeys(each.strip() for each in (columns or "").split(",")))
+    for name in filter(None, wanted):
+        if name not in (*_metrics(), *_BESIDE):
+            fail(f"there is no column {name!r}; there are {', '.join((*_metrics(), *_BESIDE))}")
+    return tuple(filter(None, wanted))
+
+
+def _written(path: Path, summary: Summary, judges: Sequence[str], wanted: Sequence[str]) -> str:
     kind = path.suffix.lower()
     if kind == ".csv":
         return csv_of(summary.frame())
     if kind == ".md":
-        return "\n".join(_markdown(summary, judges))
-    return "\n".join(_latex(summary, judges))
+        return "\n".join(_markdown(summary, judges, wanted or [*_columns(), *_BESIDE]))
+    return "\n".join(_latex(summary, judges, wanted or _PAPER))
 
 
 def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
@@ -112,16 +144,18 @@ def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
     return draw_scatter(table, metric, kind)
 
 
-def _show(summary: Summary, judges: Sequence[str]) -> None:
+def _show(summary: Summary, judges: Sequence[str], wanted: Sequence[str]) -> None:
     console = Console()
     for table in summary.tables:
         for part in _parts(table.models, console.width):
-            console.print(_table(table, part))
-    console.print(_explained(_metrics()), soft_wrap=True, markup=False)
+            console.print(_table(table, part, wanted))
+    console.print(_explained(wanted or _metrics()), soft_wrap=not console.is_terminal, markup=False)
     for warning in summary.warnings:
-        console.print(Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=True)
+        console.print(
+            Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=not console.is_terminal
+        )
     for line in judges:
-        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=True)
+        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=not console.is_terminal)
 
 
 def _parts(models: Sequence[ModelSummary], width: int) -> Iterator[Sequence[ModelSummary]]:
@@ -131,38 +165,38 @@ def _parts(models: Sequence[ModelSummary], width: int) -> Iterator[Sequence[Mode
         yield models[start : start + fitting]
 
 
-def _table(summary: TaskSummary, models: Sequence[ModelSummary]) -> Table:
+def _table(summary: TaskSummary, models: Sequence[ModelSummary], wanted: Sequence[str]) -> Table:
     from lmms_rpts.analysis.metrics import GROUPS
 
     table = Table(title=Text(_title(summary)), title_justify="left")
     table.add_column("")
     for model in models:
         table.add_column(Text(shorten(model.model, 60)), justify="right", overflow="fold")
-    for names in GROUPS.values():
+    groups = [wanted] if wanted else [*GROUPS.values(), _BESIDE]
+    for names in groups:
         for name in names:
-            best = summary.best(name)
+            best = summary.best(name) if name not in _BESIDE else ()
             cells = [
-                Text(figure_text(model.metrics[name]), style="bold" if model.model in best else "")
+                Text(_cell(model, name), style="bold" if model.model in best else "")
                 for model in models
             ]
-            table.add_row(name, *cells)
+            table.add_row(_ROW_NAMES.get(name, name), *cells)
         table.add_section()
-    table.add_row("tokens a response", *(token_text(model.tokens) for model in models))
-    table.add_row("documents", *(str(model.documents) for model in models))
-    table.add_row("rounds", *(str(model.rounds) for model in models))
     return table
+
+
+def _cell(model: ModelSummary, name: str) -> str:
+    if name in _BESIDE:
+        return token_text(model.tokens) if name == "tokens" else str(getattr(model, name))
+    return figure_text(model.metrics[name])
 
 
 def _title(summary: TaskSummary) -> str:
     return printable(summary.task or "all tasks")
 
 
-def _heads() -> list[str]:
-    # What chains are made of would make these tables too wide; a .csv has it.
-    return ["model", *_columns(), "tokens", "documents", "rounds"]
-
-
 def _columns() -> list[str]:
+    # What chains are made of would make these tables too wide; a .csv has it.
     from lmms_rpts.filters.record import DIAGNOSTICS
 
     return [name for name in _metrics() if name not in DIAGNOSTICS]
@@ -181,13 +215,14 @@ def _explained(shown: Sequence[str]) -> str:
     return _SPREAD.format(", ".join(name for name in LOWER_IS_BETTER if name in shown))
 
 
-def _markdown(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
+def _markdown(summary: Summary, judges: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
     for table in summary.tables:
         yield f"### {escape_markdown(_title(table))}"
         yield ""
-        yield from markdown_table(_heads(), (_markdown_cells(table, each) for each in table.models))
+        rows = (_markdown_cells(table, each, columns) for each in table.models)
+        yield from markdown_table(["model", *columns], rows)
         yield ""
-    yield escape_markdown(_explained(_columns()))
+    yield escape_markdown(_explained(columns))
     yield ""
     for warning in summary.warnings:
         yield f"- {escape_markdown(warning)}"
@@ -196,30 +231,37 @@ def _markdown(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
     yield ""
 
 
-def _markdown_cells(table: TaskSummary, model: ModelSummary) -> list[str]:
+def _markdown_cells(table: TaskSummary, model: ModelSummary, columns: Sequence[str]) -> list[str]:
     cells = [escape_markdown(model.model)]
-    for name in _columns():
+    for name in columns:
+        if name in _BESIDE:
+            cells.append(_cell(model, name))
+            continue
         value, spread = figure_parts(model.metrics[name])
         value = f"**{value}**" if model.model in table.best(name) else value
         cells.append(f"{value} {escape_markdown(spread)}".strip())
-    return [*cells, token_text(model.tokens), str(model.documents), str(model.rounds)]
+    return cells
 
 
-def _latex(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
+def _latex(summary: Summary, judges: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
+    heads = ["model", *(_latex_head(name) for name in columns)]
     yield "% Needs \\usepackage{booktabs}."
     for table in summary.tables:
         # Nothing in a comment is read; it ends with its line, and a title is one line.
         yield f"% {_title(table)}"
-        yield f"\\begin{{tabular}}{{l{'r' * (len(_heads()) - 1)}}}"
+        yield f"\\begin{{tabular}}{{@{{}}l{'c' * len(columns)}@{{}}}}"
         yield "\\toprule"
-        yield f"{' & '.join(map(escape_latex, _heads()))} \\\\"
+        yield f"{' & '.join(heads)} \\\\"
         yield "\\midrule"
         for model in table.models:
-            yield f"{' & '.join(_latex_cells(table, model))} \\\\"
+            yield f"{' & '.join(_latex_cells(table, model, columns))} \\\\"
+            yield f"{' & '.join(_latex_spreads(model, columns))} \\\\"
         yield "\\bottomrule"
         yield "\\end{tabular}"
         yield ""
-    yield f"% {_explained(_columns())}"
+    named = [f"{short}: {name}" for name, short in _SHORT.items() if name in columns]
+    yield f"% {_explained(columns)}"
+    yield f"% {'; '.join(named)}"
     for warning in summary.warnings:
         yield f"% {printable(warning)}"
     for line in judges:
@@ -227,18 +269,27 @@ def _latex(summary: Summary, judges: Sequence[str]) -> Iterator[str]:
     yield ""
 
 
-def _latex_cells(table: TaskSummary, model: ModelSummary) -> Iterator[str]:
+def _latex_head(name: str) -> str:
+    return _SHORT.get(name, escape_latex(name))
+
+
+def _latex_cells(table: TaskSummary, model: ModelSummary, columns: Sequence[str]) -> Iterator[str]:
     yield escape_latex(model.model)
-    for name in _columns():
-        figure = model.metrics[name]
-        value, spread = figure_parts(figure)
-        if figure.value is None:
-            yield "--"
+    for name in columns:
+        if name in _BESIDE:
+            yield _cell(model, name).replace("–", "--").replace("±", "$\\pm$")
             continue
-        value = f"\\textbf{{{value}}}" if model.model in table.best(name) else value
+        value, _ = figure_parts(model.metrics[name])
+        missing = model.metrics[name].value is None
+        best = model.model in table.best(name)
+        yield "--" if missing else f"\\textbf{{{value}}}" if best else value
+
+
+def _latex_spreads(model: ModelSummary, columns: Sequence[str]) -> Iterator[str]:
+    """The line below: intervals and deviations, small."""
+    yield ""
+    for name in columns:
+        known = name not in _BESIDE and model.metrics[name].value is not None
+        spread = figure_parts(model.metrics[name])[1] if known else ""
         spread = spread.replace("± ", "$\\pm$").replace("[", "{[}")
-        yield f"{value}{{\\tiny~{spread}}}" if spread else value
-    tokens = token_text(model.tokens)
-    yield tokens.replace("–", "--").replace("±", "$\\pm$")
-    yield str(model.documents)
-    yield str(model.rounds)
+        yield f"{{\\tiny {spread}}}" if spread else ""

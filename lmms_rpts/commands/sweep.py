@@ -137,8 +137,8 @@ def _show(sweeps: Sweeps, guarded: Means, threshold: float) -> None:
             console.print(
                 "This run was scored under several settings: none of them alone gives its numbers"
             )
-        console.print(_note(guarded[label]), soft_wrap=True)
-    console.print(_legend(threshold), soft_wrap=True)
+        console.print(_note(guarded[label]), soft_wrap=not console.is_terminal)
+    console.print(_legend(threshold), soft_wrap=not console.is_terminal)
 
 
 def _legend(threshold: float) -> str:

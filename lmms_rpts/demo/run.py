@@ -151,6 +151,6 @@ def _print_example(run: Run, console: Console) -> None:
                 f"{error.step} ({error.modality}, score {error.score:.1f}):\n"
                 f"  it says:         {escape(step.conclusion)}\n"
                 f"  the truth about {escape(instance.reasoning[0].replace(' -> ', ': '))}\n",
-                soft_wrap=True,
+                soft_wrap=not console.is_terminal,
             )
             return
