@@ -66,6 +66,9 @@ def test_export_gives_what_was_asked_and_said(command: Command, tmp_path: Path) 
 
 def test_clear_deletes_what_was_named(command: Command, tmp_path: Path) -> None:
     fill(tmp_path, "openai:a", "hf:b")
+    unknown = command("cache", "clear", "--judge", "hf:x", "--yes")
+    assert unknown.exit_code == 1
+    assert "no answer of hf:x; there are answers of: hf:b, " in unknown.output
     assert "3 answers deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
     assert "0 answers deleted" in command("cache", "clear", "--older-than", "1", "--yes").output
     assert command("cache", "clear").exit_code == 1, "it asks first"

@@ -235,6 +235,12 @@ def test_what_cannot_be_written_is_said(
     assert "can't write to" in result.stderr
 
 
+def test_a_run_compared_with_itself_is_told(command: Command, pair: tuple[Path, Path]) -> None:
+    result = command(pair[0], pair[0])
+    assert result.exit_code == 0, result.output
+    assert "a run is compared with itself" in " ".join(result.output.split())
+
+
 def test_written_files_hold_the_same(
     command: Command, pair: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told
+from lmms_rpts.escaping import visible
 from lmms_rpts.judging.cache_contents import (
     Answer,
     count_answers,
@@ -81,6 +82,8 @@ def clear(
     which = f" of {judge}" if judge else ""
     which += f" older than {days:g} days" if days is not None else ""
     before = None if days is None else time.time() - days * _DAY
+    if judge is not None:
+        _check_judge(place, judge)
     if not yes:
         typer.confirm(
             f"Delete {_count(place, judge, before)}answers{which} in {place}?", abort=True
@@ -133,6 +136,15 @@ def _as_json(answer: Answer) -> dict[str, object]:
         "created": datetime.fromtimestamp(answer.created, timezone.utc).isoformat(),
         "key": answer.key,
     }
+
+
+def _check_judge(place: Path, judge: str) -> None:
+    """End with the judges that there are answers of, where there are none of this one."""
+    judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
+    if judge in judges:
+        return
+    known = ", ".join(map(visible, sorted(judges))) or "none"
+    fail(f"{place} holds no answer of {judge}; there are answers of: {known}")
 
 
 def _count(place: Path, judge: str | None, before: float | None) -> str:

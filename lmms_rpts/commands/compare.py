@@ -81,7 +81,12 @@ def compare(
             spare([a, b], files, *(each.path for each in known))
             comparison = compare_runs(a, b)
             judges = validity_notes([a, b], known)
-        warnings = [*_other_settings(a, b), *_judges_to_doubt(a, b), *_other_data(comparison)]
+        warnings = [
+            *_same_run(a, b),
+            *_other_settings(a, b),
+            *_judges_to_doubt(a, b),
+            *_other_data(comparison),
+        ]
     for path in files:
         # Before anything is shown: a pipe may be closed (| head).
         write_text(path, _written(comparison, warnings, judges, path.suffix.lower()))
@@ -154,6 +159,11 @@ def _judges_to_doubt(a: Run, b: Run) -> Iterator[str]:
                 f"the judge {judge!r} of {runs} is for trying things out: its scores can't be "
                 "compared with those of any other judge."
             )
+
+
+def _same_run(a: Run, b: Run) -> Iterator[str]:
+    if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
+        yield "both runs are the same files: a run is compared with itself."
 
 
 def _other_data(comparison: Comparison) -> Iterator[str]:
