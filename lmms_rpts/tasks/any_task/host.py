@@ -18,7 +18,7 @@ from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.any_task.config import FILTER, results_beside
+from lmms_rpts.tasks.any_task.config import FILTER, add_metrics, results_beside
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
     choose_criterion,
@@ -33,7 +33,6 @@ from lmms_rpts.tasks.any_task.prompts import (
     without_steps,
 )
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.visuals import task_images, visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
@@ -60,8 +59,7 @@ class HostTask:
     def __init__(self, task: Any, grades: Path | None = None) -> None:
         self.task = task
         self.name: str = task.config.task
-        # Ours stand behind the task's own.
-        self._own = list(task.aggregation())[: -len(METRICS)]
+        self._own = add_metrics(task)
         self._lock = threading.Lock()
         self._metrics: dict[int, list[Mapping[str, Any]]] = {}
         self._criterion: Criterion | None = None
