@@ -305,7 +305,8 @@ def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwa
     doc_id, _, requests = item
     if kwargs["filter_key"] != FILTER:
         processed = original(item, *args, **kwargs)
-        host.remember(doc_id, processed.metrics, processed.per_sample_scores)
+        responses = [text for each in requests for text in each.resps]
+        host.remember(doc_id, processed.metrics, processed.per_sample_scores, responses)
         return processed
     host.complete(requests)
     with host.our_pipeline():

@@ -33,7 +33,7 @@ from lmms_rpts.tasks.any_task.prompts import (
     without_steps,
 )
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import task_images, visuals_of
+from lmms_rpts.tasks.visuals import messages_of, task_images, visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
 
@@ -146,7 +146,7 @@ class HostTask:
     def _said(self, row: Any) -> str:
         """The texts of a chat, for tasks that have no other prompt."""
         try:
-            messages = self.task.doc_to_messages(row)
+            messages = messages_of(self.task, row)
             parts = [part for each in messages for part in each.get("content") or ()]
             return "\n".join(str(part["text"]) for part in parts if "text" in part)
         except Exception:  # another package's function: the question is not known
@@ -154,28 +154,44 @@ class HostTask:
 
     # --- grades ----------------------------------------------------------------------------------
 
-    def remember(self, doc_id: int, metrics: Mapping[str, Any], repeats: Mapping[str, Any]) -> None:
+    def remember(
+        self,
+        doc_id: int,
+        metrics: Mapping[str, Any],
+        repeats: Mapping[str, Any],
+        responses: Sequence[Any] = (),
+    ) -> None:
         """Keep what the task's own pipeline made of a document; the first one counts.
 
         Args:
             metrics: of all responses to the document.
             repeats: by metric a value for each response, where there are several.
+            responses: to the document, as the model gave them.
         """
         count = max((len(each) for each in repeats.values()), default=0)
         each_repeat: list[Mapping[str, Any]] = [
             {name: values[at] for name, values in repeats.items()} for at in range(count)
         ]
         self._metrics.setdefault(doc_id, each_repeat or [metrics])
+        self.settle_repeats(doc_id, responses)
+
+    def settle_repeats(self, doc_id: int, responses: Sequence[Any]) -> None:
+        """Let one value for several responses stand for the first, and for those equal to it.
+
+        lmms-eval's ``take_first``, which stands in nearly all pipelines, leaves out the others.
+        """
+        known = self._metrics.get(doc_id)
+        if known is not None and len(known) == 1 and len(responses) > 1:
+            first = responses[0]
+            self._metrics[doc_id] = [known[0] if each == first else {} for each in responses]
 
     def correct(self, doc_id: int, repeat: int) -> bool | None:
         """Whether a response is right by the task's own metric; None where nobody says."""
         criterion = self._settle_criterion()
         known = self._metrics.get(doc_id, [])
-        # One value for several responses says something of each only where it is plain.
-        if criterion is None or not known or (repeat >= len(known) and len(known) > 1):
+        if criterion is None or repeat >= len(known):
             return None
-        values = known[repeat] if repeat < len(known) else known[0]
-        return is_right(values, criterion, self.task.aggregation())
+        return is_right(known[repeat], criterion, self.task.aggregation())
 
     def _settle_criterion(self) -> Criterion | None:
         with self._lock:
@@ -227,7 +243,9 @@ class HostTask:
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         """The metrics of RPTS, named apart from the task's own."""
-        return results_beside(doc, results, self._own)
+        # Several responses to a document are one request, whose result is a list.
+        several = [each if isinstance(each, list) else [each] for each in results]
+        return results_beside(doc, [text for each in several for text in each], self._own)
 
     @staticmethod
     @contextmanager
