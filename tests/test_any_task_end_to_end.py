@@ -83,7 +83,9 @@ def rows_of(done: Run, task: str) -> list[dict[str, Any]]:
     """The lines of a task's samples, of all its pipelines."""
     files = list(done.folder.rglob(f"*_samples_{task}.jsonl"))
     assert len(files) == 1, done.output
-    return [json.loads(line) for line in files[0].read_text(encoding="utf-8").splitlines()]
+    # Not splitlines(): lmms-eval leaves U+2028 inside its JSON, which would split a line.
+    lines = files[0].read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines if line.strip()]
 
 
 def record_of(row: Mapping[str, Any]) -> Any:

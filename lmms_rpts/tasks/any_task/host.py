@@ -64,9 +64,20 @@ class HostTask:
         self._metrics: dict[int, list[Mapping[str, Any]]] = {}
         self._criterion: Criterion | None = None
         self._chosen = False
+        self._usual_images = 1
         self.graded = grades is not None
         if grades is not None:
             self._metrics = read_grades(grades, self.name)
+
+    def check_criterion(self) -> None:
+        """Find out before anything is generated whether the metric that was named is there.
+
+        Raises:
+            SettingError: naming the metrics, where it is not.
+        """
+        wanted = load_settings().correct
+        if wanted is not None and not self.graded:
+            parse_criterion(wanted, self._own)
 
     # --- prompts ---------------------------------------------------------------------------------
 
@@ -83,7 +94,9 @@ class HostTask:
     def first_visuals(self) -> list[Any]:
         """What a model is shown of the first document; nothing where that can't be told."""
         try:
-            return visuals_of(self.task, self.task.task_docs[0])
+            shown = visuals_of(self.task, self.task.task_docs[0])
+            self._usual_images = max(1, len(shown))
+            return shown
         except Exception as error:  # another package's function; lmms-eval will say the same
             logger.debug("The images of {} can't be looked at: {}", self.name, error)
             return []
@@ -132,9 +145,9 @@ class HostTask:
         """How many images a document has, and its gold answer."""
         try:
             images = len(visuals_of(self.task, row))
-        except Exception as error:  # of one document: its claims about images lead nowhere
+        except Exception as error:  # of one document: nobody can judge its claims about images
             logger.warning("{}: the images of a document can't be read ({})", self.name, error)
-            images = 0
+            images = self._usual_images
         try:
             target = self.task.doc_to_target(row)
         except Exception:  # another package's function
@@ -205,7 +218,7 @@ class HostTask:
         firsts = [each[0] for each in self._metrics.values() if each]
         there = list(dict.fromkeys(name for values in firsts for name in values))
         if wanted is not None:
-            return parse_criterion(wanted, there or self._own)
+            return parse_criterion(wanted, dict.fromkeys([*self._own, *there]))
         better = self.task.higher_is_better()
         order = [*self._own, *(name for name in there if name not in self._own)]
         order = [name for name in order if better.get(name, True)]
