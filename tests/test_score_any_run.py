@@ -192,6 +192,19 @@ def test_several_own_pipelines(tmp_path: Path) -> None:
         assert records_of(done) == records_of(ours), done.output
 
 
+def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
+    """lmms-eval saves nothing else while it strips the tags of thinking, as it does by default."""
+    task = write_foreign_task(tmp_path, filters=EXTRACTS)
+    with SeeingJudge().server() as server:
+        plain = replay(tmp_path / "plain", task, settings(server), name="colours")
+        done = score(plain.folder, task, tmp_path / "out", server)
+        assert server.calls == 0
+    assert done.code == 1
+    assert "holds what the filters of colours left of the responses (regex)" in done.output
+    assert "--reasoning_tags none" in done.output
+    assert "or run colours_rpts" in done.output
+
+
 @table(
     "kept, said",
     ([2, 3, 4], "3 documents, from doc_id 2 to 4"),
@@ -325,7 +338,8 @@ def test_runs_are_compared_summarized_swept_and_exported(
     assert "rpts" in said_by(folder, "compare", "a=a/out", "b=b")
     assert "rpts" in said_by(folder, "summarize", "a=a/out", "b=b")
     assert said_by(folder, "sweep", "a=a/out", "b=b")
-    said_by(folder, "export", "a/out", "-o", str(tmp_path / "steps"))
+    said_by(folder, "export", "a/out", "-o", str(tmp_path / "steps.csv"))
+    assert len((tmp_path / "steps.csv").read_text().splitlines()) > 6
 
 
 def test_records_hold_trees(runs: tuple[ForeignTask, Path]) -> None:
