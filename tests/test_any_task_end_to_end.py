@@ -289,3 +289,33 @@ def test_a_chat_model_on_messages(tmp_path: Path, tiny_llava: str, visuals: str)
         questions = [each["instance"]["context"] for each in records.values()]
         assert questions == [doc["question"] for doc in task.documents[:2]]
     assert all(shown == [claimed] for claimed, shown in judge.seen)
+
+
+MIXED = """
+
+def process_results(doc, results):
+    number = doc["squares"][0]
+    stars = 7 if number % 2 else number % 4 / 2
+    return {"stars": stars, "hit": int(results[0].strip()[-1:] == doc["gold"])}
+"""
+
+
+@pytest.mark.slow
+@table("limit", 6, 1)
+def test_all_processes_choose_the_same_metric(tmp_path: Path, limit: int) -> None:
+    """``stars`` is on another scale, which only one of two processes sees; or one sees nothing."""
+    metrics = """
+metric_list:
+  - {metric: stars, aggregation: mean, higher_is_better: true}
+  - {metric: hit, aggregation: mean, higher_is_better: true}
+"""
+    task = write_foreign_task(tmp_path, metrics=metrics, utils=MIXED)
+    more = ("--limit", str(limit))
+    with SeeingJudge().server() as server:
+        one, two = (
+            replay(tmp_path / str(count), task, settings(server), *more, processes=count)
+            for count in (1, 2)
+        )
+    assert records_of(one) == records_of(two), two.output
+    assert len(records_of(one)) == limit
+    assert one.results["colours_rpts"]["accuracy,rpts"] == (0.5 if limit == 6 else 0.0)

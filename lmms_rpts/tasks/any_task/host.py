@@ -21,11 +21,14 @@ from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.any_task.config import FILTER, add_metrics, results_beside
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
-    choose_criterion,
+    Usable,
+    first_criterion,
     is_right,
     parse_criterion,
+    usable_criteria,
 )
 from lmms_rpts.tasks.any_task.loading import image_name
+from lmms_rpts.tasks.any_task.processes import Exchange
 from lmms_rpts.tasks.any_task.prompts import (
     language_of,
     messages_with_steps,
@@ -65,6 +68,7 @@ class HostTask:
         self._criterion: Criterion | None = None
         self._chosen = False
         self._usual_images = 1
+        self._exchange: Exchange | None = None
         self.graded = grades is not None
         if grades is not None:
             self._metrics = read_grades(grades, self.name)
@@ -109,6 +113,7 @@ class HostTask:
         What they can't have, gold reasoning and textual clues, is empty. The context is the
         question as the model was asked it.
         """
+        self._exchange = Exchange(self.name, bool(instances))
         settings = load_settings()
         found = Documents()
         found.task = self.name
@@ -219,10 +224,8 @@ class HostTask:
         there = list(dict.fromkeys(name for values in firsts for name in values))
         if wanted is not None:
             return parse_criterion(wanted, dict.fromkeys([*self._own, *there]))
-        better = self.task.higher_is_better()
-        order = [*self._own, *(name for name in there if name not in self._own)]
-        order = [name for name in order if better.get(name, True)]
-        found = choose_criterion(firsts, order, self.task.aggregation())
+        order, usable = self._usable(firsts, there)
+        found = first_criterion(usable, order)
         if load_settings().rank == 0:
             if found is None:
                 logger.warning(
@@ -235,10 +238,23 @@ class HostTask:
                 logger.info("{}: answers count as right by {}", self.name, found)
         return found
 
+    def _usable(
+        self, firsts: Sequence[Mapping[str, Any]], there: Sequence[str]
+    ) -> tuple[list[str], list[Usable]]:
+        """The metrics in their order, and what is usable in each process: all choose the same."""
+        better = self.task.higher_is_better()
+        order = [each for each in dict.fromkeys([*self._own, *there]) if better.get(each, True)]
+        usable = usable_criteria(firsts, order, self.task.aggregation())
+        if self.graded or self._exchange is None:
+            return order, [usable]
+        parts = self._exchange.gather(usable)
+        return list(dict.fromkeys([*order, *(name for part in parts for name in part)])), parts
+
     # --- records ---------------------------------------------------------------------------------
 
     def complete(self, requests: Sequence[Any]) -> None:
         """Write into the records of a document's responses whether their answers are right."""
+        self._settle_criterion()  # also where no record can be read: other processes wait for it
         for repeat, request in enumerate(requests):
             written = request.filtered_resps.get(FILTER)
             texts = written if isinstance(written, list) else [written]
@@ -297,7 +313,7 @@ def read_grades(path: Path, task: str) -> dict[int, list[Mapping[str, Any]]]:
             for row in rows
             if row["task"] == task
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(
             f"{path} holds no grades ({type(error).__name__}: {error}); lmms-rpts score writes "
             "such files, and sets LMMS_RPTS_GRADES to them. Leave the variable out otherwise."
