@@ -136,9 +136,7 @@ def test_a_real_model_and_nothing_of_the_task_is_changed(
     def run_it(folder: str, name: str, processes: int = 1) -> Run:
         env = settings(server)
         model = ("llava_hf", tiny_llava)
-        return evaluate(
-            tmp_path / folder, task, name, env, *more, model=model, processes=processes
-        )
+        return evaluate(tmp_path / folder, task, name, env, *more, model=model, processes=processes)
 
     plain = run_it("plain", "colours")
     asked = server.calls
@@ -180,24 +178,52 @@ def test_thinking_is_stripped_for_the_task_alone(tmp_path: Path, server: JudgeSe
     assert done.results["colours_rpts"]["accuracy,rpts"] == 0.5
 
 
+EXACT = """
+
+def process_results(doc, results):
+    return {"exact_match": int(results[0] == doc["gold"])}
+"""
+
+
 @table("process", "", "process_results: !function utils.process_results\n")
 def test_tasks_whose_metrics_lmms_eval_computes(
     tmp_path: Path, server: JudgeServer, process: str
 ) -> None:
     """A task without process_results: each metric is made of response and gold answer."""
     metrics = "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
-    shown = "\n\n\ndef process_results(doc, results):\n    return {'exact_match': int(results[0] == doc['gold'])}\n"
     letter = """
 filter_list:
   - name: letter
     filter: [{function: regex, regex_pattern: "([A-Z])$"}, {function: take_first}]
 """
     task = write_foreign_task(
-        tmp_path, process=process, metrics=metrics, filters=letter, utils=shown
+        tmp_path, process=process, metrics=metrics, filters=letter, utils=EXACT
     )
     done = replay(tmp_path / "ours", task, settings(server))
     found = done.results["colours_rpts"]
     assert (found["exact_match,letter"], found["accuracy,rpts"]) == (0.5, 0.5), done.output
+
+
+NAMED = """
+
+def process_results(doc, results):
+    return {"accuracy": float(doc["gold"] == "A"), "rpts": 0.125}
+"""
+
+
+def test_metrics_of_the_same_names(tmp_path: Path, server: JudgeServer) -> None:
+    metrics = """
+metric_list:
+  - {metric: accuracy, aggregation: mean, higher_is_better: true}
+  - {metric: rpts, aggregation: mean, higher_is_better: true}
+"""
+    task = write_foreign_task(tmp_path, metrics=metrics, utils=NAMED)
+    done = replay(tmp_path / "ours", task, settings(server), "--limit", "3")
+    found = done.results["colours_rpts"]
+    assert (found["accuracy,none"], found["rpts,none"]) == (pytest.approx(2 / 3), 0.125)
+    assert found["rpts_accuracy,rpts"] == pytest.approx(2 / 3), done.output
+    assert 0.8 < found["rpts_rpts,rpts"] < 0.9
+    assert "accuracy,rpts" not in found
 
 
 def test_a_task_without_metrics_or_filters(tmp_path: Path, server: JudgeServer) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests.support.foreign_task import (
     write_foreign_task,
 )
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import Run, run, run_lmms_eval
+from tests.support.lmms import Run, run
 from tests.support.tables import table
 from tests.test_any_task_end_to_end import records_of, replay, settings
 
@@ -39,14 +41,10 @@ def command(*arguments: str, server: JudgeServer, cwd: Path | None = None) -> Ru
     return Run(done.stdout, done.returncode, cwd or Path())
 
 
-def score(
-    samples: Path, task: ForeignTask, output: Path, server: JudgeServer, *more: str
-) -> Run:
+def score(samples: Path, task: ForeignTask, output: Path, server: JudgeServer, *more: str) -> Run:
     arguments = ("score", str(samples), "--include_path", task.include_path, "-o", str(output))
     done = command(*arguments, *more, server=server)
     return Run(done.output, done.code, output)
-
-
 
 
 def graded(
@@ -128,7 +126,9 @@ def test_where_nobody_says_whether_an_answer_is_right(
     assert found["rpts_visual,rpts"] == pytest.approx(0.9)
     for record in records_of(done).values():
         assert record["answer"]["correct"] is None
-        assert record["answer"]["error"] == "the task's metrics don't say whether the answer is right"
+        assert (
+            record["answer"]["error"] == "the task's metrics don't say whether the answer is right"
+        )
 
 
 def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
@@ -167,9 +167,7 @@ def test_own_filters_that_extract_the_answer(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path, filters=EXTRACTS)
     with SeeingJudge().server() as server:
         env = settings(server)
-        plain = replay(
-            tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours"
-        )
+        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours")
         done = score(plain.folder, task, tmp_path / "out", server)
     assert len(records_of(done)) == 6, done.output
     assert all(len(each["steps"]) == 2 for each in records_of(done).values())
@@ -180,9 +178,7 @@ def test_several_own_pipelines(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     with SeeingJudge().server() as server:
         env = settings(server)
-        plain = replay(
-            tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours"
-        )
+        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours")
         ours = replay(tmp_path / "ours", task, env)
         scored = [
             score(each.folder, task, tmp_path / f"out{at}", server)
@@ -292,7 +288,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ForeignTask, Path]:
     folder = tmp_path_factory.mktemp("runs")
     documents = [make_document(folder / "images", at, gold="AB"[at % 2]) for at in range(6)]
     task = write_foreign_task(folder, documents, filters=OWN_FILTERS)
-    wrong = [response_to(doc).replace(f"square {at}", "square 23") for at, doc in enumerate(documents)]
+    wrong = [
+        response_to(doc).replace(f"square {at}", "square 23") for at, doc in enumerate(documents)
+    ]
     with SeeingJudge().server() as server:
         env = settings(server)
         replay(folder / "a", task, env)
@@ -359,3 +357,35 @@ def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:
     done = run([COMMAND, "score", str(demo), "--correct", "m", "-o", str(tmp_path / "out")])
     assert done.returncode == 1
     assert "--correct is for tasks of other packages" in done.stdout
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def test_the_pages_commands_work(tmp_path: Path) -> None:
+    """Each as printed, but for the words that are to be filled in; in their order."""
+    page = (Path(__file__).parents[1] / "docs" / "any-task.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert lines.pop(0) == "export LMMS_RPTS_JUDGE=openai:JUDGE"
+    task = write_foreign_task(tmp_path, filters=EXTRACTS)
+    task.responses(tmp_path / "1.jsonl", "colours")
+    task.responses(tmp_path / "2.jsonl", "colours_rpts")
+    said = tmp_path / "said"
+    said.write_text("".join((tmp_path / f"{at}.jsonl").read_text() for at in (1, 2)))
+    words = {"MODEL_ARGS": f"samples={said}", "MODEL": "replay", "METRIC": "percent"}
+    with SeeingJudge().server() as server:
+        for line in lines:
+            for word, value in {**words, "NAME": "colours"}.items():
+                line = line.replace(word, value)
+            name, *arguments = shlex.split(line)
+            if name == "lmms-eval" or arguments[0] in ("score", "report"):
+                arguments += ["--include_path", task.include_path]
+            script = str(Path(COMMAND).with_name(name))
+            done = run([script, *arguments], env=settings(server), cwd=tmp_path)
+            assert done.returncode == 0, f"{line}\n{done.stdout}"
+            assert "Error" not in done.stdout, f"{line}\n{done.stdout}"
+    assert len(lines) == 8
+    assert (tmp_path / "report.html").read_text().count("data:image/webp;base64,") >= 6
+    assert (tmp_path / "responses.csv").is_file()
+    assert len(list((tmp_path / "results" / "by_metric").glob("*_results.json"))) == 1

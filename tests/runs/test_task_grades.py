@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from tests.support.tables import table
 
 RECORD = json.dumps({"schema": "lmms_rpts.rpts", "rpts": 0.5})
 DEEP = "[" * 100_000
+NO_SAMPLES = ("", "null", "[1]", "7", '"x"', "{", '{"doc_id": 0', "nonsense")
+NOT_A_NUMBER = pytest.approx(float("nan"), nan_ok=True)
 
 
 def samples(folder: Path, *lines: str, name: str = "1_samples_t.jsonl") -> Path:
@@ -43,11 +46,17 @@ def row(doc_id: Any = 0, **more: Any) -> str:
     ([row(acc=1, task="u"), row(1, acc=0, task="t")], {1: {"acc": 0}}),
     ([row()], {0: {}}),
     # What is no sample is passed over.
-    (["", "null", "[1]", "7", '"x"', "{", '{"doc_id": 0', "nonsense", row(1, acc=1)], {1: {"acc": 1}}),
+    (
+        [*NO_SAMPLES, row(1, acc=1)],
+        {1: {"acc": 1}},
+    ),
     ([row("0", acc=1), row(None, acc=1), row(True, acc=1), row(1.0, acc=1)], {}),
     ([DEEP, '{"doc_id": 0, "m": ' + DEEP, row(2, m=1)], {2: {"m": 1}}),
     ([row(0, m="\u2028"), "\ufeff" + row(1, m=1)], {0: {"m": "\u2028"}}),
-    (['{"doc_id": 0, "m": NaN, "n": 1e999}'], {0: {"m": pytest.approx(float("nan"), nan_ok=True), "n": float("inf")}}),
+    (
+        ['{"doc_id": 0, "m": NaN, "n": 1e999}'],
+        {0: {"m": NOT_A_NUMBER, "n": math.inf}},
+    ),
     (["\ufeff" + row(m=1)], {0: {"m": 1}}),
     (['{"doc_id": 0, "m": "\ud800"}'], {0: {"m": "\ufffd" * 3}}),
     (['{"doc_id": 1' + "0" * 5000 + "}", row(1, m=1)], {1: {"m": 1}}),
@@ -100,7 +109,7 @@ def test_grades_are_handed_on(tmp_path: Path) -> None:
 def test_grades_that_cannot_be_used(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "grades.jsonl"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="holds no grades .*LMMS_RPTS_GRADES"):
+    with pytest.raises(DataError, match=r"holds no grades .*LMMS_RPTS_GRADES"):
         read_grades(path, "t")
 
 

@@ -20,7 +20,7 @@ from tests.support.judge_server import Body, JudgeServer
 
 SIDE = 64
 SQUARES = 24
-UTILS = '''
+UTILS = """
 import random
 from PIL import Image
 
@@ -46,12 +46,13 @@ def messages(doc, lmms_eval_specific_kwargs=None):
 def process_results(doc, results):
     said = results[0].strip()[-1:]
     value = {"parsed": said, "gold": doc["gold"], "random": random.random()}
-    return {"letter_acc": value, "length": len(results[0]), "percent": 100.0 * (said == doc["gold"])}
+    percent = 100.0 * (said == doc["gold"])
+    return {"letter_acc": value, "length": len(results[0]), "percent": percent}
 
 
 def aggregate(rows):
     return sum(row["parsed"] == row["gold"] for row in rows) / len(rows)
-'''
+"""
 OWN_FILTERS = """
 filter_list:
   - name: whole

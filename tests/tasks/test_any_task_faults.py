@@ -79,6 +79,7 @@ def test_one_broken_image(tmp_path: Path, visuals: str, broken: int) -> None:
     assert set(outcomes.values()) == {"scored"}
     others = sorted(set(range(6)) - {broken})
     assert sorted(judge.seen) == [(number, [number]) for number in others]
+    assert done.results["colours_rpts"]["judge_coverage,rpts"] == pytest.approx(5 / 6)
 
 
 def test_images_that_a_task_cannot_give(tmp_path: Path) -> None:

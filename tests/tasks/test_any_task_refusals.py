@@ -194,3 +194,38 @@ def test_a_task_of_the_same_name_wins(tmp_path: Path) -> None:
     )
     assert "letter_acc,none" in done.results["painting_rpts"], done.output
     assert not any(",rpts" in name for name in done.results["painting_rpts"])
+
+
+STEPS_IN_CHATS = """
+import lmms_rpts
+from lmms_eval.tasks import TaskManager
+from lmms_rpts.tasks.any_task.prompts import with_steps
+manager = TaskManager(include_path={path!r})
+for kind in ("chat", "simple"):
+    task = manager.load_task_or_group(["colours_rpts_steps"], task_type=kind)["colours_rpts_steps"]
+    doc = task.task_docs[0]
+    assert task.doc_to_text(doc) == with_steps(doc["question"]), task.doc_to_text(doc)
+    if kind == "chat":
+        *shown, asked = task.doc_to_messages(doc)[0]["content"]
+        said = asked["text"] if {own} == 0 else shown[-1]["text"] + asked["text"]
+        assert said == with_steps(doc["question"]), said
+    assert task.config.generation_kwargs["max_new_tokens"] == 2048
+    assert task.config.generation_kwargs["until"] == []
+    plain = manager.load_task_or_group(["colours_rpts"], task_type=kind)["colours_rpts"]
+    assert plain.doc_to_text(doc) == doc["question"]
+print("fine")
+"""
+
+
+@table(
+    "visuals, own",
+    (VISUALS, 0),
+    ("doc_to_messages: !function utils.messages\n", 1),
+    (VISUALS + "doc_to_messages: !function utils.messages\n", 1),
+)
+def test_chats_ask_for_steps(tmp_path: Path, visuals: str, own: int) -> None:
+    task = write_foreign_task(tmp_path, visuals=visuals)
+    code = STEPS_IN_CHATS.format(path=task.include_path, own=own)
+    env = {"LMMS_RPTS_JUDGE": "none"}
+    done = run([sys.executable, "-c", code], env=env)
+    assert done.stdout.endswith("fine\n"), done.stdout

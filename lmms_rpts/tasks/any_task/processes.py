@@ -15,8 +15,8 @@ _evaluations: Counter[str] = Counter()
 class Exchange:
     """Hands what one process found out to all that have documents of the task.
 
-    Each process sees its own documents only, and some see none. Those take no part in what lmms-eval
-    does with documents, so that a collective of torch would wait for them for ever.
+    Each process sees its own documents only, and some see none. Those take no part in what
+    lmms-eval does with documents: a collective of torch would wait for them for ever.
 
     Args:
         task: its name.
