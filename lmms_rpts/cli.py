@@ -17,6 +17,7 @@ from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
 from lmms_rpts.commands.grades import cmmath, grades, rome
+from lmms_rpts.commands.init import init
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
@@ -34,7 +35,7 @@ app = typer.Typer(
 _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
 
 for panel, commands in {
-    _PREPARE: (doctor, estimate),
+    _PREPARE: (init, doctor, estimate),
     _LOOK: (report, summarize, compare, sweep, export, grades, rome, cmmath),
     _JUDGE: (score, validate, rate, agreement),
 }.items():

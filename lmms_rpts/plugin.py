@@ -12,12 +12,20 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
 import wrapt
+
+from lmms_rpts.tasks.result_hooks import (
+    consolidate_group_results,
+    create_response_cache,
+    pooled_sample_stderr,
+    reset_usage,
+    stderr_for_metric,
+    summarize_usage,
+)
 
 _MARK = "_lmms_rpts_wrapped"
 _registered = False
@@ -157,6 +165,9 @@ def _initialize_tasks(
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
+    from lmms_rpts.tasks.own.files import name_files
+
+    name_files(manager, task_list)
     _add_wrapped(manager, task_list)
     matched = original(manager, task_list)
     _check(matched)
@@ -169,6 +180,12 @@ def _load_task_or_group(
     _add_wrapped(manager, task_list)
     _check([task_list] if isinstance(task_list, str) else task_list or [])
     return original(manager, task_list, *args, **kwargs)
+
+
+def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    from lmms_rpts.tasks.own.reading import load_whole
+
+    return load_whole(original, *args, **kwargs)
 
 
 def _add_wrapped(manager: Any, task_list: Any) -> None:
@@ -294,66 +311,26 @@ def _is_ours(candidate: Any, kind: str) -> bool:
 
 
 def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwargs: Any) -> Any:
-    """Let the task's own pipelines be, and take from them whether an answer is right."""
-    task = kwargs.get("task")
-    filters = (each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters)
-    host = _host_of(filters)
+    host = _host_of_task(kwargs.get("task"))
     if host is None or host.graded:
         return original(item, *args, **kwargs)
-    from lmms_rpts.tasks.any_task.config import FILTER
+    from lmms_rpts.tasks.any_task.hooks import process_document
 
-    doc_id, _, requests = item
-    if kwargs["filter_key"] != FILTER:
-        processed = original(item, *args, **kwargs)
-        responses = [text for each in requests for text in each.resps]
-        host.remember(doc_id, processed.metrics, processed.per_sample_scores, responses)
-        return processed
-    host.complete(requests)
-    with host.our_pipeline():
-        # Tags of thinking stand in the record's texts; cut out, they would break it.
-        return original(item, *args, **{**kwargs, "reasoning_tags": None})
+    return process_document(host, original, item, *args, **kwargs)
 
 
 def _process_results(
-    original: Callable[..., Any], task: Any, doc: Any, results: Any, *more: Any, **named: Any
+    original: Callable[..., Any], task: Any, doc: Any, *args: Any, **kw: Any
 ) -> Any:
-    joined = sys.modules.get("lmms_rpts.tasks.any_task.host")
-    if joined is None or not joined.HostTask.in_our_pipeline():
-        return original(task, doc, results, *more, **named)
-    filters = (each for ensemble in task._filters for each in ensemble.filters)
-    return _host_of(filters).process_results(doc, results)
+    hooks = sys.modules.get("lmms_rpts.tasks.any_task.hooks")
+    if hooks is None or not hooks.in_our_pipeline():
+        return original(task, doc, *args, **kw)
+    return _host_of_task(task).process_results(doc, *args)
 
 
-# --- results -------------------------------------------------------------------------------------
-
-
-def _stderr_for_metric(
-    original: Callable[..., Any], metric: Any, bootstrap_iters: int
-) -> Callable[..., float] | None:
-    from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
-
-    if metric is mean_of_scored:
-        return stderr_of_scored if bootstrap_iters > 0 else None
-    found: Callable[..., float] | None = original(metric, bootstrap_iters)
-    return found
-
-
-def _pooled_sample_stderr(
-    original: Callable[..., float], errors: Sequence[Any], sizes: Sequence[int]
-) -> float:
-    # lmms-eval takes the documents of a group's tasks for independent: ours are also translations.
-    aggregation = sys.modules.get("lmms_rpts.tasks.aggregation")
-    error = aggregation.stderr_over_tasks(errors) if aggregation else None
-    return original(errors, sizes) if error is None else error
-
-
-def _consolidate_group_results(
-    original: Callable[..., Any], results: Any, versions: Any, tasks: Any, *more: Any, **named: Any
-) -> Any:
-    own_tasks = sys.modules.get("lmms_rpts.tasks.own_tasks")
-    if own_tasks is not None:  # it has checked each task that has filters of ours
-        own_tasks.drop_unlisted_metrics(results, tasks)
-    return original(results, versions, tasks, *more, **named)
+def _host_of_task(task: Any) -> Any:
+    ensembles = getattr(task, "_filters", ())
+    return _host_of(each for ensemble in ensembles for each in ensemble.filters)
 
 
 # --- responses -----------------------------------------------------------------------------------
@@ -372,60 +349,6 @@ def _change_cache(module: ModuleType) -> None:
     _wrap_all(module)
 
 
-def _create_response_cache(
-    original: Callable[..., Any], cache_root: str, *args: Any, **kwargs: Any
-) -> Any:
-    # --use_cache files what a run has written under a name of its own, and adds it to what later
-    # runs see only when that run ends well: after a kill the responses were paid for in vain.
-    from lmms_rpts.tasks.benchmark import benchmark_of
-
-    ours = any(benchmark_of(name) for name in _task_names(kwargs.get("task_dict") or {}))
-    if ours and kwargs.get("world_size", 1) == 1:  # several processes share a name that stays
-        try:
-            _add_killed_runs(Path(cache_root).absolute())
-        except Exception as error:
-            from loguru import logger
-
-            logger.warning("Responses of earlier runs can't be added to --use_cache: {}", error)
-    return original(cache_root, *args, **kwargs)
-
-
-def _task_names(tasks: Mapping[Any, Any]) -> Iterable[str]:
-    for name, task in tasks.items():
-        if isinstance(name, str):
-            yield name
-        if isinstance(task, Mapping):
-            yield from _task_names(task)
-
-
-def _add_killed_runs(root: Path) -> None:
-    from lmms_eval.caching.response_cache import ResponseCache
-
-    runs = (run for run in (root / "runs").glob("*") if not (run / ".merged").exists())
-    parts = sorted(str(part) for run in runs for part in run.glob("rank_*.db"))
-    if parts:
-        ResponseCache.merge_shards(parts, str(root / "cache.db"))
-
-
-# --- usage ---------------------------------------------------------------------------------------
-
-
-def _reset_usage(original: Callable[[], None]) -> None:
-    original()
-    spending = sys.modules.get("lmms_rpts.filters.budget")
-    if spending is not None:
-        spending.reset_spending()
-
-
-def _summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    spending = sys.modules.get("lmms_rpts.filters.budget")
-    # Before: lmms-eval counts the first process's calls only.
-    judges = None if spending is None else spending.close_accounts()
-    validity = None if spending is None else spending.noted_validity()
-    more = {"judges": judges, "validity": validity}
-    return {**original(), **{name: found for name, found in more.items() if found}}
-
-
 _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     "lmms_eval.api.filter": {"FilterEnsemble.apply": _apply_ensemble},
     "lmms_eval.api.task": {
@@ -433,6 +356,7 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "ConfigurableTask.__init__": _init_task,
         "ConfigurableTask.process_results": _process_results,
     },
+    "lmms_eval.utils": {"load_yaml_config": _load_yaml_config},
     "lmms_eval.tasks": {
         "TaskManager.initialize_tasks": _initialize_tasks,
         # The command line matches names before it loads the model: the earliest moment to say what
@@ -442,14 +366,14 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "TaskManager.load_task_or_group": _load_task_or_group,
     },
     "lmms_eval.evaluator_utils": {
-        "stderr_for_metric": _stderr_for_metric,
-        "pooled_sample_stderr": _pooled_sample_stderr,
-        "consolidate_group_results": _consolidate_group_results,
+        "stderr_for_metric": stderr_for_metric,
+        "pooled_sample_stderr": pooled_sample_stderr,
+        "consolidate_group_results": consolidate_group_results,
     },
     "lmms_eval.models.model_utils.usage_metrics": {
-        "reset_usage_metrics": _reset_usage,
-        "summarize_usage_metrics": _summarize_usage,
+        "reset_usage_metrics": reset_usage,
+        "summarize_usage_metrics": summarize_usage,
     },
-    "lmms_eval.caching.response_cache": {"ResponseCache.create": _create_response_cache},
+    "lmms_eval.caching.response_cache": {"ResponseCache.create": create_response_cache},
 }
 """What is wrapped in lmms-eval, by module."""

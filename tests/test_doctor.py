@@ -29,7 +29,15 @@ from tests.judging.questions import free_port
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
-from tests.support.judge_server import Answer, JudgeServer, ServerReply, constant
+from tests.support.judge_server import (
+    Answer,
+    JudgeServer,
+    ServerReply,
+    blind,
+    constant,
+    images_of,
+    text_of,
+)
 from tests.support.lmms import clean_environment, forked
 from tests.support.rome import write_rome
 from tests.support.tables import table
@@ -644,3 +652,64 @@ def test_a_broken_installation_is_said_in_one_message() -> None:
     assert done.stderr.startswith("lmms-rpts can't be loaded (ModuleNotFoundError: ")
     assert "pip install" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+# ---- judges that see
+
+
+def red_disc(body: Any) -> str | ServerReply:
+    """Sees a drawn image, and grants what it shows."""
+    seen = images_of(body)
+    if not seen:
+        return "It follows.\nScore: 1"
+    assert [image.size for image in seen] == [(224, 224)]
+    red, green, blue = seen[0].colour
+    assert red > green == pytest.approx(blue, abs=2)
+    return f"Score: {0.9 if 'red disc' in text_of(body) else 0.1}"
+
+
+def test_without_the_setting_no_image_is_shown(ask: Any) -> None:
+    result, server = ask(red_disc)
+    assert (result.exit_code, server.calls) == (0, 1)
+    assert "images" not in about(result.output, "judge openai:m")
+
+
+@table("evidence", "image", "both")
+def test_a_judge_that_sees(ask: Any, monkeypatch: pytest.MonkeyPatch, evidence: str) -> None:
+    monkeypatch.setenv("LMMS_RPTS_EVIDENCE", evidence)
+    result, server = ask(red_disc)
+    assert (result.exit_code, server.calls) == (0, 3), result.output
+    line = about(result.output, "judge openai:m: images")
+    assert line.startswith("ok ")
+    assert "it sees: gives 0.9 to what a drawn image shows, 0.1 to what it doesn't" in line
+
+
+@table(
+    "answer, message",
+    (constant("Score: 1"), "doesn't see what it is shown: gives 1 to what"),
+    (constant("Score: 0"), "doesn't see what it is shown: gives 0 to what"),
+    (
+        blind("image input is not supported", otherwise=RIGHT),
+        "(400): image input is not supported",
+    ),
+)
+def test_a_judge_that_does_not_see(
+    ask: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, message: str
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_EVIDENCE", "image")
+    result, _ = ask(answer)
+    said = about(result.output, "judge openai:m: images")
+    assert (result.exit_code, said.split()[0]) == (1, "problem")
+    assert message in " ".join(said.split())
+    assert "LMMS_RPTS_EVIDENCE=facts" in said
+
+
+@table("evidence, code", ("image", 1), ("facts", 0))
+def test_a_judge_of_words_cannot_see(
+    ask: Any, monkeypatch: pytest.MonkeyPatch, evidence: str, code: int
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_EVIDENCE", evidence)
+    result, server = ask(RIGHT, judge="lexical")
+    assert (result.exit_code, server.calls) == (code, 0)
+    said = about(result.output, "judge lexical")
+    assert ("can't be shown images" in said) == bool(code)

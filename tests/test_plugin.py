@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts import plugin
 from lmms_rpts.filters.aligned_documents import AlignedDocuments
+from lmms_rpts.models import killed_runs
+from lmms_rpts.tasks.result_hooks import create_response_cache
 from tests.support.instances import write_folder
 from tests.support.lmms import run, run_lmms_eval
 from tests.support.tables import table
@@ -269,7 +270,7 @@ def test_responses_of_killed_runs_are_found_for_our_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: dict[str, Any], ours: bool
 ) -> None:
     found: list[Path] = []
-    monkeypatch.setattr(plugin, "_add_killed_runs", found.append)
-    made = plugin._create_response_cache(lambda root, **how: root, str(tmp_path), task_dict=tasks)
+    monkeypatch.setattr(killed_runs, "add_killed_runs", found.append)
+    made = create_response_cache(lambda root, **how: root, str(tmp_path), task_dict=tasks)
     assert made == str(tmp_path)
     assert found == ([tmp_path] if ours else [])

@@ -171,7 +171,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
         **place_of(run, response),
-        "ability": [storable(each) for each in instance.ability],
+        "ability": [storable(each) for each in instance.abilities],
         "relation": instance.relation,
         "answer": response.answer.value,
         "gold_answer": instance.answer,

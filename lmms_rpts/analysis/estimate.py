@@ -7,10 +7,14 @@ answers are made up. Tokens are guessed from the length of the texts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
+from lmms_rpts.filters.aligned_documents import images_of
+from lmms_rpts.filters.documents import STANCES
+from lmms_rpts.filters.question_reading import QuestionReading
 from lmms_rpts.filters.response_reading import MAX_STEPS, Reading, tidied
 from lmms_rpts.filters.score import (
     ask_about_root,
@@ -20,11 +24,13 @@ from lmms_rpts.filters.score import (
 )
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.client import ASKED_AGAIN
+from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.questions import root_request
 from lmms_rpts.judging.request_kinds import SCORED, most_tokens
-from lmms_rpts.judging.tokens import guess_input_tokens
+from lmms_rpts.judging.tokens import guess_image_tokens, guess_input_tokens
 from lmms_rpts.reasoning import plan_steps
+from lmms_rpts.reasoning.planning import Evidence
 from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")
@@ -33,9 +39,20 @@ Doc = Mapping[str, Any]
 DOUBTED = 0.3
 """The share of inferences that a judge typically gives less than 0.5, and is asked about again."""
 
-SAID = {"image": 60, "inference": 70, "root": 60, "transform": 250, "answer": 4}
+SAID = {
+    "image": 60,
+    "image_seen": 60,
+    "inference": 70,
+    "inference_seen": 70,
+    "root": 60,
+    "transform": 250,
+    "question_steps": 250,
+    "answer": 4,
+    "match": 80,
+}
 """Tokens that a judge typically answers with."""
 
+_CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
 _WORDS = {"en": {}, "zh": {"agree": "同意", "disagree": "不同意"}}
 
@@ -83,8 +100,12 @@ def estimate_need(
     opinions: int = 1,
     max_new_tokens: int = 2048,
     mode: TransformMode = "auto",
+    evidence: Evidence | None = None,
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
+
+    Where a document has no gold reasoning, an argument is taken for typical that makes one claim
+    about each image and draws two conclusions.
 
     Args:
         docs: with the fields of RPTS-Eval, ``language`` among them.
@@ -93,15 +114,19 @@ def estimate_need(
         opinions: judges times samples: how often each question for a score is asked.
         max_new_tokens: tokens that the model may write.
         mode: who reads the steps of saved responses, as LMMS_RPTS_TRANSFORM.
+        evidence: what claims about images are judged by; None: the facts where a document has
+            gold reasoning, else the images.
     """
     prompts = prompts or Prompts()
     told = [_gold(doc) for doc in docs]
     return Estimate(
         instances=len(docs),
-        typical=_need(docs, told, prompts, "rule", opinions),
-        rewritten=_need(docs, told, prompts, "llm", opinions),
-        most=sum((_most(doc, prompts, opinions, max_new_tokens) for doc in docs), Need()),
-        saved=None if responses is None else _need(docs, responses, prompts, mode, opinions),
+        typical=_need(docs, told, prompts, "rule", opinions, evidence),
+        rewritten=_need(docs, told, prompts, "llm", opinions, evidence),
+        most=sum((_most(doc, prompts, opinions, max_new_tokens, evidence) for doc in docs), Need()),
+        saved=(
+            None if responses is None else _need(docs, responses, prompts, mode, opinions, evidence)
+        ),
     )
 
 
@@ -111,18 +136,28 @@ def _need(
     prompts: Prompts,
     mode: TransformMode,
     opinions: int,
+    evidence: Evidence | None,
 ) -> Need:
-    reading = Reading(mode, can_ask=True, prompts=prompts)
     tally = _Tally(opinions)
     for doc, response in zip(docs, responses, strict=True):
+        reading = _reading(doc, mode, prompts)
         transformed = tidied(tally.hold(reading.read(response, doc), doc), MAX_STEPS)
         chain = repaired(transformed, doc)
-        for query in plan_steps(chain, doc):
-            tally.hold(ask_about_step(query, doc["language"], prompts), doc)
+        for query in plan_steps(chain, doc, _evidence_for(doc, evidence)):
+            tally.hold(ask_about_step(query, doc["language"], prompts, images_of(doc)), doc)
         if has_root_question(transformed, chain):
             conclusion, answer = chain.steps[-1].conclusion, transformed.answer or ""
             tally.hold(ask_about_root(conclusion, answer, doc, prompts), doc)
     return tally.need
+
+
+def _reading(doc: Doc, mode: TransformMode, prompts: Prompts) -> Reading:
+    kind = Reading if doc["answer"] in STANCES else QuestionReading
+    return kind(mode, can_ask=True, prompts=prompts)
+
+
+def _evidence_for(doc: Doc, evidence: Evidence | None) -> Evidence:
+    return evidence or ("facts" if doc["reasoning"] else "image")
 
 
 class _Tally:
@@ -145,10 +180,13 @@ class _Tally:
             return result
 
     def _answer(self, request: JudgeRequest, doc: Doc, first: bool) -> Verdict:
+        for image in request.images:
+            with suppress(ImageError):
+                _ = image.size  # counted with its tokens, once it is known
         need = Need(1, Usage(guess_input_tokens(request), SAID[request.kind]))
         self.need += need.times(self._opinions) if request.kind in SCORED else need
-        if request.kind == "transform":
-            return Verdict("", "\n".join(doc["reasoning"]))
+        if request.kind in ("transform", "question_steps"):
+            return Verdict("", "\n".join(_typical_chain(doc)))
         if request.kind == "answer":
             return Verdict("", doc["answer"])
         doubted = request.kind == "inference" and first and self._is_doubted()
@@ -163,12 +201,27 @@ def _gold(doc: Doc) -> str:
     """The gold reasoning and answer, as a model that keeps to the format would give them."""
     language = doc["language"]
     answer = _WORDS[language].get(doc["answer"], doc["answer"])
-    return "\n".join([*doc["reasoning"], _ANSWER[language].format(answer)])
+    return "\n".join([*_typical_chain(doc), _ANSWER[language].format(answer)])
 
 
-def _most(doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int) -> Need:
+def _typical_chain(doc: Doc) -> list[str]:
+    """The gold reasoning; without one, a claim about each image and two conclusions from them."""
+    if doc["reasoning"]:
+        return list(doc["reasoning"])
+    images = len(doc["visual_clue"])
+    claims = [f"Image{at} -> Conclusion{at}: {_CLAIM}" for at in range(images)]
+    cited = " + ".join([f"Conclusion{at}" for at in range(images)] or ["Context"])
+    first = f"{cited} -> Conclusion{images}: {_CLAIM}"
+    return [*claims, first, f"Conclusion{images} + Context -> Conclusion{images + 1}: {_CLAIM}"]
+
+
+def _most(
+    doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int, evidence: Evidence | None
+) -> Need:
     """Every step cites all clues and all earlier steps, is doubted, and no reply can be read."""
-    scored = sum(_worst_questions(doc, prompts, max_new_tokens), Need()).times(opinions)
+    seen = _evidence_for(doc, evidence) != "facts"
+    shown = _image_tokens(doc) if seen else 0
+    scored = sum(_worst_questions(doc, prompts, max_new_tokens, shown), Need()).times(opinions)
     fields = {"statement": doc["statement"], "response": ""}
     rewriting = prompts.request(
         "transform",
@@ -188,7 +241,19 @@ def _most(doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int) -> Nee
     )
 
 
-def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int) -> Iterator[Need]:
+def _image_tokens(doc: Doc) -> int:
+    """Tokens of all images of a document, about; 0 where nobody has them."""
+    images, total = images_of(doc), 0
+    if images is None:
+        return total
+    for at in range(len(doc["visual_clue"])):
+        with suppress(ImageError):
+            _ = images[at].size
+        total += guess_image_tokens(images[at])
+    return total
+
+
+def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int, shown: int) -> Iterator[Need]:
     clues = list(doc["textual_clue"])
     request = prompts.request(
         "inference", doc["language"], context=doc["context"], premises=clues, conclusion=""
@@ -196,7 +261,7 @@ def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int) -> Iterato
     label = 8  # number and fence of a premise
     a_step = max_new_tokens / MAX_STEPS + label
     for at in range(MAX_STEPS):
-        yield _asked_in_vain(request, round((at + 1) * a_step)).times(2)
+        yield _asked_in_vain(request, shown + round((at + 1) * a_step)).times(2)
 
 
 def _asked_in_vain(request: JudgeRequest, more: int) -> Need:

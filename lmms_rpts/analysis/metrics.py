@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lmms_rpts.filters.record import DIAGNOSTICS
+from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
+
+__all__ = ["COUNTS", "GROUPS", "LOWER_IS_BETTER", "NEITHER_IS_BETTER"]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "as published": (
@@ -27,13 +30,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """All metrics, the headline of each group first."""
 
-LOWER_IS_BETTER = (
-    "right_for_wrong_reason",
-    "right_for_wrong_reason_guarded",
-    "restating_steps",
-    "missing_references",
-    "heaviest_step",
-)
 NEITHER_IS_BETTER = frozenset({"steps"})
 
 COUNTS = frozenset({"missing_references", "steps"})

@@ -133,5 +133,7 @@ def _group(
 
 
 def _values(instance: RptsInstance, dimension: Dimension) -> Iterable[str | None]:
+    if dimension == "ability":
+        return instance.abilities
     one: str | tuple[str, ...] | None = getattr(instance, dimension)
     return dict.fromkeys(one) if isinstance(one, tuple) else (one,)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,13 +37,23 @@ def doctor(
             "--quick", help="Leave out what takes long: what torch and lmms-eval say themselves."
         ),
     ] = False,
+    include_path: Annotated[
+        Path | None,
+        typer.Option(
+            "--include_path",
+            "--include-path",
+            help="A folder with tasks of your own: only these, their data and images are checked.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
     """Check the installation, the settings, the judge and the data, and say what to mend.
 
     A judge that costs money is asked one short question. Exits with 1 if there is a problem.
     """
-    stages = _plan(judge, offline, load, quick)
+    if include_path and judge:
+        fail("--include_path looks at tasks alone; give the judge as LMMS_RPTS_JUDGE")
+    stages = _own_tasks(include_path) if include_path else _plan(judge, offline, load, quick)
     console = Console(highlight=False, soft_wrap=True)
     checks = []
     for stage in stages:
@@ -71,6 +82,13 @@ def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Sta
             "checkout: pip install .)"
         )
     return plan(judge, offline=offline, load=load, quick=quick)
+
+
+def _own_tasks(folder: Path) -> list[Stage]:
+    from lmms_rpts.doctor.checks import Stage
+    from lmms_rpts.tasks.own.files import examine_folder
+
+    return [Stage("own tasks", "checking tasks, data and images", lambda: examine_folder(folder))]
 
 
 @contextmanager

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.commands.common import Judge, told
+from lmms_rpts.commands.common import IncludePath, Judge, told
 from lmms_rpts.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.models.responses import SavedResponse, SavedResponses
 
 
 def estimate(
-    tasks: Annotated[list[str], typer.Argument(help="Tasks, such as rpts_eval_en.")],
+    tasks: Annotated[
+        list[str],
+        typer.Argument(
+            help="Tasks, such as rpts_eval_en; of other packages with _rpts behind, such as "
+            "mmmu_val_rpts."
+        ),
+    ],
     judge: Judge = None,
+    include_path: IncludePath = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -38,16 +48,19 @@ def estimate(
     with told():
         settings = load_settings()
         settings = replace(settings, judge=judge or settings.judge)
-        found = _gather(tasks, samples, limit)
+        found = _gather(tasks, samples, limit, include_path)
         _show(found, settings, max_new_tokens)
 
 
-Found = dict[str, tuple[list[dict[str, Any]], list[str] | None]]
+Found = dict[str, tuple[list[Mapping[str, Any]], list[str] | None]]
 
 
-def _gather(tasks: Sequence[str], samples: Path | None, limit: int | None) -> Found:
+def _gather(
+    tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
+) -> Found:
     """Documents by task, and their responses where there are any."""
     from lmms_rpts.models.responses import read_responses
+    from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.data_errors import DataError
     from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
@@ -62,17 +75,37 @@ def _gather(tasks: Sequence[str], samples: Path | None, limit: int | None) -> Fo
     saved = read_responses(samples) if samples else None
     found: Found = {}
     for name in tasks:
-        for task, docs in read_documents(name).items():
-            chosen, responses = docs[:limit], None
+        elsewhere = name not in known and (include_path or split_name(name))
+        documents = _others(name, include_path) if elsewhere else read_documents(name)
+        for task, docs in documents.items():
+            chosen, responses = list(docs[:limit]), None
             if saved is not None:
                 pairs = [
                     (doc, response.text)
                     for at, doc in enumerate(chosen)
-                    for response in saved.responses(task, at, doc["id"])
+                    for response in _saved(saved, task, at, doc)
                 ]
                 chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
             found[task] = (chosen, responses)
     return found
+
+
+def _others(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """The documents of a task that is no benchmark's of ours."""
+    from lmms_rpts.tasks.any_task.documents import documents_of
+
+    return {name: documents_of(name, include_path)}
+
+
+def _saved(
+    saved: SavedResponses, task: str, at: int, doc: Mapping[str, Any]
+) -> list[SavedResponse]:
+    """The responses to a document, under its task's name or that of the task it is put around."""
+    from lmms_rpts.tasks.any_task.names import split_name
+
+    asked = split_name(task)
+    found = saved.responses(task, at, doc.get("id"))
+    return found or (saved.responses(asked.base, at, doc.get("id")) if asked else [])
 
 
 def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
@@ -96,6 +129,7 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
             opinions=judges * settings.judge_samples,
             max_new_tokens=max_new_tokens,
             mode=mode,
+            evidence=settings.evidence,
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,
@@ -112,21 +146,21 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     console = Console()
     console.print(table)
     console.print(
-        "Typical: 30% of inferences are asked about a second time. At most: 64 steps an instance, "
-        "each asked about twice, and every reply so odd that it is asked for three times. Answers "
-        "that are kept (LMMS_RPTS_CACHE) cost nothing again; a judge that thinks before it speaks "
-        "says more. LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
+        "Typical: 30% of inferences are asked about a second time; without gold reasoning, one "
+        "claim about each image and two conclusions. At most: 64 steps an instance, each asked "
+        "about twice, and every reply so odd that it is asked for three times. Answers that are "
+        "kept (LMMS_RPTS_CACHE) cost nothing again; a judge that thinks before it speaks says "
+        "more. LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
         soft_wrap=True,
     )
 
 
 def _judges(settings: Settings) -> int:
     """How many judges cost anything."""
-    from lmms_rpts.judging import find_judges
+    from lmms_rpts.judging import count_paid
 
-    if not settings.judge:
-        return 1
-    return sum(each.backend.kept for each in find_judges(settings.judge, settings))
+    # Nobody is asked, so that no key is needed.
+    return count_paid(settings.judge) if settings.judge else 1
 
 
 def _figures(need: Any, settings: Settings) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Images, OneRun, check_suffixes, fail, spare, told
+from lmms_rpts.commands.common import Images, IncludePath, OneRun, check_suffixes, fail, spare, told
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rating_sample import RatingSample
@@ -27,6 +27,7 @@ def rate(
     ] = 100,
     seed: Annotated[int, typer.Option("--seed", help="Another number draws another sample.")] = 0,
     images: Images = None,
+    include_path: IncludePath = None,
     image_size: Annotated[
         int,
         typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),
@@ -52,7 +53,9 @@ def rate(
         found = read_run(run)
         spare([found], [output])
         sample = draw_sample(found, steps, seed)
-        written = write_rating_page(sample, output, images=images, longest_side=image_size)
+        written = write_rating_page(
+            sample, output, images=images, include_path=include_path, longest_side=image_size
+        )
     _tell(written, sample, steps)
 
 

@@ -54,6 +54,11 @@ def report(
         from lmms_rpts.report.writing import write_report
         from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
+        if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
+            fail(
+                f"can't write {output}: give FILE.html, or a folder, whose name has no suffix. A "
+                "page can be printed to PDF from a browser"
+            )
         if images is not None and not images.is_dir():
             fail(f"--images: {images} is no folder")
         files = read_validities(validity)

@@ -172,6 +172,8 @@ def _plan(
     from lmms_rpts.tasks.include_path import own_tasks
 
     known = scored_tasks()
+    if task is not None and task not in known and not _names(samples, task):
+        return plan_rescoring(samples, task), {}  # it says what is known
     if task is None:
         saved = read_responses(*samples)
         ours = any(each in known for each in saved.tasks)
@@ -184,6 +186,14 @@ def _plan(
     own = own_tasks(host.include_path)
     run = plan_any_run(samples, task, own=own, correct=host.correct or load_settings().correct)
     return run.rescoring, run.grades
+
+
+def _names(samples: list[Path], task: str) -> bool:
+    """Whether there are responses to a task; a file that names none may be of any."""
+    from lmms_rpts.models.responses import read_responses
+
+    saved = read_responses(*samples, default_task=task)
+    return task in saved.tasks
 
 
 def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.judging import (
@@ -13,13 +15,15 @@ from lmms_rpts.judging import (
     Budget,
     JudgeConfigurationError,
     JudgeEngine,
+    JudgeRequest,
     Verdict,
     choices,
     find_judges,
     open_budget,
 )
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request
+from lmms_rpts.judging.questions import image_request, inference_request
 from lmms_rpts.judging.registry import ChosenJudge, prices_of
 from lmms_rpts.settings import Price, Settings
 from lmms_rpts.tasks.data_checks import Check, problem
@@ -28,6 +32,12 @@ from lmms_rpts.tasks.data_checks import Check, problem
 SITUATION = "Anna wants to buy bread in the village shop."
 PREMISES = ("The village shop is closed on Sundays.", "Today is Sunday.")
 CONCLUSION = "The village shop is closed today."
+
+# Who sees the disc that is drawn grants the first and not the second; who doesn't can't tell them
+# apart.
+SEEN = "The image shows a red disc on a white ground."
+UNSEEN = "The image shows a blue square on a black ground."
+_SIDE = 224
 
 PASSED = 0.5
 _SHOWN = 160
@@ -61,13 +71,15 @@ _REMEDIES = (
         "choose a model that keeps to instructions, or mend the prompts (LMMS_RPTS_PROMPTS)",
     ),
 )
+_BLIND = "choose a model that sees, or set LMMS_RPTS_EVIDENCE=facts"
 _ANY_REMEDY = "mend what it names, or choose another judge (docs/judging.md)"
 
 
 def check_judges(settings: Settings, *, offline: bool = False, load: bool = False) -> list[Check]:
     """Ask each judge that ``settings.judge`` names one question with a plain answer.
 
-    The answers are not kept, and no kept one is used.
+    Where claims about images are judged by the images, it is also asked two questions about a
+    drawn one. The answers are not kept, and no kept one is used.
 
     Args:
         offline: check only whether they can be used.
@@ -101,6 +113,10 @@ def _check(
     backend = chosen.backend
     if backend is BACKENDS[NO_JUDGE]:
         return [Check(name, "ok", _JUDGES_NOTHING)]
+    shows = settings.evidence in ("image", "both")
+    if shows and not backend.sees(chosen.model, settings):
+        said = f"it can't be shown images, and LMMS_RPTS_EVIDENCE={settings.evidence} needs that"
+        return [problem(name, said, _BLIND)]
     if backend is BACKENDS["lexical"]:
         return [Check(name, "ok", _COMPARES_WORDS + backend.caveat)]
     if offline:
@@ -112,24 +128,49 @@ def _check(
     budget = open_budget(settings)
     started = time.monotonic()
     limit = None if local else settings.timeout
-    verdict = _ask(chosen, price, settings, prompts, budget, limit)
-    return [_read(name, chosen, verdict, budget, time.monotonic() - started)]
+    questions = [inference_request(prompts, "en", SITUATION, PREMISES, CONCLUSION)]
+    if shows:
+        image = JudgeImage("Image 0", _drawn, settings.image_size)
+        questions += [image_request(prompts, "en", (), each, (image,)) for each in (SEEN, UNSEEN)]
+    first, *seen = _ask(chosen, price, settings, questions, budget, limit)
+    check = _read(name, chosen, first, budget, time.monotonic() - started)
+    return [check, *([_read_seen(name, seen)] if seen else [])]
+
+
+def _drawn() -> Any:
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (_SIDE, _SIDE), "white")
+    ImageDraw.Draw(image).ellipse((_SIDE // 4, _SIDE // 4, 3 * _SIDE // 4, 3 * _SIDE // 4), "red")
+    return image
+
+
+def _read_seen(name: str, verdicts: Sequence[Verdict]) -> Check:
+    """What the questions about the drawn image tell."""
+    name = f"{name}: images"
+    failed = next((verdict for verdict in verdicts if not isinstance(verdict.value, float)), None)
+    if failed is not None:
+        return problem(name, f"it can't judge by images: {failed.error}", _BLIND)
+    granted, other = (float(verdict.value or 0) for verdict in verdicts)
+    said = f"gives {granted:g} to what a drawn image shows, {other:g} to what it doesn't"
+    if granted >= PASSED > other:
+        return Check(name, "ok", f"it sees: {said}")
+    return problem(name, f"it doesn't see what it is shown: {said}", _BLIND)
 
 
 def _ask(
     chosen: ChosenJudge,
     price: Price | None,
     settings: Settings,
-    prompts: Prompts,
+    questions: Sequence[JudgeRequest],
     budget: Budget,
     limit: float | None,
-) -> Verdict:
-    """The verdict of one judge, an error after ``limit`` seconds, its retries included.
+) -> list[Verdict]:
+    """The verdicts of one judge, errors after ``limit`` seconds a question, retries included.
 
     ``open_engine`` would ask as often as LMMS_RPTS_JUDGE_SAMPLES says, and prices of several
     judges don't fit one of them.
     """
-    request = inference_request(prompts, "en", SITUATION, PREMISES, CONCLUSION)
     member = chosen.member(settings, price)
     late = threading.Event()
     with JudgeEngine(
@@ -140,18 +181,18 @@ def _ask(
             late.set()
             engine.close()
 
-        watch = threading.Timer(limit or threading.TIMEOUT_MAX, stop)
+        watch = threading.Timer(limit * len(questions) if limit else threading.TIMEOUT_MAX, stop)
         watch.daemon = True
         watch.start()
         try:
-            (verdict,) = engine.run([request])
+            return engine.run(questions)
         except RuntimeError:
             if not late.is_set():
                 raise
-            return Verdict(None, error=f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)")
+            unanswered = Verdict(None, error=f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)")
+            return [unanswered] * len(questions)
         finally:
             watch.cancel()
-    return verdict
 
 
 def _read(

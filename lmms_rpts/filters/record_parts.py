@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainSerializer, PlainValidator
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.filters.documents import as_text
+from lmms_rpts.filters.documents import STANCES, as_text
 from lmms_rpts.filters.responses import AnswerBy, Question, ReadBy
 from lmms_rpts.reasoning import Clue, Diagnosis, InvalidReference
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Language
@@ -33,6 +33,14 @@ from lmms_rpts.schema import (
 )
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
+_ABILITIES = {
+    "识别": "Recognition",
+    "常识": "Commonsense",
+    "空间感知": "Spatial awareness",
+    "数学": "Math",
+    "比较图像": "Compare images",
+}
+"""What the Chinese texts of RPTS-Eval call the abilities."""
 _MOST_USES = 2**63 - 1
 _HIGHEST = 100_000  # scoring again takes time and memory in proportion to it
 
@@ -217,6 +225,16 @@ class RptsInstance(Asked):
         if self.own_id is None:
             return str(self.doc_id)
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
+
+    @property
+    def abilities(self) -> tuple[str, ...]:
+        """The abilities, in English where RPTS-Eval names them in both languages."""
+        return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in self.ability))
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether models were asked to agree or disagree; others were asked a question."""
+        return self.answer in STANCES
 
     @property
     def cluster(self) -> tuple[str, str]:

@@ -176,9 +176,7 @@ def _find(judge: str, settings: Settings) -> ChosenJudge:
     name, _, model = judge.partition(":")
     backend = _load(name)
     if backend is None:
-        near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_entry_points()], n=1)
-        hint = f" Did you mean {_usage(near[0])}?" if near else ""
-        raise JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
+        raise _unknown(judge)
     _entry_points(warn_of=name)
     missing = backend.check(model, settings)
     if missing:
@@ -190,8 +188,15 @@ def _backend_of(judge: str) -> Backend:
     name = judge.strip().partition(":")[0]
     backend = _load(name)
     if backend is None:
-        raise JudgeConfigurationError(f"unknown judge {name!r}.\n{choices()}")
+        raise _unknown(judge.strip())
     return backend
+
+
+def _unknown(judge: str) -> JudgeConfigurationError:
+    name = judge.partition(":")[0]
+    near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_entry_points()], n=1)
+    hint = f" Did you mean {_usage(near[0])}?" if near else ""
+    return JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
 
 
 def _load(name: str) -> Backend | None:

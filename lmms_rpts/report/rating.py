@@ -53,6 +53,7 @@ def write_rating_page(
     output: Path,
     *,
     images: Path | None = None,
+    include_path: Path | None = None,
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
 ) -> WrittenRatingPage:
@@ -62,6 +63,7 @@ def write_rating_page(
         sample: what there is to rate.
         output: the file.
         images: the folder of the images; None: where the tasks have them.
+        include_path: folder with tasks of the user's own.
         longest_side: of the images shown, in pixels.
         progress: whether long work shows a bar.
 
@@ -73,7 +75,7 @@ def write_rating_page(
         for response in sample.responses
         for name in response.instance.visual_clue
     }
-    gallery = find_pictures(wanted, images, longest_side, progress)
+    gallery = find_pictures(wanted, images, longest_side, progress, include_path)
     page = render_rating_page(sample, gallery)
     try:
         with draft_of(output) as draft:
@@ -128,6 +130,7 @@ def _response(response: RptsRecord) -> dict[str, Any]:
         "repeat": response.repeat,
         "language": instance.language,
         "statement": instance.statement,
+        "asked": "Statement" if instance.is_statement else "Question",
         "context": instance.context,
         "texts": list(instance.textual_clue),
         "steps": [

@@ -92,7 +92,6 @@ def write_report(
     }
     if with_images:
         gallery = find_pictures(wanted, images, longest_side, progress, include_path)
-        gallery |= task_pictures(wanted, longest_side, include_path)
     view = make_view(runs, gallery, validity)
     pages = Pages(view, title or _title(runs), _NOT_FOUND if with_images else _NOT_WANTED)
     is_file = output.suffix.lower() in (".html", ".htm")
@@ -133,10 +132,11 @@ def find_pictures(
         if (folder := folders[task]) is not None
     }
     shrunk = shrink_all(places.values(), longest_side, progress)
-    return {image: shrunk[place] for image, place in places.items() if place in shrunk}
+    found = {image: shrunk[place] for image, place in places.items() if place in shrunk}
+    return found | _task_pictures(wanted, longest_side, include_path)
 
 
-def task_pictures(
+def _task_pictures(
     wanted: Set[tuple[str, str]], longest_side: int, include_path: Path | None = None
 ) -> dict[tuple[str, str], Picture]:
     """The pictures of images that only a task of lmms-eval has: it is loaded for them.

@@ -47,6 +47,7 @@ transformers: Any = typed_transformers
 _KINDS = ("image", "inference", "transform", "answer")
 LIMITS = {
     "image": 24,
+    "image_seen": 24,
     "inference": 24,
     "answer": 6,
     "transform": 64,

@@ -7,8 +7,10 @@ tests.support.judge_server --port 0 --answer by_prompt`` prints its URL, then se
 from __future__ import annotations
 
 import argparse
+import base64
 import contextlib
 import hashlib
+import io
 import json
 import socket
 import threading
@@ -80,6 +82,73 @@ def by_prompt(scale: int = 10) -> Answer:
     def answer(body: Body) -> str:
         asked = json.dumps(body["messages"], sort_keys=True).encode()
         return f"Score: {int(hashlib.sha256(asked).hexdigest(), 16) % (scale + 1) / scale:.3}"
+
+    return answer
+
+
+@dataclass(frozen=True)
+class SentImage:
+    """An image that came with a question.
+
+    Attributes:
+        name: the text that stands before it.
+        digest: SHA-256 of its file.
+        size: in pixels.
+        colour: the mean of its pixels, in red, green and blue.
+    """
+
+    name: str
+    digest: str
+    size: tuple[int, int]
+    colour: tuple[int, int, int]
+
+
+def images_of(body: Body) -> list[SentImage]:
+    """The images of a question, in order; they must stand as the protocol wants them."""
+    found = []
+    for message in body["messages"]:
+        parts = message["content"] if isinstance(message["content"], list) else []
+        for before, part in zip([{}, *parts], parts, strict=False):
+            if part["type"] == "image_url":
+                head, _, data = part["image_url"]["url"].partition(",")
+                assert head == "data:image/jpeg;base64", head
+                found.append(_sent(before.get("text", ""), base64.b64decode(data, validate=True)))
+    return found
+
+
+def _sent(name: str, content: bytes) -> SentImage:
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(content), formats=["JPEG"])
+    red, green, blue = image.resize((1, 1), Image.Resampling.BOX).getpixel((0, 0))
+    return SentImage(
+        name, hashlib.sha256(content).hexdigest(), image.size, (int(red), int(green), int(blue))
+    )
+
+
+def text_of(body: Body) -> str:
+    """The last text of the user's first message: the question itself."""
+    content = next(each["content"] for each in body["messages"] if each["role"] == "user")
+    return content if isinstance(content, str) else str(content[-1]["text"])
+
+
+def by_colour() -> Answer:
+    """Says "Score: 0.x", the redness of the images' mean colour; 0 without images."""
+
+    def answer(body: Body) -> str:
+        reds = [image.colour[0] for image in images_of(body)]
+        return f"Score: {sum(reds) / 255 / len(reds) if reds else 0:.2f}"
+
+    return answer
+
+
+def blind(complaint: str, status: int = 400, otherwise: Answer | None = None) -> Answer:
+    """Refuses questions with images in these words; answers others."""
+
+    def answer(body: Body) -> str | ServerReply:
+        if images_of(body):
+            return ServerReply(complaint, status=status)
+        return (otherwise or by_prompt())(body)
 
     return answer
 

@@ -18,8 +18,17 @@ _TEMPLATE = (
 _SIDE, _PATCH = 28, 14
 
 
-def build_tiny_llava(folder: Path) -> Path:
-    """Write a checkpoint that ``--model llava_hf --model_args pretrained=FOLDER`` can load."""
+def build_tiny_llava(
+    folder: Path, *, spread: float = 0.02, context: int = 8192, template: str = _TEMPLATE
+) -> Path:
+    """Write a checkpoint that ``--model llava_hf --model_args pretrained=FOLDER`` can load.
+
+    Args:
+        spread: standard deviation of the weights; where it is large, what the model says depends on
+            all that it reads and sees.
+        context: tokens that it takes.
+        template: of its chats.
+    """
     import torch
     from transformers import (
         CLIPImageProcessor,
@@ -39,6 +48,7 @@ def build_tiny_llava(folder: Path) -> Path:
         num_attention_heads=2,
         image_size=_SIDE,
         patch_size=_PATCH,
+        initializer_range=spread,
     )
     text = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -47,7 +57,8 @@ def build_tiny_llava(folder: Path) -> Path:
         num_hidden_layers=1,
         num_attention_heads=2,
         num_key_value_heads=2,
-        max_position_embeddings=8192,
+        max_position_embeddings=context,
+        initializer_range=spread,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
@@ -57,6 +68,7 @@ def build_tiny_llava(folder: Path) -> Path:
         text_config=text,
         image_token_index=image_token,
         image_token_id=image_token,
+        initializer_range=spread,
     )
     torch.manual_seed(0)
     LlavaForConditionalGeneration(config).save_pretrained(folder)
@@ -67,7 +79,7 @@ def build_tiny_llava(folder: Path) -> Path:
         patch_size=_PATCH,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
-        chat_template=_TEMPLATE,
+        chat_template=template,
     ).save_pretrained(folder)
     return folder
 

@@ -251,8 +251,8 @@ def test_the_page_on_own_data_shows_what_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its instances are taken as RPTS_PATH, and its task runs on them."""
-    page = (Path(__file__).parents[2] / "docs" / "own_data.md").read_text(encoding="utf-8")
-    (instances,), (task,) = (
+    page = (Path(__file__).parents[2] / "docs" / "your-own-data.md").read_text(encoding="utf-8")
+    (instances,), (_, task) = (
         re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("json", "yaml")
     )
     listed = json.loads(instances)

@@ -23,6 +23,7 @@ from lmms_rpts.judging.backends.hf_model import (
     best_device,
     model_path,
 )
+from lmms_rpts.judging.backends.hf_sight import with_template
 from lmms_rpts.judging.types import FatalJudgeError, JudgeRequest, RefusedError, Reply, digest
 
 _LINGER = 0.005
@@ -138,7 +139,8 @@ def _answer(model: Model, waiting: Sequence[_Ask], size: int) -> None:
     ready = [(ask, ask.prompt) for ask in waiting if ask.prompt and not ask.future.done()]
     if not ready:
         return
-    chosen = _batch([prompt for _, prompt in ready], min(size, model.most), model.context)
+    most = min(size, model.most) if model.pads or not ready[0][1].images else 1
+    chosen = _batch([prompt for _, prompt in ready], most, model.context)
     asks = [ready[place][0] for place in chosen]
     prompts = [ready[place][1] for place in chosen]
     replies = model.replies(prompts, lambda: all(ask.future.done() for ask in asks))
@@ -150,7 +152,8 @@ def _batch(prompts: Sequence[Prompt], size: int, context: int) -> list[int]:
     """Which to answer together: the first, which has waited longest, and those most like it.
 
     Likeness is the same limit, so that none waits for another's long reply, then a like length,
-    so that little is padded. Padding counts as context, so a batch must fit as a whole.
+    so that little is padded. Padding counts as context, so a batch must fit as a whole. All of
+    them show equally many images, which not every processor would pad.
     """
     first = prompts[0]
 
@@ -158,9 +161,10 @@ def _batch(prompts: Sequence[Prompt], size: int, context: int) -> list[int]:
         prompt = prompts[place]
         return prompt.limit != first.limit, abs(len(prompt.ids) - len(first.ids))
 
+    alike = [place for place, prompt in enumerate(prompts) if prompt.images == first.images]
     chosen: list[int] = []
     width = limit = 0
-    for place in sorted(range(len(prompts)), key=unlikeness)[:size]:
+    for place in sorted(alike, key=unlikeness)[:size]:
         width, limit = max(width, len(prompts[place].ids)), max(limit, prompts[place].limit)
         if chosen and width + limit > context:
             break
@@ -225,7 +229,7 @@ def _check(name: str) -> None:
         )
     tokenizer = _fetched(AutoTokenizer, name)
     try:
-        Chat(tokenizer)
+        Chat(with_template(tokenizer, model_path(name)))
     except Exception as error:  # also what tokenizers raise that have several templates
         raise UnusableError(f"the model {name!r} can't chat: {said(error)}") from None
 

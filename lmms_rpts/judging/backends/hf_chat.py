@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,11 +27,15 @@ class UnusableError(ValueError):
 class Chat:
     """A tokenizer and what its chat template bears.
 
+    Args:
+        tokenizer: of transformers, with a template.
+        media: tokens that stand for images, say; no word of a message becomes one.
+
     Raises:
         UnusableError: if it has no template, or one that shows no message of a user.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, media: Sequence[str] = ()) -> None:
         if not tokenizer.chat_template:
             raise UnusableError("it has no chat template: choose an instruction-tuned model")
         template = tokenizer.get_chat_template()
@@ -42,9 +46,11 @@ class Chat:
         special = {number: token.content for number, token in added if token.special}
         special |= dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))
         self._special = set(special) - {tokenizer.unk_token_id}
-        marks = {mark.strip() for mark in [*special.values(), *_MARKUP.findall(template)]} - {""}
+        marks = {*special.values(), *media, *_MARKUP.findall(template)}
+        marks = {mark.strip() for mark in marks} - {""}
         longest_first = sorted(map(re.escape, marks), key=len, reverse=True)
         self._marks = re.compile("|".join(longest_first) or "(?!)", re.IGNORECASE)
+        self._media = tuple(media)
         self._parts, self._system = False, True
         # Some templates want content in parts and drop plain text without a word.
         self._parts = not self._shows("user")
@@ -58,15 +64,35 @@ class Chat:
         Raises:
             RefusedError: if one would all the same, or the template doesn't take these messages.
         """
+        return self._checked(messages)[1]
+
+    def text(self, messages: Sequence[Message], images: Sequence[str]) -> str:
+        """The prompt as text, with the template's placeholders of images.
+
+        Args:
+            messages: the chat.
+            images: their names; they stand before the text of the user's first message.
+
+        Raises:
+            RefusedError: as ``encode``.
+        """
+        named = [self._neutral({"role": "user", "content": name})["content"] for name in images]
+        return self._checked(messages, named)[0]
+
+    def _checked(
+        self, messages: Sequence[Message], images: Sequence[str] = ()
+    ) -> tuple[str, list[int]]:
         try:
             neutral = [self._neutral(message) for message in messages]
             harmless = [{**m, "content": "x" if m["content"].strip() else ""} for m in neutral]
-            ids, expected = (self._ids(self._render(each)) for each in (neutral, harmless))
+            text, plain = (self._render(each, images=images) for each in (neutral, harmless))
+            ids, expected = self._ids(text), self._ids(plain)
         except Exception as error:  # templates raise what they like
             raise RefusedError(f"the chat can't be put to the judge: {said(error)}") from None
-        if self._controls(ids) != self._controls(expected):
+        media = all(text.count(token) == plain.count(token) for token in self._media)
+        if self._controls(ids) != self._controls(expected) or not media:
             raise RefusedError("the request holds control tokens of the judge's model")
-        return ids
+        return text, ids
 
     def end_of_turn(self) -> set[int]:
         """The special token that ends a reply in the template; not all configs list it."""
@@ -101,16 +127,31 @@ class Chat:
     def _controls(self, ids: Sequence[int]) -> Counter[int]:
         return Counter(number for number in ids if number in self._special)
 
-    def _render(self, messages: Sequence[Message], prompting: bool = True) -> str:
+    def _render(
+        self, messages: Sequence[Message], prompting: bool = True, images: Sequence[str] = ()
+    ) -> str:
         chat: list[Message] = list(messages) if self._system else _without_system(messages)
-        parts = [{**m, "content": [{"type": "text", "text": m["content"]}]} for m in chat]
+        shown: list[Mapping[str, Any]] = [*(map(_in_parts, chat) if self._parts else chat)]
+        if images:
+            first = next(at for at, message in enumerate(chat) if message["role"] == "user")
+            shown[first] = _in_parts(chat[first], images)
         text: str = self.tokenizer.apply_chat_template(
-            parts if self._parts else chat,
+            shown,
             chat_template=self._template,
             add_generation_prompt=prompting,
             tokenize=False,
         )
         return text
+
+
+def _in_parts(message: Message, images: Sequence[str] = ()) -> Mapping[str, Any]:
+    """A message with its content in parts: the images, each after its name, then the text."""
+    parts: list[Mapping[str, str]] = []
+    for name in images:
+        parts += [{"type": "text", "text": f"{name}:\n"}, {"type": "image"}]
+        parts.append({"type": "text", "text": "\n"})  # templates put parts side by side
+    text = message["content"]
+    return {**message, "content": [*parts, {"type": "text", "text": text}]}
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.judging.backends.hf_chat import THOUGHT, Chat, UnusableError, said
+from lmms_rpts.judging.backends.hf_sight import SeenPrompt, Vision, vision_of, with_template
 from lmms_rpts.judging.request_kinds import most_tokens
 from lmms_rpts.judging.types import (
     FatalJudgeError,
@@ -28,8 +29,16 @@ _SMALLER = "choose a smaller model, or free the memory that others hold"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
+    """What a model reads, and how much it may say; ``seen``: where there are images."""
+
     ids: list[int]
     limit: int
+    seen: SeenPrompt | None = None
+
+    @property
+    def images(self) -> int:
+        """How many the model is shown."""
+        return len(self.seen.images) if self.seen else 0
 
 
 class Model:
@@ -38,13 +47,14 @@ class Model:
     Attributes:
         context: tokens that a prompt and its reply may have.
         most: rows at once that memory has room for, as far as is known.
+        pads: whether prompts with images go together, as far as is known.
     """
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, vision: Vision | None = None) -> None:
         import transformers
 
-        self.most = 2**30
-        self._model, self._chat = model, Chat(tokenizer)
+        self.most, self.pads = 2**30, True
+        self._model, self._chat, self._vision = model, Chat(tokenizer), vision
         self.context = _context(model.config.get_text_config(), tokenizer)
         self._ends = sorted(self._chat.end_of_turn() | _listed_ends(tokenizer, model))
         self._pad = tokenizer.pad_token_id
@@ -62,7 +72,9 @@ class Model:
         Raises:
             RefusedError: if the model can't read it.
         """
-        ids = self._chat.encode(request.messages)
+        seen, ids = self._seen(request) if request.images else (None, None)
+        if ids is None:
+            ids = self._chat.encode(request.messages)
         room = self.context - len(ids)
         if room < 1:
             raise RefusedError(
@@ -70,7 +82,12 @@ class Model:
                 "with its reply: choose a model with a longer context"
             )
         limit = most_tokens(request.kind) + (_THINKING if self._chat.thinks else 0)
-        return Prompt(ids, min(room, limit))
+        return Prompt(ids, min(room, limit), seen)
+
+    def _seen(self, request: JudgeRequest) -> tuple[SeenPrompt, list[int]]:
+        if self._vision is None:
+            raise RefusedError("the judge's model can't be shown images")
+        return self._vision.read(request.messages, request.images)
 
     def replies(
         self, prompts: Sequence[Prompt], unwanted: Callable[[], bool]
@@ -105,11 +122,9 @@ class Model:
     def _generate(self, prompts: Sequence[Prompt], unwanted: Callable[[], bool]) -> Iterator[Reply]:
         import torch
 
-        device = self._model.device
-        width = max(len(prompt.ids) for prompt in prompts)
-        pads = [width - len(prompt.ids) for prompt in prompts]
-        rows = [[self._pad] * pad + prompt.ids for pad, prompt in zip(pads, prompts, strict=True)]
-        limits = torch.tensor([prompt.limit for prompt in prompts], device=device)
+        inputs = self._inputs(prompts)
+        width = inputs["input_ids"].shape[1]
+        limits = torch.tensor([prompt.limit for prompt in prompts], device=self._model.device)
 
         def stop(ids: Any, scores: Any, **_: Any) -> Any:
             """Each row at its own limit; all, where nobody waits any more."""
@@ -117,15 +132,33 @@ class Model:
 
         with torch.inference_mode():
             output = self._model.generate(
-                input_ids=torch.tensor(rows, device=device),
-                attention_mask=torch.tensor(
-                    [[0] * pad + [1] * (width - pad) for pad in pads], device=device
-                ),
+                **inputs,
                 max_new_tokens=max(prompt.limit for prompt in prompts),
                 stopping_criteria=[stop],
             )
         for prompt, row in zip(prompts, output[:, width:].tolist(), strict=True):
             yield self._reply(prompt, row[: prompt.limit])
+
+    def _inputs(self, prompts: Sequence[Prompt]) -> Mapping[str, Any]:
+        """The tensors of a batch, padded on the left; all of its prompts have images, or none."""
+        import torch
+
+        seen = [prompt.seen for prompt in prompts if prompt.seen]
+        device = self._model.device
+        if seen and self._vision:
+            inputs: Any = self._vision.inputs(seen)
+            if len(seen) > 1 and not _is_padded(inputs, prompts):
+                self.pads = False
+                raise ValueError("the processor pads no prompts with images")
+            return dict(inputs.to(device, self._model.dtype))
+        width = max(len(prompt.ids) for prompt in prompts)
+        pads = [width - len(prompt.ids) for prompt in prompts]
+        rows = [[self._pad] * pad + prompt.ids for pad, prompt in zip(pads, prompts, strict=True)]
+        mask = [[0] * pad + [1] * (width - pad) for pad in pads]
+        return {
+            "input_ids": torch.tensor(rows, device=device),
+            "attention_mask": torch.tensor(mask, device=device),
+        }
 
     def _reply(self, prompt: Prompt, row: list[int]) -> Reply:
         end = next((place for place, number in enumerate(row) if number in self._ends), None)
@@ -134,6 +167,18 @@ class Model:
             self._chat.thinks = True  # what its template doesn't tell; next time it has room
         made = len(row) if end is None else end + 1
         return Reply(text, Usage(len(prompt.ids), made), complete=end is not None)
+
+
+def _is_padded(inputs: Any, prompts: Sequence[Prompt]) -> bool:
+    """Whether each row ends with its prompt, and nothing before that is read."""
+    mask = inputs.get("attention_mask")
+    if mask is None:
+        return False
+    rows = zip(inputs["input_ids"].tolist(), mask.tolist(), prompts, strict=True)
+    return all(
+        row[-len(prompt.ids) :] == prompt.ids and sum(seen) == sum(seen[-len(prompt.ids) :])
+        for row, seen, prompt in rows
+    )
 
 
 def _listed_ends(tokenizer: Any, model: Any) -> set[int]:
@@ -215,7 +260,7 @@ def _loaded(path: str, target: str, spread: bool) -> Model:
     places = set(getattr(model, "hf_device_map", {}).values())
     if places & {"cpu", "disk"}:
         logger.warning(f"The judge's model doesn't fit on the GPU and will be slow; {_SMALLER}")
-    return Model(model.eval(), tokenizer)
+    return Model(model.eval(), with_template(tokenizer, path), vision_of(path))
 
 
 def auto_class(config: Any) -> str | None:

@@ -239,16 +239,17 @@ class OpenAIJudge:
         status = response.status_code
         complaint, code = read_fault(content)
         said = self._shown(complaint, request)
+        refusal = None
         if request.images:
             refusal = self._sight.refusal(status, hide_images(complaint), code, said)
-            if refusal is not None:
-                return refusal
         if status in _NOT_UNDERSTOOD and code not in _THIS_QUESTION:
-            if self._adapt(complaint, sent):
+            if refusal is None and self._adapt(complaint, sent):
                 return AdaptedError(f"the judge's server refused ({status}): {said}")
             if self._schema_on_trial:
                 # It is refused without a schema as well: the question was meant.
                 self._structured, self._schema_on_trial = True, False
+        if refusal is not None:
+            return refusal
         headers = {name.lower(): value for name, value in response.headers.items()}
         return classify(status, said, code, headers)
 

@@ -15,8 +15,10 @@ _PATIENCE = 3
 _REFUSED = (400, 404, 422)
 _FAILED = 500
 _TOO_LARGE = 413
-_OTHER_MATTERS = ("content_filter", "content_policy_violation", "context_length_exceeded")
-_OTHER_MATTERS += ("insufficient_quota", "invalid_api_key", "model_not_found")
+_OTHER_MATTERS = (
+    *("content_filter", "content_policy_violation", "context_length_exceeded"),
+    *("insufficient_quota", "invalid_api_key", "model_not_found"),
+)
 # "Invalid content type. image_url is only supported by certain models." (OpenAI), "x is not a
 # multimodal model" (vLLM), "No endpoints found that support image input" (OpenRouter), "unknown
 # variant `image_url`, expected `text`" (DeepSeek), "messages[0].content must be a string" (Groq).
@@ -73,6 +75,7 @@ class Sight:
 
     def __init__(self, model: str) -> None:
         self._model = model
+        self._name = re.compile(rf"(?<![\w-]){re.escape(model)}(?![\w-])")
         self._took = False
         self._refusals = 0
 
@@ -109,7 +112,7 @@ class Sight:
         # A server that took images before and fails now may be asked again.
         if status not in _REFUSED and (status != _FAILED or self._took):
             return False
-        words = complaint.replace(self._model, "")  # which may be called "vision"
+        words = self._name.sub("", complaint)  # which may be called "vision"
         image, parameter = _ABOUT_IMAGES.search(words), _ABOUT_PARAMETERS.search(words)
         if image is None:
             return False

@@ -106,7 +106,7 @@
     const language = response.language;
     return [
       element("h2", { id: "given-title" }, "What there was to reason from"),
-      part("Statement", textOf(response.statement, language)),
+      part(response.asked, textOf(response.statement, language)),
       part("Context", textOf(response.context, language)),
       ...response.texts.map((each, number) => part(`Text ${number}`, textOf(each, language))),
       ...data.images[at].map((_, number) => figure(at, number)),

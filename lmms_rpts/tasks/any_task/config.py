@@ -9,20 +9,11 @@ from typing import Any
 
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.any_task.names import WrappedName
-from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER, METRICS, process_results
 
 FILTER = "rpts"
 """Name of the pipeline, and so of the column ``Filter`` in lmms-eval's table."""
 
-LOWER_IS_BETTER = frozenset(
-    {
-        "right_for_wrong_reason",
-        "right_for_wrong_reason_guarded",
-        "restating_steps",
-        "missing_references",
-        "heaviest_step",
-    }
-)
 _OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
 """What lmms-eval does with a task that lists no filters."""
 

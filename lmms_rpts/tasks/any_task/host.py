@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.filters.aligned_documents import Document, DocumentImages
+from lmms_rpts.filters.aligned_documents import Document
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
@@ -27,20 +24,13 @@ from lmms_rpts.tasks.any_task.correctness import (
     parse_criterion,
     usable_criteria,
 )
-from lmms_rpts.tasks.any_task.loading import image_name
+from lmms_rpts.tasks.any_task.documents import host_document
 from lmms_rpts.tasks.any_task.processes import Exchange
-from lmms_rpts.tasks.any_task.prompts import (
-    language_of,
-    messages_with_steps,
-    with_steps,
-    without_steps,
-)
+from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import messages_of, task_images, visuals_of
+from lmms_rpts.tasks.visuals import visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
-
-_in_our_pipeline: ContextVar[bool] = ContextVar("in_our_pipeline", default=False)
 
 
 class Documents(list[Document]):
@@ -67,7 +57,6 @@ class HostTask:
         self._metrics: dict[int, list[Mapping[str, Any]]] = {}
         self._criterion: Criterion | None = None
         self._chosen = False
-        self._usual_images = 1
         self._exchange: Exchange | None = None
         self.graded = grades is not None
         if grades is not None:
@@ -98,9 +87,7 @@ class HostTask:
     def first_visuals(self) -> list[Any]:
         """What a model is shown of the first document; nothing where that can't be told."""
         try:
-            shown = visuals_of(self.task, self.task.task_docs[0])
-            self._usual_images = max(1, len(shown))
-            return shown
+            return visuals_of(self.task, self.task.task_docs[0])
         except Exception as error:  # another package's function; lmms-eval will say the same
             logger.debug("The images of {} can't be looked at: {}", self.name, error)
             return []
@@ -108,11 +95,7 @@ class HostTask:
     # --- documents -------------------------------------------------------------------------------
 
     def documents(self, instances: Sequence[Any]) -> Documents:
-        """The documents of instances as the filters of RPTS take them.
-
-        What they can't have, gold reasoning and textual clues, is empty. The context is the
-        question as the model was asked it.
-        """
+        """The documents of instances as the filters of RPTS take them; see `host_document`."""
         self._exchange = Exchange(self.name, bool(instances))
         settings = load_settings()
         found = Documents()
@@ -125,50 +108,8 @@ class HostTask:
         return found
 
     def _document(self, instance: Any, longest: int) -> Document:
-        doc_id = instance.doc_id
-        row = self.task.task_docs[doc_id]
-        images, target = self._looked_at(row)
         asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
-        question = without_steps(asked if asked.strip() else self._said(row)).strip()
-        language = language_of(question)
-        doc = Document(
-            id=None,
-            doc_id=doc_id,
-            language=language,
-            statement=question,
-            context=question,
-            textual_clue=[],
-            visual_clue=[image_name(self.name, doc_id, at) for at in range(images)],
-            reasoning=[],
-            answer=target,
-        )
-        load: Callable[[], Sequence[Any]] = partial(task_images, self.task, doc_id)
-        doc.images = DocumentImages(load, longest, language)
-        return doc
-
-    def _looked_at(self, row: Any) -> tuple[int, str]:
-        """How many images a document has, and its gold answer."""
-        try:
-            images = len(visuals_of(self.task, row))
-        except Exception as error:  # of one document: nobody can judge its claims about images
-            logger.warning("{}: the images of a document can't be read ({})", self.name, error)
-            images = self._usual_images
-        try:
-            target = self.task.doc_to_target(row)
-        except Exception:  # another package's function
-            target = ""
-        if isinstance(target, list | tuple):
-            target = " | ".join(map(as_text, target))
-        return images, "" if target is None else as_text(target)
-
-    def _said(self, row: Any) -> str:
-        """The texts of a chat, for tasks that have no other prompt."""
-        try:
-            messages = messages_of(self.task, row)
-            parts = [part for each in messages for part in each.get("content") or ()]
-            return "\n".join(str(part["text"]) for part in parts if "text" in part)
-        except Exception:  # another package's function: the question is not known
-            return ""
+        return host_document(self.task, self.name, instance.doc_id, asked, longest)
 
     # --- grades ----------------------------------------------------------------------------------
 
@@ -275,21 +216,6 @@ class HostTask:
         # Several responses to a document are one request, whose result is a list.
         several = [each if isinstance(each, list) else [each] for each in results]
         return results_beside(doc, [text for each in several for text in each], self._own)
-
-    @staticmethod
-    @contextmanager
-    def our_pipeline() -> Iterator[None]:
-        """Inside, results are those of RPTS."""
-        token = _in_our_pipeline.set(True)
-        try:
-            yield
-        finally:
-            _in_our_pipeline.reset(token)
-
-    @staticmethod
-    def in_our_pipeline() -> bool:
-        """Whether results are those of RPTS here."""
-        return _in_our_pipeline.get()
 
 
 def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:

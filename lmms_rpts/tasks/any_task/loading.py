@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from loguru import logger
+
+from lmms_rpts.errors import UserError
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.visuals import task_images
@@ -21,30 +24,34 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     Raises:
         DataError: where there is no such task, or it can't be loaded.
     """
-    import lmms_rpts.plugin
-    from lmms_rpts.tasks.include_path import task_files
-
-    lmms_rpts.plugin.register()
+    import lmms_eval.models  # noqa: F401 - it loads the plugin
     from lmms_eval.tasks import TaskManager
+
+    from lmms_rpts.tasks.include_path import task_files
 
     asked = split_name(name)
     base = asked.base if asked else name
     folder = None if include_path is None else str(include_path)
     # The index of all of lmms-eval's tasks takes ten seconds.
     elsewhere = base not in task_files(include_path)
-    manager = TaskManager(include_path=folder, include_defaults=elsewhere)
-    if base not in manager.task_index:
-        hint = "" if folder else "; --include_path names a folder with tasks of your own"
-        raise DataError(f"lmms-eval has no task {base!r}{hint}")
+    logger.disable("lmms_eval")  # it tells at length what it reads
     try:
-        plain = {"task": base, "filter_list": None}
-        return manager.load_task_or_group([plain])[base]
+        manager = TaskManager(include_path=folder, include_defaults=elsewhere)
+        if base not in manager.task_index:
+            hint = "" if folder else "; --include_path names a folder with tasks of your own"
+            raise DataError(f"lmms-eval has no task {base!r}{hint}")
+        # A task can't be built whose filters want a judge.
+        return manager.load_task_or_group([{"task": base, "filter_list": None}])[base]
+    except UserError:
+        raise
     except Exception as error:  # another package's task, its data set, or the network
         cause = getattr(error, "last_attempt", None)
-        reason = cause.exception() if cause is not None else error
+        reason = error if cause is None else cause.exception()
         raise DataError(
             f"the task {base!r} can't be loaded ({type(reason).__name__}: {reason})"
         ) from None
+    finally:
+        logger.enable("lmms_eval")
 
 
 def image_name(task: str, doc_id: int, number: int) -> str:

@@ -23,6 +23,17 @@ SHARES = frozenset(
 )
 """The metrics that are shares of responses; the others are means of scores."""
 
+OF_ANSWERS = frozenset(
+    {
+        "accuracy",
+        "accuracy_rpts",
+        "right_for_wrong_reason",
+        "accuracy_guarded",
+        "right_for_wrong_reason_guarded",
+    }
+)
+"""The metrics that need a gold answer."""
+
 METRICS = (
     "rpts",
     "accuracy",
@@ -37,6 +48,15 @@ METRICS = (
     "right_for_wrong_reason_guarded",
     "root_bears",
     *DIAGNOSTICS,
+)
+
+
+LOWER_IS_BETTER = (
+    "right_for_wrong_reason",
+    "right_for_wrong_reason_guarded",
+    "restating_steps",
+    "missing_references",
+    "heaviest_step",
 )
 
 

@@ -1,0 +1,235 @@
+"""``lmms-rpts init``: a folder with a task of one's own that runs at once."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmms_rpts.commands.common import fail, told
+from lmms_rpts.escaping import listed, visible
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.own.starting import Start
+    from lmms_rpts.tasks.own.tables import Table
+
+_EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
+_SHOWN_NAMES = 40
+
+
+def init(
+    name: Annotated[
+        str, typer.Argument(help="Name of the task: letters, digits and _.", show_default=False)
+    ],
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="Your instances: JSON lines, a JSON list, or CSV."),
+    ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=YOURS",
+            help="Which of your fields is ours, as in question=prompt. May be given again.",
+        ),
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option("--images", help="Folder that your names of images are relative to."),
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            "--answer",
+            help="What answers look like: agree, choice, number, text or none. Default: what "
+            "yours look like; choice for the example.",
+        ),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", help="Language of the prompts: en or zh.")
+    ] = "en",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write. Default: NAME.")
+    ] = None,
+) -> None:
+    """Start a task of your own: a folder with YAML, data, images and a README.
+
+    Without --from it holds two example instances. With it, your instances, mapped to our fields
+    and checked; images are copied.
+
+      lmms-rpts init my_task --from my.jsonl --map question=prompt
+    """
+    with told():
+        from lmms_rpts.tasks.own.starting import check_name, example, write_start
+
+        _check_choices(answer, language)
+        check_name(name)
+        folder = output or Path(name)
+        if source is None:
+            for option, value in {"--map": pairs, "--images": images}.items():
+                if value:
+                    fail(f"{option} needs your instances: give them with --from FILE")
+            start = example(name, answer or "choice", language)
+        else:
+            start = _from_file(name, source, pairs or [], images, answer, language)
+        commands = _commands(start, folder)
+        try:
+            count = write_start(start, folder, commands)
+        except (OSError, ValueError) as error:
+            fail(f"can't write to {folder}: {getattr(error, 'strerror', None) or error}")
+    _tell(start, folder, count, commands)
+
+
+def _check_choices(answer: str | None, language: str) -> None:
+    from lmms_rpts.reasoning.clues import LANGUAGES
+    from lmms_rpts.settings import parse_choice
+    from lmms_rpts.tasks.own.fields import FORMS
+
+    parse_choice("--answer", answer, FORMS)
+    parse_choice("--language", language, LANGUAGES)
+
+
+def _from_file(
+    name: str,
+    source: Path,
+    pairs: list[str],
+    images: Path | None,
+    answer: str | None,
+    language: str,
+) -> Start:
+    """The user's instances with our fields, checked with their images."""
+    from lmms_rpts.tasks.data_errors import raise_faults
+    from lmms_rpts.tasks.own.collecting import find_images, new_names, renamed
+    from lmms_rpts.tasks.own.data import REMEDY, field_faults_of
+    from lmms_rpts.tasks.own.mapping import infer_form, map_names, map_records, plain_stances
+    from lmms_rpts.tasks.own.starting import Start
+    from lmms_rpts.tasks.own.tables import read_table
+
+    if images is not None and not images.is_dir():
+        fail(f"--images: {images} is no folder")
+    table = read_table(source)
+    mapping = _completed(map_names(table.names, _chosen(pairs, table)), table, answer)
+    records = map_records(table, mapping)
+    form = answer or infer_form(records)
+    if form == "agree":
+        records = plain_stances(records)
+    _tell_mapping(mapping, form, given=answer is not None)
+    raise_faults(source, field_faults_of(records, form), REMEDY)
+    beside = source.absolute().parent
+    folders = [images.absolute()] if images else [beside, beside / "images"]
+    found, faults = find_images(records, folders)
+    raise_faults(source, faults, "Fix the names, or name the folder of the images with --images.")
+    names = new_names(found, folders)
+    instances = [renamed(record, names).fields for record in records]
+    return Start(name, form, language, instances, found, names)
+
+
+def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
+    """What --map says, by our names."""
+    from lmms_rpts.tasks.own.fields import nearest
+    from lmms_rpts.tasks.own.mapping import TARGETS
+
+    chosen = {}
+    for pair in pairs:
+        ours, equals, theirs = pair.partition("=")
+        ours = "question" if ours == "statement" else ours
+        if not equals or not theirs:
+            fail(f"--map {pair}: write FIELD=YOURS, as in --map question=prompt")
+        for name, known, what in ((ours, TARGETS, "ours"), (theirs, table.names, str(table.path))):
+            if name not in known:
+                near = nearest(name, known)
+                hint = f"did you mean {near}?" if near else f"there are: {_names(known)}"
+                fail(f"--map {pair}: there is no field {name} in {what}; {hint}")
+        chosen[ours] = theirs
+    return chosen
+
+
+def _completed(mapping: dict[str, str], table: Table, answer: str | None) -> dict[str, str]:
+    """The mapping with what lacks of it: asked for on a terminal, else a message says how."""
+    needed = [
+        name
+        for name in ("question", "answer")
+        if name not in mapping and not (name == "answer" and answer == "none")
+    ]
+    if needed and not _is_terminal():
+        options = " ".join(f"--map {name}=YOURS" for name in needed)
+        none = ", or --answer none if there are no answers" if "answer" in needed else ""
+        fail(
+            f"{table.path}: which of its fields is our {' and our '.join(needed)}? It has the "
+            f"fields: {_names(table.names)}. Give {options}{none}"
+        )
+    if _is_terminal():
+        optional = [] if "images" in mapping else ["images"]
+        for name in (*needed, *optional):
+            found = _asked(name, table.names, required=name == "question")
+            if found:
+                mapping[name] = found
+    return mapping
+
+
+def _asked(name: str, names: tuple[str, ...], required: bool) -> str:
+    """The user's field for one of ours; empty for none."""
+    none = "" if required else ", or nothing if there is none"
+    typer.echo(f"Your fields: {_names(names)}")
+    while True:
+        said = str(typer.prompt(f"Which one is our {name!r}{none}", default="", show_default=False))
+        if said in names or not (said or required):
+            return said
+        typer.echo(f"There is no field {visible(said)!r}.")
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _names(names: tuple[str, ...]) -> str:
+    shown = [visible(name) for name in names[:_SHOWN_NAMES]]
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _tell_mapping(mapping: Mapping[str, str], form: str, given: bool) -> None:
+    changed = [f"{ours} is your {visible(theirs)}" for ours, theirs in mapping.items()]
+    typer.echo(f"Fields: {listed(changed, '; ')}.")
+    reason = "as you say" if given else "as yours look; --answer changes it"
+    typer.echo(f"Answers: {form} ({reason}).")
+
+
+def _commands(start: Start, folder: Path) -> dict[str, str]:
+    """The next commands: to check the task, to run it, and to look at the results."""
+    quoted = shlex.quote(str(folder))
+    results = shlex.quote(f"results/{start.name}")
+    model, judge = _EXAMPLE_MODEL, "LMMS_RPTS_JUDGE=openai:gpt-4o-mini "
+    if start.responses:
+        samples = shlex.quote(f"samples={folder}/responses.jsonl")
+        model, judge = f"replay --model_args {samples}", "LMMS_RPTS_JUDGE=lexical "
+    shown = f" --images {quoted}/images" if start.has_images else ""
+    return {
+        "check": f"lmms-rpts doctor --include_path {quoted}",
+        "run": f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
+        f"--log_samples --output_path {results}",
+        "report": f"lmms-rpts report {results}{shown} -o report.html",
+    }
+
+
+def _tell(start: Start, folder: Path, count: int, commands: Mapping[str, str]) -> None:
+    typer.echo(
+        f"Written: {folder} (instances: {len(start.instances)}, images: {count}, "
+        f"answers: {start.form})."
+    )
+    typer.echo("\nRun it:\n")
+    typer.echo(f"  {commands['run']}\n  {commands['report']}")
+    if start.responses:
+        typer.echo(
+            "\nThat replays two responses with an offline judge. For a model of yours: --model "
+            f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
+        )
+    elif start.needs_sight:
+        typer.echo(
+            "\nThere is no gold reasoning, so claims about images are judged by the images: the "
+            "judge must see them. With LMMS_RPTS_EVIDENCE=facts they are not judged, and score 1."
+        )

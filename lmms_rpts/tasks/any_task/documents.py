@@ -1,0 +1,118 @@
+"""Documents of any task of lmms-eval as the filters of RPTS take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.filters.aligned_documents import (
+    AlignedDocuments,
+    Document,
+    DocumentImages,
+    without_media,
+)
+from lmms_rpts.filters.documents import REASONING_FIELDS, as_text
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.any_task.loading import image_name, load_task
+from lmms_rpts.tasks.any_task.names import split_name
+from lmms_rpts.tasks.any_task.prompts import language_of, with_steps, without_steps
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.visuals import messages_of, task_images, visuals_of
+
+
+def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:
+    """The documents of a task of the user's own, or of ``NAME_rpts``, by number.
+
+    Raises:
+        DataError: where the task can't be loaded, or is neither.
+    """
+    task = load_task(name, include_path)
+    longest = load_settings().image_size
+    asked = split_name(name)
+    if asked is not None:
+        said = with_steps if asked.variant == "steps" else as_text
+        rows = range(len(task.task_docs))
+        return [
+            host_document(
+                task, name, at, said(as_text(task.doc_to_text(task.task_docs[at]))), longest
+            )
+            for at in rows
+        ]
+    docs = without_media(task.task_docs)
+    missing = [field for field in REASONING_FIELDS if len(docs) and field not in docs[0]]
+    if missing:
+        raise DataError(
+            f"the task {name!r} is not scored by RPTS: name it {name}_rpts (its documents lack "
+            f"{', '.join(missing)})"
+        )
+    return AlignedDocuments(docs, range(len(docs)), name, partial(task_images, task), longest)
+
+
+def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -> Document:
+    """A document of a task that RPTS is put around.
+
+    What it can't have, gold reasoning and textual clues, is empty. The context is the question as
+    the model was asked it.
+
+    Args:
+        task: lmms-eval's ConfigurableTask.
+        name: of the task, for the names of images.
+        doc_id: number of the document.
+        asked: the prompt; blank where the task has chats alone.
+        longest: pixels of the longer side of what judges are shown.
+    """
+    row = task.task_docs[doc_id]
+    images, target = _looked_at(task, row)
+    question = without_steps(asked if asked.strip() else _said(task, row)).strip()
+    language = language_of(question)
+    doc = Document(
+        id=None,
+        doc_id=doc_id,
+        language=language,
+        statement=question,
+        context=question,
+        textual_clue=[],
+        visual_clue=[image_name(name, doc_id, at) for at in range(images)],
+        reasoning=[],
+        answer=target,
+    )
+    doc.images = DocumentImages(partial(task_images, task, doc_id), longest, language)
+    return doc
+
+
+def _looked_at(task: Any, row: Any) -> tuple[int, str]:
+    """How many images a document has, and its gold answer."""
+    try:
+        images = len(visuals_of(task, row))
+    except Exception as error:  # of one document: nobody can judge its claims about images
+        logger.warning("{}: the images of a document can't be read ({})", task.config.task, error)
+        images = _usual_images(task)
+    try:
+        target = task.doc_to_target(row)
+    except Exception:  # another package's function
+        target = ""
+    if isinstance(target, list | tuple):
+        target = " | ".join(map(as_text, target))
+    return images, "" if target is None else as_text(target)
+
+
+def _usual_images(task: Any) -> int:
+    """How many images a document probably has, as the first: at least one."""
+    try:
+        return max(1, len(visuals_of(task, task.task_docs[0])))
+    except Exception:  # another package's function
+        return 1
+
+
+def _said(task: Any, row: Any) -> str:
+    """The texts of a chat, for tasks that have no other prompt."""
+    try:
+        messages = messages_of(task, row)
+        parts = [part for each in messages for part in each.get("content") or ()]
+        return "\n".join(str(part["text"]) for part in parts if "text" in part)
+    except Exception:  # another package's function: the question is not known
+        return ""

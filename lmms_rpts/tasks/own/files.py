@@ -1,0 +1,85 @@
+"""Files and folders of users' tasks: by name for lmms-eval, and examined without its index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.errors import UserError
+from lmms_rpts.tasks.data_checks import Check, data_fault, problem
+from lmms_rpts.tasks.own.reading import KEY
+
+_REMEDY = "docs/your-own-data.md shows what a task file looks like"
+
+
+def name_files(manager: Any, tasks: Any) -> None:
+    """Let ``--tasks path/to/task.yaml`` stand for the task in that file, where it has our key.
+
+    lmms-eval reads such files, and then misses a task of the file's name.
+
+    Args:
+        manager: lmms-eval's TaskManager; the task is added to its index.
+        tasks: names from the command line; a file's is replaced by that of its task.
+    """
+    for at, named in enumerate(tasks if isinstance(tasks, list) else ()):
+        if not (isinstance(named, str) and named.endswith((".yaml", ".yml"))):
+            continue
+        name = _task_in(Path(named))
+        if name is not None:
+            tasks[at] = name
+            manager.task_index[name] = {"type": "task", "yaml_path": named}
+            for names in (manager.all_tasks, manager.all_subtasks):
+                if name not in names:
+                    names.append(name)
+
+
+def examine_folder(folder: Path) -> Sequence[Check]:
+    """What is there of the tasks that ``--include_path FOLDER`` would add; loads no model.
+
+    The data and images of each task are checked as before a run.
+    """
+    from lmms_eval.tasks import TaskManager
+
+    if not folder.is_dir():
+        return [problem("own tasks", f"{folder} is no folder", "name a folder with task files")]
+    try:
+        # Without lmms-eval's own index of thousands of files.
+        manager = TaskManager("ERROR", include_path=str(folder), include_defaults=False)
+    except Exception as error:  # whatever a YAML file makes its reader raise
+        fault = f"{folder} holds a YAML file that can't be read: {error}"
+        return [problem("own tasks", fault, _REMEDY)]
+    names = [*manager.all_subtasks, *manager.all_groups]
+    if not names:
+        said = f"{folder} holds no .yaml file with a task"
+        return [problem("own tasks", said, _REMEDY)]
+    return [_examined(manager, name) for name in names]
+
+
+def _examined(manager: Any, name: str) -> Check:
+    from lmms_rpts.tasks.own_tasks import check_own_tasks
+
+    try:
+        config = manager._get_config(name)
+        check_own_tasks(manager, [name])
+    except UserError as error:
+        return data_fault(name, error)
+    except Exception as error:  # a function that the YAML names may be missing or fail
+        return problem(name, f"it can't be read: {error}", _REMEDY)
+    told = config.get("metadata") if isinstance(config, Mapping) else None
+    if not isinstance(told, Mapping) or "instances" not in told:
+        return Check(name, "ok", "its file can be read")
+    return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
+
+
+def _task_in(path: Path) -> str | None:
+    from lmms_eval.utils import load_yaml_config
+
+    try:
+        config = load_yaml_config(str(path), mode="simple") if path.is_file() else None
+    except Exception:  # lmms-eval reads it again, and says what is wrong
+        return None
+    if not isinstance(config, Mapping) or KEY not in config:
+        return None
+    name = config.get("task")
+    return name if isinstance(name, str) and name else None

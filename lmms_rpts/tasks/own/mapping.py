@@ -1,0 +1,174 @@
+"""Mapping of users' fields to ours, by name, and the form of their answers."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from lmms_rpts.answers.grading import answer_fault
+from lmms_rpts.filters.documents import STANCES
+from lmms_rpts.tasks.own.data import Record, parsed
+from lmms_rpts.tasks.own.fields import FIELDS, written
+from lmms_rpts.tasks.own.tables import Table
+
+TARGETS = tuple(name for name in FIELDS if name != "statement")
+"""Our fields that others can be mapped to; ``question`` is the statement as well."""
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "id": ("question_id", "uid", "qid", "index", "idx"),
+    "question": ("statement", "prompt", "query", "instruction", "problem", "q"),
+    "answer": (
+        *("label", "gold", "target", "ground_truth", "gt", "correct_answer", "correct"),
+        *("answer_key", "solution"),
+    ),
+    "images": (
+        *("image", "image_path", "image_paths", "img", "img_path", "image_file", "image_name"),
+        *("file_name", "filename", "picture", "pictures", "visual_clue"),
+    ),
+    "context": ("passage", "background", "hint"),
+    "texts": ("textual_clue", "textual_clues", "clues", "facts"),
+    "reasoning": ("gold_reasoning", "reasoning_steps", "steps"),
+    "options": ("choices", "candidates", "choice"),
+    "language": ("lang",),
+}
+"""Names under which others know our fields, the likelier first."""
+
+_LETTERS = tuple(string.ascii_uppercase)
+_LISTS = {"images": r"[|;\n]", "options": r"[|;\n]", "texts": r"[|\n]", "reasoning": r"[|\n]"}
+"""Fields of CSV that hold lists, and what separates their items."""
+
+
+def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """Which field each of ours is taken from; those that nothing fits are left out.
+
+    Args:
+        names: the fields that there are.
+        chosen: by our names, what the user says.
+    """
+    plain = {_plain(name): name for name in reversed(names)}
+    taken = set(chosen.values())
+    found = dict(chosen)
+    for target in TARGETS:
+        if target in found:
+            continue
+        for name in (target, *SYNONYMS.get(target, ())):
+            source = plain.get(name)
+            if source is not None and source not in taken:
+                found[target] = source
+                taken.add(source)
+                break
+    return {target: found[target] for target in TARGETS if target in found}
+
+
+def map_records(table: Table, mapping: Mapping[str, str]) -> list[Record]:
+    """The instances of a table with our fields; others are left out."""
+    columns = [] if "options" in mapping else _option_columns(table.names)
+    records = []
+    for record in table.records:
+        given = {target: record.fields.get(source) for target, source in mapping.items()}
+        if columns:
+            given["options"] = _cells_before_blank(record.fields, columns)
+        made = {name: _value(name, value, table.cells) for name, value in given.items()}
+        kept = {name: value for name, value in made.items() if value not in (None, [])}
+        records.append(Record(record.place, kept))
+    return records
+
+
+def infer_form(records: Iterable[Record]) -> str:
+    """What the answers look like: see ``fields.FORMS``."""
+    pairs = [
+        (record.fields["answer"], record.fields.get("options") or ())
+        for record in records
+        if record.fields.get("answer") is not None
+    ]
+    if not pairs:
+        return "none"
+    fits = (form for form, fit in _FITS.items() if all(fit(*pair) for pair in pairs))
+    return next(fits, "text")
+
+
+def plain_stances(records: Iterable[Record]) -> list[Record]:
+    """Instances whose answers are agree and disagree, written in small letters."""
+    return [
+        Record(each.place, each.fields | {"answer": str(each.fields["answer"]).strip().lower()})
+        if "answer" in each.fields
+        else each
+        for each in records
+    ]
+
+
+def _is_stance(answer: Any, options: Sequence[Any]) -> bool:
+    return isinstance(answer, str) and answer.strip().lower() in STANCES
+
+
+def _is_option(answer: Any, options: Sequence[Any]) -> bool:
+    if not options or not isinstance(options, list) or not _is_gradable(answer):
+        return False
+    return answer_fault("choice", written(answer), [written(each) for each in options]) is None
+
+
+def _is_number(answer: Any, options: Sequence[Any]) -> bool:
+    return _is_gradable(answer) and answer_fault("number", written(answer)) is None
+
+
+def _is_letter(answer: Any, options: Sequence[Any]) -> bool:
+    return isinstance(answer, str) and re.fullmatch(r"[A-Ja-j]", answer.strip()) is not None
+
+
+def _is_gradable(answer: Any) -> bool:
+    return isinstance(answer, str | int | float) and not isinstance(answer, bool)
+
+
+_FITS: Mapping[str, Callable[[Any, Sequence[Any]], bool]] = {
+    "agree": _is_stance,
+    "choice": lambda answer, options: _is_option(answer, options) or _is_letter(answer, options),
+    "number": _is_number,
+}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s-]", "_", name.strip().lower())
+
+
+def _option_columns(names: Sequence[str]) -> list[str]:
+    """Columns A, B, ... that hold the options one by one."""
+    found: list[str] = []
+    for letter in _LETTERS:
+        if letter not in names:
+            break
+        found.append(letter)
+    return found if len(found) > 1 else []
+
+
+def _cells_before_blank(fields: Mapping[str, Any], columns: Sequence[str]) -> list[Any]:
+    cells = [fields.get(name) for name in columns]
+    there = [cell is not None and str(cell).strip() != "" for cell in cells]
+    return cells[: there.index(False)] if False in there else cells
+
+
+def _value(name: str, value: Any, cell: bool) -> Any:
+    """A user's value in the form of our field, where that is plain; else as it is."""
+    if isinstance(value, str) and not value.strip():
+        return None
+    if name == "options" and isinstance(value, dict) and (*value,) == _LETTERS[: len(value)]:
+        return list(value.values())
+    if cell and isinstance(value, str):
+        return _cell(name, value)
+    if name in ("texts", "reasoning") and isinstance(value, str):
+        return [value]
+    return value
+
+
+def _cell(name: str, value: str) -> Any:
+    if name == "tolerance":
+        number, fault = parsed(value)
+        return value if fault else number
+    if name not in _LISTS:
+        return value
+    if value.lstrip().startswith("["):
+        listed, fault = parsed(value)
+        if fault is None:
+            return listed
+    return [each.strip() for each in re.split(_LISTS[name], value) if each.strip()]

@@ -1,0 +1,193 @@
+"""A new folder of a user's task: its name, and the files that are written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from lmms_rpts.files import draft_of
+from lmms_rpts.tasks.any_task.names import split_name
+from lmms_rpts.tasks.benchmark import benchmark_of
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.own.collecting import copy_images
+from lmms_rpts.tasks.own.config import IMAGES
+from lmms_rpts.tasks.own.data import Source, load
+from lmms_rpts.tasks.own.example import (
+    CHARTS,
+    draw_chart,
+    example_instances,
+    example_responses,
+)
+
+DATA, README, RESPONSES = "data.jsonl", "README.md", "responses.jsonl"
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+_YAML = """\
+# A task for lmms-eval; docs/your-own-data.md of lmms-rpts explains every key.
+task: {name}
+rpts:
+  data: {data}
+  images: {images}
+  answer: {form}  # agree, choice, number, text, none, or !function grading.grade
+  variant: steps  # steps: asks for numbered steps; free: for reasoning of any form
+  language: {language}  # of the prompts (en or zh); the texts may be in any language
+  # evidence: image  # facts, image or both; default: facts with gold reasoning, else image
+"""
+_README = """\
+# {name}
+
+- `{name}.yaml`: the task. `{data}`: one instance per line. `{images}/`: its images.
+- A line has `{question}`{answer}.
+- It may have `images`, `context`, `texts`, `options`, `reasoning`, `id` and more.
+- `reasoning` is the gold: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
+- Check all before a run: `{check}`
+- Run: `{run}`
+- Look at it: `{report}`
+- Every field and key: docs/your-own-data.md of lmms-rpts.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a new folder is to hold.
+
+    Attributes:
+        name: of the task.
+        form: what its answers look like.
+        language: of its prompts.
+        instances: objects of the data file.
+        found: files of images by names; None: they are drawn.
+        names: by these names, those that the images get.
+        responses: of an imagined model.
+    """
+
+    name: str
+    form: str
+    language: str
+    instances: Sequence[Mapping[str, Any]]
+    found: Mapping[str, Path] | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    responses: Sequence[str] = ()
+
+    @property
+    def has_images(self) -> bool:
+        """Whether any instance names an image."""
+        return any(each.get("images") for each in self.instances)
+
+    @property
+    def needs_sight(self) -> bool:
+        """Whether claims about images can be judged by the images alone."""
+        return any(each.get("images") and not each.get("reasoning") for each in self.instances)
+
+    def files(self) -> tuple[str, ...]:
+        """The names of what is written."""
+        responses = (RESPONSES,) if self.responses else ()
+        images = (IMAGES,) if self.found is None or self.found else ()
+        return (f"{self.name}.yaml", DATA, README, *responses, *images)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that lmms-eval could not tell from others.
+
+    Raises:
+        DataError: saying why.
+    """
+    ours = benchmark_of(name)
+    if not _NAME.fullmatch(name):
+        reason = "use letters of English, digits and _, at most 64, no digit first"
+    elif ours is not None:
+        reason = f"names that begin with {ours.name} belong to {ours.title}"
+    elif split_name(name) is not None:
+        reason = "names that end so stand for RPTS around another task"
+    elif _is_known(name):
+        reason = "lmms-eval has a task of this name"
+    else:
+        return
+    raise DataError(f"{name!r} can't be the name of a task: {reason}. Choose another name.")
+
+
+def example(name: str, form: str, language: str) -> Start:
+    """Two instances with drawn charts, and the responses of an imagined model."""
+    return Start(
+        name,
+        form,
+        language,
+        example_instances(form, language),
+        responses=example_responses(form, language),
+    )
+
+
+def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> int:
+    """Write a folder, and check it as lmms-eval will; returns how many images it has.
+
+    Args:
+        commands: ``check``, ``run`` and ``report``, for the README.
+
+    Raises:
+        DataError: where a file is there already, or what was written can't be evaluated.
+        OSError: where nothing can be written.
+    """
+    there = [name for name in start.files() if (folder / name).exists()]
+    if there:
+        raise DataError(
+            f"{folder} already has {', '.join(there)}: choose another folder with --output, or "
+            "move them away."
+        )
+    lines = [json.dumps(each, ensure_ascii=False) for each in start.instances]
+    texts = {
+        DATA: "".join(f"{line}\n" for line in lines),
+        f"{start.name}.yaml": _YAML.format(
+            name=start.name, data=DATA, images=IMAGES, form=start.form, language=start.language
+        ),
+        README: _README.format(
+            name=start.name,
+            data=DATA,
+            images=IMAGES,
+            question="statement" if start.form == "agree" else "question",
+            answer="" if start.form == "none" else " and `answer`",
+            **commands,
+        ),
+    }
+    if start.responses:
+        texts[RESPONSES] = _replayed(start)
+    for name, text in texts.items():
+        with draft_of(folder / name) as draft:
+            draft.write_text(text, encoding="utf-8", newline="\n")
+    count = _write_images(start, folder / IMAGES)
+    load(Source(folder.absolute() / DATA, folder.absolute() / IMAGES, start.form, start.language))
+    return count
+
+
+def _write_images(start: Start, folder: Path) -> int:
+    if start.found is not None:
+        return copy_images(start.found, start.names, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in CHARTS:
+        image: Image.Image = draw_chart(name)
+        image.save(folder / name)
+    return len(CHARTS)
+
+
+def _replayed(start: Start) -> str:
+    return "".join(
+        json.dumps({"task": start.name, "doc_id": at, "response": text}, ensure_ascii=False) + "\n"
+        for at, text in enumerate(start.responses)
+    )
+
+
+def _is_known(name: str) -> bool:
+    """Whether a task file of lmms-eval names a task, group or tag so; lmms-eval isn't imported."""
+    found = find_spec("lmms_eval")
+    named = re.compile(rf"^(?:task|group|tag):[ \t]*[\"']?{name}[\"']?[ \t\r]*$".encode(), re.M)
+    for place in (found.submodule_search_locations or ()) if found else ():
+        for path in (Path(place) / "tasks").rglob("*.yaml"):
+            if named.search(path.read_bytes()):
+                return True
+    return False

@@ -1,0 +1,98 @@
+"""Reader of users' tables of any fields: JSON lines, a JSON list, or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmms_rpts.schema import shown
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.own.data import Record, read_records
+
+_CSV = (".csv", ".tsv")
+_DELIMITERS = ",;\t"
+_LARGEST_CELL = 2**27
+_REMEDY = "Fix the file, and try again."
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file of instances with fields of any names.
+
+    Attributes:
+        names: of the fields that any of them has, in the order of their first appearance.
+        cells: whether all values are texts, of which some stand for lists.
+    """
+
+    path: Path
+    records: tuple[Record, ...]
+    names: tuple[str, ...]
+    cells: bool
+
+
+def read_table(path: Path) -> Table:
+    """Read a file; what ends in .csv or .tsv is CSV, all else JSON.
+
+    Raises:
+        DataError: naming the file and the lines that can't be read.
+    """
+    cells = path.suffix.lower() in _CSV
+    header: list[str] = []
+    try:
+        if cells:
+            header, records, faults = _read_csv(path)
+        else:
+            records, faults = read_records(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path} can't be read: {reason}") from None
+    raise_faults(path, faults, _REMEDY)
+    if not records:
+        raise DataError(f"{path} holds no instance")
+    found = (name for record in records for name in record.fields)
+    names = dict.fromkeys(name for name in (*header, *found) if name)
+    return Table(path, tuple(records), tuple(names), cells)
+
+
+def _read_csv(path: Path) -> tuple[list[str], list[Record], list[str]]:
+    """The header, the rows and their faults."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return [], [], [f"line {line} is not UTF-8: save the file as UTF-8"]
+    header = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=header.count)
+    limit = csv.field_size_limit(_LARGEST_CELL)
+    try:
+        return _rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _rows(reader: Iterator[list[str]]) -> tuple[list[str], list[Record], list[str]]:
+    """The header and the rows below it; a blank cell is a field left out."""
+    names: list[str] = []
+    records: list[Record] = []
+    faults: list[str] = []
+    line = 1
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        (twice, count), *_ = Counter(filter(None, names)).most_common(1) or [("", 0)]
+        if count > 1:
+            return names, [], [f"the header names {shown(twice)} twice"]
+        for row in reader:
+            line, start = reader.line_num, line + 1  # type: ignore[attr-defined]
+            if len(row) > len(names):
+                faults.append(f"line {start} has {len(row)} cells, the header {len(names)}")
+            elif any(cell.strip() for cell in row):
+                pairs = zip(names, row, strict=False)
+                fields = {name: cell for name, cell in pairs if name and cell.strip()}
+                records.append(Record(f"line {start}", fields))
+    except csv.Error as error:
+        faults.append(f"line {line + 1} is not valid CSV: {error}")
+    return names, records, faults

@@ -1,0 +1,353 @@
+"""Judges in process that see: a real LLaVA of a few thousand parameters on the CPU."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import io
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as typed_transformers
+from loguru import logger
+from PIL import Image
+
+from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, open_engine, sees
+from lmms_rpts.judging.backends import hf, hf_model, hf_sight
+from lmms_rpts.judging.backends.hf import HFJudge, check_hf
+from lmms_rpts.judging.backends.hf_sight import sees_hf, vision_of
+from lmms_rpts.judging.images import JudgeImage
+from lmms_rpts.settings import load_settings
+from tests.support.tables import table
+from tests.support.tiny_llava import build_tiny_llava
+from tests.support.tiny_lm import build_tiny_lm
+
+transformers: Any = typed_transformers
+LIMIT = 12
+PATCHES = 4
+"""Tokens of an image: 28 pixels of 14 a patch, squared."""
+Asked = list[Reply | BaseException]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny_llava(tmp_path_factory.mktemp("llava"), spread=0.5)
+
+
+@pytest.fixture(autouse=True)
+def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(hf_model, "most_tokens", lambda kind: LIMIT)
+    monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
+    monkeypatch.setattr(hf, "_LINGER", 0.1)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    vision_of.cache_clear()
+
+
+def ask(folder: Path, requests: Sequence[JudgeRequest], size: int = 8) -> Asked:
+    """All replies or failures, of requests that are made together."""
+    judge = HFJudge(str(folder), batch_size=size, device="cpu")
+
+    async def together() -> Asked:
+        answers = await asyncio.gather(*map(judge.ask, requests), return_exceptions=True)
+        await judge.aclose()
+        return answers
+
+    return asyncio.run(asyncio.wait_for(together(), 60))
+
+
+def picture(number: int, side: int = 40) -> Any:
+    colours = ("red", "green", "blue", "white", "black", "yellow")
+    image = Image.new("RGB", (side, side), colours[number % 6])
+    image.paste(colours[number // 6 % 6], (0, 0, side // 2, side // 2))
+    return image
+
+
+def image(number: int, name: str = "Image 0") -> JudgeImage:
+    return JudgeImage(name, lambda: picture(number))
+
+
+def about(text: str, *images: JudgeImage, system: str = "") -> JudgeRequest:
+    chat = [{"role": "system", "content": system}] if system else []
+    chat.append({"role": "user", "content": text})
+    return JudgeRequest("image_seen" if images else "image", chat, images=images)
+
+
+def mixed(count: int = 24) -> list[JudgeRequest]:
+    """Questions with no image, one and two, of many lengths, in no order."""
+    requests = []
+    for number in range(count):
+        text = f"{number}? " + "word " * (number * 7 % 5)
+        shown = [image(number + each, f"Image {each}") for each in range(number % 3)]
+        requests.append(about(text, *shown, system="Judge." * (number % 2)))
+    return requests
+
+
+def written(request: JudgeRequest) -> str:
+    """The prompt of the template, by hand; Jinja drops the new line after a block."""
+    *system, user = request.messages
+    before = "".join(f"system: {message['content']}" for message in system)
+    shown = "".join(f"{each.name}:\n<image>\n" for each in request.images)
+    return f"{before}user: {shown}{user['content']}assistant:"
+
+
+@functools.cache
+def loaded(folder: Path) -> tuple[Any, Any]:
+    model = transformers.LlavaForConditionalGeneration.from_pretrained(folder).eval()
+    return model, transformers.AutoProcessor.from_pretrained(folder)
+
+
+def decoded_by_hand(folder: Path, request: JudgeRequest) -> Reply:
+    """What greedy decoding is, without batches, padding and ``generate``."""
+    model, processor = loaded(folder)
+    files = [io.BytesIO(each.encoded().content) for each in request.images]
+    pictures = [Image.open(file) for file in files]
+    inputs = processor(text=written(request), images=pictures or None, return_tensors="pt")
+    read, made = inputs["input_ids"].shape[1], list[int]()
+    end = processor.tokenizer.eos_token_id
+    with torch.inference_mode():
+        while len(made) < LIMIT and end not in made:
+            seen = model(**inputs, use_cache=True)
+            made.append(int(seen.logits[0, -1].argmax()))
+            # Read once, images don't matter any more, nor would one that the model writes.
+            inputs = {
+                "input_ids": torch.tensor([made[-1:]]),
+                "past_key_values": seen.past_key_values,
+            }
+    text = processor.tokenizer.decode(made, skip_special_tokens=True)
+    usage = {"input_tokens": read, "output_tokens": len(made)}
+    return Reply(str(text), hf_model.Usage(**usage), complete=end in made)
+
+
+# ---- what it answers
+
+
+def test_replies_are_greedy_decoding_whatever_the_batch(folder: Path) -> None:
+    requests = mixed()
+    expected = [decoded_by_hand(folder, request) for request in requests]
+    shown = [reply.text for reply, each in zip(expected, requests, strict=True) if each.images]
+    assert len(set(shown)) > 12, "the model must be able to give a wrong implementation away"
+    for size in (1, 3, 8):
+        assert ask(folder, requests, size) == expected
+
+
+def test_the_model_sees_what_the_digest_is_of(folder: Path) -> None:
+    seen = [ask(folder, [about("what?", image(number))])[0] for number in (0, 2, 0, 7)]
+    texts = [reply.text for reply in seen if isinstance(reply, Reply)]
+    assert texts[0] == texts[2]
+    assert len(set(texts)) == 3
+    framed = JudgeImage("Image 0", lambda: Image.new("RGB", (8, 8), "red"))
+    request = about("what?", framed)
+    assert ask(folder, [request]) == [decoded_by_hand(folder, request)], "with its white frame"
+
+
+def test_questions_without_images_are_answered_as_they_are_alone(folder: Path) -> None:
+    texts = [about(f"{number}?" * number) for number in range(1, 9)]
+    alone = ask(folder, texts)
+    shown = [about(f"{number}?" * number, image(number)) for number in range(1, 9)]
+    both = [each for pair in zip(texts, shown, strict=True) for each in pair]
+    assert ask(folder, both)[::2] == alone
+
+
+def test_an_expanded_image_counts(folder: Path) -> None:
+    one, two = about("q", image(0)), about("q", image(0), image(1, "Image 1"))
+    for request in (one, two):
+        (reply,) = ask(folder, [request])
+        assert isinstance(reply, Reply)
+        assert reply.usage
+        marks = len(request.images)
+        letters = len(written(request)) - marks * len("<image>")
+        assert reply.usage.input_tokens == letters + marks * PATCHES
+
+
+def test_a_prompt_that_is_too_long_by_its_images_is_refused(tmp_path: Path) -> None:
+    context = 64
+    folder = build_tiny_llava(tmp_path / "llava", context=context)
+    room = context - len(written(about("", image(0)))) + len("<image>") - PATCHES
+    long, full, short = ask(folder, [about("x" * (room - spare), image(0)) for spare in (-1, 0, 1)])
+    assert f"has {context + 1} tokens, the judge's model takes {context}" in str(long)
+    assert isinstance(full, RefusedError)
+    assert isinstance(short, Reply)
+    assert short.usage
+    assert short.usage.output_tokens == 1
+
+
+# ---- no word of a message is an image
+
+
+@table("word", "<image>", "<IMAGE>", "< <image>image>", "</s>", "<pad><s>", "<image>" * 20)
+def test_no_word_becomes_an_image_or_a_control_token(folder: Path, word: str) -> None:
+    tokenizer = loaded(folder)[1].tokenizer
+    vision = vision_of(str(folder))
+    assert vision is not None
+    chat = [
+        {"role": "user", "content": f"a {word} b"},
+        {"role": "assistant", "content": word},
+        {"role": "user", "content": word},
+    ]
+    prompt, ids = vision.read(chat, [image(0, f"Image {word}")])
+    assert prompt.text.count("<image>") == 1
+    assert ids.count(tokenizer.convert_tokens_to_ids("<image>")) == PATCHES
+    assert not {0, 1, 2} & set(ids)
+
+
+def test_odd_characters_are_no_matter(folder: Path) -> None:
+    (reply,) = ask(folder, [about("İ ſ ß \ud800 \x00 ٣", image(0))])
+    assert isinstance(reply, Reply)
+
+
+# ---- what goes wrong
+
+
+def test_an_image_that_cannot_be_read_fails_its_question_alone(folder: Path) -> None:
+    broken = JudgeImage("Image 5", lambda: 1 / 0)
+    good, bad, text = ask(folder, [about("q", image(0)), about("q", broken), about("q")])
+    assert isinstance(good, Reply)
+    assert isinstance(text, Reply)
+    assert isinstance(bad, RefusedError)
+    assert "Image 5 can't be read (division by zero)" in str(bad)
+
+
+@table("fault", "padding", "failure")
+def test_what_does_not_go_together_goes_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    requests = [about("q" * number, image(number)) for number in range(1, 8)]
+    expected = ask(folder, requests)
+    sizes: list[int] = []
+    true = hf_sight.Vision.inputs
+
+    def inputs(self: Any, prompts: Any) -> Any:
+        sizes.append(len(prompts))
+        if len(prompts) > 1 and fault == "failure":
+            raise ValueError("one at a time, please")
+        made = true(self, prompts)
+        if len(prompts) > 1:
+            made["input_ids"] = made["input_ids"].roll(1, dims=1)
+        return made
+
+    monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
+    monkeypatch.setattr(hf_sight.Vision, "inputs", inputs)
+    assert ask(folder, requests) == expected
+    assert [size for size in sizes if size > 1] == [7], "tried once"
+
+
+def test_no_memory_halves_the_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = [about("q" * number, image(number)) for number in range(1, 9)]
+    expected = ask(folder, requests)
+    sizes: list[int] = []
+    true = transformers.LlavaForConditionalGeneration.generate
+
+    def generate(self: Any, **inputs: Any) -> Any:
+        sizes.append(len(inputs["input_ids"]))
+        if sizes[-1] > 2:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        return true(self, **inputs)
+
+    monkeypatch.setattr(transformers.LlavaForConditionalGeneration, "generate", generate)
+    assert ask(folder, requests) == expected
+    assert sizes == [8, 4, 2, 2, 2, 2]
+
+
+def test_a_model_of_words_refuses_images(tmp_path: Path) -> None:
+    folder = build_tiny_lm(tmp_path)
+    assert not sees_hf(str(folder))
+    shown, text = ask(folder, [about("q", image(0)), about("q")])
+    assert isinstance(shown, RefusedError)
+    assert "can't be shown images" in str(shown)
+    assert isinstance(text, Reply)
+
+
+# ---- which models see
+
+
+def broken_copy(folder: Path, target: Path, damage: str) -> Path:
+    shutil.copytree(folder, target)
+    processor = target / "processor_config.json"
+    match damage:
+        case "no processor":
+            for file in target.glob("*processor*.json"):
+                file.unlink()
+        case "no JSON":
+            processor.write_text("{")
+        case "text template":
+            (target / "chat_template.jinja").write_text(
+                "{% for m in messages %}{{ m['role'] }}: {% if m['content'] is string %}"
+                "{{ m['content'] }}{% else %}{{ m['content'] | selectattr('text') "
+                "| map(attribute='text') | join }}{% endif %}{% endfor %}"
+            )
+        case "encoder":
+            config = json.loads((target / "config.json").read_text())
+            (target / "config.json").write_text(json.dumps({**config, "is_encoder_decoder": True}))
+    return target
+
+
+@table("damage", "no processor", "no JSON", "text template", "encoder")
+def test_a_model_whose_processor_shows_nothing_judges_texts(
+    folder: Path, tmp_path: Path, damage: str
+) -> None:
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="WARNING")
+    copy = broken_copy(folder, tmp_path / "copy", damage)
+    assert check_hf(str(copy)) is None
+    assert not sees_hf(str(copy))
+    assert not sees_hf(str(copy))
+    logger.remove(sink)
+    assert len(lines) == (damage != "encoder"), "said once"
+    if damage != "encoder":
+        expected = ask(folder, [about("q")])
+        text, shown = ask(copy, [about("q"), about("q", image(0))])
+        assert damage == "text template" or [text] == expected
+        assert isinstance(shown, RefusedError)
+
+
+def test_a_template_that_only_the_processor_has(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    template = (copy / "chat_template.jinja").read_text()
+    (copy / "chat_template.jinja").unlink()
+    (copy / "chat_template.json").write_text(json.dumps({"chat_template": template}))
+    assert check_hf(str(copy)) is None
+    assert sees_hf(str(copy))
+    requests = [about("q", image(3)), about("q")]
+    assert ask(copy, requests) == ask(folder, requests)
+
+
+def test_a_system_message_that_the_template_does_not_take(tmp_path: Path) -> None:
+    strict = (
+        "{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('no') }}"
+        "{% endif %}{{ m['role'] }}:{% for part in m['content'] %}{% if part['type'] == 'image' %}"
+        "<image>{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endfor %}"
+    )
+    folder = build_tiny_llava(tmp_path / "llava", template=strict)
+    vision = vision_of(str(folder))
+    assert vision is not None
+    request = about("q", image(0), system="Judge.")
+    prompt, _ = vision.read(request.messages, request.images)
+    assert prompt.text == "user:Image 0:\n<image>\nJudge.\n\nq"
+
+
+def test_the_engine_knows_who_sees(folder: Path, tmp_path: Path) -> None:
+    settings = load_settings({})
+    words = build_tiny_lm(tmp_path / "lm")
+    assert sees(f"hf:{folder}", settings)
+    assert not sees(f"hf:{words}", settings)
+    with open_engine(f"hf:{words}", progress=False) as engine:
+        (verdict,) = engine.run([about("q", image(0))])
+    assert (verdict.error, verdict.attempts) == (f"hf:{words} can't be shown images", 0)
+
+
+def test_asked_again_the_model_still_sees(folder: Path) -> None:
+    again = [about("q", image(number)).asked_again("hm") for number in (0, 2)]
+    red, blue = ask(folder, again)
+    assert isinstance(red, Reply)
+    assert isinstance(blue, Reply)
+    assert red.text != blue.text

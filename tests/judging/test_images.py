@@ -1,0 +1,354 @@
+"""Images as judges are shown them: any mode, any format, hostile files, and nothing kept."""
+
+from __future__ import annotations
+
+import io
+import struct
+import threading
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageFile
+
+from lmms_rpts.judging import pixels
+from lmms_rpts.judging.images import EncodedImage, ImageError, JudgeImage, encode_image
+from tests.support.tables import table
+
+RED, GREEN, BLUE, WHITE, BLACK = (
+    *((255, 0, 0), (0, 255, 0), (0, 0, 255)),
+    *((255, 255, 255), (0, 0, 0)),
+)
+GREY = (128, 128, 128)
+Colour = tuple[int, int, int]
+
+
+def saved(image: Any, kind: str, **options: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def opened(content: bytes) -> Any:
+    return Image.open(io.BytesIO(content))
+
+
+def shown(image: Any, longest: int = 1536) -> Any:
+    return opened(encode_image(image, longest).content)
+
+
+def is_about(found: Any, wanted: Colour) -> bool:
+    return all(abs(one - other) <= 6 for one, other in zip(found, wanted, strict=True))
+
+
+def plain(colour: Any = RED, size: tuple[int, int] = (60, 40), mode: str = "RGB") -> Any:
+    return Image.new(mode, size, colour)
+
+
+def paletted(transparency: Any = None) -> Any:
+    image = plain("red").convert("P", palette=Image.Palette.ADAPTIVE)
+    if transparency is not None:
+        image.info["transparency"] = transparency
+    return image
+
+
+def see_through() -> Any:
+    return plain((255, 0, 0, 0), mode="RGBA")
+
+
+@table(
+    "image, colour",
+    # Grey of 8 bits, alone, premultiplied, with alpha; one bit
+    (plain(128, mode="L"), GREY),
+    (plain((128, 255), mode="LA"), GREY),
+    (plain((0, 0), mode="LA"), WHITE),
+    (plain((0, 128), mode="LA"), (127, 127, 127)),
+    (plain((128, 255), mode="LA").convert("La"), GREY),
+    (plain(1, mode="1"), WHITE),
+    (plain(0, mode="1"), BLACK),
+    # Colours of all kinds
+    (plain(), RED),
+    (plain((255, 0, 0, 255), mode="RGBA"), RED),
+    (see_through(), WHITE),
+    (plain((255, 0, 0, 128), mode="RGBA"), (255, 127, 127)),
+    (plain((255, 0, 0, 255), mode="RGBA").convert("RGBa"), RED),
+    (plain((0, 255, 255, 0), mode="CMYK"), RED),
+    (plain().convert("YCbCr"), RED),
+    (plain().convert("HSV"), RED),
+    (plain().convert("LAB"), RED),
+    (paletted(), RED),
+    (paletted(bytes([0] * 256)), WHITE),
+    (plain((128, 255), mode="LA").convert("PA"), GREY),
+    # Grey of more bits: 16, 8 in 32, any in 32, shares of 1, bytes as floats, any floats
+    (plain(32896, mode="I;16"), GREY),
+    (plain(65535, mode="I;16"), WHITE),
+    (plain(255, mode="I;16"), (1, 1, 1)),
+    (plain(32896, mode="I"), GREY),
+    (plain(128, mode="I"), GREY),
+    (plain(2**31 - 1, mode="I"), WHITE),
+    (plain(0.5, mode="F"), GREY),
+    (plain(128.0, mode="F"), GREY),
+    (plain(float("nan"), mode="F"), BLACK),
+    (plain(float("inf"), mode="F"), WHITE),
+)
+@table("longest", 1536, 48)
+def test_every_mode_is_shown_in_its_colours(image: Any, colour: Colour, longest: int) -> None:
+    before = image.mode, image.size, image.tobytes()
+    found = shown(image, longest)
+    assert (found.format, found.mode) == ("JPEG", "RGB")
+    assert found.size == ((60, 40) if longest > 60 else (48, 32))
+    assert is_about(found.getpixel((24, 16)), colour), found.getpixel((24, 16))
+    assert (image.mode, image.size, image.tobytes()) == before, "the caller's is left as it is"
+
+
+def test_grey_of_any_range_is_stretched() -> None:
+    image = plain(-1000.0, (64, 64), "F")
+    image.paste(3000.0, (32, 0, 64, 64))
+    found = shown(image)
+    assert is_about(found.getpixel((8, 32)), BLACK)
+    assert is_about(found.getpixel((56, 32)), WHITE)
+
+
+@table(
+    "size, longest, expected",
+    ((60, 40), 1536, (60, 40)),
+    ((1536, 1536), 1536, (1536, 1536)),
+    ((3072, 1024), 1536, (1536, 512)),
+    ((1, 1), 1536, (32, 32)),
+    ((400, 1), 1536, (400, 32)),
+    ((1, 20000), 1536, (32, 1536)),
+    ((20000, 3), 64, (64, 32)),
+    ((31, 33), 1536, (32, 33)),
+)
+def test_sizes_are_bounded(size: tuple[int, int], longest: int, expected: tuple[int, int]) -> None:
+    made = encode_image(plain(size=size), longest)
+    assert (made.width, made.height) == expected == opened(made.content).size
+
+
+def test_a_narrow_image_is_framed_in_white() -> None:
+    found = shown(plain(size=(400, 1)))
+    assert is_about(found.getpixel((200, 2)), WHITE)
+    assert found.getpixel((200, 15))[1] < 200
+
+
+def test_an_empty_image_is_refused() -> None:
+    with pytest.raises(ImageError, match="no pixels"):
+        encode_image(plain(size=(0, 5)))
+
+
+# ---- files
+
+
+def frames(kind: str, **options: Any) -> bytes:
+    others = [plain(BLUE), plain(GREEN)]
+    return saved(plain(), kind, save_all=True, append_images=others, **options)
+
+
+@table("kind", "GIF", "PNG", "WEBP", "TIFF")
+@table("at", 0, 2)
+@table("loaded", False, True)
+def test_of_several_frames_the_first_is_shown(kind: str, at: int, loaded: bool) -> None:
+    image = opened(frames(kind))
+    image.seek(at)
+    if loaded:
+        image.load()
+    assert is_about(shown(image).getpixel((30, 20)), RED)
+    assert image.tell() == at, "the caller's stays at its frame"
+    assert is_about(image.convert("RGB").getpixel((30, 20)), (RED, BLUE, GREEN)[at])
+
+
+def test_a_photograph_stands_upright_whatever_its_exif_says() -> None:
+    upright = plain(WHITE, (64, 96))
+    upright.paste(RED, (0, 0, 64, 32))
+    undone = {1: None, 2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}
+    for orientation, turn in undone.items():
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        lying = upright if turn is None else upright.transpose(turn)
+        for kind in ("JPEG", "PNG", "WEBP"):
+            found = shown(opened(saved(lying, kind, exif=exif)))
+            assert found.size == (64, 96), (orientation, kind)
+            assert is_about(found.getpixel((32, 10)), RED), (orientation, kind)
+            assert is_about(found.getpixel((32, 80)), WHITE), (orientation, kind)
+
+
+@table("exif", b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\xff", b"Exif\0\0MM\0*\0\0\0\x08\xff\xff")
+def test_broken_exif_is_passed_over(exif: bytes) -> None:
+    assert shown(opened(saved(plain(), "JPEG", exif=exif))).size == (60, 40)
+
+
+def test_nothing_but_pixels_is_sent() -> None:
+    exif = Image.Exif()
+    exif[0x010E] = "SECRET"
+    told = {"comment": b"SECRET", "xmp": b"SECRET", "icc_profile": b"SECRET" * 30, "exif": exif}
+    with_it, without = (saved(plain(), "JPEG", quality=95, **each) for each in (told, {}))
+    assert b"SECRET" in with_it
+    for load in (False, True):
+        image = opened(with_it)
+        if load:
+            image.load()
+        assert encode_image(image) == encode_image(opened(without))
+
+
+def test_the_bytes_are_the_same_each_time_and_from_each_format() -> None:
+    image = Image.effect_mandelbrot((300, 200), (-2, -1.5, 1, 1.5), 50).convert("RGB")
+    made = {encode_image(opened(saved(image, kind)), 128) for kind in ("PNG", "BMP", "TIFF", "PPM")}
+    assert made == {encode_image(image, 128)}
+    assert len({encode_image(image, longest).digest for longest in (64, 128, 256)}) == 3
+
+
+def test_an_image_may_be_shown_twice_and_is_not_changed(tmp_path: Path) -> None:
+    """A large JPEG is decoded at a smaller scale; not for the one who owns it."""
+    content = saved(plain(size=(3000, 2000)), "JPEG")
+    (tmp_path / "a.jpg").write_bytes(content)
+    with Image.open(tmp_path / "a.jpg") as image:
+        first = encode_image(image, 64)
+        assert image.size == (3000, 2000)
+        assert encode_image(image, 64) == first
+        image.load()
+        assert image.size == (3000, 2000)
+        assert is_about(image.getpixel((2999, 1999)), RED)
+    assert is_about(opened(first.content).getpixel((20, 20)), RED)
+
+
+# ---- hostile files
+
+
+@table("kind", "PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
+def test_half_a_file_is_refused_whatever_the_harness_allows(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # as lmms-eval does
+    noise = Image.effect_noise((200, 200), 90).convert("RGB")
+    content = saved(noise, kind)
+    image = JudgeImage("Image 0", lambda: opened(content[: len(content) // 2]))
+    with pytest.raises(ImageError, match=r"^Image 0 can't be read"):
+        image.encoded()
+    assert ImageFile.LOAD_TRUNCATED_IMAGES is True
+
+
+def png_of(width: int, height: int) -> bytes:
+    """The head of a PNG that says it has so many pixels, and a row or two of them."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    data = zlib.compress(bytes(2 * (width + 1)))
+    parts = chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+@table("width, height", (12_001, 10_000), (1, 120_000_001), (60_000, 60_000))
+def test_a_bomb_is_refused_before_it_is_decoded(width: int, height: int) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ImageError, match=r"megapixels|decompression bomb"):
+            JudgeImage("Image 0", lambda: opened(png_of(width, height))).encoded()
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_image_of_many_pixels_is_shown() -> None:
+    image = plain(200, (10_000, 5_000), "L")
+    assert encode_image(image, 64).width == 64
+    assert encode_image(opened(saved(image, "PNG")), 64).height == 32
+
+
+def with_scans(content: bytes, count: int, junk: bytes = b"") -> bytes:
+    """A progressive JPEG whose last scan is repeated."""
+    last = content.rindex(b"\xff\xda")
+    return content[:last] + (junk + content[last:-2]) * count + b"\xff\xd9"
+
+
+@table("junk", b"", b"\xff\x01", b"\xff\xff", b"\xff\xfe\x00\x04\xff\xd9")
+def test_a_jpeg_of_thousands_of_scans_is_refused(junk: bytes) -> None:
+    """Each scan goes over all pixels: 8 megapixels a thousand times take minutes."""
+    content = saved(plain(size=(4000, 2000)), "JPEG", progressive=True)
+    assert shown(opened(content), 64).size == (64, 32)
+    with pytest.raises(ImageError, match="scans or more: save it anew"):
+        encode_image(opened(with_scans(content, 1000, junk)), 64)
+
+
+def test_what_follows_a_jpeg_counts_for_nothing() -> None:
+    content = saved(plain(size=(4000, 2000)), "JPEG") + b"\xff\xda\x00\x02" * 100_000
+    assert shown(opened(content), 64).size == (64, 32)
+
+
+def test_millions_of_segments_are_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pixels, "_MOST_SEGMENTS", 50)
+    content = saved(plain(), "JPEG")
+    many = content[:2] + b"\xff\xfe\x00\x02" * 60 + content[2:]
+    with pytest.raises(ImageError, match="scans"):
+        encode_image(opened(many))
+
+
+@table(
+    "load, message",
+    (lambda: opened(b"no image"), "^Image 0 can't be read .cannot identify"),
+    (lambda: None, "^Image 0 can't be read"),
+    (lambda: Image.open("/nowhere\udcff/x.png"), "^Image 0 can't be read .*nowhere"),
+    (lambda: 1 / 0, "^Image 0 can't be read .division by zero.$"),
+    (lambda: (_ for _ in ()).throw(MemoryError()), "^Image 0 can't be read .MemoryError.$"),
+)
+def test_whatever_fails_says_which_image(load: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ImageError, match=message) as raised:
+        JudgeImage("Image 0", load).encoded()
+    str(raised.value).encode()
+
+
+def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
+    colours = iter([RED, RED, BLUE])
+    image = JudgeImage("Image 0", lambda: plain(next(colours)))
+    assert image.known_size is None
+    assert image.digest == image.encoded().digest
+    assert image.known_size == image.size == (60, 40)
+    with pytest.raises(ImageError, match="another image"):
+        image.encoded()
+
+
+# ---- memory and threads
+
+
+def test_a_thousand_images_leave_nothing_behind() -> None:
+    content = saved(Image.effect_noise((256, 256), 90), "PNG")
+    images = [JudgeImage(f"Image {number}", lambda: opened(content)) for number in range(1000)]
+
+    def digests(some: list[JudgeImage]) -> int:
+        return len({image.digest for image in some})
+
+    digests(images[:50])
+    tracemalloc.start()
+    try:
+        assert digests(images) == 1
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000, "digests and sizes: 1 kB each"
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_image_that_was_not_decoded_stays_so() -> None:
+    images = [opened(saved(plain(), kind)) for kind in ("PNG", "JPEG", "GIF", "BMP", "TIFF")]
+    for image in images:
+        encode_image(image)
+        assert image.tile, image.format
+
+
+def test_one_image_in_many_threads() -> None:
+    content = saved(Image.effect_noise((300, 200), 90), "GIF")
+    image, found = opened(content), list[EncodedImage]()
+    judged = [JudgeImage("Image 0", lambda: image) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda each=each: found.append(each.encoded())) for each in judged
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(found)) == 1

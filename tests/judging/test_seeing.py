@@ -1,0 +1,463 @@
+"""Judges that see, behind the OpenAI protocol: the right image with the right question."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loguru import logger
+from PIL import Image
+
+from lmms_rpts.judging import (
+    Budget,
+    JudgeEngine,
+    JudgeRequest,
+    Member,
+    Verdict,
+    find_judges,
+    open_engine,
+    sees,
+)
+from lmms_rpts.judging.backends.openai import OpenAIJudge
+from lmms_rpts.judging.images import JudgeImage
+from lmms_rpts.judging.tokens import guess_input_tokens
+from lmms_rpts.settings import load_settings
+from tests.judging.conftest import Serve
+from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
+from tests.support.judge_server import (
+    Body,
+    JudgeServer,
+    ServerReply,
+    blind,
+    by_colour,
+    constant,
+    images_of,
+    text_of,
+)
+from tests.support.tables import table
+
+GOOD = "Score: 0.7"
+FACTS = "choose a model that sees, or set LMMS_RPTS_EVIDENCE=facts"
+
+
+def image(red: int = 0, name: str = "Image 0", longest: int = 1536, side: int = 40) -> JudgeImage:
+    """A square of one red; drawn whenever it is asked for."""
+    return JudgeImage(name, lambda: Image.new("RGB", (side, side), (red, 0, 0)), longest)
+
+
+def about(*images: JudgeImage, text: str = "q", **options: Any) -> JudgeRequest:
+    return question(text, kind="image_seen", images=images, **options)
+
+
+def asked(server: JudgeServer, *requests: JudgeRequest, **options: Any) -> list[Verdict]:
+    judge = OpenAIJudge("m", server.url, "secret-key-0123", 20.0)
+    with JudgeEngine(judge, progress=False, **options) as engine:
+        return engine.run(requests)
+
+
+@pytest.fixture
+def said() -> Iterator[list[str]]:
+    """All that is logged."""
+    lines: list[str] = []
+    sink = logger.add(lines.append, level=0)
+    yield lines
+    logger.remove(sink)
+
+
+# ---- what is sent
+
+
+def test_images_stand_before_the_text_of_the_users_first_message(serve: Serve) -> None:
+    server = serve(constant(GOOD))
+    first, second = image(10), image(200, "图片1")
+    messages = [
+        {"role": "system", "content": "You judge."},
+        {"role": "user", "content": "what?"},
+        {"role": "assistant", "content": "hm"},
+        {"role": "user", "content": "again"},
+    ]
+    (verdict,) = asked(server, JudgeRequest("image_seen", messages, images=(first, second)))
+    assert values([verdict]) == [0.7]
+    sent = server.requests[0]["messages"]
+    assert [messages[0], *messages[2:]] == [sent[0], *sent[2:]]
+    parts = sent[1]["content"]
+    assert [part["type"] for part in parts] == ["text", "image_url", "text", "image_url", "text"]
+    assert [parts[at]["text"] for at in (0, 2, 4)] == ["Image 0:", "图片1:", "what?"]
+    urls = [parts[at]["image_url"] for at in (1, 3)]
+    for url, each in zip(urls, (first, second), strict=True):
+        encoded = base64.b64encode(each.encoded().content).decode()
+        assert url == {"url": f"data:image/jpeg;base64,{encoded}"}
+    assert "response_format" in server.requests[0], "a score, as any other"
+    found = images_of(server.requests[0])
+    assert [each.digest for each in found] == [first.digest, second.digest]
+    assert [each.colour[0] for each in found] == pytest.approx([10, 200], abs=3)
+
+
+def test_questions_without_images_are_sent_as_they_always_were() -> None:
+    judge = OpenAIJudge("m", "http://127.0.0.1/v1", "k", 1.0)
+    plain = question("q", kind="answer")
+    body, content = asyncio.run(judge._content(plain))
+    assert content == json.dumps(body).encode()
+    assert body["messages"] == [{"role": "user", "content": "q"}]
+    assert list(body) == ["model", "messages", "max_tokens", "temperature"]
+
+
+def test_a_chat_without_a_user_shows_its_images_all_the_same(serve: Serve) -> None:
+    server = serve(constant(GOOD))
+    chat = [{"role": "system", "content": "You judge."}]
+    asked(server, JudgeRequest("image_seen", chat, images=(image(),)))
+    assert len(images_of(server.requests[0])) == 1
+
+
+def test_each_question_comes_with_its_own_image(serve: Serve) -> None:
+    """80 images and 40 texts at once, each answer by what was sent with it."""
+    server = serve(by_colour(), latency=0.01)
+    reds = [number * 3 for number in range(80)]
+    requests = [about(image(red), text=f"{red}") for red in reds]
+    both = [each for pair in zip(requests, questions(80), strict=True) for each in pair]
+    verdicts = asked(server, *both, concurrency=16)
+    found = [float(verdict.value or 0) for verdict in verdicts]
+    assert found[::2] == pytest.approx([red / 255 for red in reds], abs=0.015)
+    assert set(found[1::2]) == {0.0}
+    for body in server.requests:
+        for each in images_of(body):
+            assert each.colour[0] == pytest.approx(int(text_of(body)), abs=3)
+    assert server.most_at_once > 4
+
+
+def test_a_retry_sends_the_image_again(serve: Serve, short_pauses: None) -> None:
+    waiting = itertools.chain([ServerReply("slow", status=429), ServerReply("", status=500)])
+
+    def answer(body: Body) -> str | ServerReply:
+        return next(waiting, None) or by_colour()(body)
+
+    server = serve(answer)
+    (verdict,) = asked(server, about(image(255)))
+    assert verdict.value == pytest.approx(1.0, abs=0.02)
+    assert len({images_of(body)[0].digest for body in server.requests}) == 1
+    assert server.calls == 3
+
+
+def test_a_reminder_keeps_the_image(serve: Serve) -> None:
+    said = iter(["I see red.", "", GOOD])
+    server = serve(lambda body: next(said))
+    (verdict,) = asked(server, about(image(255), text="how red?"))
+    assert (verdict.value, verdict.attempts) == (0.7, 3)
+    spoken = (["user"], ["user", "assistant", "user"], ["user"])
+    for body, roles in zip(server.requests, spoken, strict=True):
+        assert [message["role"] for message in body["messages"]] == roles
+        assert len(images_of(body)) == 1
+        assert text_of(body).startswith("how red?")
+
+
+def test_an_image_that_cannot_be_read_fails_its_question_alone(serve: Serve) -> None:
+    server = serve(by_colour())
+    broken = JudgeImage("Image 3", lambda: 1 / 0)
+    fleeting = iter([Image.new("RGB", (40, 40))])
+    once = JudgeImage("Image 4", lambda: next(fleeting))
+    verdicts = asked(server, about(image(255)), about(image(), broken), about(once, text="r"))
+    good, bad, gone = verdicts
+    assert good.value is not None
+    assert (bad.value, bad.attempts, bad.error) == (
+        *(None, 0),
+        "Image 3 can't be read (division by zero)",
+    )
+    assert gone.error == "Image 4 can't be read (StopIteration)", "read once, and then no more"
+    assert server.calls == 1
+
+
+def test_images_are_encoded_outside_of_the_event_loop(serve: Serve) -> None:
+    threads: set[str] = set()
+
+    def load() -> Any:
+        threads.add(threading.current_thread().name)
+        return Image.new("RGB", (40, 40))
+
+    asked(serve(constant(GOOD)), about(JudgeImage("Image 0", load)))
+    assert threads
+    assert all(name.startswith("asyncio") for name in threads), "its workers"
+
+
+# ---- answers are kept by image
+
+
+def drawn(folder: Path, name: str, colour: Any) -> Callable[[], Any]:
+    Image.new("RGB", (200, 100), colour).save(folder / name)
+    return lambda: Image.open(folder / name)
+
+
+def test_an_answer_is_found_again_by_what_was_seen(serve: Serve, tmp_path: Path) -> None:
+    server = serve(by_colour())
+    loads = [drawn(tmp_path, *each) for each in (("a.png", "red"), ("b.bmp", "red"))]
+    other = drawn(tmp_path, "c.png", "blue")
+
+    def ask(load: Callable[[], Any], longest: int = 1536, name: str = "Image 0") -> Verdict:
+        with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
+            (verdict,) = engine.run([about(JudgeImage(name, load, longest))])
+        return verdict
+
+    first = ask(loads[0])
+    assert (first.cached, server.calls) == (False, 1)
+    for same in (*loads, drawn(tmp_path, "d.tiff", "red")):
+        assert (ask(same).cached, ask(same).value) == (True, first.value)
+    assert server.calls == 1, "an equal image from another file is the same question"
+    for load, longest, name in (
+        (other, 1536, "Image 0"),
+        (loads[0], 64, "Image 0"),
+        (loads[0], 1536, "Image 1"),
+    ):
+        assert not ask(load, longest, name).cached
+    assert server.calls == 4
+    with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
+        (plain,) = engine.run([question("q", kind="image_seen")])
+    assert (plain.cached, server.calls) == (False, 5), "without an image it is another question"
+
+
+def test_equal_questions_at_once_are_asked_once(serve: Serve) -> None:
+    server = serve(by_colour())
+    verdicts = asked(server, *(about(image(90)) for _ in range(20)), about(image(190)))
+    assert server.calls == 2
+    assert len(set(values(verdicts)[:20])) == 1
+
+
+def encodings(content: bytes) -> list[str]:
+    """Pieces of a file's base64, as they might be found somewhere."""
+    text = base64.b64encode(content).decode()
+    return [text[at : at + 60] for at in (0, 100, len(text) // 2)]
+
+
+@table("slashes", "/", "\\/")
+@table("status", 400, 500, 200, 0)
+def test_no_image_gets_into_messages_logs_or_the_cache(
+    serve: Serve, tmp_path: Path, short_pauses: None, said: list[str], status: int, slashes: str
+) -> None:
+    """The server quotes all that it was sent: in an error, a refusal with 200, or a reply."""
+
+    def answer(body: Body) -> ServerReply:
+        quoted = json.dumps(body["messages"]).replace("/", slashes)
+        if status == 200:
+            return ServerReply(refusal=f"no: {quoted}")
+        told = f"You said {quoted}\nScore: 0.5" if not status else f"bad temperature? {quoted}"
+        return ServerReply(told, status=status or 200)
+
+    noise = Image.effect_noise((64, 64), 90)
+    shown = JudgeImage("Image 0", lambda: noise)
+    with (
+        open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False)
+        if serve(answer)
+        else None as engine
+    ):  # type: ignore[union-attr]
+        (verdict,) = engine.run([about(shown)])
+    assert (verdict.value == 0.5) == (not status)
+    stored = b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
+    everywhere = f"{verdict}{said}{stored!r}".replace("\\", "")
+    for piece in encodings(shown.encoded().content):
+        assert piece not in everywhere
+    assert "[image]" in everywhere
+
+
+def test_the_cache_names_no_image(serve: Serve, tmp_path: Path) -> None:
+    serve(by_colour())
+    with open_engine("openai:m", cache_dir=tmp_path, progress=False) as engine:
+        engine.run([about(image(4))])
+    with sqlite3.connect(tmp_path / "answers.sqlite") as file:
+        rows = file.execute("SELECT * FROM answers").fetchall()
+    assert len(rows) == 1
+    assert len(repr(rows)) < 1000
+
+
+# ---- judges that see nothing
+
+
+NO_IMAGES = (
+    (400, "Invalid content type. image_url is only supported by certain models."),
+    (400, "m is not a multimodal model"),
+    (400, "Multi-modal data is not accepted"),
+    (400, "'messages.1' : for 'role:user' messages[1].content must be a string"),
+    (404, "No endpoints found that support image input"),
+    (422, "Failed to deserialize: unknown variant `image_url`, expected `text`"),
+    (422, "('body', 'messages', 0): Input should be a valid string: {'temperature': 0.0}"),
+    (500, "image input is not supported - hint: you may need to provide the mmproj"),
+    (400, "This model has no vision: {'response_format': 1, 'max_completion_tokens': 5}"),
+    (400, "temperamental: this model does not support image input"),
+)
+
+
+@table("status, complaint", *NO_IMAGES)
+def test_the_third_refusal_ends_the_run(
+    serve: Serve, short_pauses: None, status: int, complaint: str
+) -> None:
+    server = serve(blind(complaint, status))
+    with open_engine("openai:m", concurrency=1, progress=False) as engine:
+        verdicts = engine.run([about(image(40 * number)) for number in range(6)])
+        fatal = str(engine.fatal)
+    assert server.calls == 3, "nothing is tried again, in any other way"
+    assert re.match(rf"the judge's model 'm' takes no images \({status}\): ", fatal)
+    assert fatal.endswith(f"; {FACTS}")
+    errors = [str(verdict.error) for verdict in verdicts]
+    refused = [error for error in errors if "refused a question with images" in error]
+    assert (len(refused), errors.count(fatal)) == (2, 4)
+    sent = server.requests[-1]
+    assert (sent["temperature"], "max_tokens" in sent, "response_format" in sent) == (0, True, True)
+
+
+def test_two_refusals_end_nothing(serve: Serve) -> None:
+    server = serve(blind("image input is not supported", otherwise=constant(GOOD)))
+    requests = [about(image(1)), about(image(2)), *questions(4)]
+    with open_engine("openai:m", concurrency=1, progress=False) as engine:
+        verdicts = engine.run(requests)
+        assert engine.fatal is None
+    assert values(verdicts) == [None, None, *[0.7] * 4]
+    assert server.calls == 6
+
+
+def test_after_one_image_was_taken_a_refusal_is_of_its_question_alone(serve: Serve) -> None:
+    def answer(body: Body) -> str | ServerReply:
+        odd = images_of(body)[0].colour[0] > 100
+        return ServerReply("Invalid image: too small", status=400) if odd else GOOD
+
+    server = serve(answer)
+    reds = [0, *range(150, 250, 10), 50]
+    with open_engine("openai:m", concurrency=1, progress=False) as engine:
+        verdicts = engine.run([about(image(red)) for red in reds])
+        assert engine.fatal is None
+    assert values(verdicts) == [0.7, *[None] * 10, 0.7]
+    assert "(400): Invalid image: too small" in str(verdicts[1].error)
+    assert server.calls == 12
+
+
+@table(
+    "complaint, field",
+    ("response_format is not supported with image inputs", "response_format"),
+    ("'temperature' does not support 0 with vision models", "temperature"),
+    ("Unsupported parameter: 'max_tokens'; use 'max_completion_tokens' for images", "max_tokens"),
+)
+def test_a_complaint_about_a_parameter_is_not_one_about_images(
+    serve: Serve, complaint: str, field: str
+) -> None:
+    def answer(body: Body) -> str | ServerReply:
+        return ServerReply(complaint, status=400) if field in body else by_colour()(body)
+
+    server = serve(answer)
+    with open_engine("openai:m", concurrency=1, progress=False) as engine:
+        verdicts = engine.run([about(image(red)) for red in (0, 255, 128)])
+    assert [float(each.value or 0) for each in verdicts] == pytest.approx([0, 1, 0.5], abs=0.02)
+    assert server.calls == 4
+
+
+@table(
+    "reply, message",
+    (ServerReply("no such model: m-vision", status=404), r"says \(404\)"),
+    (ServerReply("image? wrong key", status=401), r"says \(401\)"),
+    (ServerReply("big", status=413), r"\(413\): big; smaller images .* LMMS_RPTS_IMAGE_SIZE"),
+    (
+        ServerReply(
+            status=400,
+            body={"error": {"message": "image unsafe", "code": "content_policy_violation"}},
+        ),
+        r"refused \(400\): image unsafe",
+    ),
+)
+def test_other_refusals_mean_what_they_always_did(
+    serve: Serve, reply: ServerReply, message: str
+) -> None:
+    serve(lambda body: reply)
+    with open_engine("openai:m-vision", concurrency=1, progress=False) as engine:
+        (verdict,) = engine.run([about(image())])
+    assert re.search(message, str(verdict.error)), verdict.error
+    assert "takes no images" not in str(verdict.error)
+
+
+def test_a_server_that_took_images_may_fail_for_a_while(serve: Serve, short_pauses: None) -> None:
+    said = iter([GOOD, ServerReply("image worker restarts", status=500), GOOD])
+    server = serve(lambda body: next(said))
+    with open_engine("openai:m", concurrency=1, progress=False) as engine:
+        assert values(engine.run([about(image(1)), about(image(2))])) == [0.7, 0.7]
+    assert server.calls == 3
+
+
+def test_who_cannot_be_shown_images_is_not_asked() -> None:
+    judge = ScriptedJudge(in_order(GOOD))
+    with JudgeEngine([Member("words", judge, sees=False)], progress=False) as engine:
+        (verdict,) = engine.run([about(image())])
+        assert values(engine.run([question("q")])) == [0.7]
+    assert (verdict.error, verdict.attempts) == ("words can't be shown images", 0)
+    assert judge.texts == ["q"]
+
+
+@table(
+    "judge, seeing",
+    ("openai:m", True),
+    ("lexical", False),
+    ("none", False),
+    ("openai:m+lexical", False),
+    ("openai:m+openai:n", True),
+)
+def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, seeing: bool) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    settings = load_settings()
+    assert sees(judge, settings) is seeing
+    (*members,) = (each.member(settings, None) for each in find_judges(judge, settings))
+    assert all(each.sees for each in members) is seeing
+
+
+# ---- several answers
+
+
+def test_each_sample_and_each_judge_is_shown_the_image(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
+    server = serve(by_colour())
+    with open_engine("openai:a+openai:b", progress=False) as engine:
+        (verdict,) = engine.run([about(image(128))])
+    assert verdict.value == pytest.approx(0.5, abs=0.02)
+    assert verdict.spread == 0
+    assert len(verdict.opinions) == server.calls == 6
+    assert len({images_of(body)[0].digest for body in server.requests}) == 1
+    assert sorted(body["model"] for body in server.requests) == ["a"] * 3 + ["b"] * 3
+
+
+def test_a_blind_judge_among_several_leaves_no_mean() -> None:
+    judges = [ScriptedJudge(in_order(GOOD)) for _ in range(2)]
+    members = [Member("a", judges[0]), Member("b", judges[1], sees=False)]
+    with JudgeEngine(members, progress=False) as engine:
+        (verdict,) = engine.run([about(image())])
+    assert verdict.value is None
+    assert str(verdict.error).endswith("opinions are missing; b: b can't be shown images")
+
+
+# ---- tokens
+
+
+@table("side, tokens", (32, 4), (28 * 3, 9), (85, 16), (1000, 1296), (3000, 55 * 55))
+def test_an_image_is_guessed_by_the_size_that_is_sent(side: int, tokens: int) -> None:
+    shown = image(side=side)
+    request = about(shown)
+    words = guess_input_tokens(question("q"))
+    assert guess_input_tokens(request) == words, "nothing is decoded to guess"
+    assert shown.known_size is None
+    assert request.key
+    assert guess_input_tokens(request) == words + tokens
+    assert guess_input_tokens(about(JudgeImage("Image 0", lambda: 1 / 0))) == words
+
+
+def test_a_budget_knows_images(serve: Serve) -> None:
+    server = serve(lambda body: ServerReply(GOOD, usage=None))
+    budget = Budget(max_tokens=5_000)
+    (verdict, *_) = asked(server, about(image(side=1000)), budget=budget)
+    assert verdict.value == 0.7
+    assert 1296 < budget.usage.input_tokens < 1296 + 20
+    assert budget.guessed
+    small = Budget(max_tokens=1_000)
+    (verdict,) = asked(server, about(image(1, side=1000)), budget=small)
+    assert "leaves no room for another call" in str(verdict.error)

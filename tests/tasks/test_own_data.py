@@ -1,0 +1,354 @@
+"""Users' own data: every fault is told before a model is loaded, with file, place and field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lmms_eval.evaluator
+import lmms_eval.tasks
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from PIL import Image
+
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.own.config import expand
+from lmms_rpts.tasks.own.data import Record, Source, examine, load, read_records
+from lmms_rpts.tasks.own.fields import FIELDS, FORMS, OwnDocument, as_document, written
+from lmms_rpts.tasks.own.files import examine_folder
+from lmms_rpts.tasks.own_tasks import check_own_tasks
+from lmms_rpts.tasks.rpts_eval.results import METRICS, OF_ANSWERS
+from tests.support.tables import table
+
+GOLD = ["Image0 -> The bar is at 4."]
+GOOD: dict[str, Any] = {"question": "How high?", "answer": "4", "images": "a.png"}
+
+
+@pytest.fixture(autouse=True)
+def _judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+
+
+def good(**changes: Any) -> dict[str, Any]:
+    made = GOOD | {"reasoning": GOLD} | changes
+    return {name: value for name, value in made.items() if value is not ...}
+
+
+def write(folder: Path, data: str | bytes | list[Any], rpts: str = "answer: number") -> Path:
+    """A folder with a task ``mine``; ``data``: the file's content, or its objects."""
+    (folder / "images").mkdir(exist_ok=True)
+    Image.new("RGB", (4, 4)).save(folder / "images" / "a.png")
+    if isinstance(data, list):
+        data = "\n".join(map(json.dumps, data))
+    (folder / "data.jsonl").write_bytes(data if isinstance(data, bytes) else data.encode())
+    lines = "".join(f"  {line}\n" for line in ["data: data.jsonl", *rpts.split("\n")])
+    (folder / "mine.yaml").write_text(f"task: mine\nrpts:\n{lines}", encoding="utf-8")
+    return folder
+
+
+def manager(folder: Path) -> Any:
+    return lmms_eval.tasks.TaskManager(include_path=str(folder), include_defaults=False)
+
+
+def told(folder: Path, tasks: Any = ("mine",)) -> str:
+    """What is said before the model, which is not there, is loaded."""
+    tasks_of = manager(folder)
+    with pytest.raises(DataError) as caught:
+        lmms_eval.evaluator.simple_evaluate(
+            model="llava_hf",
+            model_args="pretrained=/no/such/model",
+            tasks=list(tasks),
+            task_manager=tasks_of,
+        )
+    return str(caught.value)
+
+
+@table(
+    "data, said",
+    ("", "it holds no instance"),
+    ("[]", "it holds no instance"),
+    (" \n\n", "it holds no instance"),
+    ('{"question": ', "line 1 is not valid JSON: Expecting value (column 14)"),
+    (json.dumps(good()) + "\n\n{oops", "line 3 is not valid JSON"),
+    ("[\n{},\n{]", "line 3 is not valid JSON"),
+    ("4", "line 1 should be a JSON object in braces, not 4"),
+    ('[{"question": "x"}, 4]', "record 1 should be a JSON object in braces, not 4"),
+    ('{"answer": 1, "answer": 2}', "line 1 is not valid JSON: the field 'answer' stands twice"),
+    ('{"answer": NaN}', "line 1 is not valid JSON: NaN is no JSON; use null"),
+    ("[" * 100_000, "nested too deeply"),
+    (f'{{"answer": {"1" * 5000}}}', "line 1 is not valid JSON"),
+    (b'{"question": "\xe4"}', "line 1 is not UTF-8: save the file as UTF-8"),
+    (b"\n\xff\xfe", "line 2 is not UTF-8"),
+)
+def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: str) -> None:
+    found = told(write(tmp_path, data))
+    assert said in found
+    assert f"{tmp_path}/data.jsonl can't be evaluated" in found
+
+
+@table(
+    "fields, said",
+    ({"question": ...}, "the field 'question' is missing"),
+    ({"question": None}, "the field 'question' is missing"),
+    ({"question": ..., "qestion": "x"}, "unknown field 'qestion': did you mean 'question'?"),
+    ({"images": ..., "Image": "a.png"}, "unknown field 'Image': did you mean 'images'?"),
+    ({"question": " "}, "'question' should be a text, not ' '"),
+    ({"question": 4}, "'question' should be a text, not 4"),
+    ({"statement": "x"}, "'question' and 'statement' mean the same: leave out one"),
+    ({"answer": ...}, "the field 'answer' is missing"),
+    ({"answer": True}, "'answer' should be a text or a number, not True"),
+    ({"answer": ["4"]}, "'answer' should be a text or a number, not ['4']"),
+    ({"answer": "four apples?"}, "'answer' can't be graded as a number"),
+    ({"images": 4}, "'images' should be a file name or a list of file names, not 4"),
+    ({"images": ["a.png", ""]}, "'images' should be a file name or a list of file names"),
+    ({"images": "b.png"}, "'images': the image {folder}/images/b.png is missing"),
+    ({"images": "../mine.yaml"}, "may lie outside of {folder}/images"),
+    ({"images": "/etc/hostname"}, "may lie outside of {folder}/images"),
+    ({"images": "broken.png"}, "'images': the image {folder}/images/broken.png can't be read"),
+    ({"images": "half.png"}, "'images': the image {folder}/images/half.png can't be read"),
+    ({"images": "out.png"}, "is a link to a file outside of {folder}/images"),
+    ({"images": "x\0y.png"}, "can't be read"),
+    ({"images": "x" * 5000}, "can't be read"),
+    ({"context": 4}, "'context' should be a text, not 4"),
+    ({"texts": "one"}, "'texts' should be a list of texts, not 'one'"),
+    ({"options": {"A": "x"}}, "'options' should be a list of texts or numbers"),
+    ({"options": [None]}, "'options' should be a list of texts or numbers, not [None]"),
+    ({"tolerance": "5%"}, "'tolerance' should be a number from 0 to 1, not '5%'"),
+    ({"tolerance": 5}, "'tolerance' should be a number from 0 to 1, not 5"),
+    ({"language": "de"}, "'language' should be en or zh (the language of the prompt"),
+    ({"reasoning": "Image0 -> x"}, "'reasoning' should be a list of texts"),
+    ({"reasoning": ["The bar is high."]}, "'reasoning' can't be read: line 0"),
+    ({"reasoning": ["Image1 -> x"]}, "'reasoning' cites Image1 in line 0, of 1 images from 0"),
+    ({"ability": 4}, "'ability' should be a text or a list of texts, not 4"),
+    ({"relation": "sideways"}, "'relation' should be guided, adversarial, independent or null"),
+    ({"id": 1.5}, "'id' should be a whole number or a text, not 1.5"),
+    ({"id": "first"}, "line 2: the id 'first' is also that of line 1"),
+    ({"id": ["x"]}, "'id' should be a whole number or a text, not ['x']"),
+    ({"question": "\ud800"}, "'question' holds half a character"),
+)
+def test_instances_that_cannot_be_evaluated(
+    tmp_path: Path, fields: dict[str, Any], said: str
+) -> None:
+    write(tmp_path, [good(id="first"), good(**fields)])
+    folder = tmp_path / "images"
+    (folder / "broken.png").write_bytes(b"no image")
+    Image.effect_noise((64, 64), 50).save(folder / "half.png")
+    (folder / "half.png").write_bytes((folder / "half.png").read_bytes()[:2000])
+    (tmp_path / "elsewhere.png").write_bytes((folder / "a.png").read_bytes())
+    (folder / "out.png").symlink_to(tmp_path / "elsewhere.png")
+    found = told(tmp_path)
+    assert said.format(folder=tmp_path) in found
+    assert "line 2" in found
+    assert "line 1 (id 'first')" not in found
+
+
+@table(
+    "form, answer, options, said",
+    ("agree", "yes", None, "'answer' should be agree or disagree, not 'yes'"),
+    ("agree", "Agree", None, "'answer' should be agree or disagree, not 'Agree'"),
+    ("choice", "D", ["red", "blue"], "'answer' can't be graded as a choice: 'D' is neither"),
+    (
+        "choice",
+        "green",
+        ["red", "blue"],
+        "'answer' can't be graded as a choice: 'green' is neither",
+    ),
+    ("choice", "red", None, "'answer' can't be graded as a choice: 'red' is not one"),
+    ("number", "many", None, "'answer' can't be graded as a number: 'many' is not a number"),
+    ("text", "?", None, "'answer' can't be graded as a text: '?' holds no letter or digit"),
+)
+def test_answers_that_nobody_could_grade(
+    tmp_path: Path, form: str, answer: str, options: list[str] | None, said: str
+) -> None:
+    write(tmp_path, [good(answer=answer, options=options)], f"answer: {form}")
+    assert said in told(tmp_path)
+
+
+@table(
+    "rpts, said",
+    ("answer: coice", "'answer' should be agree, choice, number, text, none or !function"),
+    ("answer: coice", "not 'coice'; did you mean 'choice'?"),
+    ("answer: no", "or !function FILE.FUNCTION, not False"),
+    ("images: pictures", "the key 'answer' is missing"),
+    ("anwser: text", "unknown key 'anwser'; did you mean 'answer'?"),
+    ("answer: text\ncolour: red", "unknown key 'colour'; there are: data, images, answer"),
+    ("answer: text\nvariant: default", "'variant' should be steps, free, not 'default'"),
+    ("answer: text\nlanguage: de", "'language' should be en, zh, not 'de'"),
+    ("answer: text\nevidence: picture", "'evidence' should be facts, image, both, not 'picture'"),
+    ("answer: text\nimages: [a]", "'images' should be the name of a file or folder, not ['a']"),
+    ("answer: text\nimages: pictures", "the folder of images {folder}/pictures is missing"),
+    ("answer: text\ndata: none.jsonl", "{folder}/none.jsonl can't be read: No such file"),
+    ("answer: text\ndata: images", "{folder}/images can't be read: it is no file"),
+)
+def test_keys_that_cannot_be_used(tmp_path: Path, rpts: str, said: str) -> None:
+    assert said.format(folder=tmp_path) in told(write(tmp_path, [good()], rpts))
+
+
+def test_a_key_without_values(tmp_path: Path) -> None:
+    write(tmp_path, [good()])
+    (tmp_path / "mine.yaml").write_text("task: mine\nrpts:\n", encoding="utf-8")
+    assert "The task 'mine'" in told(tmp_path)
+    assert "rpts: should hold data: and answer:, not None" in told(tmp_path)
+
+
+def test_only_five_faults_are_listed(tmp_path: Path) -> None:
+    found = told(write(tmp_path, [good(question=...)] * 9))
+    assert found.count("'question' is missing") == 5
+    assert "... and 4 more" in found
+
+
+def test_the_check_alone_tells_the_same(tmp_path: Path) -> None:
+    write(tmp_path, [good(question=...)])
+    (tmp_path / "all.yaml").write_text("group: all_mine\ntask: [mine]\n", encoding="utf-8")
+    for name in ("mine", "all_mine"):
+        with pytest.raises(DataError, match="'question' is missing"):
+            check_own_tasks(manager(tmp_path), [name])
+    (check,) = [each for each in examine_folder(tmp_path) if each.name == "mine"]
+    assert check.state == "problem"
+    assert "'question' is missing" in check.said
+
+
+def test_images_without_gold_reasoning_need_a_judge_that_sees(tmp_path: Path) -> None:
+    found = told(write(tmp_path, [good(reasoning=...)]))
+    assert "there is no gold reasoning" in found
+    assert "LMMS_RPTS_EVIDENCE=facts" in found
+
+
+@table("aggregation, fine", ("mean", True), ("median", False))
+def test_aggregations_of_a_users_yaml(tmp_path: Path, aggregation: str, fine: bool) -> None:
+    write(tmp_path, [good()])
+    with (tmp_path / "mine.yaml").open("a") as yaml:
+        yaml.write(
+            f"metric_list: [{{metric: rpts, aggregation: {aggregation}, higher_is_better: true}}]"
+        )
+    if fine:
+        check_own_tasks(manager(tmp_path), ["mine"])
+    else:
+        assert "Write aggregation: mean" in told(tmp_path)
+
+
+def test_the_whole_configuration(tmp_path: Path) -> None:
+    """Keys beside ours come before ours; a file that includes another has its own folder."""
+    write(tmp_path, [good(), good()], "answer: none\nvariant: free\nevidence: facts")
+    with (tmp_path / "mine.yaml").open("a") as yaml:
+        yaml.write("repeats: 3\n")
+    (tmp_path / "heir.yaml").write_text("task: heir\ninclude: mine.yaml\nrepeats: 2\n")
+    found = manager(tmp_path)
+    mine, heir = found._get_config("mine"), found._get_config("heir")
+    assert "rpts" not in mine
+    assert (mine["repeats"], heir["repeats"]) == (3, 2)
+    assert heir["dataset_kwargs"] == mine["dataset_kwargs"]
+    assert mine["generation_kwargs"]["until"] == []
+    assert mine["reasoning_tags"] == "none"
+    assert [each["metric"] for each in mine["metric_list"]] == [
+        name for name in METRICS if name not in OF_ANSWERS
+    ]
+    assert mine["metadata"]["instances"] == 2
+    assert mine["filter_list"][0]["filter"][:2] == [
+        {"function": "rpts_transform", "mode": "auto", "answer": "none"},
+        {"function": "rpts_score", "evidence": "facts"},
+    ]
+
+
+def test_a_function_of_the_users_grades(tmp_path: Path) -> None:
+    def grade(response: str, doc: Any) -> bool:
+        return True
+
+    write(tmp_path, [good(answer="what no rule could grade ?")])
+    config = {"task": "mine", "rpts": {"data": "data.jsonl", "answer": grade}}
+    transform = expand(config, tmp_path)["filter_list"][0]["filter"][0]
+    assert transform["grade"] is grade
+    assert transform["answer"] == "text"
+
+
+def test_the_documents(tmp_path: Path) -> None:
+    record = good(context="A chart.", texts=["Text."], options=[1, 0.0000001], ability="Math", id=7)
+    assert as_document(record, "number", 3, "zh") == OwnDocument(
+        id="7",
+        language="zh",
+        form="number",
+        statement="How high?",
+        context="A chart.\nHow high?\nA. 1\nB. 0.0000001",
+        background="A chart.",
+        textual_clue=("Text.",),
+        visual_clue=("a.png",),
+        reasoning=tuple(GOLD),
+        answer="4",
+        options=("1", "0.0000001"),
+        tolerance=0.0,
+        ability=("Math",),
+        relation=None,
+    )
+    agree = as_document({"statement": "It is high.", "answer": "agree"}, "agree", 3, "en")
+    assert (agree.id, agree.statement, agree.context) == ("3", "It is high.", "")
+    assert as_document({"question": "Why?"}, "none", 0, "en").answer == ""
+
+
+@table(
+    "value, text", (4, "4"), (-3.5, "-3.5"), (1e-7, "0.0000001"), (1e16, "1" + "0" * 16), ("B", "B")
+)
+def test_numbers_are_written_in_plain_digits(value: object, text: str) -> None:
+    assert written(value) == text
+
+
+def test_a_file_is_examined_once_until_it_changes(tmp_path: Path) -> None:
+    write(tmp_path, [good()])
+    source = Source(tmp_path / "data.jsonl", tmp_path / "images", "number", "en")
+    assert load(source) is load(source)
+    (tmp_path / "data.jsonl").write_text(json.dumps(good()) + "\n" + json.dumps(good()))
+    assert len(load(source)) == 2
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(st.sampled_from((*FIELDS, "extra", "anwser")), VALUES, max_size=6)
+
+
+@given(st.lists(OBJECTS, min_size=1, max_size=3), st.sampled_from(FORMS))
+@example([{"question": "?", "answer": "ſ", "options": ["İ", "ſ"]}], "choice")
+@example([{"question": "?", "answer": "٤"}], "number")
+def test_any_objects_are_documents_or_told(
+    tmp_path_factory: pytest.TempPathFactory, objects: list[dict[str, Any]], form: str
+) -> None:
+    source = Source(Path("/nowhere/data.jsonl"), Path("/nowhere/images"), form, "en")
+    records = [Record(f"line {at}", each) for at, each in enumerate(objects)]
+    documents, faults = examine(records, source)
+    assert len(documents) == (0 if faults else len(objects))
+    for document in documents:
+        assert document.visual_clue == ()
+        assert document.statement.strip()
+
+
+@given(
+    st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace"))
+)
+@example(b"[" * 50_000)
+@example(b"\xef\xbb\xbf{}")
+@example('{"a": "\u2028"}'.encode())
+def test_any_bytes_are_records_or_told(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    path.write_bytes(content)
+    records, faults = read_records(path)
+    assert not (records and faults) or all("line" in each or "record" in each for each in faults)
+    assert all(isinstance(each.fields, dict) for each in records)
+
+
+@table(
+    "make, said",
+    (lambda folder: folder / "none", "is no folder"),
+    (lambda folder: folder, "holds no"),
+)
+def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], said: str) -> None:
+    (check,) = examine_folder(make(tmp_path))
+    assert check.state == "problem"
+    assert said in check.said

@@ -1,0 +1,121 @@
+"""Prompts of users' tasks, in both languages, with and without images, clues and options."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from lmms_rpts.tasks.own.fields import as_document
+from lmms_rpts.tasks.own.prompts import doc_to_messages, doc_to_text, lettered
+from tests.support.tables import table
+
+
+def make(form: str = "choice", language: str = "en", **fields: Any) -> dict[str, Any]:
+    record = {"question": "Which {bar}?", "answer": "B", **fields}
+    doc = asdict(as_document(record, form, 0, language))
+    return doc | {"images": [Image.new("RGB", (2, 2)) for _ in doc["visual_clue"]]}
+
+
+FULL: dict[str, Any] = {
+    "context": "A chart of {sales}.",
+    "images": ["a.png", "b.png"],
+    "texts": ["Red is best."],
+    "options": ["red", "blue"],
+}
+
+
+def test_the_whole_prompt() -> None:
+    assert doc_to_text(make(**FULL)).split("\n") == [
+        "Context: A chart of {sales}.",
+        "Image 0: number 1 of the 2 attached",
+        "Image 1: number 2 of the 2 attached",
+        "Text 0: Red is best.",
+        "Question: Which {bar}?",
+        "Options:",
+        "A. red",
+        "B. blue",
+        "Answer the question.",
+        "Reason from what is given above. Write one step of reasoning per line, numbered from 0, "
+        "in the form",
+        "Conclusion k: from Image i / Text j / Context / Conclusion l, what follows from them",
+        "First say what each image shows (from Image 0, ...), then draw your conclusions.",
+        "Name all that a step rests on; Context stands for what is given and asked in words.",
+        "End with one line: Final answer: <letter of the right option>",
+    ]
+
+
+def test_the_shortest_prompt() -> None:
+    """Nothing is named that there is none of."""
+    assert doc_to_text(make("number"), {"variant": "free"}).split("\n") == [
+        "Question: Which {bar}?",
+        "Answer the question.",
+        "Think it through step by step, and write your reasoning down.",
+        "End with one line: Final answer: <number in digits, with its unit if any>",
+    ]
+    assert "Image" not in doc_to_text(make("number"))
+    assert "Text" not in doc_to_text(make("number"))
+
+
+@table(
+    "form, fields, last",
+    ("agree", {}, "Final answer: agree, or: Final answer: disagree."),
+    ("text", {}, "Final answer: <your answer, as short as possible>"),
+    ("none", {}, "Final answer: <your answer, as short as possible>"),
+    ("function", {}, "Final answer: <your answer, as short as possible>"),
+    ("function", {"options": ["x", "y"]}, "Final answer: <letter of the right option>"),
+    ("text", {"options": ["x", "y"]}, "Final answer: <letter of the right option>"),
+    ("text", {"options": ["x", "y"], "answer": "x!"}, "Final answer: <your answer, as short"),
+)
+def test_last_lines(form: str, fields: dict[str, Any], last: str) -> None:
+    assert last in doc_to_text(make(form, **fields)).split("\n")[-1]
+
+
+@table("form", "agree", "choice", "number", "text", "none", "function")
+@table("variant", "steps", "free")
+def test_chinese_prompts_are_chinese(form: str, variant: str) -> None:
+    record = {
+        "question": "哪根柱子最高？",
+        "context": "一张图表。",
+        "images": ["a.png"],
+        "texts": ["红色最好。"],
+        "options": ["红", "蓝"],
+        "answer": "红",
+    }
+    doc = asdict(as_document(record, form, 0, "zh"))
+    said = doc_to_text(doc, {"variant": variant})
+    # The letters of options, and of the numbers in the form of a step.
+    assert set(re.findall(r"[A-Za-z]+", said)) <= {"A", "B", "i", "j", "k", "l"}
+
+
+def test_images_stand_behind_their_names() -> None:
+    doc = make(**FULL)
+    (message,) = doc_to_messages(doc)
+    kinds = [part["type"] for part in message["content"]]
+    assert kinds == ["text", "image", "text", "image", "text"]
+    assert message["content"][0]["text"].endswith("Image 0:")
+    assert message["content"][4]["text"].startswith("Text 0: Red is best.")
+    (message,) = doc_to_messages(make())
+    assert [part["type"] for part in message["content"]] == ["text"]
+
+
+@table(
+    "options, shown",
+    (["red", "blue"], ["A. red", "B. blue"]),
+    (["A. red", "B. blue"], ["A. red", "B. blue"]),
+    (["(a) red", "(b) blue"], ["A. red", "B. blue"]),
+    (["A、红", "B、蓝"], ["A. 红", "B. 蓝"]),
+    (["B. red", "A. blue"], ["A. B. red", "B. A. blue"]),
+    ([], []),
+)
+def test_options_have_letters_once(options: list[str], shown: list[str]) -> None:
+    assert lettered(options) == shown
+    assert lettered(["x"] * 27)[25:] == ["Z. x", "27. x"]
+
+
+def test_an_unknown_variant_is_told() -> None:
+    with pytest.raises(ValueError, match="unknown prompt variant 'default'; known: steps, free"):
+        doc_to_text(make(), {"variant": "default"})

@@ -1,0 +1,284 @@
+"""``lmms-rpts init``: an example, users' files with and without a terminal, hostile files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from PIL import Image
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from lmms_rpts.commands import init as command
+from lmms_rpts.tasks.own.data import Source, load
+from lmms_rpts.tasks.own.fields import FORMS
+from tests.support.tables import table
+
+LONG = "x" * 100_000
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def init(*arguments: str, says: str | None = None) -> tuple[int, str]:
+    """The status and all that is said; ``says``: what is typed."""
+    done = CliRunner().invoke(app, ["init", *arguments], input=says)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def save(name: str, content: str | bytes | list[Any]) -> str:
+    """A file in the working folder, with the images ``a.png`` and ``pics/b.png`` beside it."""
+    Path("pics").mkdir(exist_ok=True)
+    Image.new("RGB", (4, 4), "red").save("a.png")
+    Image.new("RGB", (4, 4), "blue").save("pics/b.png")
+    if isinstance(content, list):
+        content = "\n".join(map(json.dumps, content))
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return name
+
+
+def instances(folder: str) -> list[dict[str, Any]]:
+    lines = Path(folder, "data.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def form_of(folder: str, task: str) -> str:
+    said: str = yaml.safe_load(Path(folder, f"{task}.yaml").read_text())["rpts"]["answer"]
+    return said
+
+
+@table("form", *FORMS)
+@table("language", "en", "zh")
+def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) -> None:
+    folder = tmp_path / f"{form}_{language}"
+    code, said = init("shop", "--answer", form, "--language", language, "-o", str(folder))
+    assert code == 0, said
+    assert sorted(each.name for each in folder.iterdir()) == [
+        *("README.md", "data.jsonl", "images", "responses.jsonl", "shop.yaml")
+    ]
+    documents = load(Source(folder / "data.jsonl", folder / "images", form, language))
+    assert len(documents) == 2
+    assert all(each.reasoning and each.visual_clue for each in documents)
+    assert form_of(str(folder), "shop") == form
+    assert len((folder / "README.md").read_text().splitlines()) <= 11
+    assert "lmms-eval --model replay" in said
+    assert f"--include_path {folder} --tasks shop" in said
+
+
+@table(
+    "name, said",
+    ("my task", "use letters of English"),
+    ("../x", "use letters of English"),
+    ("1st", "use letters of English"),
+    ("aufgäbe", "use letters of English"),
+    ("١", "use letters of English"),
+    (LONG, "use letters of English"),
+    ("rpts_mine", "names that begin with rpts belong to RPTS-Eval"),
+    ("romeo", "names that begin with rome"),
+    ("my_rpts", "names that end so stand for RPTS around another task"),
+    ("my_rpts_steps", "names that end so stand for RPTS around another task"),
+    ("mme", "lmms-eval has a task of this name"),
+    ("mmmu_val", "lmms-eval has a task of this name"),
+)
+def test_names_that_would_be_others(name: str, said: str) -> None:
+    code, found = init(name)
+    assert code == 1
+    assert said in found
+    assert not list(Path().iterdir())
+
+
+def test_nothing_is_written_over() -> None:
+    assert init("shop")[0] == 0
+    before = Path("shop/data.jsonl").stat().st_mtime_ns
+    code, said = init("shop")
+    assert code == 1
+    assert "shop already has shop.yaml, data.jsonl" in said
+    assert Path("shop/data.jsonl").stat().st_mtime_ns == before
+
+
+@table(
+    "option, said",
+    (("--answer", "yesno"), "--answer='yesno': choose one of agree, choice"),
+    (("--language", "de"), "--language='de': choose one of en, zh"),
+    (("--map", "question=x"), "--map needs your instances"),
+    (("--images", "pics"), "--images needs your instances"),
+    (("--output", "file/x"), "can't write to file/x"),
+)
+def test_options_that_cannot_be_used(option: tuple[str, str], said: str) -> None:
+    Path("file").write_text("")
+    code, found = init("shop", *option)
+    assert code == 1
+    assert said in found
+
+
+def test_fields_are_found_by_their_names() -> None:
+    rows = [
+        {"Prompt": "Which?", "image_path": "pics/b.png", "choices": ["x", "y"], "label": "B"},
+        {"Prompt": "Which?", "image_path": ["a.png"], "choices": ["3", "4"], "label": "4"},
+    ]
+    code, said = init("shop", "--from", save("my.jsonl", rows))
+    assert code == 0, said
+    assert "question is your Prompt; answer is your label; images is your image_path" in said
+    assert "Answers: choice (as yours look; --answer changes it)." in said
+    assert "instances: 2, images: 2, answers: choice" in said
+    assert "the judge must see them" in said
+    assert instances("shop") == [
+        {"question": "Which?", "answer": "B", "images": ["pics/b.png"], "options": ["x", "y"]},
+        {"question": "Which?", "answer": "4", "images": ["a.png"], "options": ["3", "4"]},
+    ]
+    assert Path("shop/images/pics/b.png").read_bytes() == Path("pics/b.png").read_bytes()
+
+
+@table(
+    "rows, form",
+    ([{"q": "?", "gold": "Agree"}, {"q": "?", "gold": "disagree"}], "agree"),
+    ([{"q": "?", "gold": "A"}, {"q": "?", "gold": "c"}], "choice"),
+    ([{"q": "?", "gold": 4}, {"q": "?", "gold": "3.5 cm"}], "number"),
+    ([{"q": "?", "gold": "4"}, {"q": "?", "gold": "B"}], "text"),
+    ([{"q": "?", "gold": "Paris"}], "text"),
+    ([{"q": "?", "gold": "red", "options": ["red", "blue"]}], "choice"),
+    ([{"q": "?", "gold": "B", "choices": {"A": "red", "B": "blue"}}], "choice"),
+)
+def test_the_form_of_answers_is_inferred(rows: list[dict[str, Any]], form: str) -> None:
+    folder = f"shop_{len(list(Path().iterdir()))}"
+    code, said = init("shop", "--from", save("my.json", json.dumps(rows)), "-o", folder)
+    assert code == 0, said
+    assert form_of(folder, "shop") == form
+
+
+def test_what_is_not_found_is_mapped() -> None:
+    rows = [{"ask": "What is it?", "said": "A bar.", "prompt": "(system)"}]
+    code, said = init(
+        *("shop", "--from", save("my.jsonl", rows)),
+        *("--map", "question=ask", "--map", "answer=said", "--answer", "text"),
+    )
+    assert code == 0, said
+    assert instances("shop") == [{"question": "What is it?", "answer": "A bar."}]
+    assert "lmms-rpts report results/shop -o report.html" in said  # there are no images
+
+
+@table(
+    "options, said",
+    ((), "which of its fields is our question and our answer? It has the fields: ask, say. Give"),
+    ((), "--map question=YOURS --map answer=YOURS, or --answer none"),
+    (("--answer", "none"), "Give --map question=YOURS\n"),
+    (("--map", "question"), "--map question: write FIELD=YOURS"),
+    (("--map", "qestion=ask"), "there is no field qestion in ours; did you mean question?"),
+    (("--map", "question=asc"), "there is no field asc in my.jsonl; did you mean ask?"),
+    (("--map", "question=zzz"), "there is no field zzz in my.jsonl; there are: ask, say"),
+    (("--images", "nowhere"), "--images: nowhere is no folder"),
+)
+def test_without_a_terminal_one_message_says_all(options: tuple[str, ...], said: str) -> None:
+    code, found = init("shop", "--from", save("my.jsonl", [{"ask": "?", "say": "x"}]), *options)
+    assert code == 1
+    assert said in found
+    assert not Path("shop").exists()
+
+
+def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_is_terminal", lambda: True)
+    rows = [{"ask": "What is it?", "said": "bar", "pic": "a.png"}]
+    code, said = init("shop", "--from", save("my.jsonl", rows), says="\nasc\nask\nsaid\npic\n")
+    assert code == 0, said
+    assert said.count("Which one is our 'question':") == 3
+    assert "There is no field 'asc'." in said
+    assert "Which one is our 'answer', or nothing if there is none:" in said
+    assert instances("shop") == [{"question": "What is it?", "answer": "bar", "images": ["a.png"]}]
+
+
+def test_a_terminal_that_ends_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_is_terminal", lambda: True)
+    code, _ = init("shop", "--from", save("my.jsonl", [{"ask": "?"}]), says="")
+    assert code == 1
+    assert not Path("shop").exists()
+
+
+def test_csv_has_cells_for_lists() -> None:
+    text = (
+        "\ufeffid;question;A;B;C;answer;image;tolerance\r\n"
+        '1;"Which; of\r\nthese?";red;blue;;B;a.png|pics/b.png;0.1\r\n\r\n'
+        "2;Which?;x;y;z;C;;\r\n"
+    )
+    code, said = init("shop", "--from", save("my.csv", text))
+    assert code == 0, said
+    assert instances("shop") == [
+        {
+            "id": "1",
+            "question": "Which; of\r\nthese?",
+            "answer": "B",
+            "images": ["a.png", "pics/b.png"],
+            "options": ["red", "blue"],
+            "tolerance": 0.1,
+        },
+        {"id": "2", "question": "Which?", "answer": "C", "options": ["x", "y", "z"]},
+    ]
+
+
+@table(
+    "name, content, said",
+    ("my.csv", "question,answer\na,b,c\n", "line 2 has 3 cells, the header 2"),
+    ("my.csv", "question,question\na,b\n", "the header names 'question' twice"),
+    ("my.csv", "question,answer\n", "my.csv holds no instance"),
+    ("my.csv", "", "my.csv holds no instance"),
+    ("my.csv", b"question,answer\n\xff,b\n", "line 2 is not UTF-8"),
+    ("my.csv", "question,answer\nx,4\ny,\n", "line 3: the field 'answer' is missing"),
+    ("my.csv", "question,answer,image\nx,y,=cmd|calc\n", "=cmd is missing"),
+    ("my.jsonl", "{}", "my.jsonl: which of its fields"),
+    ("my.jsonl", "{oops", "line 1 is not valid JSON"),
+    ("my.jsonl", '{"question": "\\ud800", "answer": 1}', "holds half a character"),
+    ("my.jsonl", '{"question": "x", "answer": [1]}', "'answer' should be a text or a number"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "../a.png"}', "may lie outside of"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "/etc/hostname"}', "may lie outside of"),
+    (
+        "my.jsonl",
+        '{"question": "x", "answer": 1, "image": "out.png"}',
+        "is a link to a file outside",
+    ),
+    (
+        "my.jsonl",
+        '{"question": "x", "answer": 1, "image": "pics"}',
+        "can't be read (it is no file)",
+    ),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "my.jsonl"}', "can't be read"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "a\\u0000"}', "can't be read"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": {"x": 1}}', "'images' should be a file"),
+    ("none/my.jsonl", None, "none/my.jsonl can't be read: No such file"),
+    ("pics", None, "pics can't be read: Is a directory"),
+)
+def test_hostile_files_leave_nothing_behind(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str | bytes | None,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("other", "")
+    if content is not None:
+        save(name, content)
+    Path("out.png").symlink_to("/etc/hostname")
+    code, found = init("shop", "--from", name)
+    assert code == 1
+    assert said in found
+    assert not Path("shop").exists()
+
+
+def test_names_that_steer_the_terminal_are_shown_without_effect() -> None:
+    code, said = init("shop", "--from", save("my.jsonl", [{"\x1b[2J": 1, LONG: 2}]))
+    assert code == 1
+    assert "\x1b" not in said
+
+
+def test_large_texts_are_taken() -> None:
+    rows = [{"question": LONG, "answer": "x", "context": LONG, "options": [LONG, "A. " * 9000]}]
+    code, said = init("shop", "--from", save("my.jsonl", rows), "--answer", "text")
+    assert code == 0, said
+    content = f'question,answer,{LONG}\n"{LONG}",x,{LONG}\n'
+    code, said = init("shop", "--from", save("my.csv", content), "-o", "other")
+    assert code == 0, said
