@@ -20,6 +20,9 @@ from lmms_rpts.tasks.any_task.correctness import parse_criterion
 from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 
+_LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
+"""Filters of lmms-eval that leave a response, or nearly, what it was."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnyRun:
@@ -62,6 +65,8 @@ def plan_any_run(
             f"{saved.path} holds no response to {task or 'a task that can be scored'}, but to: "
             f"{there}"
         )
+    for each in tasks:
+        _check_whole(saved.files, each)
     names = {each: _scored_as(each, own) for each in tasks}
     grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
     _check_correct(correct, grades)
@@ -85,6 +90,41 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
     """Find out before anything is paid for whether a metric of that name is there."""
     for found in grades.values() if correct is not None else ():
         parse_criterion(str(correct), metric_names(found))
+
+
+def _check_whole(files: Sequence[Path], task: str) -> None:
+    """Find out whether the samples hold what the model wrote, or what the task's filters left.
+
+    Raises:
+        ResponsesError: where lmms-eval saved the latter, which it does while it strips the tags of
+            thinking.
+    """
+    for file in () if split_name(task) else files:
+        results = read_results(file)
+        stripped = _at(results, "config", "resolved_cli_args", "reasoning_tags")
+        cut = sorted(_filters(_at(results, "configs", task, "filter_list")) - _LEAVE_WHOLE)
+        if cut and isinstance(stripped, str) and stripped != "none":
+            raise ResponsesError(
+                f"{file} holds what the filters of {task} left of the responses "
+                f"({', '.join(cut)}), not what the model wrote. Run the task with "
+                f"--reasoning_tags none, which has lmms-eval save it, or run {task}{SUFFIX}"
+            )
+
+
+def _at(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _filters(pipelines: Any) -> set[str]:
+    """The names of the filters of a task's pipelines, as results hold them."""
+    chains = [_at(each, "filter") for each in _listed(pipelines)]
+    return {str(_at(each, "function")) for chain in chains for each in _listed(chain)}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _by_number(saved: SavedResponses, task: str) -> ByDocument:

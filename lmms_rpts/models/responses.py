@@ -21,6 +21,11 @@ _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
+_PIPELINES = (
+    ". (Or what several pipelines of filters left of one response: run the task with "
+    "--reasoning_tags none, which has lmms-eval save responses whole.)"
+)
+
 
 class ResponsesError(UserError):
     """Saved responses that can't be read or that lack what is asked for."""
@@ -91,6 +96,7 @@ def read_responses(
         reader = _Reader(saved, file, task or default_task, only, owners)
         for place, entry in _entries(file):
             reader.add(entry, place)
+        reader.finish()
     return saved
 
 
@@ -146,6 +152,7 @@ class _Reader:
     Attributes:
         owners: the file that each document was read from.
         lines: the documents that this file has a line of; ``recorded``: those with our record.
+        faults: what is wrong with documents, unless our record follows.
     """
 
     saved: SavedResponses
@@ -155,6 +162,7 @@ class _Reader:
     owners: dict[tuple[str, str, str], Path]
     lines: set[tuple[str, str, str]] = field(default_factory=set)
     recorded: set[tuple[str, str, str]] = field(default_factory=set)
+    faults: dict[tuple[str, str, str], ResponsesError] = field(default_factory=dict)
 
     def add(self, entry: Mapping[str, Any], place: str) -> None:
         task = entry.get("task", self.task)
@@ -179,16 +187,27 @@ class _Reader:
         if owner != self.file or (key in table and "response" not in entry):
             if owner == self.file and table[key] == read:
                 return  # written twice, as several processes do
-            raise ResponsesError(
+            fault = ResponsesError(
                 f"{place}: document {key[1]} of {task} was read already, from {owner}: another "
                 "run? Name one file, or a folder that holds one run"
+                + (_PIPELINES if owner == self.file else "")
             )
+            if owner != self.file or "response" in entry:
+                raise fault
+            self.faults.setdefault((kind, *key), fault)
+            return
         if _holds_record(entry):
             self.recorded.add((kind, *key))
         self.lines.add((kind, *key))
         table.setdefault(key, []).extend(read)
         if self.file not in self.saved.files:
             self.saved.files.append(self.file)
+
+    def finish(self) -> None:
+        """Raise for a document whose lines differ, as of several pipelines, and have no record."""
+        for key, fault in self.faults.items():
+            if key not in self.recorded:
+                raise fault
 
     def _is_of_another_pipeline(self, entry: Mapping[str, Any], key: tuple[str, str, str]) -> bool:
         """Whether a line is a document's second, of a task with pipelines of its own beside ours.

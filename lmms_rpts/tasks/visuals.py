@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,8 +40,19 @@ def visuals_of(task: Any, doc: Mapping[str, Any]) -> list[Any]:
     if callable(task.config.doc_to_visual):
         return _listed(task.doc_to_visual(doc))
     if callable(task.config.doc_to_messages):
-        return list(_in_messages(task.doc_to_messages(doc)))
+        return list(_in_messages(messages_of(task, doc)))
     return _listed(task.doc_to_visual(doc)) if task.config.doc_to_visual else []
+
+
+def messages_of(task: Any, doc: Mapping[str, Any]) -> Any:
+    """The chat of a document, for any model: lmms-eval builds it for chat models only."""
+    if hasattr(task, "doc_to_messages"):
+        return task.doc_to_messages(doc)
+    build, more = task.config.doc_to_messages, task.lmms_eval_specific_kwargs
+    takes_more = "lmms_eval_specific_kwargs" in inspect.signature(build).parameters
+    if more is not None and takes_more:
+        return build(doc, lmms_eval_specific_kwargs=more)
+    return build(doc)
 
 
 def image_fault(visual: Any) -> str | None:

@@ -19,6 +19,8 @@ LONG = (
     *("tests/reasoning/test_hostile.py", "tests/test_readme.py"),
     *("tests/judging/test_faults.py", "tests/judging/test_resume.py"),
     *("tests/report/test_rating_page.py", "tests/report/test_browser.py"),
+    *("tests/test_score_any_run.py", "tests/test_any_task_end_to_end.py"),
+    *("tests/tasks/test_any_task_faults.py", "tests/tasks/test_any_task_refusals.py"),
     "tests/test_sweep_commands.py",
     *("tests/tasks/test_own_tasks.py", "tests/test_benchmarks.py"),
     *("tests/judging/test_openai_backend.py", "tests/judging/test_hostile_servers.py"),

@@ -42,14 +42,11 @@ def wrapped_config(
             {"function": "rpts_aggregate"},
         ],
     }
-    own = _own_metrics(base)
-    names = [each["metric"] for each in own]
-    config["metric_list"] = [*own, *our_metrics(names)]
     config["filter_list"] = [*(base.get("filter_list") or [_OWN_PIPELINE]), ours]
     if graded:
         config |= {
             "filter_list": [ours],
-            "process_results": partial(results_beside, taken=names),
+            "process_results": partial(results_beside, taken=_own_metrics(base)),
             # Thinking is dealt with by the first filter.
             "reasoning_tags": "none",
         }
@@ -77,25 +74,34 @@ def metric_name(metric: str, taken: Any) -> str:
     return f"rpts_{metric}" if metric in taken else metric
 
 
-def our_metrics(taken: Any) -> list[dict[str, Any]]:
-    """The metrics of RPTS for ``metric_list``, named apart from those that are taken."""
-    return [
-        {
-            "metric": metric_name(metric, taken),
-            "aggregation": mean_of_scored,
-            "higher_is_better": metric not in LOWER_IS_BETTER,
-        }
-        for metric in METRICS
-    ]
+def add_metrics(task: Any) -> list[str]:
+    """Have a task aggregate the metrics of RPTS beside its own.
+
+    They can't stand in its ``metric_list``: where a task has no ``process_results``, lmms-eval
+    computes each metric that stands there from the response and the gold answer.
+
+    Args:
+        task: lmms-eval's ConfigurableTask; changed in place.
+
+    Returns:
+        The names of the task's own metrics.
+    """
+    own = list(task._aggregation_list)
+    for metric in METRICS:
+        name = metric_name(metric, own)
+        task._aggregation_list[name] = mean_of_scored
+        task._higher_is_better[name] = metric not in LOWER_IS_BETTER
+    return own
 
 
-def _own_metrics(base: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The task's metrics as they are; those of lmms-eval for a task that lists none."""
+def _own_metrics(base: Mapping[str, Any]) -> list[str]:
+    """The names of the task's metrics; those of lmms-eval for a task that lists none."""
     if base.get("metric_list") is not None:
-        return list(base["metric_list"])
+        named = [each["metric"] for each in base["metric_list"]]
+        return [each if isinstance(each, str) else str(each.__name__) for each in named]
     from lmms_eval.api.registry import DEFAULT_METRIC_REGISTRY
 
-    return [{"metric": metric} for metric in DEFAULT_METRIC_REGISTRY["generate_until"]]
+    return list(DEFAULT_METRIC_REGISTRY["generate_until"])
 
 
 def _room_for_steps(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -67,6 +67,10 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
 
 
+Usable = Mapping[str, Sequence[str | None]]
+"""By metric the fields that say whether answers are right; None: the value itself does."""
+
+
 def choose_criterion(
     metrics: Sequence[Mapping[str, Any]],
     order: Iterable[str],
@@ -82,13 +86,44 @@ def choose_criterion(
         order: the task's metrics for which more is better.
         aggregations: of the metrics.
     """
+    names = list(order)
+    return first_criterion([usable_criteria(metrics, names, aggregations)], names)
+
+
+def usable_criteria(
+    metrics: Sequence[Mapping[str, Any]],
+    order: Iterable[str],
+    aggregations: Mapping[str, Callable[..., Any]],
+) -> dict[str, list[str | None]]:
+    """What says of all these responses whether they are right, by the metrics that they have.
+
+    Args:
+        metrics, order, aggregations: as ``choose_criterion`` takes them.
+    """
+    found: dict[str, list[str | None]] = {}
     for metric in order:
         there = [values for values in metrics if values.get(metric) is not None]
-        fields = _by_field(metric, there[0][metric]) if there else []
-        for criterion in (*fields, Criterion(metric)) if there else ():
+        criteria = [*_by_field(metric, there[0][metric]), Criterion(metric)] if there else []
+        for criterion in criteria:
             shares = [_share_of(values, criterion, aggregations) for values in there]
+            usable = found.setdefault(metric, [])
             if all(share is not None and share <= 1.0 for share in shares):
-                return criterion
+                usable.append(criterion.field)
+    return found
+
+
+def first_criterion(parts: Sequence[Usable], order: Iterable[str]) -> Criterion | None:
+    """The first metric that says it of the responses of all parts.
+
+    Args:
+        parts: of each part what ``usable_criteria`` found.
+        order: the metrics.
+    """
+    for metric in order:
+        usable = [part[metric] for part in parts if metric in part]
+        for field in usable[0] if usable else ():
+            if all(field in each for each in usable):
+                return Criterion(metric, field)
     return None
 
 
@@ -126,7 +161,7 @@ def _by_field(metric: str, value: Any) -> list[Criterion]:
 
 def _number(value: Any) -> float | None:
     """A value as a number of at least 0."""
-    if isinstance(value, str) or value is None:
+    if isinstance(value, str | bytes | bytearray) or value is None:
         return None
     try:
         number = float(value)

@@ -21,7 +21,7 @@ from lmms_rpts.tasks.any_task.loading import image_name, load_task
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.any_task.prompts import language_of, with_steps, without_steps
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import task_images, visuals_of
+from lmms_rpts.tasks.visuals import messages_of, task_images, visuals_of
 
 
 def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:
@@ -88,9 +88,9 @@ def _looked_at(task: Any, row: Any) -> tuple[int, str]:
     """How many images a document has, and its gold answer."""
     try:
         images = len(visuals_of(task, row))
-    except Exception as error:  # of one document: its claims about images lead nowhere
+    except Exception as error:  # of one document: nobody can judge its claims about images
         logger.warning("{}: the images of a document can't be read ({})", task.config.task, error)
-        images = 0
+        images = _usual_images(task)
     try:
         target = task.doc_to_target(row)
     except Exception:  # another package's function
@@ -100,10 +100,18 @@ def _looked_at(task: Any, row: Any) -> tuple[int, str]:
     return images, "" if target is None else as_text(target)
 
 
+def _usual_images(task: Any) -> int:
+    """How many images a document probably has, as the first: at least one."""
+    try:
+        return max(1, len(visuals_of(task, task.task_docs[0])))
+    except Exception:  # another package's function
+        return 1
+
+
 def _said(task: Any, row: Any) -> str:
     """The texts of a chat, for tasks that have no other prompt."""
     try:
-        messages = task.doc_to_messages(row)
+        messages = messages_of(task, row)
         parts = [part for each in messages for part in each.get("content") or ()]
         return "\n".join(str(part["text"]) for part in parts if "text" in part)
     except Exception:  # another package's function: the question is not known

@@ -43,6 +43,11 @@ class AnyTransformFilter(TransformFilter):
         results = super()._read_all(pairs)
         if self.host is None or not self.host.graded:
             return results
+        by_document: dict[int, list[Any]] = {}
+        for response, doc in pairs:
+            by_document.setdefault(doc["doc_id"], []).append(response)
+        for doc_id, responses in by_document.items():
+            self.host.settle_repeats(doc_id, responses)
         seen: Counter[int] = Counter()
         graded = []
         for (_, doc), result in zip(pairs, results, strict=True):

@@ -30,7 +30,8 @@ def process_document(
     doc_id, _, requests = item
     if kwargs["filter_key"] != FILTER:
         processed = original(item, *args, **kwargs)
-        host.remember(doc_id, processed.metrics, processed.per_sample_scores)
+        responses = [text for each in requests for text in each.resps]
+        host.remember(doc_id, processed.metrics, processed.per_sample_scores, responses)
         return processed
     host.complete(requests)
     token = _in_our_pipeline.set(True)

@@ -15,17 +15,19 @@ from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.any_task.config import FILTER, results_beside
+from lmms_rpts.tasks.any_task.config import FILTER, add_metrics, results_beside
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
-    choose_criterion,
+    Usable,
+    first_criterion,
     is_right,
     parse_criterion,
+    usable_criteria,
 )
 from lmms_rpts.tasks.any_task.documents import host_document
+from lmms_rpts.tasks.any_task.processes import Exchange
 from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.visuals import visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
@@ -50,15 +52,25 @@ class HostTask:
     def __init__(self, task: Any, grades: Path | None = None) -> None:
         self.task = task
         self.name: str = task.config.task
-        # Ours stand behind the task's own.
-        self._own = list(task.aggregation())[: -len(METRICS)]
+        self._own = add_metrics(task)
         self._lock = threading.Lock()
         self._metrics: dict[int, list[Mapping[str, Any]]] = {}
         self._criterion: Criterion | None = None
         self._chosen = False
+        self._exchange: Exchange | None = None
         self.graded = grades is not None
         if grades is not None:
             self._metrics = read_grades(grades, self.name)
+
+    def check_criterion(self) -> None:
+        """Find out before anything is generated whether the metric that was named is there.
+
+        Raises:
+            SettingError: naming the metrics, where it is not.
+        """
+        wanted = load_settings().correct
+        if wanted is not None and not self.graded:
+            parse_criterion(wanted, self._own)
 
     # --- prompts ---------------------------------------------------------------------------------
 
@@ -84,6 +96,7 @@ class HostTask:
 
     def documents(self, instances: Sequence[Any]) -> Documents:
         """The documents of instances as the filters of RPTS take them; see `host_document`."""
+        self._exchange = Exchange(self.name, bool(instances))
         settings = load_settings()
         found = Documents()
         found.task = self.name
@@ -100,28 +113,44 @@ class HostTask:
 
     # --- grades ----------------------------------------------------------------------------------
 
-    def remember(self, doc_id: int, metrics: Mapping[str, Any], repeats: Mapping[str, Any]) -> None:
+    def remember(
+        self,
+        doc_id: int,
+        metrics: Mapping[str, Any],
+        repeats: Mapping[str, Any],
+        responses: Sequence[Any] = (),
+    ) -> None:
         """Keep what the task's own pipeline made of a document; the first one counts.
 
         Args:
             metrics: of all responses to the document.
             repeats: by metric a value for each response, where there are several.
+            responses: to the document, as the model gave them.
         """
         count = max((len(each) for each in repeats.values()), default=0)
         each_repeat: list[Mapping[str, Any]] = [
             {name: values[at] for name, values in repeats.items()} for at in range(count)
         ]
         self._metrics.setdefault(doc_id, each_repeat or [metrics])
+        self.settle_repeats(doc_id, responses)
+
+    def settle_repeats(self, doc_id: int, responses: Sequence[Any]) -> None:
+        """Let one value for several responses stand for the first, and for those equal to it.
+
+        lmms-eval's ``take_first``, which stands in nearly all pipelines, leaves out the others.
+        """
+        known = self._metrics.get(doc_id)
+        if known is not None and len(known) == 1 and len(responses) > 1:
+            first = responses[0]
+            self._metrics[doc_id] = [known[0] if each == first else {} for each in responses]
 
     def correct(self, doc_id: int, repeat: int) -> bool | None:
         """Whether a response is right by the task's own metric; None where nobody says."""
         criterion = self._settle_criterion()
         known = self._metrics.get(doc_id, [])
-        # One value for several responses says something of each only where it is plain.
-        if criterion is None or not known or (repeat >= len(known) and len(known) > 1):
+        if criterion is None or repeat >= len(known):
             return None
-        values = known[repeat] if repeat < len(known) else known[0]
-        return is_right(values, criterion, self.task.aggregation())
+        return is_right(known[repeat], criterion, self.task.aggregation())
 
     def _settle_criterion(self) -> Criterion | None:
         with self._lock:
@@ -135,11 +164,9 @@ class HostTask:
         firsts = [each[0] for each in self._metrics.values() if each]
         there = list(dict.fromkeys(name for values in firsts for name in values))
         if wanted is not None:
-            return parse_criterion(wanted, there or self._own)
-        better = self.task.higher_is_better()
-        order = [*self._own, *(name for name in there if name not in self._own)]
-        order = [name for name in order if better.get(name, True)]
-        found = choose_criterion(firsts, order, self.task.aggregation())
+            return parse_criterion(wanted, dict.fromkeys([*self._own, *there]))
+        order, usable = self._usable(firsts, there)
+        found = first_criterion(usable, order)
         if load_settings().rank == 0:
             if found is None:
                 logger.warning(
@@ -152,10 +179,23 @@ class HostTask:
                 logger.info("{}: answers count as right by {}", self.name, found)
         return found
 
+    def _usable(
+        self, firsts: Sequence[Mapping[str, Any]], there: Sequence[str]
+    ) -> tuple[list[str], list[Usable]]:
+        """The metrics in their order, and what is usable in each process: all choose the same."""
+        better = self.task.higher_is_better()
+        order = [each for each in dict.fromkeys([*self._own, *there]) if better.get(each, True)]
+        usable = usable_criteria(firsts, order, self.task.aggregation())
+        if self.graded or self._exchange is None:
+            return order, [usable]
+        parts = self._exchange.gather(usable)
+        return list(dict.fromkeys([*order, *(name for part in parts for name in part)])), parts
+
     # --- records ---------------------------------------------------------------------------------
 
     def complete(self, requests: Sequence[Any]) -> None:
         """Write into the records of a document's responses whether their answers are right."""
+        self._settle_criterion()  # also where no record can be read: other processes wait for it
         for repeat, request in enumerate(requests):
             written = request.filtered_resps.get(FILTER)
             texts = written if isinstance(written, list) else [written]
@@ -173,7 +213,9 @@ class HostTask:
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         """The metrics of RPTS, named apart from the task's own."""
-        return results_beside(doc, results, self._own)
+        # Several responses to a document are one request, whose result is a list.
+        several = [each if isinstance(each, list) else [each] for each in results]
+        return results_beside(doc, [text for each in several for text in each], self._own)
 
 
 def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
@@ -197,7 +239,7 @@ def read_grades(path: Path, task: str) -> dict[int, list[Mapping[str, Any]]]:
             for row in rows
             if row["task"] == task
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(
             f"{path} holds no grades ({type(error).__name__}: {error}); lmms-rpts score writes "
             "such files, and sets LMMS_RPTS_GRADES to them. Leave the variable out otherwise."

@@ -23,8 +23,10 @@ def join_task(task: Any, filters: Sequence[Any]) -> None:
     Raises:
         DataError: where the judge would have to see images and can't, or the task shows models
             what is no image.
+        SettingError: where LMMS_RPTS_CORRECT names no metric of the task.
     """
     host = HostTask(task, load_settings().grades)
+    host.check_criterion()
     shown = host.first_visuals()
     for each in filters:
         if isinstance(each, AnyTransformFilter):

@@ -1,0 +1,54 @@
+"""What the processes of one run tell each other about a task."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from typing import Any
+
+from loguru import logger
+
+_evaluations: Counter[str] = Counter()
+
+
+class Exchange:
+    """Hands what one process found out to all that have documents of the task.
+
+    Each process sees its own documents only, and some see none. Those take no part in what
+    lmms-eval does with documents: a collective of torch would wait for them for ever.
+
+    Args:
+        task: its name.
+        has_documents: whether this process has documents of the task. All processes must say so
+            once in each evaluation.
+    """
+
+    def __init__(self, task: str, has_documents: bool) -> None:
+        _evaluations[task] += 1
+        self._key = f"lmms_rpts/{task}/{_evaluations[task]}"
+        distributed: Any = sys.modules.get("torch.distributed")
+        self._store: Any = None
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            self._store = distributed.distributed_c10d._get_default_store()
+            self._rank, self._count = distributed.get_rank(), distributed.get_world_size()
+            self._store.set(f"{self._key}/there/{self._rank}", str(int(has_documents)))
+
+    def gather(self, found: Any) -> list[Any]:
+        """What each process with documents found, in their order; it waits for them.
+
+        Args:
+            found: what this process found, of JSON's types.
+        """
+        if self._store is None:
+            return [found]
+        self._store.set(f"{self._key}/found/{self._rank}", json.dumps(found))
+        try:
+            there = [at for at in range(self._count) if self._read("there", at) == 1]
+            return [self._read("found", at) for at in there]
+        except RuntimeError as error:  # of torch: another process took too long, or ended
+            logger.warning("Processes could not agree on a task's metric: {}", error)
+            return [found]
+
+    def _read(self, kind: str, rank: int) -> Any:
+        return json.loads(self._store.get(f"{self._key}/{kind}/{rank}"))

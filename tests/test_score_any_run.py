@@ -1,0 +1,391 @@
+"""``lmms-rpts score`` of samples of tasks that RPTS knows nothing of, and what reads its runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.foreign_task import (
+    OWN_FILTERS,
+    ForeignTask,
+    SeeingJudge,
+    make_document,
+    response_to,
+    write_foreign_task,
+)
+from tests.support.judge_server import JudgeServer
+from tests.support.lmms import Run, run
+from tests.support.tables import table
+from tests.test_any_task_end_to_end import records_of, replay, settings
+
+pytestmark = pytest.mark.slow
+
+COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
+ON_MESSAGES = "doc_to_messages: !function utils.messages\n"
+EXTRACTS = """
+filter_list:
+  - name: letter
+    filter: [{function: regex, regex_pattern: "([A-Z])$"}, {function: take_first}]
+"""
+
+
+def command(*arguments: str, server: JudgeServer, cwd: Path | None = None) -> Run:
+    done = run([COMMAND, *arguments], env=settings(server), cwd=cwd)
+    return Run(done.stdout, done.returncode, cwd or Path())
+
+
+def score(samples: Path, task: ForeignTask, output: Path, server: JudgeServer, *more: str) -> Run:
+    arguments = ("score", str(samples), "--include_path", task.include_path, "-o", str(output))
+    done = command(*arguments, *more, server=server)
+    return Run(done.output, done.code, output)
+
+
+def graded(
+    path: Path, values: Sequence[Any], task: str = "colours", metric: str = "m", **more: Any
+) -> Path:
+    """Saved responses with one metric's values."""
+    rows = [
+        {"task": task, "doc_id": at, "response": response_to({"squares": [at]}), metric: value}
+        for at, value in enumerate(values)
+    ]
+    path.write_text("".join(json.dumps({**row, **more}) + "\n" for row in rows))
+    return path
+
+
+@table("visuals", "doc_to_visual: !function utils.doc_to_visual\n", ON_MESSAGES)
+def test_the_records_are_those_of_a_run_in_the_harness(tmp_path: Path, visuals: str) -> None:
+    task = write_foreign_task(tmp_path, visuals=visuals)
+    judge = SeeingJudge()
+    with judge.server() as server:
+        env = settings(server)
+        texts = [f"<think>hm</think>{response_to(doc)}" for doc in task.documents]
+        harness = replay(tmp_path / "harness", task, env, texts=texts)
+        plain = replay(tmp_path / "plain", task, env, name="colours", texts=texts)
+        scored = score(plain.folder, task, tmp_path / "scored", server)
+        again = score(harness.folder, task, tmp_path / "again", server)
+    assert "Scoring replay" in scored.output or "judge: openai:fake" in scored.output
+    expected = records_of(harness)
+    assert len(expected) == 6
+    assert records_of(scored) == expected, scored.output
+    assert records_of(again) == expected, again.output
+    ours, theirs = scored.results["colours_rpts"], harness.results["colours_rpts"]
+    for name in ("rpts", "accuracy", "accuracy_rpts", "evidence_coverage", "rpts_guarded"):
+        assert ours[f"{name},rpts"] == theirs[f"{name},rpts"]
+    assert ours["accuracy,rpts"] == 0.5
+    assert all(shown == [claimed] for claimed, shown in judge.seen)
+
+
+@table(
+    "values, correct, expected",
+    ([1, 0, 1, 1], None, 0.75),
+    ([True, False, None, True], None, 2 / 3),
+    ([1.0, 0.4, 0.6, 0.2], "m", 0.5),
+    ([1.0, 0.4, 0.6, 0.2], "m>=0.3", 0.75),
+    ([100.0, 40.0, 60.0, 0.0], "m>=0.5", 0.5),
+    ([100.0, 40.0, 60.0, 0.0], "m", 0.5),
+    ([{"score": 1, "why": "x"}, {"score": 0}, {"score": 0}, {"score": 0}], None, 0.25),
+    ([{"hits": 1}, {"hits": 0}, {"hits": 1}, {"hits": 1}], "m.hits", 0.75),
+    ([{"hits": 0.9}, {"hits": 0.8}, {"hits": 0.1}, {"hits": 0}], "m.hits>=0.85", 0.25),
+    parts=3,
+)
+def test_which_metric_says_whether_an_answer_is_right(
+    tmp_path: Path, values: list[Any], correct: str | None, expected: float
+) -> None:
+    task = write_foreign_task(tmp_path)
+    samples = graded(tmp_path / "said.jsonl", values)
+    more = ["--correct", correct] if correct else []
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server, *more)
+    assert done.results["colours_rpts"]["accuracy,rpts"] == pytest.approx(expected), done.output
+
+
+@table(
+    "values, more",
+    ([1, 0, 1, 1], ["--correct", "none"]),
+    ([7, 250, 3, 90], []),
+    ([None, None, None, None], []),
+    (["yes", "no", "yes", "no"], []),
+    ([[1], [0], [1], [1]], []),
+)
+def test_where_nobody_says_whether_an_answer_is_right(
+    tmp_path: Path, values: list[Any], more: list[str]
+) -> None:
+    task = write_foreign_task(tmp_path)
+    samples = graded(tmp_path / "said.jsonl", values)
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server, *more)
+    found = done.results["colours_rpts"]
+    assert found["accuracy,rpts"] != found["accuracy,rpts"], done.output  # NaN
+    assert found["rpts_visual,rpts"] == pytest.approx(0.9)
+    for record in records_of(done).values():
+        assert record["answer"]["correct"] is None
+        assert (
+            record["answer"]["error"] == "the task's metrics don't say whether the answer is right"
+        )
+
+
+def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
+    """A metric whose value is an object without a field that says it: ``utils.aggregate``."""
+    task = write_foreign_task(tmp_path)
+    values = [{"parsed": "A", "gold": "AB"[at % 4 == 3]} for at in range(4)]
+    samples = graded(tmp_path / "said.jsonl", values, metric="letter_acc", length=3)
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server)
+    assert done.results["colours_rpts"]["accuracy,rpts"] == 0.75, done.output
+
+
+@table(
+    "correct, named",
+    ("colour", "'colour' says no metric by which an answer is right"),
+    ("m>=2", "Give one of m, or none; as in m>=0.5"),
+    ("m>=half", "says no metric"),
+    ("m<1", "says no metric"),
+    ("mm", "says no metric"),
+)
+def test_an_unknown_metric_is_refused_before_anything_is_asked(
+    tmp_path: Path, correct: str, named: str
+) -> None:
+    task = write_foreign_task(tmp_path)
+    samples = graded(tmp_path / "said.jsonl", [1, 0])
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server, "--correct", correct)
+        assert server.calls == 0
+    assert done.code == 1
+    assert named in done.output, done.output
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_own_filters_that_extract_the_answer(tmp_path: Path) -> None:
+    """What the model wrote is scored, not what the filter left of it."""
+    task = write_foreign_task(tmp_path, filters=EXTRACTS)
+    with SeeingJudge().server() as server:
+        env = settings(server)
+        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours")
+        done = score(plain.folder, task, tmp_path / "out", server)
+    assert len(records_of(done)) == 6, done.output
+    assert all(len(each["steps"]) == 2 for each in records_of(done).values())
+    assert done.results["colours_rpts"]["accuracy,rpts"] == 0.5
+
+
+def test_several_own_pipelines(tmp_path: Path) -> None:
+    task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
+    with SeeingJudge().server() as server:
+        env = settings(server)
+        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours")
+        ours = replay(tmp_path / "ours", task, env)
+        scored = [
+            score(each.folder, task, tmp_path / f"out{at}", server)
+            for at, each in enumerate((plain, ours))
+        ]
+    for done in scored:
+        assert records_of(done) == records_of(ours), done.output
+
+
+def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
+    """lmms-eval saves nothing else while it strips the tags of thinking, as it does by default."""
+    task = write_foreign_task(tmp_path, filters=EXTRACTS)
+    with SeeingJudge().server() as server:
+        plain = replay(tmp_path / "plain", task, settings(server), name="colours")
+        done = score(plain.folder, task, tmp_path / "out", server)
+        assert server.calls == 0
+    assert done.code == 1
+    assert "holds what the filters of colours left of the responses (regex)" in done.output
+    assert "--reasoning_tags none" in done.output
+    assert "or run colours_rpts" in done.output
+
+
+@table(
+    "kept, said",
+    ([2, 3, 4], "3 documents, from doc_id 2 to 4"),
+    ([0, 1], "2 documents, from doc_id 0 to 1"),
+)
+def test_a_part_of_the_documents(tmp_path: Path, kept: list[int], said: str) -> None:
+    task = write_foreign_task(tmp_path)
+    rows = [
+        {"task": "colours", "doc_id": at, "response": response_to({"squares": [at]}), "m": 1}
+        for at in kept
+    ]
+    samples = tmp_path / "said.jsonl"
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judge = SeeingJudge()
+    with judge.server() as server:
+        done = score(samples, task, tmp_path / "out", server)
+    assert said in done.output
+    assert set(records_of(done)) == set(kept), done.output
+    assert sorted(judge.seen) == [(number, [number]) for number in kept]
+
+
+@table(
+    "rows, named",
+    ([{"doc_id": 0}, {"doc_id": 2}], "there is no response to document 1"),
+    ([{"doc_id": 0}, {"doc_id": "x"}], "'x' is no \"doc_id\": give a number from 0"),
+    ([{"id": "a"}], 'names its document by "id" (a); give "doc_id"'),
+    ([{"doc_id": 0, "task": "rome_x", "response": None}], "holds no text as response"),
+)
+def test_samples_that_cannot_be_scored(
+    tmp_path: Path, rows: list[dict[str, Any]], named: str
+) -> None:
+    task = write_foreign_task(tmp_path)
+    samples = tmp_path / "said.jsonl"
+    common = {"task": "colours", "response": "Red.", "m": 1}
+    samples.write_text("".join(json.dumps({**common, **row}) + "\n" for row in rows))
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server)
+        assert server.calls == 0
+    assert done.code == 1
+    assert named in done.output, done.output
+    assert "Traceback" not in done.output
+
+
+def test_plain_responses_with_correct(tmp_path: Path) -> None:
+    """JSONL of task, doc_id, response and correct, as anybody may write it."""
+    task = write_foreign_task(tmp_path)
+    samples = graded(tmp_path / "said.jsonl", [True, False, False, False], metric="correct")
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server)
+    assert done.results["colours_rpts"]["accuracy,rpts"] == 0.25, done.output
+
+
+def test_repeats(tmp_path: Path) -> None:
+    """One value for two responses says nothing of the second."""
+    task = write_foreign_task(tmp_path)
+    both = [response_to(task.documents[0], letter) for letter in "AB"]
+    samples = tmp_path / "said.jsonl"
+    rows = [
+        {"task": "colours", "doc_id": 0, "response": both, "m": 1},
+        {"task": "colours", "doc_id": 1, "response": [both[0]] * 2, "m": 1},
+    ]
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server)
+    found = {at: [each["answer"]["correct"] for each in r] for at, r in records_of(done).items()}
+    assert found == {0: [True, None], 1: [True, True]}, done.output
+
+
+def test_tasks_that_are_not_there(tmp_path: Path) -> None:
+    task = write_foreign_task(tmp_path)
+    samples = graded(tmp_path / "said.jsonl", [1], task="zzzz_qqqq")
+    with SeeingJudge().server() as server:
+        done = score(samples, task, tmp_path / "out", server)
+        assert server.calls == 0
+    assert done.code == 1
+    assert "lmms-eval has no task 'zzzz_qqqq'" in done.output
+
+
+# --- what reads such runs ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ForeignTask, Path]:
+    """A run in the harness and one of saved responses, in the folders ``a`` and ``b``."""
+    folder = tmp_path_factory.mktemp("runs")
+    documents = [make_document(folder / "images", at, gold="AB"[at % 2]) for at in range(6)]
+    task = write_foreign_task(folder, documents, filters=OWN_FILTERS)
+    wrong = [
+        response_to(doc).replace(f"square {at}", "square 23") for at, doc in enumerate(documents)
+    ]
+    with SeeingJudge().server() as server:
+        env = settings(server)
+        replay(folder / "a", task, env)
+        rows = [
+            {"task": "colours", "doc_id": at, "response": text, "m": at % 2}
+            for at, text in enumerate(wrong)
+        ]
+        (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        done = score(folder / "b.jsonl", task, folder / "b", server)
+        assert done.code == 0, done.output
+    return task, folder
+
+
+def said_by(folder: Path, *arguments: str) -> str:
+    """What a command says that asks nobody."""
+    done = run([COMMAND, *arguments], cwd=folder)
+    assert done.returncode == 0, done.stdout
+    assert "Traceback" not in done.stdout
+    return done.stdout
+
+
+def test_a_report_holds_the_images(runs: tuple[ForeignTask, Path], tmp_path: Path) -> None:
+    task, folder = runs
+    arguments = ("report", "a=a/out", "b=b", "--include_path", task.include_path)
+    page = tmp_path / "report.html"
+    said = said_by(folder, *arguments, "-o", str(page))
+    assert "6 instances, 6 images" in said, said
+    text = page.read_text(encoding="utf-8")
+    assert text.count("data:image/webp;base64,") >= 6
+    said_by(folder, *arguments, "-o", str(tmp_path / "pages"))
+    assert len(list((tmp_path / "pages" / "images").glob("*.webp"))) == 6
+    without = said_by(folder, "report", "a=a/out", "-o", str(page), "--no-images")
+    assert "0 images" in without
+    lost = said_by(folder, "report", "a=a/out", "-o", str(page))
+    assert "The images of colours_rpts are left out: lmms-eval has no task 'colours'" in lost
+    assert "--include_path names a folder with tasks of your own" in lost
+
+
+def test_runs_are_compared_summarized_swept_and_exported(
+    runs: tuple[ForeignTask, Path], tmp_path: Path
+) -> None:
+    _, folder = runs
+    assert "rpts" in said_by(folder, "compare", "a=a/out", "b=b")
+    assert "rpts" in said_by(folder, "summarize", "a=a/out", "b=b")
+    assert said_by(folder, "sweep", "a=a/out", "b=b")
+    said_by(folder, "export", "a/out", "-o", str(tmp_path / "steps.csv"))
+    assert len((tmp_path / "steps.csv").read_text().splitlines()) > 6
+
+
+def test_records_hold_trees(runs: tuple[ForeignTask, Path]) -> None:
+    from lmms_rpts.tasks.rpts_eval.runs import read_run
+
+    _, folder = runs
+    for name in ("a/out", "b"):
+        found = read_run(str(folder / name))
+        assert len(found.responses) == 6
+        for response in found.responses:
+            assert response.tree().root is not None
+            assert response.diagnosed.coverage == 1.0
+
+
+def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:
+    demo = Path(__file__).parents[1] / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
+    done = run([COMMAND, "score", str(demo), "--correct", "m", "-o", str(tmp_path / "out")])
+    assert done.returncode == 1
+    assert "--correct is for tasks of other packages" in done.stdout
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def test_the_pages_commands_work(tmp_path: Path) -> None:
+    """Each as printed, but for the words that are to be filled in; in their order."""
+    page = (Path(__file__).parents[1] / "docs" / "any-task.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert lines.pop(0) == "export LMMS_RPTS_JUDGE=openai:JUDGE"
+    task = write_foreign_task(tmp_path, filters=EXTRACTS)
+    task.responses(tmp_path / "1.jsonl", "colours")
+    task.responses(tmp_path / "2.jsonl", "colours_rpts")
+    said = tmp_path / "said"
+    said.write_text("".join((tmp_path / f"{at}.jsonl").read_text() for at in (1, 2)))
+    words = {"MODEL_ARGS": f"samples={said}", "MODEL": "replay", "METRIC": "percent"}
+    with SeeingJudge().server() as server:
+        for line in lines:
+            for word, value in {**words, "NAME": "colours"}.items():
+                line = line.replace(word, value)
+            name, *arguments = shlex.split(line)
+            if name == "lmms-eval" or arguments[0] in ("score", "report"):
+                arguments += ["--include_path", task.include_path]
+            script = str(Path(COMMAND).with_name(name))
+            done = run([script, *arguments], env=settings(server), cwd=tmp_path)
+            assert done.returncode == 0, f"{line}\n{done.stdout}"
+            assert "Error" not in done.stdout, f"{line}\n{done.stdout}"
+    assert len(lines) == 8
+    assert (tmp_path / "report.html").read_text().count("data:image/webp;base64,") >= 6
+    assert (tmp_path / "responses.csv").is_file()
+    assert len(list((tmp_path / "results" / "by_metric").glob("*_results.json"))) == 1
