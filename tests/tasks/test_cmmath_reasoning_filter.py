@@ -471,7 +471,7 @@ def test_any_text_may_be_an_answer(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "<b>(1) 3" not in text
     assert "&lt;b&gt;(1) 3" in text
-    assert "Right answer: <b>$9$</b>" in text
+    assert 'Right answer: <b dir="auto">$9$</b>' in text
 
 
 def test_an_answer_that_nobody_could_grade_is_shown_as_such(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
-from lmms_rpts.answers.answer_lines import is_answer_line, without_answer
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
+from lmms_rpts.filters.question_reading import QuestionReading
 from lmms_rpts.filters.response_reading import FinalAnswer, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc, TransformedResponse
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue, JudgeRequest
-from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
+from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 
 if TYPE_CHECKING:
@@ -64,16 +64,8 @@ class CmmathTransformFilter(TransformFilter):
 
 
 @dataclass(frozen=True, slots=True)
-class SolutionReading(Reading):
+class SolutionReading(QuestionReading):
     """The conversations in which solutions are read."""
-
-    def is_answer(self, line: str) -> bool:
-        """Whether a line states the final answer, whatever it is."""
-        return is_answer_line(line)
-
-    def extract(self, text: str, doc: Doc) -> Extraction:
-        """The steps of a solution, by rules; answers to several parts take several lines."""
-        return extract_chain(without_answer(text), doc["language"], self.is_answer)
 
     def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
         """The request that asks a judge for the steps of a solution."""
