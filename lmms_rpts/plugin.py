@@ -306,7 +306,7 @@ def _host_of(filters: Iterable[Any]) -> Any:
 
 def _is_ours(candidate: Any, kind: str) -> bool:
     # Without an import: where ours failed, there are no such filters, and others must go on.
-    filters = sys.modules.get("lmms_rpts.filters")
+    filters = sys.modules.get("lmms_rpts.filters.base")
     return filters is not None and isinstance(candidate, getattr(filters, kind))
 
 

@@ -1,9 +1,19 @@
-"""lmms-eval filters: free-text reasoning becomes a scored tree."""
+"""lmms-eval filters: free-text reasoning becomes a scored tree.
 
-from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.base import FilterInputError, JudgingFilter, RptsFilter
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
+Their modules are imported when they are first asked for: lmms-eval's take a second, and who only
+reads records needs none of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lmms_rpts.filters.aggregate import AggregateFilter
+    from lmms_rpts.filters.base import FilterInputError, JudgingFilter, RptsFilter
+    from lmms_rpts.filters.score import ScoreFilter
+    from lmms_rpts.filters.transform import TransformFilter
 
 __all__ = [
     "AggregateFilter",
@@ -13,3 +23,18 @@ __all__ = [
     "ScoreFilter",
     "TransformFilter",
 ]
+
+_MODULES = {
+    "AggregateFilter": "aggregate",
+    "FilterInputError": "base",
+    "JudgingFilter": "base",
+    "RptsFilter": "base",
+    "ScoreFilter": "score",
+    "TransformFilter": "transform",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
