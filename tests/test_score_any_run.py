@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.analysis.any_run import plan_any_run
+from lmms_rpts.models.responses import ResponsesError
 from tests.support.foreign_task import (
     OWN_FILTERS,
     ForeignTask,
@@ -144,7 +146,8 @@ def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
 @table(
     "correct, named",
     ("colour", "'colour' says no metric by which an answer is right"),
-    ("m>=2", "Give one of m, or none; as in m>=0.5"),
+    ("m>=-2", "Give one of m, or none; as in m>=0.5"),
+    ("m.wrong", "no response has a number as 'wrong' of 'm'"),
     ("m>=half", "says no metric"),
     ("m<1", "says no metric"),
     ("mm", "says no metric"),
@@ -389,3 +392,41 @@ def test_the_pages_commands_work(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text().count("data:image/webp;base64,") >= 6
     assert (tmp_path / "responses.csv").is_file()
     assert len(list((tmp_path / "results" / "by_metric").glob("*_results.json"))) == 1
+
+
+@table(
+    "name, named",
+    ("../evil", "is no name of a task"),
+    ("a,b", "is no name of a task"),
+    ("*", "is no name of a task"),
+    ("--help", "is no name of a task"),
+    ("\x1b[31m", "is no name of a task"),
+    ("evil", "lmms-eval would take for the task"),
+    ("evil_rpts", "lmms-eval would take for the task"),
+)
+def test_the_name_of_a_task_runs_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, named: str
+) -> None:
+    """lmms-eval loads, with their functions, the files of a folder that a task is named after."""
+    folder = tmp_path / "evil_rpts"
+    folder.mkdir(exist_ok=True)
+    said = tmp_path / "r.jsonl"
+    said.write_text(json.dumps({"task": name, "doc_id": 0, "response": "x"}) + "\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ResponsesError, match=named):
+        plan_any_run([said])
+
+
+def test_responses_to_other_data_are_refused(tmp_path: Path) -> None:
+    task = write_foreign_task(tmp_path)
+    said = tmp_path / "1_samples_colours.jsonl"
+    rows = [
+        {"doc_id": at, "target": "another answer", "resps": "A square. A", "m": 1}
+        for at in range(2)
+    ]
+    said.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with SeeingJudge().server() as server:
+        done = score(said, task, tmp_path / "out", server)
+        assert server.calls == 0
+    assert done.code == 1
+    assert "the samples hold the gold answer 'another answer' for document 0" in done.output

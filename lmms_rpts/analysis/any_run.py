@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,18 @@ from lmms_rpts.analysis.rescoring import (
 from lmms_rpts.models.responses import ResponsesError, SavedResponses, read_responses
 from lmms_rpts.runs.reading import read_results
 from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
-from lmms_rpts.tasks.any_task.correctness import parse_criterion
+from lmms_rpts.schema import shown
+from lmms_rpts.settings import SettingError
+from lmms_rpts.tasks.any_task.correctness import (
+    greatest_value,
+    no_scale,
+    on_scale,
+    parse_criterion,
+)
 from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
 """Filters of lmms-eval that leave a response, or nearly, what it was."""
 
@@ -83,13 +92,38 @@ def plan_any_run(
 
 
 def _scored_as(task: str, own: Sequence[str]) -> str:
-    return task if task in own or split_name(task) else f"{task}{SUFFIX}"
+    """The name by which lmms-eval is asked to score the responses.
+
+    Raises:
+        ResponsesError: for a name that lmms-eval would take for something else: a pattern, several
+            tasks, an option, or a folder, whose files it would run.
+    """
+    name = task if task in own or split_name(task) else f"{task}{SUFFIX}"
+    if not _NAME.fullmatch(name):
+        raise ResponsesError(f"{shown(task)} is no name of a task: letters, digits, _ . and -")
+    if Path(name).exists():
+        raise ResponsesError(
+            f"there is a file or folder {name!r} here, which lmms-eval would take for the task: "
+            "run the command in another folder"
+        )
+    return name
 
 
 def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
     """Find out before anything is paid for whether a metric of that name is there."""
     for found in grades.values() if correct is not None else ():
-        parse_criterion(str(correct), metric_names(found))
+        criterion = parse_criterion(str(correct), metric_names(found))
+        if criterion is None:
+            continue
+        # Without the task's aggregations: what these make of a value is not known here.
+        greatest = greatest_value(found.values(), criterion, {})
+        if greatest is None and criterion.field is not None:
+            raise SettingError(
+                f"no response has a number as {criterion.field!r} of {criterion.metric!r} "
+                "(--correct)"
+            )
+        if greatest is not None and on_scale(criterion, greatest) is None:
+            raise SettingError(no_scale(criterion, greatest))
 
 
 def _check_whole(files: Sequence[Path], task: str) -> None:

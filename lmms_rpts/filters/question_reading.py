@@ -13,6 +13,7 @@ from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
+from lmms_rpts.schema import shown
 
 AnswerForm = Literal["agree", "choice", "number", "text", "none"]
 ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
@@ -118,11 +119,14 @@ def _settled(answer: FinalAnswer) -> Dialogue[FinalAnswer]:
 def _by_function(grade: Grader, said: str, doc: Doc, value: str) -> FinalAnswer:
     try:
         correct = grade(said, doc)
-    except Exception as error:  # a user's function; its fault is this response's outcome
+    except (Exception, SystemExit) as error:  # a user's function: this response's outcome
         reason = f"the grading function failed ({type(error).__name__}: {error})"
         return FinalAnswer(value, None, "function", reason[:500])
     if correct is None:
         return FinalAnswer(value, None, "function", "the grading function gave no grade")
+    if type(correct).__name__ not in ("bool", "bool_") and correct not in (0, 1):
+        reason = f"the grading function gave {shown(correct)}, neither True, False nor None"
+        return FinalAnswer(value, None, "function", reason)
     return FinalAnswer(value, bool(correct), "function")
 
 

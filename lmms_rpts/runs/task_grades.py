@@ -19,8 +19,11 @@ _NOT_METRICS = frozenset(
     }
 )
 
+TARGET = "target"
+"""Where the gold answer stands among the values, as lmms-eval logs it; no metric."""
+
 Grades = dict[int, Mapping[str, Any]]
-"""By document the values of the task's metrics."""
+"""By document the values of the task's metrics, and ``TARGET``."""
 
 
 def read_task_grades(files: Iterable[Path], task: str) -> Grades:
@@ -43,13 +46,15 @@ def read_task_grades(files: Iterable[Path], task: str) -> Grades:
             doc_id = entry.get("doc_id")
             of = entry.get("task", named if found else task)
             if type(doc_id) is int and of == task and not _holds_record(entry):
-                grades[doc_id] = {**_metrics(entry), **grades.get(doc_id, {})}
+                gold = {TARGET: entry[TARGET]} if entry.get(TARGET) is not None else {}
+                grades[doc_id] = {**_metrics(entry), **gold, **grades.get(doc_id, {})}
     return grades
 
 
 def metric_names(grades: Grades) -> list[str]:
     """The metrics that any document has, in the order of the samples."""
-    return list(dict.fromkeys(name for values in grades.values() for name in values))
+    names = dict.fromkeys(name for values in grades.values() for name in values)
+    return [name for name in names if name != TARGET]
 
 
 def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
@@ -57,7 +62,9 @@ def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
     with path.open("w", encoding="utf-8") as out:
         for task, found in grades.items():
             for doc_id, values in found.items():
-                out.write(json.dumps({"task": task, "doc_id": doc_id, "metrics": [values]}) + "\n")
+                metrics = {name: value for name, value in values.items() if name != TARGET}
+                row = {"task": task, "doc_id": doc_id, "metrics": [metrics]}
+                out.write(json.dumps(row | {"target": values.get(TARGET)}) + "\n")
 
 
 def _metrics(entry: Mapping[str, Any]) -> dict[str, Any]:

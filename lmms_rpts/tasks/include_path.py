@@ -42,7 +42,9 @@ def own_image_folders(folder: Path | None) -> dict[str, Path]:
     for task, path in task_files(folder).items():
         short = simple_config(path).get("rpts")
         if isinstance(short, dict):
-            found[task] = path.parent / str(short.get("images", "images"))
+            named = short.get("images")
+            folder_of = named if isinstance(named, str) and named.strip() else "images"
+            found[task] = path.parent / Path(folder_of).expanduser()
     return found
 
 

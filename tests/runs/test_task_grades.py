@@ -37,7 +37,10 @@ def row(doc_id: Any = 0, **more: Any) -> str:
 @table(
     "lines, grades",
     ([row(acc=1)], {0: {"acc": 1}}),
-    ([row(acc=1, doc={}, target="x", arguments=[], resps=[], doc_hash="")], {0: {"acc": 1}}),
+    (
+        [row(acc=1, doc={}, target="x", arguments=[], resps=[], doc_hash="")],
+        {0: {"acc": 1, "target": "x"}},
+    ),
     # Of several pipelines the first that has each metric.
     ([row(acc=1), row(acc=0, f1=2)], {0: {"acc": 1, "f1": 2}}),
     # Our record's line holds our metrics, not the task's.
@@ -92,11 +95,11 @@ def test_metrics_stand_in_the_order_of_the_samples() -> None:
 
 def test_grades_are_handed_on(tmp_path: Path) -> None:
     path = tmp_path / "grades.jsonl"
-    values = {0: {"m": 1, "why": "\u2028\ud800 İ"}, 7: {}}
+    values = {0: {"m": 1, "why": "\u2028\ud800 İ"}, 7: {"target": ["a", "b"]}}
     write_task_grades(path, {"t": values, "u": {0: {"m": 0}}})
-    assert read_grades(path, "t") == {0: [values[0]], 7: [{}]}
-    assert read_grades(path, "u") == {0: [{"m": 0}]}
-    assert read_grades(path, "v") == {}
+    assert read_grades(path, "t") == ({0: [values[0]], 7: [{}]}, {7: "a | b"})
+    assert read_grades(path, "u") == ({0: [{"m": 0}]}, {})
+    assert read_grades(path, "v") == ({}, {})
 
 
 @table(
@@ -136,7 +139,7 @@ def test_any_lines_are_read(tmp_path_factory: pytest.TempPathFactory, lines: lis
     grades = read_task_grades([path], "t")
     assert all(type(doc_id) is int for doc_id in grades)
     write_task_grades(path.with_name("grades"), {"t": grades})
-    assert set(read_grades(path.with_name("grades"), "t")) == set(grades)
+    assert set(read_grades(path.with_name("grades"), "t")[0]) == set(grades)
 
 
 @given(st.binary(max_size=200))

@@ -14,7 +14,9 @@ from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
     choose_criterion,
+    greatest_value,
     is_right,
+    on_scale,
     parse_criterion,
 )
 from tests.support.tables import table
@@ -39,6 +41,7 @@ HOSTILE = ("İ", "ſ", "ß", "٣", "\ud800", "\0", "a" * 100_000, "=" * 100_000,
     ("acc.a.b", "acc", "a.b", 0.5),
     ("f1 score>=0.3", "f1 score", None, 0.3),
     ("acc.", "acc", None, 0.5),
+    ("acc>=3", "acc", None, 3.0),
 )
 def test_a_criterion(text: str, metric: str, field: str | None, least: float) -> None:
     assert parse_criterion(text, METRICS) == Criterion(metric, field, least)
@@ -52,7 +55,7 @@ def test_no_criterion(text: str) -> None:
 
 @table(
     "text",
-    *("", "accuracy", "acc>0.5", "acc>=", "acc>=1.5", "acc>=-1", "acc>=1e3", "acc>=0.5.5"),
+    *("", "accuracy", "acc>0.5", "acc>=", "acc>=-1", "acc>=1e3", "acc>=0.5.5"),
     *("acc<=0.5", "acc=0.5", "ACC", "None", "acc>=0.5>=0.5", "acc>=٠", "acc>=nan", *HOSTILE),
 )
 def test_what_is_no_criterion(text: str) -> None:
@@ -86,7 +89,7 @@ def test_any_text_is_a_criterion_or_refused(text: str, metrics: list[str]) -> No
         found = parse_criterion(text, metrics)
     except SettingError:
         return
-    assert found is None or (found.metric in metrics and 0.0 <= found.least <= 1.0)
+    assert found is None or (found.metric in metrics and found.least >= 0.0)
 
 
 def share(rows: Sequence[Mapping[str, Any]]) -> float:
@@ -131,7 +134,7 @@ WRONG = {"said": "B", "gold": "A"}
     (100.0, None, 0.5, None, True),
     (49.0, None, 0.5, None, False),
     (80, None, 0.8, None, True),
-    (101.0, None, 0.5, None, None),
+    (101.0, None, 0.5, None, True),
     # Nobody says.
     (None, None, 0.5, None, None),
     (-1, None, 0.5, None, None),
@@ -168,9 +171,33 @@ def test_whether_an_answer_is_right(
     right: bool | None,
 ) -> None:
     aggregations = {"m": aggregation} if aggregation else {}
-    found = is_right({"m": value}, Criterion("m", field, least), aggregations)
-    assert found is right
+    criterion, metrics = Criterion("m", field, least), {"m": value}
+    settled = on_scale(criterion, greatest_value([metrics], criterion, aggregations))
+    assert settled is not None
+    assert is_right(metrics, settled, aggregations) is right
     assert capsys.readouterr().out == ""
+
+
+@table(
+    "values, least, right",
+    # One scale for all values of a metric: a 1 among percentages is one percent.
+    ([0.5, 1.0, 0.0], 0.5, [True, True, False]),
+    ([1.0, 49.0, 85.0], 0.5, [False, False, True]),
+    ([1.0, 49.0, 85.0], 0.01, [True, True, True]),
+    # Marks up to 5 are neither shares nor percentages: nobody says, but on their own scale.
+    ([1.0, 5.0, 3.0], 0.5, None),
+    ([1.0, 5.0, 3.0], 3.0, [False, True, True]),
+    ([1.0, 20.0], 0.5, None),
+    ([1.0, 20.1], 0.2, [False, True]),
+    ([None, None], 0.5, [None, None]),
+)
+def test_all_values_of_a_metric_have_one_scale(
+    values: list[Any], least: float, right: list[bool | None] | None
+) -> None:
+    criterion, metrics = Criterion("m", None, least), [{"m": value} for value in values]
+    settled = on_scale(criterion, greatest_value(metrics, criterion, {}))
+    found = None if settled is None else [is_right(each, settled, {}) for each in metrics]
+    assert found == right
 
 
 def test_an_absent_metric_says_nothing() -> None:

@@ -7,8 +7,9 @@ import inspect
 import io
 import math
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lmms_rpts.settings import SettingError
@@ -21,6 +22,9 @@ _FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "e
 """Fields of a metric's value that say whether an answer is right, the plainest first."""
 
 _RIGHT_FROM = 0.5
+_LONGEST_SCALE = 20.0
+"""Greatest value of a metric that may be a mark on a short scale, and no percentage."""
+_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +34,22 @@ class Criterion:
     Attributes:
         metric: of the task.
         field: of the metric's value, where that is an object.
-        least: the value from which on an answer is right, on a scale from 0 to 1.
+        least: the value from which on an answer is right; above 1: on the metric's own scale.
+        scale: what the metric's values are divided by: 100 for percentages.
     """
 
     metric: str
     field: str | None = None
     least: float = _RIGHT_FROM
+    scale: float = 1.0
 
     def __str__(self) -> str:
         field = f".{self.field}" if self.field else ""
-        return f"{self.metric}{field}>={self.least:g}"
+        return f"{self.metric}{field}>={self.least * self.scale:g}"
 
 
 def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
-    """Read ``METRIC``, ``METRIC.FIELD`` or ``METRIC>=0.8``; None for ``none``.
+    """Read ``METRIC``, ``METRIC.FIELD``, ``METRIC>=0.8`` or ``METRIC>=3``; None for ``none``.
 
     Args:
         metrics: of the task.
@@ -65,6 +71,36 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
         )
     field = path.removeprefix(metric).removeprefix(".") or None
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
+
+
+def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
+    """A criterion on the scale of its metric; None where nobody can tell what the scale is.
+
+    Args:
+        greatest: value of the metric in all responses; None: there is none.
+    """
+    if greatest is None or greatest <= 1.0 or criterion.least > 1.0:
+        return criterion
+    return replace(criterion, scale=100.0) if greatest > _LONGEST_SCALE else None
+
+
+def no_scale(criterion: Criterion, greatest: float) -> str:
+    """Why a criterion can't be used whose metric has a scale of its own."""
+    return (
+        f"{criterion.metric} has values up to {greatest:g}: neither shares nor percentages. Say on "
+        f"its own scale from which value on an answer is right, as in {criterion.metric}>=3 "
+        "(LMMS_RPTS_CORRECT, --correct)"
+    )
+
+
+def greatest_value(
+    metrics: Iterable[Mapping[str, Any]],
+    criterion: Criterion,
+    aggregations: Mapping[str, Callable[..., Any]],
+) -> float | None:
+    """The greatest value that a criterion looks at; None where there is none at all."""
+    values = (_share_of(each, criterion, aggregations) for each in metrics)
+    return max((value for value in values if value is not None), default=None)
 
 
 Usable = Mapping[str, Sequence[str | None]]
@@ -134,10 +170,7 @@ def is_right(
 ) -> bool | None:
     """Whether a response is right by its metrics; None where they don't say."""
     share = _share_of(metrics, criterion, aggregations)
-    if share is None or share > 100.0:
-        return None
-    # What is above 1 is a percentage.
-    return (share / 100.0 if share > 1.0 else share) >= criterion.least
+    return None if share is None else share / criterion.scale >= criterion.least
 
 
 def _share_of(
@@ -175,7 +208,8 @@ def _alone(value: Mapping[str, Any], aggregation: Callable[..., Any] | None) -> 
     if aggregation is None or not _takes_one(aggregation):
         return None
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        # One at a time: lmms-eval scores documents in several threads, which share the stream.
+        with _one_at_a_time, contextlib.redirect_stdout(io.StringIO()):
             return _number(aggregation([dict(value)]))
     except Exception:  # another package's function, of one response alone
         return None
@@ -197,6 +231,6 @@ def _begins(path: str, name: str) -> bool:
 
 def _is_number(text: str | None) -> bool:
     try:
-        return text is not None and 0.0 <= float(text) <= 1.0
+        return text is not None and 0.0 <= float(text) < math.inf
     except ValueError:
         return False

@@ -78,13 +78,14 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
         textual_clue=[],
         visual_clue=[image_name(name, doc_id, at) for at in range(images)],
         reasoning=[],
-        answer=target,
+        answer=target_text(target),
+        target=as_text(target),  # as lmms-eval logs it
     )
     doc.images = DocumentImages(partial(task_images, task, doc_id), longest, language)
     return doc
 
 
-def _looked_at(task: Any, row: Any) -> tuple[int, str]:
+def _looked_at(task: Any, row: Any) -> tuple[int, Any]:
     """How many images a document has, and its gold answer."""
     try:
         images = len(visuals_of(task, row))
@@ -95,9 +96,14 @@ def _looked_at(task: Any, row: Any) -> tuple[int, str]:
         target = task.doc_to_target(row)
     except Exception:  # another package's function
         target = ""
+    return images, target
+
+
+def target_text(target: object) -> str:
+    """A gold answer of a task as one text."""
     if isinstance(target, list | tuple):
         target = " | ".join(map(as_text, target))
-    return images, "" if target is None else as_text(target)
+    return "" if target is None else as_text(target)
 
 
 def _usual_images(task: Any) -> int:

@@ -31,7 +31,11 @@ def process_document(
     if kwargs["filter_key"] != FILTER:
         processed = original(item, *args, **kwargs)
         responses = [text for each in requests for text in each.resps]
-        host.remember(doc_id, processed.metrics, processed.per_sample_scores, responses)
+        host.remember(doc_id, dict(processed.metrics), processed.per_sample_scores, responses)
+        # What a task computes and does not list would be taken for a metric of ours.
+        for values in (processed.metrics, processed.per_sample_scores):
+            for name in host.unlisted(values):
+                del values[name]
         return processed
     host.complete(requests)
     token = _in_our_pipeline.set(True)

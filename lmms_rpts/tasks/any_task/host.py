@@ -10,24 +10,30 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.escaping import visible
 from lmms_rpts.filters.aligned_documents import Document
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.schema import shown
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.any_task.config import FILTER, add_metrics, results_beside
+from lmms_rpts.tasks.any_task.config import FILTER, add_metrics, metric_name, results_beside
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
     Usable,
     first_criterion,
+    greatest_value,
     is_right,
+    no_scale,
+    on_scale,
     parse_criterion,
     usable_criteria,
 )
-from lmms_rpts.tasks.any_task.documents import host_document
+from lmms_rpts.tasks.any_task.documents import host_document, target_text
 from lmms_rpts.tasks.any_task.processes import Exchange
 from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.visuals import visuals_of
 
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
@@ -59,8 +65,9 @@ class HostTask:
         self._chosen = False
         self._exchange: Exchange | None = None
         self.graded = grades is not None
+        self._targets: dict[int, str] = {}
         if grades is not None:
-            self._metrics = read_grades(grades, self.name)
+            self._metrics, self._targets = read_grades(grades, self.name)
 
     def check_criterion(self) -> None:
         """Find out before anything is generated whether the metric that was named is there.
@@ -104,8 +111,23 @@ class HostTask:
         for each in in_sight(instances, "Reading the documents", settings.rank == 0):
             if each.doc_id not in known:
                 known[each.doc_id] = self._document(each, settings.image_size)
+                self._check_target(known[each.doc_id])
             found.append(known[each.doc_id])
         return found
+
+    def _check_target(self, doc: Document) -> None:
+        """Find out before anything is asked whether saved responses are to these questions.
+
+        Raises:
+            DataError: where the samples hold another gold answer.
+        """
+        saved = self._targets.get(doc["doc_id"])
+        if saved is not None and saved not in (doc["answer"], doc["target"]):
+            raise DataError(
+                f"{self.name}: the samples hold the gold answer {shown(saved)} for document "
+                f"{doc['doc_id']}, the task has {shown(doc['answer'])}: the responses are to other "
+                "data, or the data have changed since. Score them with the data that they answer"
+            )
 
     def _document(self, instance: Any, longest: int) -> Document:
         asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
@@ -133,6 +155,11 @@ class HostTask:
         ]
         self._metrics.setdefault(doc_id, each_repeat or [metrics])
         self.settle_repeats(doc_id, responses)
+
+    def unlisted(self, values: Mapping[str, Any]) -> list[str]:
+        """Names of metrics of ours among those that the task computes and does not list."""
+        ours = {metric_name(name, self._own) for name in METRICS}
+        return [name for name in values if name in ours and name not in self._own]
 
     def settle_repeats(self, doc_id: int, responses: Sequence[Any]) -> None:
         """Let one value for several responses stand for the first, and for those equal to it.
@@ -164,7 +191,8 @@ class HostTask:
         firsts = [each[0] for each in self._metrics.values() if each]
         there = list(dict.fromkeys(name for values in firsts for name in values))
         if wanted is not None:
-            return parse_criterion(wanted, dict.fromkeys([*self._own, *there]))
+            named = parse_criterion(wanted, dict.fromkeys([*self._own, *there]))
+            return None if named is None else self._scaled(named, firsts)
         order, usable = self._usable(firsts, there)
         found = first_criterion(usable, order)
         if load_settings().rank == 0:
@@ -176,7 +204,25 @@ class HostTask:
                     ", ".join(order) or "none",
                 )
             else:
-                logger.info("{}: answers count as right by {}", self.name, found)
+                logger.info("{}: answers count as right by {}", self.name, visible(str(found)))
+        return found
+
+    def _scaled(
+        self, criterion: Criterion, firsts: Sequence[Mapping[str, Any]]
+    ) -> Criterion | None:
+        """The criterion that was named, on the scale of its metric in all processes."""
+        parts: list[Any] = [greatest_value(firsts, criterion, self.task.aggregation())]
+        if not self.graded and self._exchange is not None:
+            parts = self._exchange.gather(parts[0])
+        greatest = max((part for part in parts if part is not None), default=None)
+        found = on_scale(criterion, greatest)
+        if load_settings().rank == 0:
+            if greatest is None:
+                logger.warning("{}: no response has a value of {}", self.name, criterion)
+            elif found is None:
+                logger.warning("{}: {}", self.name, no_scale(criterion, greatest))
+            else:
+                logger.info("{}: answers count as right by {}", self.name, visible(str(found)))
         return found
 
     def _usable(
@@ -225,8 +271,8 @@ def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
     return record.model_copy(update={"answer": answer})
 
 
-def read_grades(path: Path, task: str) -> dict[int, list[Mapping[str, Any]]]:
-    """What a task's metrics said of saved responses, by document.
+def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]]], dict[int, str]]:
+    """What a task's metrics said of saved responses, and the gold answers, by document.
 
     Raises:
         DataError: where the file can't be read.
@@ -234,10 +280,13 @@ def read_grades(path: Path, task: str) -> dict[int, list[Mapping[str, Any]]]:
     try:
         with path.open(encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines if line.strip()]
-        return {
-            int(row["doc_id"]): [dict(each) for each in row["metrics"]]
-            for row in rows
-            if row["task"] == task
+        ours = [row for row in rows if row["task"] == task]
+        metrics: dict[int, list[Mapping[str, Any]]] = {
+            int(row["doc_id"]): [dict(each) for each in row["metrics"]] for row in ours
+        }
+        targets = {int(row["doc_id"]): row.get("target") for row in ours}
+        return metrics, {
+            at: target_text(found) for at, found in targets.items() if found is not None
         }
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 from loguru import logger
+
+_PATIENCE = timedelta(minutes=10)
+"""Another process that takes longer for its task's own metrics has failed, or grades for hours."""
 
 _evaluations: Counter[str] = Counter()
 
@@ -44,11 +48,16 @@ class Exchange:
             return [found]
         self._store.set(f"{self._key}/found/{self._rank}", json.dumps(found))
         try:
+            self._store.wait([self._name("there", at) for at in range(self._count)], _PATIENCE)
             there = [at for at in range(self._count) if self._read("there", at) == 1]
+            self._store.wait([self._name("found", at) for at in there], _PATIENCE)
             return [self._read("found", at) for at in there]
         except RuntimeError as error:  # of torch: another process took too long, or ended
             logger.warning("Processes could not agree on a task's metric: {}", error)
             return [found]
 
     def _read(self, kind: str, rank: int) -> Any:
-        return json.loads(self._store.get(f"{self._key}/{kind}/{rank}"))
+        return json.loads(self._store.get(self._name(kind, rank)))
+
+    def _name(self, kind: str, rank: int) -> str:
+        return f"{self._key}/{kind}/{rank}"
