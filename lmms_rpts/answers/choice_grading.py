@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import denies
+from lmms_rpts.answers.final_statement import denies, sentences
 from lmms_rpts.answers.number_grading import stated_number
 from lmms_rpts.answers.plain_text import normal, plain
 from lmms_rpts.answers.quantities import Quantity, read_quantity, units_agree
+from lmms_rpts.answers.retraction import is_refused
 from lmms_rpts.answers.stated import REPORTED, Stated, Verdict
 from lmms_rpts.answers.text_grading import forms
 from lmms_rpts.reasoning.casing import lower
@@ -48,9 +49,12 @@ _NOT_OTHER = re.compile(
 )
 _BAD_REST = re.compile(
     r"\b(?:if|unless|or|wrong|incorrect|false|not\s(?:the\s)?(?:correct|right|best|answer)|neither|nor|either"
-    r"|except|also|possibly|what)\b|^\W{0,4}(?:but|rather|instead|no|however|and)\b|错|不对|不正确|如果|或|也",
+    r"|except|also|possibly|what|eliminated?|rul(?:ed?|ing)\s(?:it\s)?out|reject(?:ed)?|excluded?|fail(?:s|ed)?"
+    r"|discard(?:ed)?|dismiss(?:ed)?|removed|dropped|crossed|struck|out|hardly|never|unlikely"
+    r"|not)\b|排除|淘汰|舍|^\W{0,4}(?:but|rather|instead|no|however|and)\b|错|不对|不正确|如果|或|也",
     re.IGNORECASE,
 )
+_SURE = re.compile(r"definitely|certainly|clearly|obviously|of course|surely|for sure|no doubt")
 # Letters that stand by themselves, but for the article and the pronoun.
 _STANDING = re.compile(r"(?<![A-Za-z0-9_'′.\\])([A-Z])(?![A-Za-z0-9_′])(?!'[a-z])")
 _ARTICLE = re.compile(r"\bA (?=(?!is\b|and\b|or\b|because\b|since\b|as\b)[a-z])|\bI (?=[a-z])|\bI'")
@@ -159,6 +163,8 @@ def choice_verdict(stated: Stated, options: Options, gold: str) -> Verdict:
     choice = chosen(stated, options)
     if choice.letter is None:
         return Verdict(None, choice.rule)
+    if stated.marked and _another_below(stated.after, choice.letter, options):
+        return Verdict(None, "another option is named below", choice.letter)
     return Verdict(choice.letter == gold, choice.rule, choice.letter)
 
 
@@ -181,6 +187,16 @@ def chosen(stated: Stated, options: Options) -> Choice:
         if found is not None:
             return found
     return Choice(None, "no option can be told from the answer")
+
+
+def _another_below(after: str, letter: str, options: Options) -> bool:
+    """Whether a sentence behind the answer names another option without refusing it."""
+    for sentence in map(plain, sentences(after)):
+        named = named_in(sentence, options) - {letter}
+        # "B, C and D are elsewhere" tells why the others are not chosen
+        if named and (len(named) == 1 or len(named) < len(options.letters) - 1):
+            return True
+    return False
 
 
 def _is_list(spoken: str) -> bool:
@@ -265,7 +281,7 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
 def _is_another(said: Sequence[str], own: str, rest: str) -> bool:
     """Whether a few words behind "B." are none of its option's: B. Berlin, where B is Paris."""
     short = said and len(said[0].split()) <= 3 and said[0][:1] < "\u3040"
-    if not own or not short or rest.startswith((",", ";")):
+    if not own or not short or _SURE.fullmatch(said[0]):
         return False
     return not any(
         _holds([one], other) for each in said for one, other in ((each, own), (own, each))
@@ -352,6 +368,22 @@ def _by_text(stated: Stated, options: Options) -> Choice | None:
             return Choice(None, "letter against text")
         return Choice(letter, "the option's text in a sentence")
     return None
+
+
+def named_in(sentence: str, options: Options) -> set[str]:
+    """The letters of the options that a plain sentence names, and does not refuse."""
+    bare = _ARTICLE.sub(" ", sentence)
+    found = {
+        each[1]
+        for each in _STANDING.finditer(bare)
+        if each[1] in options.letters and not is_refused(bare, each.start(), each.end())
+    }
+    said = normal(sentence)
+    for letter, text in zip(options.letters, options.texts, strict=False):
+        at = said.find(text) if _holds([said], text) else -1
+        if at >= 0 and not is_refused(said, at, at + len(text)):
+            found.add(letter)
+    return found
 
 
 def mentions(text: str, options: Options) -> bool:

@@ -30,7 +30,7 @@ AnswerKind = Literal["choice", "number", "text"]
 SHOWN = 200
 """Characters of an answer that a grade shows."""
 
-_WORD = re.compile(r"[^\W_]|[√∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏]")
+_WORD = re.compile(r"[^\W_]|[√∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
 _WRONG = r"(?:[Oo]ption\s)?\(?\b{letter}\b\)?\s(?:is|was)\s(?:wrong|incorrect)\b"
 _LONGEST_LINE = 300
 

@@ -40,6 +40,8 @@ _CHINESE = re.compile(r"(?P<minus>负)?(?P<words>[零〇一二两三四五六七
 _CHINESE_FRACTION = re.compile(
     r"([零一二两三四五六七八九十百千万]{1,12}|\d{1,9})分之([零一二两三四五六七八九十百千万]{1,12}|\d{1,9})"
 )
+# 五六个 are five or six
+_ESTIMATES = frozenset("一二 一两 二三 两三 三两 三四 三五 四五 五六 六七 七八 八九".split())
 _COUNTED = {"百": "一百", "千": "一千", "万": "一万"}  # 百分之五十
 
 # Units by their names; what is none of them stands for itself.
@@ -107,6 +109,19 @@ _UNIT_CHARACTERS = re.compile(
     r"(?!.*[/^\-]$)[^\W\d_]{0,20}[^%\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}"
 )
 _POWERED = re.compile(r"(?<=[A-Za-z])\^([23])(?!\d)")
+
+
+# Behind a number they scale it, or change what it counts from: 5 lakh, 5 ppm, 5 BC
+_SCALING_UNIT = re.compile(
+    r"(?<![a-z])(?:lakh|lac|crore|mil|mln|mio|mrd|bil|bln|tr?n|[a-z]{1,12}illi(?:on|ard)|myriad"
+    r"|grand|gross|doz|dz|ten|pct|percentage|pp[mbt]|bps?|(?:per)?mille?|basi|b\.?c(?:\.?e)?"
+    r"|mega|giga|hecto)s?(?![a-z])"
+)
+# The prefix of MW, MHz, Mm, whose case tells mega from milli; and Mb, which are no bytes
+_MEGA = re.compile(
+    r"(?<![A-Za-z])M(?=(?i:m|g|s|a|hz|n|pa|j|w|v|f|ω|ohm|l|t|ev|wh|bq|sv|b|bps|bit)(?![A-Za-z]))"
+)
+_BIT = re.compile(r"(?<![A-Za-z])([KMGT])b(?=(?:ps)?(?![A-Za-z]))")
 
 
 class Quantity(NamedTuple):
@@ -205,7 +220,7 @@ def _in_chinese(text: str) -> _Read | None:
         return value, Fraction(above) if below in (100, 1000) else value, divided.end(), ""
     found = _CHINESE.match(text)
     number = chinese_number(found["words"]) if found else None
-    if found is None or number is None:
+    if found is None or number is None or found["words"] in _ESTIMATES:
         return None
     rest = text[found.end() :].strip(" .。")
     counts = rest[:1] in _MEASURE_WORDS and (number != 1 or len(rest) == 1)
@@ -240,6 +255,7 @@ def _unit_of(rest: str) -> str | None:
 
 def canonical_unit(text: str) -> str:
     """A unit in its simple form: ``cm`` for "centimetres", ``km/h`` for "km per hour"."""
+    text = _MEGA.sub("mega", _BIT.sub(r"\1bit", text))
     text = _PER.sub("/", _POWERED.sub(r"^\1", " ".join(lower(text).split())))
     text = _DEGREES.sub(lambda found: f"°{found[1][0]}", text)
     for pattern, power in _PHRASES:
@@ -266,10 +282,17 @@ def _singular(word: str) -> str:
 
 
 def units_agree(one: Quantity, other: Quantity) -> bool:
-    """Whether neither contradicts the other: one has no unit, or both have the same."""
-    if not one.unit or not other.unit or one.unit == other.unit:
+    """Whether neither contradicts the other: one has no unit, or both have the same.
+
+    A unit that scales its number, as in 5 lakh or 5 ppm, agrees with itself only.
+    """
+    if one.unit == other.unit:
         return True
-    if one.unit in _UNITS.values() or other.unit in _UNITS.values():
+    if _SCALING_UNIT.search(f"{one.unit} {other.unit}"):
+        return False
+    if not one.unit or not other.unit:
+        return True
+    if is_known(one.unit) or is_known(other.unit):
         return False
     words, others = (
         set(re.sub(r"^[个只条张本把辆位]", "", each.unit).split()) for each in (one, other)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import Statement, find_statement, gives_up, sentences
 from lmms_rpts.answers.plain_text import LONGEST, plain
+from lmms_rpts.answers.retraction import is_struck, retracts
 
 TAKEN_BACK = "taken back"
 
@@ -60,7 +61,7 @@ _BEFORE_BOX = re.compile(
 )
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:St|Dr|Mr|Mrs|Ms|Mt|Jr|Sr|Ft|Prof|Gen|vs|approx|ca|etc|No|Fig|Vol|Eq"
-    r"|[A-Z]|[A-Z]\.[A-Z])$"
+    r"|[A-Z]|[A-Z]\.[A-Z]|i\.e|e\.g)$"
 )
 _END = re.compile(r"[。！？\n]|[.!?](?=\s|$)")
 _LABELLED_LINE = re.compile(
@@ -98,6 +99,7 @@ class Stated:
         marked: whether a box or a label marks it as the answer.
         doubt: why it may not be meant, or not be settled on; empty where nothing says so.
         rival: another final answer that stands beside it, as a response; empty where none does.
+        after: what stands behind it, as it is written, at most 2,000 characters.
         spoken: the response without thinking.
         end: its last two sentences, in plain characters.
         gives_up: whether the end of the response says that it can't be answered.
@@ -107,6 +109,7 @@ class Stated:
     marked: bool
     doubt: str
     rival: str
+    after: str
     spoken: str
     end: str
     gives_up: bool
@@ -128,6 +131,7 @@ def read_stated(response: str) -> Stated:
         found.marked,
         _doubt(found, raw, text, before, after, start),
         _rival(found, start, after),
+        after[:LONGEST],
         found.spoken,
         plain(last),
         gives_up(raw) or gives_up(last),
@@ -179,7 +183,7 @@ def _whole(found: Statement, start: int, after: str) -> str:
 
 def _doubt(found: Statement, raw: str, text: str, before: str, after: str, start: int) -> str:
     """Why a statement may not be meant."""
-    if found.revised:
+    if found.revised or (found.marked and retracts(plain(after))):
         return TAKEN_BACK
     if len(raw) > LONGEST:
         return "too long"
@@ -193,7 +197,7 @@ def _doubt(found: Statement, raw: str, text: str, before: str, after: str, start
         (_HEDGE.search(text) or _HEDGE.search(before), "hedged"),
         (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "opened again"),
         (_STILL_OPEN.search(after[:LONGEST].replace("’", "'")), "not settled on"),
-        ("~~" in raw, "struck through"),
+        (is_struck(raw), "struck through"),
     )
     return next((rule for holds, rule in table if holds), "")
 

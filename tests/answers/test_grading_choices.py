@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lmms_rpts.answers.grading import grade_answer
 from tests.support.tables import table
 
@@ -187,6 +189,24 @@ ATTACKS = [
     "A. London B. Paris C. Rome D. New York", "Which one? B?", "None", "0", "2", "Question B",
     "Appendix B",
 ]  # fmt: skip
+# Behind "Final answer: A", where C is blue: an answer that is taken back, or followed by another.
+TAKEN_BACK = [
+    "\nScratch that: blue", "\n(changed to C)", "\nStrike that.", "\nDisregard.",
+    "\nThat's incorrect.", "\nThat’s incorrect.", "\nUpdate: C", "\n=> C", "\n=> c", "\nC is better",
+    "\nBlue.", "\nOops, blue.", "\nOops.", "\n不，是C", "\n改选C", "\n错了，C", "\n以上作废",
+    "\nRevised answer below.", "\nIncorrect.", "\nNever mind.", "\nIgnore that.", "\nI retract this.",
+    "\nIt is not A but C.", "\n\nLooking at it once more, I find that C fits.", "\n撤回", "\n笔误，蓝色",
+    "\n更改为C", ", eliminated", ", ruled out", ", rejected", ", excluded", ", which fails",
+    ", i.e. blue", ", e.g. blue", ", struck out", ", discarded", ", hardly", ", never",
+    ", which we can rule out", "，排除", ", 淘汰",
+]  # fmt: skip
+# Behind it, too: what says nothing against it
+KEPT = [
+    "\n\nThe ball is red.", "\nB is wrong.", "\nC is not correct.",
+    "\n\nB, C and D are elsewhere.", ", not C", ", definitely", ", of course", ", red", ", the red one",
+    "\nLet me know if you have questions.", "\n\nExplanation: the picture shows a red ball.",
+]  # fmt: skip
+COLOURS = ("red", "green", "blue", "蓝色")
 # options, gold, response, correct
 OTHERS = [
     # the article and the pronoun are no letters
@@ -224,6 +244,8 @@ OTHERS = [
     (SHAPES, "D", "None of the above.", True),
     (SHAPES, "B", "Cannot be determined", False),
     (SHAPES, "B", "A and B", None),
+    # letters in signs of their own
+    (CITIES, "B", "🅱", None), (CITIES, "B", "🅱️", None), (CITIES, "B", "🇧", None),
     # options that are numbers
     (LENGTHS, "A", "12 cm", True),
     (LENGTHS, "A", "The answer is 12.", True),
@@ -266,3 +288,17 @@ def test_other_options(
 ) -> None:
     grade = grade_answer("choice", response, answer, options=options)
     assert grade.correct is correct, grade
+
+
+@table("tail", *TAKEN_BACK)
+def test_taken_back(tail: str) -> None:
+    for options in (COLOURS, ()):
+        if options or not re.search("(?i)blue", tail):
+            grade = grade_answer("choice", f"Final answer: A{tail}", "A", options=options)
+            assert grade.correct is None, grade
+
+
+@table("tail", *KEPT)
+def test_not_taken_back(tail: str) -> None:
+    grade = grade_answer("choice", f"Final answer: A{tail}", "A", options=COLOURS)
+    assert grade.correct is True, grade

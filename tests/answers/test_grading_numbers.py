@@ -257,6 +257,35 @@ ATTACKS = [
 ]  # fmt: skip
 
 
+# A word or a letter that makes another quantity: gold answer, response
+UNDECIDED = [
+    *(("5", f"5 {word}") for word in (
+        "lakh", "lakhs", "lac", "crore", "crores", "mil", "mln", "mio", "Mrd", "bil", "bln", "tn",
+        "trn", "quadrillion", "quintillion", "milliard", "myriad", "grand", "gross", "doz", "doz.",
+        "tens", "pct", "pct.", "ppm", "ppb", "bps", "per mille", "permille", "basis points", "BC",
+        "B.C.", "BCE", "lakh rupees", "percentage points",
+    )),
+    # units that differ by the case of their prefix
+    ("5 MW", "5 mW"), ("5 mm", "5 Mm"), ("5 Mm", "5 millimeters"), ("5 MHz", "5 mHz"),
+    ("5 mPa", "5 MPa"), ("5 MV", "5 mV"), ("5 MB", "5 Mb"), ("5 GB", "5 Gb"), ("5 MW/m", "5 mW/m"),
+    # about as many
+    ("56", "五六个"), ("35", "三五个"), ("23", "两三个"), ("12", "一两个"), ("78", "有七八个"),
+    ("32", "三两个"), ("56", "五六"),
+    # struck through
+    ("5", "5\u0336"), ("5", "5\u0338"), ("5", "5\u0335"), ("5", "5\u0337"), ("15", "1\u03365\u0336"),
+    ("5", "Answer: 5\u0336"), ("5", "\\boxed{5\u0336}"), ("5", "<del>5</del>"), ("5", "<s>5</s> 6"),
+    ("5", "\\cancel{5}"),
+    # taken back
+    ("5", "Answer: 5\nScratch that: 6"), ("5", "Answer: 5\nOops, 6."), ("5", "答案：5\n以上作废"),
+]  # fmt: skip
+# The same unit, or one that is left out
+SAME_UNIT = [
+    ("5 MW", "5 MW"), ("5 mm", "5 millimeters"), ("5 MHz", "5 MHZ"), ("5 GB", "5 gb"),
+    ("5 kg", "5 KG"), ("5 km", "5 Km"), ("5 min", "5 Min"), ("5 m", "5 Meters"), ("5 MW", "5"),
+    ("5 lakh", "5 lakhs"), ("20 ppm", "20 ppm"), ("5 pm", "5 PM"), ("59", "五九"), ("25", "二十五个"),
+]  # fmt: skip
+
+
 @table("answer, response, correct", *CASES)
 def test_numbers(answer: str, response: str, correct: bool | None) -> None:
     grade = grade_answer("number", response, answer)
@@ -273,3 +302,15 @@ def test_tolerances(answer: str, tolerance: float, response: str, correct: bool 
 def test_attacks(answer: str, response: str) -> None:
     grade = grade_answer("number", response, answer)
     assert grade.correct is not True, grade
+
+
+@table("answer, response", *UNDECIDED)
+def test_undecided(answer: str, response: str) -> None:
+    grade = grade_answer("number", response, answer)
+    assert grade.correct is None, grade
+
+
+@table("answer, response", *SAME_UNIT)
+def test_same_units(answer: str, response: str) -> None:
+    grade = grade_answer("number", response, answer)
+    assert grade.correct is True, grade

@@ -38,6 +38,8 @@ CASES = [
     (TOWER, "The Eiffel Tower. Wait, it is Big Ben.", None), ("red", "dark red", None),
     ("red", "The ball on the left is red and small.", None), ("red", "不是红色", None),
     (TOWER, "I'm not sure, but it is the Eiffel Tower.", None),
+    ("5", "05", None), ("05", "5", None), ("5", "+5", None), ("5", "06", False),
+    ("red", "r\u0336e\u0336d\u0336", None), ("red", "Answer: red\nScratch that: blue", None),
     # no answer
     (TOWER, "", False), (TOWER, "I don't know.", False),
     (TOWER, "I cannot tell.", False), (TOWER, "Answer:", False),
