@@ -152,6 +152,23 @@ def test_the_form_of_answers_is_inferred(rows: list[dict[str, Any]], form: str) 
     assert form_of(folder, "shop") == form
 
 
+@table(
+    "labels, options",
+    ([0, 1, 2], ["x", "y", "z"]),
+    (["1", "2", "3"], ["x", "y", "z"]),
+    ([0, 1], ["1", "2", "3"]),
+)
+def test_places_in_the_options_are_no_answers(
+    tmp_path: Path, labels: list[Any], options: list[str]
+) -> None:
+    rows = [{"question": "q", "label": each, "choices": options} for each in labels]
+    source = tmp_path / "my.jsonl"
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    done = CliRunner().invoke(app, ["init", "t", "--from", str(source), "-o", str(tmp_path / "t")])
+    assert done.exit_code == 1
+    assert "look like places in the options" in done.output
+
+
 def test_what_is_not_found_is_mapped() -> None:
     rows = [{"ask": "What is it?", "said": "A bar.", "prompt": "(system)"}]
     code, said = init(

@@ -18,7 +18,8 @@ _RETRACTS = re.compile(
     re.IGNORECASE,
 )
 _OPENS = re.compile(
-    r"[\s\W]{0,8}(?:(?:incorrect|wrong|false|no)(?![a-z])|(?<![<=>-])(?:=>|->|[→⇒⟶]))", re.IGNORECASE
+    r"[\s\W]{0,8}(?:(?:incorrect|wrong|false|no)(?![a-z])|(?<![<=>-])(?:=>|->|[→⇒⟶]))",
+    re.IGNORECASE,
 )
 _NOT_BEFORE = re.compile(
     r"(?:\b(?:not|no|than|instead\sof|unlike)|n't|不是|而非|并非)\s?(?:the\s|options?\s|选项){0,2}\W?$",

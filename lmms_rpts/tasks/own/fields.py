@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, get_args
 
 from lmms_rpts.answers.grading import AnswerKind, answer_fault
@@ -177,6 +178,7 @@ def image_names(record: Mapping[str, Any]) -> list[str] | None:
     return ([found] if isinstance(found, str) else found) if _CHECKS["images"][0](found) else None
 
 
+@lru_cache(maxsize=4096)
 def nearest(name: str, known: tuple[str, ...], cutoff: float = 0.6) -> str | None:
     """The one of these names that comes nearest."""
     if len(name) > _LONGEST_NAME:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lmms_rpts.answers.grading import answer_fault
 from lmms_rpts.filters.documents import STANCES
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.data import Record, parsed
 from lmms_rpts.tasks.own.fields import FIELDS, written
 from lmms_rpts.tasks.own.tables import Table
@@ -77,7 +78,11 @@ def map_records(table: Table, mapping: Mapping[str, str]) -> list[Record]:
 
 
 def infer_form(records: Iterable[Record]) -> str:
-    """What the answers look like: see ``fields.FORMS``."""
+    """What the answers look like: see ``fields.FORMS``.
+
+    Raises:
+        DataError: where they are places in the options, counted from 0 or 1: nobody can tell.
+    """
     pairs = [
         (record.fields["answer"], record.fields.get("options") or ())
         for record in records
@@ -85,6 +90,11 @@ def infer_form(records: Iterable[Record]) -> str:
     ]
     if not pairs:
         return "none"
+    if all(_is_place(*pair) for pair in pairs) and not all(_is_option(*pair) for pair in pairs):
+        raise DataError(
+            "the answers look like places in the options, counted from 0 or 1. Write the letters "
+            "of the options (A, B, ...) or their texts, or say --answer number if they are numbers"
+        )
     fits = (form for form, fit in _FITS.items() if all(fit(*pair) for pair in pairs))
     return next(fits, "text")
 
@@ -101,6 +111,12 @@ def plain_stances(records: Iterable[Record]) -> list[Record]:
 
 def _is_stance(answer: Any, options: Sequence[Any]) -> bool:
     return isinstance(answer, str) and answer.strip().lower() in STANCES
+
+
+def _is_place(answer: Any, options: Sequence[Any]) -> bool:
+    text = str(answer).strip()
+    plain = isinstance(answer, str | int) and text.isascii() and text.isdigit() and len(text) < 4
+    return plain and isinstance(options, list) and bool(options) and int(text) <= len(options)
 
 
 def _is_option(answer: Any, options: Sequence[Any]) -> bool:

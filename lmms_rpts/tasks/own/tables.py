@@ -43,6 +43,8 @@ def read_table(path: Path) -> Table:
     cells = path.suffix.lower() in _CSV
     header: list[str] = []
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+            raise ValueError("it is no file")
         if cells:
             header, records, faults = _read_csv(path)
         else:
