@@ -87,8 +87,10 @@ class JudgeImage:
                     made = encode_image(self._load(), self._longest)
             except ImageError as error:
                 raise ImageError(f"{self.name}: {error}") from None
-            except Exception as error:  # whatever a broken file makes Pillow or a task raise
-                reason = " ".join(storable(str(error)).split()) or type(error).__name__
+            # Whatever a broken file makes Pillow or a task raise; a task may even call exit().
+            except (Exception, SystemExit) as error:
+                said, kind = " ".join(storable(str(error)).split()), type(error).__name__
+                reason = f"{kind} {said}" if isinstance(error, SystemExit) else said or kind
                 reason = reason[:_LONGEST_REASON]
                 raise ImageError(f"{self.name} can't be read ({reason})") from None
         if self._digest not in (None, made.digest):
@@ -100,8 +102,8 @@ class JudgeImage:
 def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
     """An image as judges are shown it: upright, in RGB on white, bounded, as JPEG.
 
-    Of an animation the first frame is taken. The bytes are the same each time, with the same
-    version of Pillow. The image itself is left as it is.
+    Of several frames the one that it is at is taken. The image itself is left as it is. The bytes
+    are the same each time, with the same version of Pillow.
 
     Args:
         image: of Pillow, in any mode.

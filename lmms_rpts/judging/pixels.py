@@ -38,7 +38,7 @@ def shown_pixels(image: Any, longest: int) -> Any:
     """A new RGB image that bears nothing but pixels; ``image`` is left as it is.
 
     Args:
-        image: of Pillow, in any mode; of an animation the first frame is taken.
+        image: of Pillow, in any mode; of several frames the one that it is at is taken.
         longest: pixels of the longer side, at most.
 
     Raises:
@@ -47,7 +47,7 @@ def shown_pixels(image: Any, longest: int) -> Any:
     """
     _check_size(image)
     with strict_reading():
-        image = _upright(_first_frame(image, longest))
+        image = _upright(_current_frame(image, longest))
         image.load()
         _check_size(image)  # some formats hold images of other sizes than they say
         shown = _framed(_flat(_shrunk(_with_shades(image), longest)), longest)
@@ -82,27 +82,24 @@ def _check_size(image: Any) -> None:
         raise ImageError("it has no pixels")
 
 
-def _first_frame(image: Any, longest: int) -> Any:
-    """The first frame, from the file opened once more where it wasn't decoded yet.
+def _current_frame(image: Any, longest: int) -> Any:
+    """The frame that the image is at, from the file opened once more where it wasn't decoded yet.
 
-    So the caller's image keeps its frame and its size, and holds no pixels that it didn't before.
+    So the caller's image keeps its size, and holds no pixels that it didn't before.
     """
     fresh = _reopened(image)
-    if fresh is not None:
-        fresh.draft(None, (longest, longest))  # a large JPEG is decoded at a smaller scale
-        return fresh
-    at = image.tell()
-    if not at:
+    if fresh is None:
         return image
-    image.seek(0)
-    try:
-        return image.copy()
-    finally:
-        image.seek(at)
+    if not fresh.tell():
+        fresh.draft(None, (longest, longest))  # a large JPEG is decoded at a smaller scale
+    return fresh
 
 
 def _reopened(image: Any) -> Any:
-    """Another image of the same file; None where the file is closed, or was not the image's."""
+    """Another image of the same file at the same frame.
+
+    None where the file is closed, was not the image's, or has no such frame.
+    """
     from PIL import Image
 
     stream, kind = getattr(image, "fp", None), image.format
@@ -117,9 +114,12 @@ def _reopened(image: Any) -> Any:
         return None
     if kind in ("JPEG", "MPO"):
         kind = "JPEG"  # which opens several in one file, too
-        _check_scans(content, image.width * image.height)
-    with suppress(OSError, KeyError, SyntaxError):
-        return Image.open(io.BytesIO(content), formats=[kind])
+        _check_scans(content[getattr(image, "offset", 0) :], image.width * image.height)
+    with suppress(OSError, KeyError, SyntaxError, EOFError):
+        fresh = Image.open(io.BytesIO(content), formats=[kind])
+        fresh.seek(image.tell())
+        _check_size(fresh)
+        return fresh
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import threading
 import tracemalloc
 import zlib
@@ -147,17 +148,28 @@ def frames(kind: str, **options: Any) -> bytes:
     return saved(plain(), kind, save_all=True, append_images=others, **options)
 
 
-@table("kind", "GIF", "PNG", "WEBP", "TIFF")
-@table("at", 0, 2)
+@table("kind", "GIF", "PNG", "WEBP", "TIFF", "MPO")
+@table("at", 0, 1, 2)
 @table("loaded", False, True)
-def test_of_several_frames_the_first_is_shown(kind: str, at: int, loaded: bool) -> None:
+def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: bool) -> None:
+    """The model was shown that one, too."""
+    colours = RED, BLUE, GREEN
     image = opened(frames(kind))
     image.seek(at)
     if loaded:
         image.load()
-    assert is_about(shown(image).getpixel((30, 20)), RED)
+    assert is_about(shown(image).getpixel((30, 20)), colours[at])
     assert image.tell() == at, "the caller's stays at its frame"
-    assert is_about(image.convert("RGB").getpixel((30, 20)), (RED, BLUE, GREEN)[at])
+    assert is_about(image.convert("RGB").getpixel((30, 20)), colours[at])
+    image.seek(0)
+    assert is_about(shown(image).getpixel((30, 20)), RED)
+
+
+def test_a_frame_of_another_size_is_shown_whole() -> None:
+    other = plain(BLUE, (80, 50))
+    image = opened(saved(plain(), "TIFF", save_all=True, append_images=[other]))
+    image.seek(1)
+    assert (shown(image).size, image.tell()) == ((80, 50), 1)
 
 
 def test_a_photograph_stands_upright_whatever_its_exif_says() -> None:
@@ -276,6 +288,18 @@ def test_a_jpeg_of_thousands_of_scans_is_refused(junk: bytes) -> None:
         encode_image(opened(with_scans(content, 1000, junk)), 64)
 
 
+def test_scans_are_counted_in_the_frame_that_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = plain(BLUE, (600, 400))
+    image = opened(saved(plain(), "MPO", save_all=True, append_images=[other]))
+    monkeypatch.setattr(pixels, "MOST_SCANNED", 100_000)
+    assert is_about(shown(image).getpixel((30, 20)), RED)
+    image.seek(1)
+    with pytest.raises(ImageError, match="scans or more"):
+        encode_image(image)
+    monkeypatch.setattr(pixels, "MOST_SCANNED", 250_000)
+    assert is_about(shown(image).getpixel((30, 20)), BLUE)
+
+
 def test_what_follows_a_jpeg_counts_for_nothing() -> None:
     content = saved(plain(size=(4000, 2000)), "JPEG") + b"\xff\xda\x00\x02" * 100_000
     assert shown(opened(content), 64).size == (64, 32)
@@ -296,11 +320,20 @@ def test_millions_of_segments_are_not_walked(monkeypatch: pytest.MonkeyPatch) ->
     (lambda: Image.open("/nowhere\udcff/x.png"), "^Image 0 can't be read .*nowhere"),
     (lambda: 1 / 0, "^Image 0 can't be read .division by zero.$"),
     (lambda: (_ for _ in ()).throw(MemoryError()), "^Image 0 can't be read .MemoryError.$"),
+    (lambda: sys.exit(3), "^Image 0 can't be read .SystemExit 3.$"),
 )
 def test_whatever_fails_says_which_image(load: Callable[[], Any], message: str) -> None:
     with pytest.raises(ImageError, match=message) as raised:
         JudgeImage("Image 0", load).encoded()
     str(raised.value).encode()
+
+
+def test_an_interrupt_while_an_image_is_read_is_no_fault_of_the_image() -> None:
+    def load() -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        JudgeImage("Image 0", load).encoded()
 
 
 def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:

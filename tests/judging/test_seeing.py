@@ -8,10 +8,12 @@ import itertools
 import json
 import re
 import sqlite3
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from loguru import logger
@@ -190,6 +192,9 @@ def test_images_are_encoded_outside_of_the_event_loop(serve: Serve) -> None:
 # ---- answers are kept by image
 
 
+NOISE = Image.effect_noise((64, 64), 90)
+
+
 def drawn(folder: Path, name: str, colour: Any) -> Callable[[], Any]:
     Image.new("RGB", (200, 100), colour).save(folder / name)
     return lambda: Image.open(folder / name)
@@ -265,6 +270,52 @@ def test_no_image_gets_into_messages_logs_or_the_cache(
     assert "[image]" in everywhere
 
 
+def wrapped(text: str, width: int = 76, end: str = "\n") -> str:
+    return end.join(textwrap.wrap(text, width))
+
+
+@table(
+    "disguise",
+    wrapped,
+    lambda text: wrapped(text, 64, "\r\n    "),
+    lambda text: wrapped(text, 76, "%0D%0A"),
+    lambda text: text.replace("+", "-").replace("/", "_"),
+    lambda text: quote(text, safe=""),
+    lambda text: quote(quote(text, safe=""), safe=""),
+    lambda text: text.replace("+", "&#43;").replace("/", "&#47;").replace("=", "&#x3D;"),
+    lambda text: text.replace("+", "&amp;#43;").replace("/", "&sol;"),
+    lambda text: text.replace("+", "\\u002b"),
+    lambda text: wrapped(text.partition("base64,")[2]),
+)
+@table("status", 400, 413, 422, 500, 200, 0)
+def test_no_disguised_image_gets_anywhere(
+    serve: Serve,
+    tmp_path: Path,
+    short_pauses: None,
+    said: list[str],
+    status: int,
+    disguise: Callable[[str], str],
+) -> None:
+    shown = JudgeImage("Image 0", lambda: NOISE)
+    url = f"data:image/jpeg;base64,{base64.b64encode(shown.encoded().content).decode()}"
+    quoted = disguise(url)
+
+    def answer(body: Body) -> ServerReply:
+        if status == 200:
+            return ServerReply(refusal=f"no: {quoted}")
+        return ServerReply(f"You said {quoted}\nScore: 0.5", status=status or 200)
+
+    serve(answer)
+    with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
+        (verdict,) = engine.run([about(shown)])
+    assert (verdict.value == 0.5) == (not status)
+    stored = b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
+    everywhere = f"{verdict}{said}{stored!r}"
+    assert "[image]" in everywhere
+    pieces = {quoted[at : at + 24] for at in range(60, len(quoted) - 60, 24)}
+    assert not [piece for piece in pieces if piece in everywhere]
+
+
 def test_the_cache_names_no_image(serve: Serve, tmp_path: Path) -> None:
     serve(by_colour())
     with open_engine("openai:m", cache_dir=tmp_path, progress=False) as engine:
@@ -289,6 +340,15 @@ NO_IMAGES = (
     (500, "image input is not supported - hint: you may need to provide the mmproj"),
     (400, "This model has no vision: {'response_format': 1, 'max_completion_tokens': 5}"),
     (400, "temperamental: this model does not support image input"),
+    (400, "The model doesn't support images."),
+    (400, "`image_url` content is not supported by this model"),
+    (400, "Invalid value: 'image_url'. Supported values are: 'text'."),
+    (400, "unknown part type image_url"),
+    (422, "messages[0].content: invalid type: sequence, expected a string"),
+    (400, "At most 0 image(s) may be provided in one prompt."),
+    (400, "This model is text-only, no image can be sent"),
+    (400, "该模型不支持图片输入"),
+    (400, "This model does not support vision. You sent: the image exceeds policy"),
 )
 
 
@@ -308,6 +368,40 @@ def test_the_third_refusal_ends_the_run(
     assert (len(refused), errors.count(fatal)) == (2, 4)
     sent = server.requests[-1]
     assert (sent["temperature"], "max_tokens" in sent, "response_format" in sent) == (0, True, True)
+
+
+ONE_IMAGE = (
+    (400, "Your request was rejected: the image may contain content that is not allowed"),
+    (400, "This image is not supported by our usage policies"),
+    (400, "Image violates the safety policy; the model does not support image input of that kind"),
+    (400, "This image is not allowed."),
+    (400, "Input image was blocked by moderation"),
+    (400, "Could not process image"),
+    (500, "Could not process image"),
+    (400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"),
+    (400, "The model does not support images larger than 20 megapixels"),
+    (400, "The model does not support more than 3 images"),
+    (400, "image format webp is not supported"),
+    (400, "Unsupported image: too large"),
+    (400, "The prompt with 1 image is too long: the context length is 4096"),
+    (400, "Invalid image."),
+    (422, "Invalid base64 image_url"),
+    (404, "image is corrupt"),
+)
+
+
+@table("status, complaint", *ONE_IMAGE)
+def test_refusals_of_one_image_never_end_the_run(
+    serve: Serve, short_pauses: None, status: int, complaint: str
+) -> None:
+    server = serve(blind(complaint, status, otherwise=constant(GOOD)))
+    with open_engine("openai:m", concurrency=2, progress=False) as engine:
+        verdicts = engine.run([*(about(image(40 * number)) for number in range(5)), *questions(1)])
+        assert engine.fatal is None
+    assert server.calls == 6, "nothing is tried again"
+    assert values(verdicts) == [None] * 5 + [0.7]
+    for verdict in verdicts[:5]:
+        assert f"refused a question with images ({status}): {complaint}" in str(verdict.error)
 
 
 def test_two_refusals_end_nothing(serve: Serve) -> None:

@@ -18,8 +18,9 @@ from lmms_rpts.judging.backends.completions import (
     read_fault,
 )
 from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected, shown
+from lmms_rpts.judging.backends.image_masking import hide_images
 from lmms_rpts.judging.backends.masking import hide_in_reply
-from lmms_rpts.judging.backends.openai_images import Sight, hide_images, with_images
+from lmms_rpts.judging.backends.openai_images import Sight, with_images
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.request_kinds import SCORED, most_tokens
 from lmms_rpts.judging.types import (
@@ -125,10 +126,10 @@ class OpenAIJudge:
         except asyncio.TimeoutError:
             raise TransientError(_TOO_LONG) from None
         except Exception as error:  # of several libraries
-            raise self._no_answer(error) from None
+            raise self._no_answer(error, request) from None
         if 300 <= response.status_code < 400:
             target = redirect_target(self._url, response.headers.get("location"))
-            raise redirected(response.status_code, shown(target, self._secrets))
+            raise redirected(response.status_code, self._shown(target, request))
         if response.status_code >= 400:
             raise self._failure(response, answer.content, body, request)
         if answer.fault is not None:
@@ -214,7 +215,7 @@ class OpenAIJudge:
         """What a server said, without keys and without the images that it was sent."""
         return shown(hide_images(said) if request.images else said, self._secrets)
 
-    def _no_answer(self, error: Exception) -> Exception:
+    def _no_answer(self, error: Exception, request: JudgeRequest) -> Exception:
         """What a failed connection means."""
         causes: list[BaseException] = [error]
         while causes[-1].__cause__ is not None:
@@ -223,7 +224,7 @@ class OpenAIJudge:
         # any broken connection a time-out.
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
         names = {type(cause).__name__ for cause in causes}
-        reason = shown(f"{causes[-1]}", self._secrets) or type(causes[-1]).__name__
+        reason = self._shown(f"{causes[-1]}", request) or type(causes[-1]).__name__
         if not kinds & _OF_THE_LINE:
             return RefusedError(f"{type(error).__name__}: {reason}")
         dropped = bool(names & _DROPPED)

@@ -23,15 +23,49 @@ _OTHER_MATTERS = (
 # multimodal model" (vLLM), "No endpoints found that support image input" (OpenRouter), "unknown
 # variant `image_url`, expected `text`" (DeepSeek), "messages[0].content must be a string" (Groq).
 _ABOUT_IMAGES = re.compile(
-    r"image|multi-?\s?modal|\bvision|mmproj|must be a (?:valid )?string|be a valid string",
+    r"image|multi-?\s?modal|\bvision|mmproj|(?:be|expected) an? (?:valid )?string"
+    r"|图[片像]|视觉|多模态",
     re.IGNORECASE,
 )
+_IMAGES = r"(?:image\w{0,12}|multi-?\s?modal\w{0,6}|vision|visual\w{0,2}|pictures?)"
+_WORDS = r"(?:\W{1,3}\w{1,30}){0,4}?\W{1,3}"
+_TAKES = r"(?:support|accept|enable|take|have|handle|understand|see|view)\w{0,4}"
+_DENIED = r"(?:not|n['\u2019]t|cannot|unable to)"
+# The model, not one image, is at fault. For servers' words see above.
+_BLIND = re.compile(
+    rf"""{_DENIED}{_WORDS}{_TAKES}{_WORDS}{_IMAGES}      # does not support image input
+    | {_IMAGES}{_WORDS}{_DENIED}{_WORDS}{_TAKES}         # image input is not supported
+    | {_IMAGES}{_WORDS}(?:unsupported|only\W{_TAKES}\W(?:by|with|for))
+    | \bno{_WORDS}that\W{_TAKES}\W{_IMAGES}             # no endpoints found that support image
+    | (?:\bno|without|lacks?|lacking)\W(?:vision|multi-?modal|image\W(?:input|support|capab))
+    | \bno[nt]\W(?:an?\W)?(?:vision|multi-?\s?modal)      # is not a multimodal model
+    | at\ most\ 0\ image | mmproj | text[\ -]only | only{_WORDS}text\b
+    | (?:unknown|unsupported|unexpected|unrecognized){_WORDS}image_url
+    | (?:variant|type|value|part|field)\W{{1,4}}image_url
+    | be\ an?\ (?:valid\ )?string | expected\ an?\ string
+    | 不支持(?:图[片像]|视觉|多模态)""",
+    re.ASCII | re.IGNORECASE | re.VERBOSE,
+)
+# One image or one question is at fault: "the image may contain content that is not allowed",
+# "image exceeds 5 MB maximum", "could not process image", "does not support images of this size".
+_THIS_QUESTION = re.compile(
+    r"""\b(?:this|that|the|your)\W(?:\w{1,20}\W)?images?\b(?!\W(?:input|modal|type|part|url))
+    | polic(?:y|ies) | safety | unsafe | moderat | harmful | prohibited | violat | sensitive
+    | inappropriate | content\ that | \b(?:people|persons?|faces?)\b
+    | (?:could\ not|couldn't|can\ ?not|can't|unable\ to|failed\ to)\W(?:be\W)?
+      (?:process|decod|read|load|open|identif|download|fetch)
+    | exceed | too\ (?:large|big|long|small|many|high) | maximum | at\ most\ [1-9] | more\ than
+    | context\W(?:length|window) | larger | bigger | smaller | \bsizes?\b | \d\ ?[mk]i?b\b
+    | pixels | megapixel | resolution | dimension | aspect | channel | transparen | animat
+    | image\W(?:file\W)?(?:format|detail) | mime | media\W?type | \b(?:webp|gif|bmp|heic|tiff|svg)
+    | invalid\W(?:base64\W)?image(?!_url) | corrupt | truncated | malformed | broken""",
+    re.ASCII | re.IGNORECASE | re.VERBOSE,
+)
+_SENTENCE_END = re.compile(r"[.;\n{(\[]")
 _ABOUT_PARAMETERS = re.compile(
     r"response_format|json_schema|structured|guided|grammar|temperature|max_(?:completion_)?tokens",
     re.IGNORECASE,
 )
-# Also cut off, without its beginning, or with "\/" for "/".
-_ENCODED = re.compile(r"data:[\w.+/-]{1,40};base64,[\w+/\\=]*|[A-Za-z0-9+/\\]{100,}={0,2}", re.A)
 _REMEDY = "choose a model that sees, or set LMMS_RPTS_EVIDENCE=facts"
 
 
@@ -59,11 +93,6 @@ def with_images(
     parts.append({"type": "text", "text": messages[first]["content"]})
     chat[first] = {**messages[first], "content": parts}
     return chat
-
-
-def hide_images(text: str) -> str:
-    """``text`` without what encodes an image: some servers quote what they were asked."""
-    return _ENCODED.sub("[image]", text)
 
 
 class Sight:
@@ -97,9 +126,10 @@ class Sight:
                 f"the judge's server refused ({status}): {said}; smaller images may be taken: "
                 "LMMS_RPTS_IMAGE_SIZE"
             )
-        if code in _OTHER_MATTERS or not self._is_about_images(status, complaint):
+        words = self._name.sub("", complaint)  # which may be called "vision"
+        if code in _OTHER_MATTERS or not self._is_refused(status, words):
             return None
-        if not self._took:
+        if not self._took and _lacks_sight(words):
             self._refusals += 1
             if self._refusals >= _PATIENCE:
                 return FatalJudgeError(
@@ -108,14 +138,29 @@ class Sight:
                 )
         return RefusedError(f"the judge's server refused a question with images ({status}): {said}")
 
-    def _is_about_images(self, status: int, complaint: str) -> bool:
-        # A server that took images before and fails now may be asked again.
-        if status not in _REFUSED and (status != _FAILED or self._took):
-            return False
-        words = self._name.sub("", complaint)  # which may be called "vision"
-        image, parameter = _ABOUT_IMAGES.search(words), _ABOUT_PARAMETERS.search(words)
-        if image is None:
-            return False
-        # What is named first is meant: "response_format is not supported with images", but also
-        # "content must be a string: {'temperature': 0, ...}".
-        return parameter is None or image.start() < parameter.start()
+    def _is_refused(self, status: int, words: str) -> bool:
+        """Whether the images are what is refused."""
+        if status == _FAILED:
+            # A server that took images before, or says nothing of the kind, may be asked again.
+            told = _lacks_sight(words) or _THIS_QUESTION.search(words) is not None
+            return told and not self._took and _is_about_images(words)
+        return status in _REFUSED and _is_about_images(words)
+
+
+def _is_about_images(words: str) -> bool:
+    image, parameter = _ABOUT_IMAGES.search(words), _ABOUT_PARAMETERS.search(words)
+    if image is None:
+        return False
+    # What is named first is meant: "response_format is not supported with images", but also
+    # "content must be a string: {'temperature': 0, ...}".
+    return parameter is None or image.start() < parameter.start()
+
+
+def _lacks_sight(words: str) -> bool:
+    """Whether the model is said to take no images at all."""
+    blind = _BLIND.search(words)
+    if blind is None:
+        return False
+    # Up to the sentence's end: what follows may quote the question.
+    end = _SENTENCE_END.search(words, blind.end())
+    return _THIS_QUESTION.search(words, 0, end.start() if end else len(words)) is None
