@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import denies, sentences
+from lmms_rpts.answers.final_statement import denies
 from lmms_rpts.answers.number_grading import stated_number
+from lmms_rpts.answers.options import ARTICLE, STANDING, Options, another_below, holds
 from lmms_rpts.answers.plain_text import normal, plain
-from lmms_rpts.answers.quantities import Quantity, read_quantity, units_agree
-from lmms_rpts.answers.retraction import is_refused
+from lmms_rpts.answers.quantities import read_quantity, units_agree
 from lmms_rpts.answers.stated import REPORTED, Stated, Verdict
 from lmms_rpts.answers.text_grading import forms
 from lmms_rpts.reasoning.casing import lower
-
-WITHOUT_OPTIONS = "ABCDEFGHIJ"
-"""The letters that may be meant where the options are not known."""
 
 _NAME = (
     r"(?:(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:option|choice|answer|letter)s?"
@@ -55,9 +50,6 @@ _BAD_REST = re.compile(
     re.IGNORECASE,
 )
 _SURE = re.compile(r"definitely|certainly|clearly|obviously|of course|surely|for sure|no doubt")
-# Letters that stand by themselves, but for the article and the pronoun.
-_STANDING = re.compile(r"(?<![A-Za-z0-9_'′.\\])([A-Z])(?![A-Za-z0-9_′])(?!'[a-z])")
-_ARTICLE = re.compile(r"\bA (?=(?!is\b|and\b|or\b|because\b|since\b|as\b)[a-z])|\bI (?=[a-z])|\bI'")
 _SO = re.compile(r".*(?:\b(?:so|therefore|thus|hence)\b|因此|所以|故|综上)", re.IGNORECASE)
 _LETTER = r"\(?(?P<letter>[A-Z])\)?(?![A-Za-z0-9_'′])"
 # In a sentence without a label: "Option B is correct", "I choose B", "so it must be B"
@@ -87,34 +79,6 @@ _CONTRAST = re.compile(
 _TAIL = re.compile(
     r"(?:.*\s(?:is|are|was|were|shows?|be)|.*(?:是|为))\s?(?P<tail>\S.{0,300})$", re.IGNORECASE
 )
-_OWN_LETTER = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a question.
-
-    Attributes:
-        letters: the letters that may be chosen.
-        texts: the options in their normal form; empty where they are not known.
-        quantities: the options as quantities, where all of them are; else empty.
-    """
-
-    letters: str
-    texts: tuple[str, ...]
-    quantities: tuple[Quantity, ...]
-
-    def of_text(self, said: Sequence[str]) -> set[str]:
-        """The letters of the options that are one of these normal texts."""
-        return {
-            letter
-            for letter, text in zip(self.letters, self.texts, strict=False)
-            if text and text in said
-        }
-
-    def text_of(self, letter: str) -> str:
-        """The normal text of an option; empty where it isn't known."""
-        return self.texts[self.letters.index(letter)] if self.texts else ""
 
 
 class Choice(NamedTuple):
@@ -122,24 +86,6 @@ class Choice(NamedTuple):
 
     letter: str | None
     rule: str
-
-
-def read_options(options: Sequence[str]) -> Options:
-    """The options of a question, of which 26 count; letters before their texts are dropped."""
-    shown = [plain(option) for option in options[:26]]
-    marks = [_OWN_LETTER.match(option) for option in shown]
-    if all(
-        mark and mark[1].upper() == letter
-        for mark, letter in zip(marks, string.ascii_uppercase, strict=False)
-    ):
-        shown = [option[mark.end() :] for option, mark in zip(shown, marks, strict=True) if mark]
-    read = [read_quantity(option) for option in shown]
-    quantities = tuple(each for each in read if each is not None)
-    return Options(
-        string.ascii_uppercase[: len(shown)] if shown else WITHOUT_OPTIONS,
-        tuple(normal(option) for option in shown),
-        quantities if len(quantities) == len(shown) else (),
-    )
 
 
 def gold_letter(answer: str, options: Options) -> str | None:
@@ -163,7 +109,7 @@ def choice_verdict(stated: Stated, options: Options, gold: str) -> Verdict:
     choice = chosen(stated, options)
     if choice.letter is None:
         return Verdict(None, choice.rule)
-    if stated.marked and _another_below(stated.after, choice.letter, options):
+    if stated.marked and another_below(stated.after, choice.letter, options):
         return Verdict(None, "another option is named below", choice.letter)
     return Verdict(choice.letter == gold, choice.rule, choice.letter)
 
@@ -187,16 +133,6 @@ def chosen(stated: Stated, options: Options) -> Choice:
         if found is not None:
             return found
     return Choice(None, "no option can be told from the answer")
-
-
-def _another_below(after: str, letter: str, options: Options) -> bool:
-    """Whether a sentence behind the answer names another option without refusing it."""
-    for sentence in map(plain, sentences(after)):
-        named = named_in(sentence, options) - {letter}
-        # "B, C and D are elsewhere" tells why the others are not chosen
-        if named and (len(named) == 1 or len(named) < len(options.letters) - 1):
-            return True
-    return False
 
 
 def _is_list(spoken: str) -> bool:
@@ -257,7 +193,7 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
     found = _after_bare(letter, rest) or _after_bare(letter, " " + words)
     if found is not None:
         return found
-    bare = _ARTICLE.sub(" ", words)
+    bare = ARTICLE.sub(" ", words)
     own = options.text_of(letter)
     others = [text for text in options.texts if text != own and text not in own]
     read, quantity = read_quantity(words), options.quantities
@@ -269,11 +205,11 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
         }
         if equal and letter not in equal:
             return Choice(None, "letter against value")
-    if set(_STANDING.findall(bare)) - {letter} or _BAD_REST.search(words) or "~~" in words:
+    if set(STANDING.findall(bare)) - {letter} or _BAD_REST.search(words) or "~~" in words:
         return Choice(None, "what follows the letter may say otherwise")
-    if any(_holds(said, other) for other in others) or _is_another(said, own, rest):
+    if any(holds(said, other) for other in others) or _is_another(said, own, rest):
         return Choice(None, "letter against text")
-    if letter in _STANDING.findall(bare):
+    if letter in STANDING.findall(bare):
         return Choice(None, "what follows the letter may say otherwise")
     return Choice(letter, "letter")
 
@@ -284,19 +220,19 @@ def _is_another(said: Sequence[str], own: str, rest: str) -> bool:
     if not own or not short or _SURE.fullmatch(said[0]):
         return False
     return not any(
-        _holds([one], other) for each in said for one, other in ((each, own), (own, each))
+        holds([one], other) for each in said for one, other in ((each, own), (own, each))
     )
 
 
 def _in_sentence(stated: Stated, options: Options) -> Choice | None:
     """The letter that a sentence names as its choice."""
-    text = _ARTICLE.sub(" ", stated.text)
+    text = ARTICLE.sub(" ", stated.text)
     reason = _REASON.search(text, 1)
     text = text[: reason.start()] if reason else text
     tail = _SO.match(text)
-    if tail and _STANDING.search(text, tail.end()):
+    if tail and STANDING.search(text, tail.end()):
         text = text[tail.end() :].strip(" ,，:")
-    letters = set(_STANDING.findall(text))
+    letters = set(STANDING.findall(text))
     if len(letters) != 1 or not letters <= set(options.letters):
         return Choice(None, "several letters") if len(letters) > 1 else None
     if denies(text) or _BAD_REST.search(text):
@@ -352,7 +288,7 @@ def _by_text(stated: Stated, options: Options) -> Choice | None:
         own, said = options.text_of(letter), normal(text)
         others = [each for each in options.texts if each != own and each not in own]
         rest = said.replace(own, " ", 1)
-        if any(_holds([said], other) for other in others):
+        if any(holds([said], other) for other in others):
             return Choice(None, "several options are named")
         if REPORTED.search(text):
             return Choice(None, "what others say, or a condition")
@@ -363,35 +299,11 @@ def _by_text(stated: Stated, options: Options) -> Choice | None:
             or _CONTRAST.search(rest)
         ):
             return Choice(None, "an option that is denied, or not settled on")
-        letters = set(_STANDING.findall(_ARTICLE.sub(" ", text))) & set(options.letters)
+        letters = set(STANDING.findall(ARTICLE.sub(" ", text))) & set(options.letters)
         if letters - {letter}:
             return Choice(None, "letter against text")
         return Choice(letter, "the option's text in a sentence")
     return None
-
-
-def named_in(sentence: str, options: Options) -> set[str]:
-    """The letters of the options that a plain sentence names, and does not refuse."""
-    bare = _ARTICLE.sub(" ", sentence)
-    found = {
-        each[1]
-        for each in _STANDING.finditer(bare)
-        if each[1] in options.letters and not is_refused(bare, each.start(), each.end())
-    }
-    said = normal(sentence)
-    for letter, text in zip(options.letters, options.texts, strict=False):
-        at = said.find(text) if _holds([said], text) else -1
-        if at >= 0 and not is_refused(said, at, at + len(text)):
-            found.add(letter)
-    return found
-
-
-def mentions(text: str, options: Options) -> bool:
-    """Whether a plain text names an option, by its letter or its text."""
-    letters = set(_STANDING.findall(_ARTICLE.sub(" ", text)))
-    return bool(letters & set(options.letters)) or any(
-        _holds([normal(text)], option) for option in options.texts
-    )
 
 
 def is_choice(text: str, options: Options) -> bool:
@@ -407,13 +319,5 @@ def mentions_others(text: str, line: str, options: Options) -> bool:
     """Whether a text names letters of options that a line does not name."""
     found = _LEADING.match(line)
     own = {(found["in"] or found["bare"]).upper()} if found else set()
-    letters = set(_STANDING.findall(_ARTICLE.sub(" ", text))) & set(options.letters)
+    letters = set(STANDING.findall(ARTICLE.sub(" ", text))) & set(options.letters)
     return bool(letters - own)
-
-
-def _holds(said: Sequence[str], option: str) -> bool:
-    """Whether a normal text holds an option as whole words."""
-    if not option:
-        return False
-    wide = option[0] >= "\u3040"
-    return any(option in each if wide else f" {option} " in f" {each} " for each in said)

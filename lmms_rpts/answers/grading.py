@@ -15,11 +15,10 @@ from lmms_rpts.answers.choice_grading import (
     choice_verdict,
     gold_letter,
     is_choice,
-    mentions,
     mentions_others,
-    read_options,
 )
 from lmms_rpts.answers.number_grading import gold_quantity, number_verdict
+from lmms_rpts.answers.options import mentions, read_options
 from lmms_rpts.answers.plain_text import LONGEST, plain
 from lmms_rpts.answers.quantities import NUMBER_WORD, read_quantity
 from lmms_rpts.answers.stated import TAKEN_BACK, Stated, Verdict, read_stated

@@ -41,7 +41,9 @@ _CHINESE_FRACTION = re.compile(
     r"([零一二两三四五六七八九十百千万]{1,12}|\d{1,9})分之([零一二两三四五六七八九十百千万]{1,12}|\d{1,9})"
 )
 # 五六个 are five or six
-_ESTIMATES = frozenset("一二 一两 二三 两三 三两 三四 三五 四五 五六 六七 七八 八九".split())
+_ESTIMATES = frozenset(
+    ("一二", "一两", "二三", "两三", "三两", "三四", "三五", "四五", "五六", "六七", "七八", "八九")
+)
 _COUNTED = {"百": "一百", "千": "一千", "万": "一万"}  # 百分之五十
 
 # Units by their names; what is none of them stands for itself.

@@ -192,10 +192,13 @@ ATTACKS = [
 # Behind "Final answer: A", where C is blue: an answer that is taken back, or followed by another.
 TAKEN_BACK = [
     "\nScratch that: blue", "\n(changed to C)", "\nStrike that.", "\nDisregard.",
-    "\nThat's incorrect.", "\nThat’s incorrect.", "\nUpdate: C", "\n=> C", "\n=> c", "\nC is better",
+    "\nThat's incorrect.", "\nThat’s incorrect.", "\nUpdate: C", "\n=> C", "\n=> c",
+    "\nC is better",
     "\nBlue.", "\nOops, blue.", "\nOops.", "\n不，是C", "\n改选C", "\n错了，C", "\n以上作废",
-    "\nRevised answer below.", "\nIncorrect.", "\nNever mind.", "\nIgnore that.", "\nI retract this.",
-    "\nIt is not A but C.", "\n\nLooking at it once more, I find that C fits.", "\n撤回", "\n笔误，蓝色",
+    "\nRevised answer below.", "\nIncorrect.", "\nNever mind.", "\nIgnore that.",
+    "\nI retract this.",
+    "\nIt is not A but C.", "\n\nLooking at it once more, I find that C fits.", "\n撤回",
+    "\n笔误，蓝色",
     "\n更改为C", ", eliminated", ", ruled out", ", rejected", ", excluded", ", which fails",
     ", i.e. blue", ", e.g. blue", ", struck out", ", discarded", ", hardly", ", never",
     ", which we can rule out", "，排除", ", 淘汰",
@@ -203,7 +206,8 @@ TAKEN_BACK = [
 # Behind it, too: what says nothing against it
 KEPT = [
     "\n\nThe ball is red.", "\nB is wrong.", "\nC is not correct.",
-    "\n\nB, C and D are elsewhere.", ", not C", ", definitely", ", of course", ", red", ", the red one",
+    "\n\nB, C and D are elsewhere.", ", not C", ", definitely", ", of course", ", red",
+    ", the red one",
     "\nLet me know if you have questions.", "\n\nExplanation: the picture shows a red ball.",
 ]  # fmt: skip
 COLOURS = ("red", "green", "blue", "蓝色")
@@ -244,6 +248,9 @@ OTHERS = [
     (SHAPES, "D", "None of the above.", True),
     (SHAPES, "B", "Cannot be determined", False),
     (SHAPES, "B", "A and B", None),
+    # the article, and the option A
+    (CITIES, "B", "Answer: B\nA fits better.", None),
+    (CITIES, "B", "Answer: B\nA tower of iron stands there.", True),
     # letters in signs of their own
     (CITIES, "B", "🅱", None), (CITIES, "B", "🅱️", None), (CITIES, "B", "🇧", None),
     # options that are numbers

@@ -1,0 +1,111 @@
+"""Options of a question, and which of them a text names."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lmms_rpts.answers.final_statement import sentences
+from lmms_rpts.answers.plain_text import normal, plain
+from lmms_rpts.answers.quantities import Quantity, read_quantity
+from lmms_rpts.answers.retraction import is_refused
+
+WITHOUT_OPTIONS = "ABCDEFGHIJ"
+"""The letters that may be meant where the options are not known."""
+
+# Letters that stand by themselves, but for the article and the pronoun.
+STANDING = re.compile(r"(?<![A-Za-z0-9_'′.\\])([A-Z])(?![A-Za-z0-9_′])(?!'[a-z])")
+ARTICLE = re.compile(
+    r"\bA (?=(?!(?:is|was|and|or|because|since|as|fits|looks|seems|works|would|must|should|it"
+    r"|instead)\b)[a-z])|\bI (?=[a-z])|\bI'"
+)
+_OWN_LETTER = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a question.
+
+    Attributes:
+        letters: the letters that may be chosen.
+        texts: the options in their normal form; empty where they are not known.
+        quantities: the options as quantities, where all of them are; else empty.
+    """
+
+    letters: str
+    texts: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
+
+    def of_text(self, said: Sequence[str]) -> set[str]:
+        """The letters of the options that are one of these normal texts."""
+        return {
+            letter
+            for letter, text in zip(self.letters, self.texts, strict=False)
+            if text and text in said
+        }
+
+    def text_of(self, letter: str) -> str:
+        """The normal text of an option; empty where it isn't known."""
+        return self.texts[self.letters.index(letter)] if self.texts else ""
+
+
+def read_options(options: Sequence[str]) -> Options:
+    """The options of a question, of which 26 count; letters before their texts are dropped."""
+    shown = [plain(option) for option in options[:26]]
+    marks = [_OWN_LETTER.match(option) for option in shown]
+    if all(
+        mark and mark[1].upper() == letter
+        for mark, letter in zip(marks, string.ascii_uppercase, strict=False)
+    ):
+        shown = [option[mark.end() :] for option, mark in zip(shown, marks, strict=True) if mark]
+    read = [read_quantity(option) for option in shown]
+    quantities = tuple(each for each in read if each is not None)
+    return Options(
+        string.ascii_uppercase[: len(shown)] if shown else WITHOUT_OPTIONS,
+        tuple(normal(option) for option in shown),
+        quantities if len(quantities) == len(shown) else (),
+    )
+
+
+def holds(said: Sequence[str], option: str) -> bool:
+    """Whether a normal text holds an option as whole words."""
+    if not option:
+        return False
+    wide = option[0] >= "\u3040"
+    return any(option in each if wide else f" {option} " in f" {each} " for each in said)
+
+
+def named_in(sentence: str, options: Options) -> set[str]:
+    """The letters of the options that a plain sentence names, and does not refuse."""
+    bare = ARTICLE.sub(" ", sentence)
+    found = {
+        each[1]
+        for each in STANDING.finditer(bare)
+        if each[1] in options.letters and not is_refused(bare, each.start(), each.end())
+    }
+    said = normal(sentence)
+    for letter, text in zip(options.letters, options.texts, strict=False):
+        at = said.find(text) if holds([said], text) else -1
+        if at >= 0 and not is_refused(said, at, at + len(text)):
+            found.add(letter)
+    return found
+
+
+def mentions(text: str, options: Options) -> bool:
+    """Whether a plain text names an option, by its letter or its text."""
+    letters = set(STANDING.findall(ARTICLE.sub(" ", text)))
+    return bool(letters & set(options.letters)) or any(
+        holds([normal(text)], option) for option in options.texts
+    )
+
+
+def another_below(after: str, letter: str, options: Options) -> bool:
+    """Whether a sentence behind the answer names another option without refusing it."""
+    for sentence in map(plain, sentences(after)):
+        named = named_in(sentence, options) - {letter}
+        # "B, C and D are elsewhere" tells why the others are not chosen
+        if named and (len(named) == 1 or len(named) < len(options.letters) - 1):
+            return True
+    return False
