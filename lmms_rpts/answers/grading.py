@@ -26,6 +26,8 @@ from lmms_rpts.answers.text_grading import gold_text, text_verdict
 
 AnswerKind = Literal["choice", "number", "text"]
 
+_BARE_LETTERS = "ABCDEFGHIJ"
+"""Letters that name an option where no options are given."""
 SHOWN = 200
 """Characters of an answer that a grade shows."""
 
@@ -182,3 +184,13 @@ def _first_line(kind: AnswerKind, stated: Stated, options: Sequence[str]) -> Sta
 
 def _shown(text: str) -> str:
     return " ".join(plain(text).split())[:SHOWN].strip()
+
+
+def infer_kind(answer: str, options: Sequence[str] = ()) -> AnswerKind:
+    """What a gold answer looks like: one of the options, a letter, a number, else a text."""
+    given = answer.strip()
+    if options and answer_fault("choice", given, options) is None:
+        return "choice"
+    if len(given) == 1 and given in _BARE_LETTERS:
+        return "choice"
+    return "number" if answer_fault("number", given) is None else "text"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lmms_rpts.tasks.own.starting import Start
     from lmms_rpts.tasks.own.tables import Table
 
+_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
 
@@ -118,6 +119,7 @@ def _from_file(
     if form == "agree":
         records = plain_stances(records)
     _tell_mapping(mapping, form, given=answer is not None)
+    _tell_left_out(table, mapping)
     raise_faults(source, field_faults_of(records, form), REMEDY)
     beside = source.absolute().parent
     folders = [images.absolute()] if images else [beside, beside / "images"]
@@ -197,6 +199,21 @@ def _tell_mapping(mapping: Mapping[str, str], form: str, given: bool) -> None:
     typer.echo(f"Fields: {listed(changed, '; ')}.")
     reason = "as you say" if given else "as yours look; --answer changes it"
     typer.echo(f"Answers: {form} ({reason}).")
+
+
+def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
+    """Name the user's fields that are not taken, and what may be images among them."""
+    columns = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    unused = [name for name in table.names if name not in (*mapping.values(), *columns)]
+    if not unused:
+        return
+    typer.echo(f"Not taken: {visible(listed(unused))}. To take one: --map OURS=YOURS.")
+    if "images" in mapping:
+        return
+    for name in unused:
+        found = next((each.fields[name] for each in table.records if each.fields.get(name)), "")
+        if str(found[0] if isinstance(found, list) else found).lower().endswith(_IMAGE_SUFFIXES):
+            typer.echo(f"Are these images? --map images={shlex.quote(name)}")
 
 
 def _commands(start: Start, folder: Path) -> dict[str, str]:

@@ -136,7 +136,8 @@ def _score(
             typer.echo(f"Results: {kept.results}")
             for file in kept.samples.values():
                 typer.echo(f"Samples: {file}")
-    typer.echo(f"To look at them: lmms-rpts report {shlex.quote(str(output))}")
+    look = ["lmms-rpts", "report", str(output), *host.arguments()]
+    typer.echo(f"To look at them: {shlex.join(look)}")
 
 
 @dataclass(frozen=True, slots=True)

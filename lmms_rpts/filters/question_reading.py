@@ -15,7 +15,7 @@ from lmms_rpts.judging.parsers.verdicts import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
 from lmms_rpts.schema import shown
 
-AnswerForm = Literal["agree", "choice", "number", "text", "none"]
+AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
 ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
 
 Grader = Callable[[str, Mapping[str, Any]], bool | None]
@@ -35,7 +35,8 @@ class QuestionReading(Reading):
     write; else ``correct`` is None.
 
     Attributes:
-        form: what answers look like; ``none``: nobody grades them here.
+        form: what answers look like; ``mixed``: each as its gold answer looks; ``none``: nobody
+            grades them here.
         grade: a user's function that grades in the place of the rules.
     """
 
@@ -75,17 +76,18 @@ class QuestionReading(Reading):
         return self._graded(part.spoken, doc)
 
     def _graded(self, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
-        from lmms_rpts.answers.grading import grade_answer
+        from lmms_rpts.answers.grading import grade_answer, infer_kind
 
         if (
             self.form == "none" or self.form == "agree"
         ):  # `read_answer` sees to the one, another class
             raise ValueError(f"answers of the form {self.form!r} are not graded here")
+        gold, options = str(doc["answer"]), as_texts(doc.get("options"))
         found = grade_answer(
-            self.form,
+            infer_kind(gold, options) if self.form == "mixed" else self.form,
             said,
-            str(doc["answer"]),
-            options=as_texts(doc.get("options")),
+            gold,
+            options=options,
             tolerance=_tolerance(doc.get("tolerance")),
         )
         value = found.value or UNDETERMINED

@@ -81,10 +81,12 @@ class ScoreFilter(JudgingFilter):
         """As other filters'; and that the judge would have to see the document's images."""
         faults = list(super().document_faults(doc))
         yield from faults
-        if faults or self.sees or not doc["visual_clue"]:
-            return
-        if self.evidence_for(doc) != "facts":
+        if not faults and self.is_blind_to(doc):
             yield self.blindness()
+
+    def is_blind_to(self, doc: Doc) -> bool:
+        """Whether the judge would have to see the images of a document, and can't."""
+        return not self.sees and bool(doc["visual_clue"]) and self.evidence_for(doc) != "facts"
 
     def blindness(self) -> str:
         """Why a document without gold reasoning can't be judged by a judge that sees nothing."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.escaping import visible
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCE, as_texts
 from lmms_rpts.filters.grading import in_sight
@@ -35,7 +37,8 @@ class TransformFilter(JudgingFilter):
         judge: which judge, where LMMS_RPTS_JUDGE does not say.
         max_steps: longer arguments are cut to this many steps, and that is recorded.
         answer: what answers look like: ``agree`` (or disagree), a ``choice`` of options, a
-            ``number``, a ``text``, or ``none``, for questions whose answers are not graded.
+            ``number``, a ``text``, ``mixed`` (each as its gold answer looks), or ``none``, for
+            questions whose answers are not graded.
         grade: a function of a response and its document that says whether the answer is right
             (None: it can't be said), in the place of the rules.
     """
@@ -96,7 +99,7 @@ class TransformFilter(JudgingFilter):
             is_valid, wanted = STANCE
             if not is_valid(doc["answer"]):
                 yield f"'answer' should be {wanted}, not {shown(doc['answer'])}{OTHER_FORMS}"
-        elif self.form != "none":
+        elif self.form not in ("none", "mixed"):
             fault = _ungradable(self.form, doc)
             if fault:
                 yield f"'answer' can't be graded as a {self.form}: {fault}"
@@ -117,6 +120,8 @@ class TransformFilter(JudgingFilter):
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Reading the reasoning stopped: {}", fatal)
+        if type(reading) is QuestionReading:
+            _report_ungraded(results)
         return results
 
     def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:
@@ -130,3 +135,16 @@ def _ungradable(form: AnswerForm, doc: Doc) -> str | None:
     if form not in ("choice", "number", "text"):
         return None
     return answer_fault(form, str(doc["answer"]), as_texts(doc.get("options")))
+
+
+def _report_ungraded(results: Sequence[TransformedResponse]) -> None:
+    """Say how many answers are neither right nor wrong, and why."""
+    reasons = Counter(each.answer_error for each in results if each.answer_error)
+    if reasons:
+        logger.warning(
+            "{} of {} answers are neither right nor wrong, and are left out of accuracy; most "
+            "often: {}",
+            sum(reasons.values()),
+            len(results),
+            visible(reasons.most_common(1)[0][0]),
+        )

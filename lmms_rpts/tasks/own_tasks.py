@@ -12,7 +12,7 @@ from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.filters import RptsFilter
+from lmms_rpts.filters import RptsFilter, ScoreFilter
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.any_task.names import wrapped_name
 from lmms_rpts.tasks.benchmark import all_filters, filter_names
@@ -95,6 +95,9 @@ def check_task(task: Any, documents: Any) -> None:
     for at, doc in enumerate(documents):
         label = f"document {at}" + (f" (id {doc['id']!r})" if "id" in doc else "")
         for each in filters:
+            if isinstance(each, ScoreFilter) and each.blindness() in each.document_faults(doc):
+                # Said once: it is the judge's fault, not that of each document.
+                raise DataError(f"The task {name!r} can't be judged: {label}: {each.blindness()}.")
             faults |= dict.fromkeys(f"{label}: {said}" for said in each.document_faults(doc))
     raise_faults(f"The task {name!r}", list(faults), _REMEDY)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lmms_eval.evaluator
@@ -14,11 +16,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
+from lmms_rpts.filters import TransformFilter
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import Record, Source, examine, load, read_records
 from lmms_rpts.tasks.own.fields import FIELDS, FORMS, OwnDocument, as_document, written
-from lmms_rpts.tasks.own.files import examine_folder
+from lmms_rpts.tasks.own.files import examine_folder, refuse_shadowed
 from lmms_rpts.tasks.own_tasks import check_own_tasks
 from lmms_rpts.tasks.rpts_eval.results import METRICS, OF_ANSWERS
 from tests.support.tables import table
@@ -169,7 +172,7 @@ def test_answers_that_nobody_could_grade(
 
 @table(
     "rpts, said",
-    ("answer: coice", "'answer' should be agree, choice, number, text, none or !function"),
+    ("answer: coice", "'answer' should be agree, choice, number, text, mixed, none or !function"),
     ("answer: coice", "not 'coice'; did you mean 'choice'?"),
     ("answer: no", "or !function FILE.FUNCTION, not False"),
     ("images: pictures", "the key 'answer' is missing"),
@@ -352,3 +355,34 @@ def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], sai
     (check,) = examine_folder(make(tmp_path))
     assert check.state == "problem"
     assert said in check.said
+
+
+def test_a_task_that_another_one_hides_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, [good()], "answer: number")
+    (yaml,) = tmp_path.glob("*.yaml")
+    index = {"mine": {"type": "task", "yaml_path": "/elsewhere/mine.yaml"}}
+    manager = SimpleNamespace(include_path=str(tmp_path), task_index=index)
+    with pytest.raises(DataError, match="would be run instead"):
+        refuse_shadowed(manager, ["mine"])
+    refuse_shadowed(manager, ["other"])
+    index["mine"]["yaml_path"] = str(yaml)
+    refuse_shadowed(manager, ["mine"])
+
+
+@table(
+    "answer, options, response, correct",
+    ("4", [], "Final answer: 4.0", True),
+    ("4", [], "Final answer: four", True),
+    ("4", [], "Final answer: 5", False),
+    ("B", ["red", "blue"], "Final answer: (B) blue", True),
+    ("B", ["red", "blue"], "Final answer: blue", True),
+    ("B", ["red", "blue"], "Final answer: A", False),
+    ("B", [], "Final answer: C", False),
+    ("Rome", [], "Final answer: Rome.", True),
+)
+def test_answers_of_several_forms_in_one_file(
+    answer: str, options: list[str], response: str, correct: bool
+) -> None:
+    doc = as_document({"question": "What?", "answer": answer, "options": options}, "mixed", 0, "en")
+    (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [asdict(doc)])
+    assert found[0].correct is correct

@@ -77,6 +77,8 @@ def _fault(manager: Any, base: str) -> str | None:
     if entry is None:
         near = difflib.get_close_matches(base, manager.all_tasks, n=1)
         hint = f" Did you mean {near[0]}{SUFFIX}?" if near else ""
+        if manager.include_path is None:
+            hint += " A task of your own is found with --include_path FOLDER"
         return f"lmms-eval has no task {base!r}.{hint}"
     if entry["type"] != "task":
         return _parts_fault(base, entry, manager)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, get_args
 
-from lmms_rpts.answers.grading import AnswerKind, answer_fault
+from lmms_rpts.answers.grading import AnswerKind, answer_fault, infer_kind
 from lmms_rpts.escaping import storable
 from lmms_rpts.filters.documents import (
     LANGUAGE,
@@ -28,7 +28,7 @@ from lmms_rpts.filters.documents import (
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.own.prompts import lettered
 
-FORMS = ("agree", "choice", "number", "text", "none")
+FORMS = ("agree", "choice", "number", "text", "mixed", "none")
 """What answers look like, and so how they are graded; ``none``: not at all."""
 
 FUNCTION = "function"
@@ -148,7 +148,7 @@ def as_document(record: Mapping[str, Any], form: str, number: int, language: str
     return OwnDocument(
         id=str(given.get("id", number)),
         language=given.get("language", language),
-        form=form,
+        form=infer_kind(written(given.get("answer", "")), options) if form == "mixed" else form,
         statement=question,
         context="\n".join(part for part in parts if part.strip()),
         background=context,
@@ -215,6 +215,8 @@ def _value_faults(record: Mapping[str, Any], form: str) -> Iterator[str]:
     if form == "agree" and answer not in STANCES:
         yield f"'answer' should be agree or disagree, not {shown(answer)}"
     graded = next((each for each in _GRADED_BY_RULES if each == form), None)
+    if form == "mixed":
+        graded = infer_kind(written(answer), [written(each) for each in record.get("options", ())])
     if graded is not None:
         options = [written(each) for each in record.get("options", ())]
         fault = answer_fault(graded, written(answer), options)

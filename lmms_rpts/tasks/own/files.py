@@ -8,6 +8,7 @@ from typing import Any
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.tasks.data_checks import Check, data_fault, problem
+from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.reading import KEY
 
 _REMEDY = "docs/your-own-data.md shows what a task file looks like"
@@ -34,6 +35,28 @@ def name_files(manager: Any, tasks: Any) -> None:
                     names.append(name)
 
 
+def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
+    """Refuse a user's task that lmms-eval passes over for another one of the same name.
+
+    Args:
+        manager: lmms-eval's TaskManager.
+        names: of the tasks that are to run.
+
+    Raises:
+        DataError: naming the user's file.
+    """
+    given = manager.include_path
+    folders = [given] if isinstance(given, str) else given or []
+    for path in (path for folder in folders for path in Path(folder).rglob("*.yaml")):
+        name = _task_in(path)
+        entry = manager.task_index.get(name) if name in names else None
+        if entry is not None and Path(str(entry["yaml_path"])).resolve() != path.resolve():
+            raise DataError(
+                f"{path} calls its task {name!r}, and there is another task of this name "
+                f"({entry['yaml_path']}), which would be run instead. Give yours another name."
+            )
+
+
 def examine_folder(folder: Path) -> Sequence[Check]:
     """What is there of the tasks that ``--include_path FOLDER`` would add; loads no model.
 
@@ -57,6 +80,7 @@ def examine_folder(folder: Path) -> Sequence[Check]:
 
 
 def _examined(manager: Any, name: str) -> Check:
+    from lmms_rpts.tasks.own.starting import check_name
     from lmms_rpts.tasks.own_tasks import check_own_tasks
 
     try:
@@ -69,6 +93,10 @@ def _examined(manager: Any, name: str) -> Check:
     told = config.get("metadata") if isinstance(config, Mapping) else None
     if not isinstance(told, Mapping) or "instances" not in told:
         return Check(name, "ok", "its file can be read")
+    try:
+        check_name(name)
+    except DataError as error:
+        return problem(name, error, "give the task another name in its YAML file")
     return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
 
 

@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.answers.grading import answer_fault
+from lmms_rpts.answers.grading import answer_fault, infer_kind
 from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.data import Record, parsed
@@ -96,7 +96,12 @@ def infer_form(records: Iterable[Record]) -> str:
             "of the options (A, B, ...) or their texts, or say --answer number if they are numbers"
         )
     fits = (form for form, fit in _FITS.items() if all(fit(*pair) for pair in pairs))
-    return next(fits, "text")
+    kinds = {
+        infer_kind(written(answer), [written(each) for each in options] if options else ())
+        for answer, options in pairs
+        if _is_gradable(answer)
+    }
+    return next(fits, "mixed" if kinds - {"text"} else "text")
 
 
 def plain_stances(records: Iterable[Record]) -> list[Record]:

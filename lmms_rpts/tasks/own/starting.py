@@ -35,7 +35,7 @@ task: {name}
 rpts:
   data: {data}
   images: {images}
-  answer: {form}  # agree, choice, number, text, none, or !function grading.grade
+  answer: {form}  # agree, choice, number, text, mixed, none, or !function grading.grade
   variant: steps  # steps: asks for numbered steps; free: for reasoning of any form
   language: {language}  # of the prompts (en or zh); the texts may be in any language
   # evidence: image  # facts, image or both; default: facts with gold reasoning, else image
