@@ -325,7 +325,7 @@ def test_a_parser_that_raises_is_an_error_verdict() -> None:
 
 
 def test_unknown_kinds_are_named() -> None:
-    known = "image_seen, inference_seen, inference, root, transform, answer"
+    known = "image_seen, inference_seen, inference, root, transform, question_steps, match"
     with pytest.raises(ValueError, match=rf"'picture'.*{known}"):
         question("q", kind="picture")
 

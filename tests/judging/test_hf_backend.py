@@ -271,6 +271,8 @@ def test_the_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         "compare": 512,
         "mistake": 512,
         "solution": 4096,
+        "question_steps": 4096,
+        "match": 512,
     }
     assert hf_model._THINKING == 4096
 

@@ -227,7 +227,7 @@ def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> Non
 
 @table("told", writes, comparable)
 def test_nothing_is_told_of_an_unknown_judge(told: Callable[[str], bool]) -> None:
-    with pytest.raises(JudgeConfigurationError, match="unknown judge 'xyzzy'"):
+    with pytest.raises(JudgeConfigurationError, match="unknown judge 'xyzzy:m'"):
         told("xyzzy:m+openai:m")
 
 
