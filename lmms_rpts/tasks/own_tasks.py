@@ -95,10 +95,11 @@ def check_task(task: Any, documents: Any) -> None:
     for at, doc in enumerate(documents):
         label = f"document {at}" + (f" (id {doc['id']!r})" if "id" in doc else "")
         for each in filters:
-            if isinstance(each, ScoreFilter) and each.blindness() in each.document_faults(doc):
+            said = list(each.document_faults(doc))
+            if isinstance(each, ScoreFilter) and said == [each.blindness()]:
                 # Said once: it is the judge's fault, not that of each document.
-                raise DataError(f"The task {name!r} can't be judged: {label}: {each.blindness()}.")
-            faults |= dict.fromkeys(f"{label}: {said}" for said in each.document_faults(doc))
+                raise DataError(f"The task {name!r} can't be judged: {label}: {said[0]}.")
+            faults |= dict.fromkeys(f"{label}: {fault}" for fault in said)
     raise_faults(f"The task {name!r}", list(faults), _REMEDY)
 
 
