@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
+import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from tests.support.fork_client import AVAILABLE, ROOT
 from tests.support.lmms import Run, run, stop_server, the_server, use_server
 from tests.support.once import build_once
