@@ -77,7 +77,7 @@ def _fault(manager: Any, base: str) -> str | None:
     if entry is None:
         near = difflib.get_close_matches(base, manager.all_tasks, n=1)
         hint = f" Did you mean {near[0]}{SUFFIX}?" if near else ""
-        if manager.include_path is None:
+        if getattr(manager, "include_path", None) is None:
             hint += " A task of your own is found with --include_path FOLDER"
         return f"lmms-eval has no task {base!r}.{hint}"
     if entry["type"] != "task":
