@@ -19,6 +19,7 @@ from lmms_rpts.filters.response_reading import MAX_STEPS, Reading, tidied
 from lmms_rpts.filters.score import (
     ask_about_root,
     ask_about_step,
+    evidence_for,
     has_root_question,
     repaired,
 )
@@ -143,7 +144,7 @@ def _need(
         reading = _reading(doc, mode, prompts)
         transformed = tidied(tally.hold(reading.read(response, doc), doc), MAX_STEPS)
         chain = repaired(transformed, doc)
-        for query in plan_steps(chain, doc, _evidence_for(doc, evidence)):
+        for query in plan_steps(chain, doc, evidence_for(doc, evidence)):
             tally.hold(ask_about_step(query, doc["language"], prompts, images_of(doc)), doc)
         if has_root_question(transformed, chain):
             conclusion, answer = chain.steps[-1].conclusion, transformed.answer or ""
@@ -154,10 +155,6 @@ def _need(
 def _reading(doc: Doc, mode: TransformMode, prompts: Prompts) -> Reading:
     kind = Reading if doc["answer"] in STANCES else QuestionReading
     return kind(mode, can_ask=True, prompts=prompts)
-
-
-def _evidence_for(doc: Doc, evidence: Evidence | None) -> Evidence:
-    return evidence or ("facts" if doc["reasoning"] else "image")
 
 
 class _Tally:
@@ -219,7 +216,7 @@ def _most(
     doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int, evidence: Evidence | None
 ) -> Need:
     """Every step cites all clues and all earlier steps, is doubted, and no reply can be read."""
-    seen = _evidence_for(doc, evidence) != "facts"
+    seen = evidence_for(doc, evidence) != "facts"
     shown = _image_tokens(doc) if seen else 0
     scored = sum(_worst_questions(doc, prompts, max_new_tokens, shown), Need()).times(opinions)
     fields = {"statement": doc["statement"], "response": ""}

@@ -34,7 +34,7 @@ class DocumentImages:
         self._images: dict[int, JudgeImage] = {}
 
     def __getitem__(self, number: int) -> JudgeImage:
-        """The image of this number, from 0; whether there is one is told when it is loaded."""
+        """The image of this number, from 0; ImageError when it is loaded, if there is none."""
         if number not in self._images:
             name = self._name.format(number)
             self._images[number] = JudgeImage(name, lambda: self._one(number), self._longest)

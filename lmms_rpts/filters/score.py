@@ -75,7 +75,7 @@ class ScoreFilter(JudgingFilter):
 
     def evidence_for(self, doc: Doc) -> Evidence:
         """What claims about the images of a document are judged by."""
-        return self.evidence or ("facts" if doc["reasoning"] else "image")
+        return evidence_for(doc, self.evidence)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As other filters'; and that the judge would have to see the document's images."""
@@ -162,6 +162,11 @@ class ScoreFilter(JudgingFilter):
         return isolation.begin(
             lambda: ask_about_root(conclusion, answer, doc, self.prompts), _failed_root
         )
+
+
+def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:
+    """What claims about the images of a document are judged by, where ``chosen`` may say."""
+    return chosen or ("facts" if doc["reasoning"] else "image")
 
 
 @dataclass(frozen=True, slots=True)

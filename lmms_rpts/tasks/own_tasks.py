@@ -14,7 +14,7 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.filters import RptsFilter, ScoreFilter
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.any_task.names import wrapped_name
+from lmms_rpts.tasks.any_task.names import filters_of, wrapped_name
 from lmms_rpts.tasks.benchmark import all_filters, filter_names
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
@@ -173,23 +173,13 @@ def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
 
 
 def _parts(manager: Any, config: Mapping[str, Any], seen: frozenset[str]) -> Iterator[bool]:
-    yield bool(_filter_names(config) & filter_names())
+    yield bool(filters_of(config) & filter_names())
     listed = config.get("task")
     parts = listed if isinstance(listed, list) else []
     if isinstance(listed, str) and listed not in seen:
         parts = [listed]  # a configuration that changes a task with a name
     for part in parts:
         yield _uses_filters(manager, part, seen)
-
-
-def _filter_names(config: Mapping[str, Any]) -> set[str]:
-    return {
-        str(component.get("function"))
-        for pipeline in config.get("filter_list") or ()
-        if isinstance(pipeline, Mapping)
-        for component in pipeline.get("filter") or ()
-        if isinstance(component, Mapping)
-    }
 
 
 def _packages() -> tuple[Path, Path]:

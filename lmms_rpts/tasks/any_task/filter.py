@@ -18,7 +18,7 @@ VARIANTS = ("default", "steps")
 class AnyTransformFilter(TransformFilter):
     """Turns each response to any question into a ``TransformedResponse``.
 
-    Whether the answer is right is told by the task that RPTS is put around, not here, but for
+    The task that RPTS is put around says whether the answer is right, not this filter, except for
     saved responses, whose grades are known.
 
     Args:

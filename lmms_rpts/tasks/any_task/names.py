@@ -125,12 +125,16 @@ def is_scored(config: Mapping[str, Any]) -> bool:
     """Whether a task names filters of ours, or is of the short form for own data."""
     if "rpts" in config:
         return True
+    return bool(filters_of(config) & filter_names())
+
+
+def filters_of(config: Mapping[str, Any]) -> set[str]:
+    """The names of the filters of a task's pipelines, whatever else stands there."""
     pipelines = config.get("filter_list")
-    found = {
+    return {
         str(component.get("function"))
         for pipeline in (pipelines if isinstance(pipelines, list) else ())
         if isinstance(pipeline, Mapping)
         for component in pipeline.get("filter") or ()
         if isinstance(component, Mapping)
     }
-    return bool(found & filter_names())
