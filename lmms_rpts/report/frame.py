@@ -25,13 +25,17 @@ class Frame:
 
     Args:
         styles: templates of style sheets, one after another.
-        script: the template of the page's script.
+        scripts: templates of scripts, one after another, each a function that is called at once.
 
     Attributes:
         environment: of the templates; every text is escaped, and a missing name is an error.
     """
 
-    def __init__(self, styles: Sequence[str] = ("report.css",), script: str = "report.js") -> None:
+    def __init__(
+        self,
+        styles: Sequence[str] = ("report.css", "tree.css"),
+        scripts: Sequence[str] = ("report.js",),
+    ) -> None:
         self.environment = Environment(
             loader=PackageLoader("lmms_rpts.report"),
             autoescape=True,
@@ -44,7 +48,7 @@ class Frame:
             version=__version__, score_class=_score_class, figure=_figure, signed=_signed
         )
         self._style = Markup("\n").join(self._source(each) for each in styles)
-        self._script = self._source(script)
+        self._script = Markup("\n").join(self._source(each) for each in scripts)
 
     def page(
         self,
