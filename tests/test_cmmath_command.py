@@ -248,11 +248,11 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
     before = results.read_bytes()
     result = command(tmp_path, "-o", results)
     assert result.exit_code == 1
-    assert "is one of the files that were read" in result.stderr
+    assert "is one of the input files" in result.stderr
     assert results.read_bytes() == before
     result = command(tmp_path, "-o", file)
     assert result.exit_code == 1
-    assert "give a file that ends in one of .csv, .json, .md" in result.stderr
+    assert "use a file name that ends in .csv, .json, .md" in result.stderr
 
 
 def test_other_commands_name_this_one(run: Path) -> None:

@@ -44,7 +44,7 @@ def test_info_tells_how_many_answers_of_whom(command: Command, tmp_path: Path) -
     fill(tmp_path, "openai:a", "hf:b")
     said = command("cache", "info").output
     assert FILE in said
-    assert "6 answers, from" in said
+    assert "6 replies, from" in said
     for judge in ("openai:a", "hf:b"):
         (line,) = [line for line in said.splitlines() if judge in line]
         assert [word for word in line.split() if word.isdigit()] == ["1", "3", "321"]
@@ -68,12 +68,12 @@ def test_clear_deletes_what_was_named(command: Command, tmp_path: Path) -> None:
     fill(tmp_path, "openai:a", "hf:b")
     unknown = command("cache", "clear", "--judge", "hf:x", "--yes")
     assert unknown.exit_code == 1
-    assert "no answer of hf:x; there are answers of: hf:b, " in unknown.output
-    assert "3 answers deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
-    assert "0 answers deleted" in command("cache", "clear", "--older-than", "1", "--yes").output
+    assert "no cached replies of hf:x " in unknown.output
+    assert "3 replies deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
+    assert "0 replies deleted" in command("cache", "clear", "--older-than", "1", "--yes").output
     assert command("cache", "clear").exit_code == 1, "it asks first"
-    assert "3 answers, from" in command("cache", "info").output
-    assert "3 answers deleted" in command("cache", "clear", "--yes").output
+    assert "3 replies, from" in command("cache", "info").output
+    assert "3 replies deleted" in command("cache", "clear", "--yes").output
 
 
 def test_clear_mends_a_broken_file(command: Command, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_is_said_without_answers(
     nothing = command("cache", name)
     # To ask how much there is, is no mistake.
     assert nothing.exit_code == (0 if name == "info" else 1)
-    assert "no answers" in nothing.output.lower()
+    assert "no cached replies" in nothing.output.lower()
     assert nothing.exception is None or isinstance(nothing.exception, SystemExit)
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     assert "--folder" in command("cache", name).output

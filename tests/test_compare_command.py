@@ -57,7 +57,7 @@ def test_the_table_names_both_runs_and_what_they_share(
     result = command(*pair)
     assert result.exit_code == 0
     assert result.output.startswith(
-        "A: model-a\nB: model-b\n3 documents in both, 1 only in A, 0 only in B\n"
+        "A: model-a\nB: model-b\n3 shared documents, 1 only in A, 0 only in B\n"
     )
     figures = row(result.output, "rpts")
     assert figures[:4] == ["rpts", "0.367", "0.500", "+0.133"]
@@ -69,13 +69,16 @@ def test_the_table_names_both_runs_and_what_they_share(
         "+0.000",
     ]
     assert row(result.output, "rpts_textual")[1:] == ["-"] * 6 + ["0/0"]
-    assert "7 metrics tested at once" in result.output
+    assert "the 7 metrics tested" in result.output
     assert "Warning" not in result.output
 
 
 def test_flips_show_both_sides(command: Command, pair: tuple[Path, Path]) -> None:
     output = command(*pair).output
-    assert "3 of 3 documents flipped: 1 from right to wrong, 1 from wrong to right, 1 in" in output
+    assert (
+        "3 of 3 documents flipped: 1 from right to wrong, 1 from wrong to right, 1 only in"
+        in output
+    )
     first = output.index("Statement 1.")
     assert first < output.index("Statement 2.") < output.index("Statement 0.")
     lines = output[output.rindex("\n", 0, first) + 1 :].splitlines()
@@ -156,12 +159,12 @@ def test_other_settings_are_warned_of(
     write_run(tmp_path / "a", {0: record(0, 0.5), 1: record(1, 0.5)})
     write_run(tmp_path / "b", {0: record(0, 0.5), 1: record(1, 0.5, **changes)})
     output = command(tmp_path / "a", tmp_path / "b").output
-    assert "the runs were scored with other settings" in output
+    assert "the runs were scored with different settings" in output
     assert "(in 1 of 2 documents)" in output
     assert said.split(" in A")[0] in output
     write_run(tmp_path / "c", {at: record(at, 0.5, **changes) for at in range(2)})
     output = command(tmp_path / "a", tmp_path / "c").output
-    assert f"other settings: {said}. The differences are not the models' alone." in output
+    assert f"different settings: {said}. The differences are not due to the models alone." in output
     assert "settings" not in command(tmp_path / "c", tmp_path / "c").output
 
 
@@ -169,9 +172,9 @@ def test_judges_to_doubt_are_warned_of(command: Command, tmp_path: Path) -> None
     write_run(tmp_path / "a", {0: record(0, 0.5, judge="lexical")})
     write_run(tmp_path / "b", {0: record(0, None, judge="none")})
     output = command(tmp_path / "a", tmp_path / "b").output
-    assert "Warning: the judge 'lexical' of A is for trying things out" in output
-    assert "Warning: no judge was asked in B (judge 'none')" in output
-    assert "of A and B is for trying" in command(tmp_path / "a", tmp_path / "a").output
+    assert "Warning: the judge 'lexical' of A is for testing only" in output
+    assert "Warning: B was not judged (judge 'none')" in output
+    assert "of A and B is for testing" in command(tmp_path / "a", tmp_path / "a").output
 
 
 def test_changed_data_are_warned_of(command: Command, tmp_path: Path) -> None:
@@ -222,7 +225,7 @@ def test_a_file_of_another_kind_is_refused_at_once(command: Command, name: str) 
     result = command("nowhere", "nowhere", "-o", name)
     assert result.exit_code == 1
     assert result.stderr == (
-        f"can't write {name}: give a file that ends in one of .csv, .json, .md\n"
+        f"cannot write {name}: use a file name that ends in .csv, .json, .md\n"
     )
 
 
@@ -232,13 +235,13 @@ def test_what_cannot_be_written_is_said(
     (tmp_path / "taken").write_text("")
     result = command(*pair, "-o", tmp_path / "taken" / "out.csv")
     assert result.exit_code == 1
-    assert "can't write to" in result.stderr
+    assert "cannot write to" in result.stderr
 
 
 def test_a_run_compared_with_itself_is_told(command: Command, pair: tuple[Path, Path]) -> None:
     result = command(pair[0], pair[0])
     assert result.exit_code == 0, result.output
-    assert "a run is compared with itself" in " ".join(result.output.split())
+    assert "the run is compared with itself" in " ".join(result.output.split())
 
 
 def test_written_files_hold_the_same(

@@ -33,22 +33,22 @@ def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
     both = (SAVED / "rome", SAVED / "cmmath")
     done = grades(*both)
     assert done.exit_code == 1
-    assert "there are graded answers of ROME and CMMaTH: name the runs of one" in done.output
+    assert "there are graded answers of ROME and CMMaTH: pass the runs of one" in done.output
     assert "choose with --benchmark rome or --benchmark cmmath" in done.output
     assert grades(SAVED / "rome", "--benchmark", "rome").exit_code == 0
 
 
 @table(
     "arguments, said",
-    ([SAVED / "careful"], "Name runs of ROME, CMMaTH"),
+    ([SAVED / "careful"], "Pass runs of ROME, CMMaTH"),
     ([SAVED / "nowhere"], "does not exist"),
     ([SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
     ([SAVED / "rome", "--benchmark", "rpts"], "rpts has no graded answers"),
     ([SAVED / "rome", "--benchmark", "cmmath"], "of ROME, not of CMMaTH"),
-    ([SAVED / "rome", "--undecided", "3"], "ROME has nothing to show for --undecided"),
-    ([SAVED / "rome", "--tree"], "ROME has nothing to show for --tree"),
+    ([SAVED / "rome", "--undecided", "3"], "ROME does not support --undecided"),
+    ([SAVED / "rome", "--tree"], "ROME does not support --tree"),
     ([SAVED / "rome", "--by", "colour"], "there is no breakdown by 'colour'; there are: sub"),
-    ([SAVED / "rome", "-o", "x.tex"], "one of .csv, .json, .md"),
+    ([SAVED / "rome", "-o", "x.tex"], "ends in .csv, .json, .md"),
 )
 def test_what_can_not_be_shown_is_told(arguments: list[object], said: str) -> None:
     done = grades(*arguments)

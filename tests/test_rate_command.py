@@ -49,7 +49,7 @@ def test_what_is_missing_is_told(command: Command, run: Path, tmp_path: Path) ->
     done = command(run, "-o", tmp_path / "rate.html", "--images", tmp_path)
     assert done.exit_code == 0
     assert "8 steps of 4 responses, 0 images" in done.output
-    assert "These are all steps of the run" in done.output
+    assert "These are all judged steps of the run" in done.output
     assert "4 of 4 images were not found" in done.output
     assert "--images" in done.output
 
@@ -66,11 +66,11 @@ def test_the_seed_decides_alone(command: Command, run: Path, tmp_path: Path) -> 
 
 @table(
     "arguments, message",
-    (["{run}", "-o", "{folder}/rate.txt"], "give a file that ends in one of .html, .htm"),
-    (["{run}", "--images", "{folder}/none", "-o", "{folder}/r.html"], "is no folder"),
+    (["{run}", "-o", "{folder}/rate.txt"], "use a file name that ends in .html, .htm"),
+    (["{run}", "--images", "{folder}/none", "-o", "{folder}/r.html"], "is not a folder"),
     (["{folder}/none", "-o", "{folder}/r.html"], "does not exist"),
-    (["{empty}", "-o", "{folder}/r.html"], "no step that a judge was asked about"),
-    (["{run}", "-o", "{folder}/file/r.html"], "can't write to"),
+    (["{empty}", "-o", "{folder}/r.html"], "no judged step"),
+    (["{run}", "-o", "{folder}/file/r.html"], "cannot write to"),
 )
 def test_what_is_wrong_is_told_in_a_line(
     command: Command, run: Path, tmp_path: Path, arguments: list[str], message: str

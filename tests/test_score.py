@@ -75,7 +75,7 @@ def test_a_range_is_found(counts: dict[int, int], start: int, stop: int, repeats
 
 @table(
     "counts, named",
-    ({0: 1, 2: 1}, r"t: there is no response to document 1 \(.* from 0 to 2\."),
+    ({0: 1, 2: 1}, r"t: no response to document 1 \(.* from 0 to 2\."),
     ({0: 1, 9: 1}, "document 1, 2, 3, 4, 5 and 3 more"),
     ({0: 2, 1: 2, 2: 1}, r"most documents have 2 .* 2 \(1\)"),
     ({0: 1, 1: 1, 2: 4}, r"most documents have 1 .* 2 \(4\)"),
@@ -199,7 +199,7 @@ def test_files_of_other_tasks_are_not_even_read(data: Path, tmp_path: Path) -> N
 
 @table(
     "entries, task, named",
-    (responses_to("rpts_eval_en"), "rpts_eval", "no response to rpts_eval_zh.*rpts_eval_en"),
+    (responses_to("rpts_eval_en"), "rpts_eval", "no responses to rpts_eval_zh.*rpts_eval_en"),
     (responses_to("rpts_eval_en"), "rpts_eval_en_free", "but to: rpts_eval_en. To score"),
     (responses_to("mme"), None, "no response to a task that can be .* but to: mme"),
     ([], None, "holds no response"),

@@ -147,7 +147,7 @@ def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
     "correct, named",
     ("colour", "'colour' says no metric by which an answer is right"),
     ("m>=-2", "Give one of m, or none; as in m>=0.5"),
-    ("m.wrong", "no response has a number as 'wrong' of 'm'"),
+    ("m.wrong", "no response has a number in the field 'wrong' of 'm'"),
     ("m>=half", "says no metric"),
     ("m<1", "says no metric"),
     ("mm", "says no metric"),
@@ -199,7 +199,7 @@ def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
         done = score(plain.folder, task, tmp_path / "out", server)
         assert server.calls == 0
     assert done.code == 1
-    assert "holds what the filters of colours left of the responses (regex)" in done.output
+    assert "holds filtered responses of colours (regex)" in done.output
     assert "--reasoning_tags none" in done.output
     assert "or run colours_rpts" in done.output
 
@@ -227,9 +227,9 @@ def test_a_part_of_the_documents(tmp_path: Path, kept: list[int], said: str) -> 
 
 @table(
     "rows, named",
-    ([{"doc_id": 0}, {"doc_id": 2}], "there is no response to document 1"),
-    ([{"doc_id": 0}, {"doc_id": "x"}], "'x' is no \"doc_id\": give a number from 0"),
-    ([{"id": "a"}], 'names its document by "id" (a); give "doc_id"'),
+    ([{"doc_id": 0}, {"doc_id": 2}], "no response to document 1"),
+    ([{"doc_id": 0}, {"doc_id": "x"}], "'x' is not a valid \"doc_id\""),
+    ([{"id": "a"}], 'identifies its document by "id" (a); use "doc_id"'),
     ([{"doc_id": 0, "task": "rome_x", "response": None}], "holds no text as response"),
 )
 def test_samples_that_cannot_be_scored(
@@ -396,13 +396,13 @@ def test_the_pages_commands_work(tmp_path: Path) -> None:
 
 @table(
     "name, named",
-    ("../evil", "is no name of a task"),
-    ("a,b", "is no name of a task"),
-    ("*", "is no name of a task"),
-    ("--help", "is no name of a task"),
-    ("\x1b[31m", "is no name of a task"),
-    ("evil", "lmms-eval would take for the task"),
-    ("evil_rpts", "lmms-eval would take for the task"),
+    ("../evil", "is not a valid task name"),
+    ("a,b", "is not a valid task name"),
+    ("*", "is not a valid task name"),
+    ("--help", "is not a valid task name"),
+    ("\x1b[31m", "is not a valid task name"),
+    ("evil", "lmms-eval would take it for the task"),
+    ("evil_rpts", "lmms-eval would take it for the task"),
 )
 def test_the_name_of_a_task_runs_no_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, named: str

@@ -124,7 +124,7 @@ def test_sweep_tells_the_guarded_score_once(command: Command, tmp_path: Path) ->
     # (0.8 + 0.4 * 0.4) / 2: the last step of the second is below 0.5.
     notes = (
         "The guarded score is 0.480 under all settings.",
-        "The guarded score would be the same under all settings; this run has none.",
+        "The guarded score does not depend on these settings; this run has none.",
     )
     for note in notes:
         assert said.output.count(note) == 1
@@ -150,19 +150,19 @@ def test_summarize_cuts_no_figure_off(
 
 REFUSED = [
     (["--decay", "1.2"], "1.2"),
-    (["--decay", ""], "--decay was given nothing"),
-    (["--decay", "0.5,,0.9"], "--decay was given '' in '0.5,,0.9'"),
+    (["--decay", ""], "--decay: nothing is invalid"),
+    (["--decay", "0.5,,0.9"], "--decay: '' in '0.5,,0.9'"),
     (["--decay", "often"], "'often'"),
     (["--decay", "nan"], "nan"),
     (["--focus-height", "1.5"], "whole number"),
     (["--focus-height", "-1"], "-1"),
-    (["--focus-height", ""], "--focus-height was given nothing"),
+    (["--focus-height", ""], "--focus-height: nothing"),
     (["--focus-height", "9" * 5000], "whole number"),
     (["--threshold", "2"], "2"),
-    (["--task", "mme"], "has no task mme; it has rpts_eval_en"),
+    (["--task", "mme"], "has no task mme; its tasks: rpts_eval_en"),
     (
         ["-o", "out.gif"],
-        "can't write out.gif: give a file that ends in one of .csv, .json, .md, .svg",
+        "cannot write out.gif: use a file name that ends in .csv, .json, .md, .svg",
     ),
 ]
 
@@ -179,7 +179,7 @@ def test_sweep_refuses_what_was_not_scored(command: Command, tmp_path: Path) -> 
     write_run(tmp_path, {0: judged(None)})
     said = command("sweep", tmp_path)
     assert said.exit_code == 1
-    assert "nothing was scored" in said.output
+    assert "no response was scored" in said.output
 
 
 def test_the_real_command(runs: Path) -> None:
@@ -192,9 +192,9 @@ def test_the_real_command(runs: Path) -> None:
 def test_help_says_what_the_numbers_are(command: Command) -> None:
     said = re.sub(r"\s+", " ", command("sweep", "--help").output)
     for told in (
-        "Filtered accuracy: accuracy among what passes",
-        "the share of the scored responses that don't pass",
-        "first over a document's responses, then over the documents that have a value",
+        "Filtered accuracy: accuracy among the responses that pass",
+        "share of the scored responses that do not pass",
+        "first over the responses of a document, then over the documents that have a value",
     ):
         assert told in said
 
@@ -262,7 +262,7 @@ def test_summarize_shows_the_columns_that_are_named(
     assert "rpts_visual" not in said.output
     refused = command("summarize", runs, "--columns", "acuracy")
     assert refused.exit_code == 1
-    assert "there is no column 'acuracy'" in refused.output
+    assert "unknown column 'acuracy'" in refused.output
 
 
 def test_nothing_is_best_where_other_shares_were_judged(command: Command, tmp_path: Path) -> None:
@@ -290,10 +290,10 @@ def test_a_plot_needs_token_counts(command: Command, tmp_path: Path) -> None:
 def test_summarize_refuses_other_metrics_and_files(command: Command, runs: Path) -> None:
     said = command("summarize", runs, "--metric", "bleu")
     assert said.exit_code == 1
-    assert "no metric 'bleu'; there are rpts, accuracy" in said.output
+    assert "unknown metric 'bleu'; metrics: rpts, accuracy" in said.output
     said = command("summarize", runs, "-o", "out.json")
     assert said.exit_code == 1
-    assert "ends in one of .csv, .md, .tex, .svg, .png, .pdf" in said.output
+    assert "ends in .csv, .md, .tex, .svg, .png, .pdf" in said.output
 
 
 @pytest.mark.parametrize("name", ["sweep", "summarize"])
@@ -308,7 +308,7 @@ def test_plots_need_matplotlib_and_tables_do_not(
         # There is no such run: that would be the next complaint.
         said = command(name, tmp_path / "none", "-o", tmp_path / f"out.{suffix}")
         assert said.exit_code == 1
-        assert 'install matplotlib: pip install "lmms-rpts[plots]"' in said.output
+        assert 'needs matplotlib: pip install "lmms-rpts[plots]"' in said.output
         assert len(said.output.splitlines()) == 1
     said = command(name, runs, "-o", tmp_path / "out.csv", "-o", tmp_path / "out.md")
     assert said.exit_code == 0, said.output

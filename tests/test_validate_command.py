@@ -178,7 +178,7 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
 @table(
     "arguments, status, said",
     (["--data", "nowhere"], 2, "no such file or folder"),
-    (["--data", "=x"], 1, "give NAME=PATH"),
+    (["--data", "=x"], 1, "expected NAME=PATH"),
     (["--judge", "none"], 1, "judges nothing"),
     (["--judge", "lexicl"], 1, "Did you mean lexical"),
     (["-o", "v.xlsx"], 1, ".json, .md, .csv"),
@@ -186,8 +186,8 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
     (["--limit", "0"], 2, "limit"),
     (["--premises", "some"], 2, "premises"),
     (["--compare", "a.json", "b.json"], 1, "a.json can't be read"),
-    (["--compare", "a.json", "b.json", "--list"], 1, "leave out --list"),
-    (["--compare", "a.json", "b.json", "--html", "v.html"], 1, "leave out --html"),
+    (["--compare", "a.json", "b.json", "--list"], 1, "cannot be combined with --list"),
+    (["--compare", "a.json", "b.json", "--html", "v.html"], 1, "cannot be combined with --html"),
     (["--seed", str(2**63)], 2, "seed"),
     (["--limit", str(2**63)], 2, "limit"),
     (["--data", "n" * 10_000], 2, "no such file or folder"),
@@ -216,9 +216,9 @@ def test_what_can_not_be_written_is_said_before_anything_is_asked(
     server = served(knowing(float))
     places = {
         f"folder{suffix}": "Is a directory",
-        f"file{suffix}/v{suffix}": "can't write to",
+        f"file{suffix}/v{suffix}": "cannot write to",
         f"{'x' * 300}/v{suffix}": "name too long",
-        f"~nobody-of-this-name/v{suffix}": "can't write to",
+        f"~nobody-of-this-name/v{suffix}": "cannot write to",
     }
     for place, said in places.items():
         target = place if place.startswith("~") else tmp_path / place
@@ -233,7 +233,7 @@ def test_what_was_read_is_not_overwritten(command: Command, data: Path, tmp_path
     for given in (data, data.parent):
         done = command("--judge", "lexical", "--data", given, "-o", data)
         assert done.exit_code == 1, done.output
-        assert "one of the files that were read" in done.output
+        assert "one of the input files" in done.output
     assert data.read_bytes() == before
     out = tmp_path / "v.json"
     assert command("--judge", "lexical", "--data", data, "-o", out).exit_code == 0
@@ -270,7 +270,7 @@ def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) ->
 def test_two_sets_need_two_names(command: Command, data: Path) -> None:
     done = command("--judge", "lexical", "--data", data, "--data", data.parent)
     assert done.exit_code == 2
-    assert "two sets are called 'processbench'" in done.output
+    assert "two data sets are called 'processbench'" in done.output
     done = command("--judge", "lexical", "--data", f"a={data}", "--data", f"b={data}", "--dry-run")
     assert done.exit_code == 0
 
@@ -312,7 +312,7 @@ def test_a_budget_that_runs_out_leaves_figures_of_the_part(
     assert got["auc"] == 1
 
 
-@table("cache, said", ("cache", "asks only the rest"), ("off", "No answer is kept"))
+@table("cache, said", ("cache", "to request only the rest"), ("off", "Replies are not cached"))
 def test_ctrl_c_says_what_is_kept(
     cache: str, said: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from tests.support.validity import make_set, make_validity, write_validity
 
 Command = Callable[..., Result]
 HOSTILE = "<script>window.hacked=1</script>\"'> [red]x[/] | `x` \\end{tabular}\n% \x1b[31m\u202e"
-FAULTS = "calls 20.0% [10.0%, 30.0%] of the wrong steps sound; calls 10.0% [5.0%, 15.0%]"
+FAULTS = "scores 20.0% [10.0%, 30.0%] of the wrong steps as sound; scores 10.0% [5.0%, 15.0%]"
 CORRECTED = "corrected by processbench 57.1%"
 
 
@@ -214,7 +214,7 @@ def test_the_file_is_not_overwritten(
     before = known.read_bytes()
     done = command(name, *pair, "--validity", known, "-o", known)
     assert (done.exit_code, known.read_bytes()) == (1, before)
-    assert "is one of the files that were read" in done.output
+    assert "is one of the input files" in done.output
 
 
 def test_the_setting_and_the_option(
@@ -223,11 +223,11 @@ def test_the_setting_and_the_option(
     """The option takes the place of the setting; several files are matched with the judges."""
     other = write_validity(tmp_path / "other.json", make_validity(judge="openai:other"))
     monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(other))
-    assert "nothing is known of the judge of a" in command("compare", *pair).output
+    assert "error rates of the judge of a are unknown" in command("compare", *pair).output
     assert CORRECTED in command("compare", *pair, "--validity", known).output
     both = command("compare", *pair, "--validity", other, "--validity", known).output
     assert CORRECTED in both
-    assert "nothing is known" not in both
+    assert "are unknown" not in both
     monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(known))
     assert CORRECTED in command("compare", *pair).output
     monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(tmp_path / "nowhere.json"))
@@ -249,7 +249,7 @@ def test_what_the_results_name(command: Command, pair: tuple[Path, Path], known:
     known.unlink()
     said = command("compare", *pair).output
     assert FAULTS in said
-    assert "not corrected by processbench (the validity file is gone" in said
+    assert "not corrected by processbench (the validity file is missing" in said
 
 
 def test_saved_runs(command: Command, tmp_path: Path) -> None:
@@ -257,4 +257,6 @@ def test_saved_runs(command: Command, tmp_path: Path) -> None:
     known = write_validity(tmp_path / "validity.json")
     done = command("compare", SAVED / "careful", SAVED / "lucky", "--validity", known)
     assert done.exit_code == 0, done.output
-    assert done.output.count("inference steps scored below 0.5 at first; corrected by") == 2
+    assert (
+        done.output.count("inference steps scored below 0.5 in the first call; corrected by") == 2
+    )

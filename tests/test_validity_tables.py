@@ -56,13 +56,16 @@ def test_a_row_shows_judge_interval_and_baselines() -> None:
     "fields, said",
     ({}, "Judge openai:some-judge (prompts 3, date 2026-11-22, seed 7)"),
     ({}, "400 chains, 2,081 steps, 207 of them wrong; sampled from 3,400 chains"),
-    ({}, "Asked: 2,081 calls; 812,404 tokens in, 40,210 out; cost 0.41; 17 answers were there"),
+    (
+        {},
+        "Usage: 2,081 calls; 812,404 input tokens, 40,210 output tokens; cost 0.41; 17 replies",
+    ),
     ({}, "another protocol: critic-large F1 0.879; critic-small F1 0.619."),
     ({}, "Rows that do not fit: 3: label (3)."),
-    ({"blind": True}, "blind: without its images"),
-    ({"premises": "given"}, "premises as the data name them"),
+    ({"blind": True}, "text-only: without its images"),
+    ({"premises": "given"}, "premises of the data set"),
     ({"shortened": 1200}, "left out for length: 1,200."),
-    ({"usage": Usage(calls=1, input_tokens=5, output_tokens=1, found=0)}, "Asked: 1 call; 5 "),
+    ({"usage": Usage(calls=1, input_tokens=5, output_tokens=1, found=0)}, "Usage: 1 call; 5 "),
     ({"metrics": {"auc": interval(0.5)}}, "does not exceed that of shortness, 0.717"),
     ({"metrics": {"auc": interval(0.72)}}, "but its interval begins at 0.690"),
     ({"metrics": {"auc": interval(0.5)}, "baselines": {}}, "does not exceed that of chance"),
@@ -100,10 +103,10 @@ def test_hostile_texts() -> None:
 
 
 def test_a_stopped_validation_and_one_without_sets() -> None:
-    assert "Asking ended early: no money" in shown(make_validation(stopped="no money"))
+    assert "Judging stopped early: no money" in shown(make_validation(stopped="no money"))
     validity = make_validation().validity.model_copy(update={"sets": ()})
-    assert "No set was validated." in shown(Validation(validity, ()))
-    assert "No set was validated." in markdown_of(validity)
+    assert "No data set was validated." in shown(Validation(validity, ()))
+    assert "No data set was validated." in markdown_of(validity)
     assert list(frame_of(validity)) == list(FRAME_TYPES)
 
 

@@ -1,6 +1,6 @@
-"""Analyses of runs as plain functions, before and after a run; for notebooks as well.
+"""Analyses of runs as functions, before and after a run, for scripts and notebooks.
 
-Each name is imported when it is first used: pandas and lmms-eval take their time.
+Names are imported on first use, because pandas and lmms-eval are slow to import.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Agreement of a judge's step scores with people's ratings or with another judge's."""
+"""Agreement of a judge's step scores with human ratings or with another judge."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2_000
 EVERY = "all"
-BY_RULE = "scored by a rule: no judge was asked"
+BY_RULE = "scored by a rule, not by a judge"
 UNRATED = "not rated"
-DIFFERS = "another conclusion"
+DIFFERS = "different conclusion"
 
 
 @dataclass(frozen=True, slots=True)
 class StepPair:
-    """A step with two scores: ``score`` of the run's judge, ``other`` of people or the other."""
+    """A step with two scores: ``score`` of the run's judge, ``other`` of humans or a judge."""
 
     task: str
     doc_id: int
@@ -46,17 +46,18 @@ class StepPair:
 
     @property
     def response(self) -> tuple[str, int, int]:
-        """The response it is of: task, doc_id, repeat."""
+        """The response that the step belongs to: task, doc_id, repeat."""
         return (self.task, self.doc_id, self.repeat)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupAgreement:
-    """The agreement over all steps, or over those of one modality.
+    """Agreement over all steps, or over those of one modality.
 
-    Values are None where they are undefined, intervals also where there is but one document. See
-    ``concordance.statistics_of`` for the formulas; ``bias`` is positive where the run's judge
-    gives more.
+    Values are None where they are undefined; intervals are also None if there is only one
+    document. See ``concordance.statistics_of`` for the formulas; ``bias`` is positive if the
+    run's
+    judge gives higher scores.
     """
 
     group: str
@@ -70,15 +71,15 @@ class GroupAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How well two sets of step scores agree.
+    """Agreement of two sets of step scores.
 
     Attributes:
-        names: what the two are called: judge and human, first and second.
+        names: names of the two sides: judge and human, or first and second.
         sources: where the two come from, with their settings.
         groups: all steps, then each modality.
-        pairs: the steps compared.
-        left_out: how many steps were not, by reason.
-        reliability: of the raters among themselves, where steps have several.
+        pairs: the compared steps.
+        left_out: number of steps that were not compared, by reason.
+        reliability: agreement between the raters, if steps have several.
     """
 
     names: tuple[str, str]
@@ -89,12 +90,14 @@ class Agreement:
     reliability: Reliability | None = None
 
     def worst(self, count: int) -> tuple[StepPair, ...]:
-        """The steps of strongest disagreement, the strongest first; none where they agree."""
+        """The steps with the strongest disagreement, in descending order; steps that agree are left
+        out.
+        """
         apart = [pair for pair in self.pairs if pair.score != pair.other]
         return tuple(sorted(apart, key=lambda pair: -abs(pair.score - pair.other))[:count])
 
     def frame(self) -> pd.DataFrame:
-        """One row a group: its counts, and each statistic with ``_low`` and ``_high``."""
+        """One row per group: its counts, and each statistic with ``_low`` and ``_high``."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame([_flat(group) for group in self.groups])
@@ -116,11 +119,13 @@ def _flat(group: GroupAgreement) -> dict[str, Any]:
 
 
 def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES) -> Agreement:
-    """Compare a judge's step scores with people's; several raters of a step count as their mean.
+    """Compare a judge's step scores with human ratings; several raters of a step are averaged.
 
-    Steps whose judge failed, and steps that a rule scored without a judge, are left out.
-    Intervals hold 95% of ``resamples`` resamples of documents (percentile bootstrap, the same at
-    every call). ``run`` must be the one that the ratings were read for.
+    Steps whose judge failed, and steps scored by a rule without a judge, are left out.
+    Intervals
+    are 95% percentile bootstrap intervals over documents, with ``resamples`` resamples and a
+    fixed
+    seed. ``run`` must be the run for which the ratings were read.
 
     Raises:
         RunError: no rated step has a score of the judge.
@@ -151,22 +156,23 @@ def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES
 
 
 def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement:
-    """Compare two judges' scores of the same steps: the same conclusion at the same place.
+    """Compare two judges' scores of the same steps (same conclusion, same position).
 
-    Steps are matched by task, doc_id, repeat and number; white space in conclusions doesn't
-    count. Modalities are those of ``a``. Left out and resampled as in ``agreement_with_humans``.
+    Steps are matched by task, doc_id, repeat and step number; white space in conclusions is
+    ignored. Modalities are those of ``a``. Left-out steps and intervals are as in
+    ``agreement_with_humans``.
 
     Raises:
         RunError: nothing can be compared.
     """
     if set(a.files) & set(b.files):
-        raise RunError(f"{a.files[0]} was named twice: give two runs of the same responses")
+        raise RunError(f"{a.files[0]} was passed twice: pass two runs of the same responses")
     left: Counter[str] = Counter()
     pairs = list(_matched(a, b, left))
     if not pairs:
         raise RunError(
-            f"nothing to compare between {_described(a)} and {_described(b)}: {_told(left)}. Give "
-            "two runs of the same responses: lmms-rpts score scores saved ones again"
+            f"nothing to compare between {_described(a)} and {_described(b)}: {_told(left)}. Pass "
+            "two runs of the same responses; lmms-rpts score scores saved responses again"
         )
     return Agreement(
         names=("first", "second"),
@@ -185,7 +191,7 @@ def _matched(a: Run, b: Run, left: Counter[str]) -> Iterator[StepPair]:
             left["response only in the first run"] += len(response.steps)
             continue
         if other.instance.statement != response.instance.statement:
-            left["another document of that number in the second run"] += len(response.steps)
+            left["a different document with that number in the second run"] += len(response.steps)
             continue
         longer = len(other.steps) - len(response.steps)
         left[f"step only in the {'second' if longer > 0 else 'first'} run"] += abs(longer)
@@ -199,14 +205,14 @@ def _matched(a: Run, b: Run, left: Counter[str]) -> Iterator[StepPair]:
 
 
 def _unlike(one: JudgedStep, two: JudgedStep) -> str:
-    """Why two steps can't be compared; "" if they can."""
+    """Why two steps cannot be compared; empty if they can."""
     if one.conclusion.split() != two.conclusion.split():
         return DIFFERS
     return _unfit(one, "the first judge") or _unfit(two, "the second judge")
 
 
 def _unfit(step: JudgedStep, judge: str) -> str:
-    """Why a step has no score of a judge; "" if it has one."""
+    """Why a step has no score of a judge; empty if it has one."""
     if step.score is None:
         return f"{judge} gave no score"
     return "" if step.questions else BY_RULE
@@ -232,7 +238,7 @@ def _pair(
 
 
 def _reply(step: JudgedStep) -> str | None:
-    """What the judge said last; several judges or samples one after the other."""
+    """The judge's last reply; replies of several judges or samples follow each other."""
     last = step.questions[-1]
     if last.reply is not None:
         return last.reply
@@ -279,5 +285,5 @@ def _counted(count: int, name: str) -> str:
 
 
 def _told(left: Counter[str]) -> str:
-    """Why steps were left out, the most frequent reason first."""
+    """Reasons why steps were left out, the most frequent first."""
     return "; ".join(f"{reason}: {count}" for reason, count in (+left).most_common()) or "no steps"

@@ -1,4 +1,4 @@
-"""Plan for scoring saved responses to tasks that RPTS knows nothing of."""
+"""Plan for scoring saved responses to tasks of other packages."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from lmms_rpts.tasks.benchmark import benchmark_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
-"""Filters of lmms-eval that leave a response, or nearly, what it was."""
+"Filters of lmms-eval that leave a response unchanged, or nearly so."
 
 
 @dataclass(frozen=True, slots=True)
 class AnyRun:
-    """Saved responses to other packages' tasks, or to the user's own, ready to be scored.
+    """Saved responses to tasks of other packages, or to custom tasks, ready to be scored.
 
     Attributes:
         rescoring: what is scored, by the names of the tasks that score it.
-        grades: by the same names what the tasks' own metrics said; empty where they are the
-            user's own tasks, which grade themselves.
+        grades: results of the tasks' own metrics, by the same names; empty for custom tasks,
+            which grade answers themselves.
     """
 
     rescoring: Rescoring
@@ -54,17 +54,18 @@ def plan_any_run(
     own: Sequence[str] = (),
     correct: str | None = None,
 ) -> AnyRun:
-    """Read saved responses to any tasks and say how lmms-eval is to score them.
+    """Read saved responses to any tasks and plan how lmms-eval scores them.
 
     Args:
         paths: files and folders, as ``read_responses`` takes them.
-        task: the task as the samples name it; None: all that are no benchmark's of ours.
-        own: names of the user's own tasks that RPTS scores as they are.
-        correct: which metric says whether an answer is right, as ``parse_criterion`` takes it.
+        task: the task as the samples name it; None: all tasks without a benchmark here.
+        own: names of custom tasks that RPTS scores directly.
+        correct: the metric that decides whether an answer is correct, as for
+            ``parse_criterion``.
 
     Raises:
-        ResponsesError: where there are none, or some are missing.
-        SettingError: where ``correct`` names no metric of the samples.
+        ResponsesError: if there are no responses, or some are missing.
+        SettingError: if ``correct`` names no metric of the samples.
     """
     saved = read_responses(*paths, only=None if task is None else [task], default_task=task)
     tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
@@ -92,25 +93,28 @@ def plan_any_run(
 
 
 def _scored_as(task: str, own: Sequence[str]) -> str:
-    """The name by which lmms-eval is asked to score the responses.
+    """The name under which lmms-eval scores the responses.
 
     Raises:
-        ResponsesError: for a name that lmms-eval would take for something else: a pattern, several
-            tasks, an option, or a folder, whose files it would run.
+        ResponsesError: for a name that lmms-eval would read as something else: a pattern,
+            several
+            tasks, an option, or a folder.
     """
     name = task if task in own or split_name(task) else f"{task}{SUFFIX}"
     if not _NAME.fullmatch(name):
-        raise ResponsesError(f"{shown(task)} is no name of a task: letters, digits, _ . and -")
+        raise ResponsesError(
+            f"{shown(task)} is not a valid task name: use letters, digits, _ . and -"
+        )
     if Path(name).exists():
         raise ResponsesError(
-            f"there is a file or folder {name!r} here, which lmms-eval would take for the task: "
-            "run the command in another folder"
+            f"a file or folder called {name!r} exists in this folder, and lmms-eval would take it "
+            "for the task: run the command in another folder"
         )
     return name
 
 
 def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
-    """Find out before anything is paid for whether a metric of that name is there."""
+    """Check that the samples have a metric of that name before any judge call."""
     for found in grades.values() if correct is not None else ():
         criterion = parse_criterion(str(correct), metric_names(found))
         if criterion is None:
@@ -119,19 +123,19 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
         greatest = greatest_value(found.values(), criterion, {})
         if greatest is None and criterion.field is not None:
             raise SettingError(
-                f"no response has a number as {criterion.field!r} of {criterion.metric!r} "
-                "(--correct)"
+                f"no response has a number in the field {criterion.field!r} of "
+                f"{criterion.metric!r} (--correct)"
             )
         if greatest is not None and on_scale(criterion, greatest) is None:
             raise SettingError(no_scale(criterion, greatest))
 
 
 def _check_whole(files: Sequence[Path], task: str) -> None:
-    """Find out whether the samples hold what the model wrote, or what the task's filters left.
+    """Check that the samples hold the model's responses, not the output of the task's filters.
 
     Raises:
-        ResponsesError: where lmms-eval saved the latter, which it does while it strips the tags of
-            thinking.
+        ResponsesError: if lmms-eval saved the filtered responses, as it does when it strips
+            reasoning tags.
     """
     for file in () if split_name(task) else files:
         results = read_results(file)
@@ -139,9 +143,9 @@ def _check_whole(files: Sequence[Path], task: str) -> None:
         cut = sorted(_filters(_at(results, "configs", task, "filter_list")) - _LEAVE_WHOLE)
         if cut and isinstance(stripped, str) and stripped != "none":
             raise ResponsesError(
-                f"{file} holds what the filters of {task} left of the responses "
-                f"({', '.join(cut)}), not what the model wrote. Run the task with "
-                f"--reasoning_tags none, which has lmms-eval save it, or run {task}{SUFFIX}"
+                f"{file} holds filtered responses of {task} ({', '.join(cut)}), not what the model "
+                "wrote. Run the task with --reasoning_tags none, so that lmms-eval saves the "
+                f"responses, or run {task}{SUFFIX}"
             )
 
 
@@ -152,7 +156,7 @@ def _at(value: Any, *names: str) -> Any:
 
 
 def _filters(pipelines: Any) -> set[str]:
-    """The names of the filters of a task's pipelines, as results hold them."""
+    """Names of the filters in a task's pipelines, as recorded in the results."""
     chains = [_at(each, "filter") for each in _listed(pipelines)]
     return {str(_at(each, "function")) for chain in chains for each in _listed(chain)}
 
@@ -165,18 +169,18 @@ def _by_number(saved: SavedResponses, task: str) -> ByDocument:
     by_id = [own_id for of, own_id in saved.by_id if of == task]
     if by_id:
         raise ResponsesError(
-            f'{task}: a response names its document by "id" ({by_id[0]}); give "doc_id", its '
-            "number in the task's data from 0"
+            f'{task}: a response identifies its document by "id" ({by_id[0]}); use "doc_id", '
+            "the index in the task's data from 0"
         )
     found = {name: each for (of, name), each in saved.by_doc_id.items() if of == task}
     wrong = [name for name in found if not (name.isascii() and name.isdigit())]
     if wrong:
-        raise ResponsesError(f'{task}: {wrong[0]!r} is no "doc_id": give a number from 0')
+        raise ResponsesError(f'{task}: {wrong[0]!r} is not a valid "doc_id": use an index from 0')
     return {int(name): found[name] for name in sorted(found, key=int)}
 
 
 def _total(files: Sequence[Path], task: str) -> int:
-    """How many documents the task has, as the results beside the samples say; 0: unknown."""
+    """Number of documents of the task, from the results next to the samples; 0: unknown."""
     for file in files:
         counts: Any = read_results(file).get("n-samples")
         found = counts.get(task) if isinstance(counts, Mapping) else None

@@ -1,4 +1,4 @@
-"""Paired comparison of two runs on the same documents, and the instances that flipped."""
+"""Paired comparison of two runs on the same documents, with the documents that flipped."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ Pairs = Mapping[tuple[str, int], tuple[list[RptsRecord], list[RptsRecord]]]
 
 @dataclass(frozen=True, slots=True)
 class MetricDifference:
-    """A metric of both runs over the documents that both have; None where there is no value.
+    """A metric of both runs over their shared documents; None where there is no value.
 
     Attributes:
         a: mean over the documents where the first run has a value; ``b``: of the second.
         difference: ``b - a``.
-        low: with ``high`` the 95% interval of the difference; None where a run has fewer than
-            two values.
-        p: two-sided, of the permutation test; what chains are made of is not tested.
-        p_holm: ``p`` adjusted for all metrics that were tested.
+        low: with ``high`` the 95% interval of the difference; None if a run has fewer than two
+            values.
+        p: two-sided p-value of the permutation test; diagnostics are not tested.
+        p_holm: ``p`` adjusted for all tested metrics.
         n_both: documents with a value in both runs; ``n_either``: in at least one.
     """
 
@@ -52,7 +52,7 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """How one run did on a document: means over its responses, None where there is no value."""
+    """Result of one run on a document: means over its responses, None where there is no value."""
 
     category: Category
     accuracy: float | None
@@ -61,7 +61,7 @@ class Side:
 
     @property
     def right(self) -> bool | None:
-        """Whether at least half of its answers are right."""
+        """Whether at least half of its answers are correct."""
         return None if self.accuracy is None else self.accuracy >= 0.5
 
 
@@ -69,8 +69,8 @@ class Side:
 class Flip:
     """A document on which the runs differ in the answer or in the category.
 
-    ``size``: the change of RPTS plus that of the accuracy, from 0 to 2; what has no value in
-    either run adds nothing.
+    ``size``: change of RPTS plus change of accuracy, from 0 to 2; a value that one run lacks
+    counts as no change.
     """
 
     task: str
@@ -84,18 +84,19 @@ class Flip:
 
     @property
     def to_right(self) -> bool | None:
-        """Whether the answer went from wrong to right (False: from right to wrong)."""
+        """Whether the answer went from wrong to correct (False: from correct to wrong)."""
         known = self.a.right is not None and self.b.right is not None
         return self.b.right if known and self.a.right != self.b.right else None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What ``compare_runs`` found.
+    """Result of ``compare_runs``.
 
     Attributes:
-        documents: how many documents both runs have; ``only_a``, ``only_b``: one alone.
-        changed: shared documents whose clues, context or gold answer are not the same in both.
+        documents: number of shared documents; ``only_a``, ``only_b``: documents of one run
+            only.
+        changed: shared documents whose clues, context or gold answer differ between the runs.
         metrics: in the order of the results table.
         flips: the largest change first.
     """
@@ -110,7 +111,7 @@ class Comparison:
     flips: tuple[Flip, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row a metric: ``run_a``, ``run_b`` and the fields of ``MetricDifference``."""
+        """One row per metric: ``run_a``, ``run_b`` and the fields of ``MetricDifference``."""
         names = {"run_a": self.label_a, "run_b": self.label_b}
         frame: pd.DataFrame = pd.DataFrame([names | asdict(each) for each in self.metrics])
         floats = ["a", "b", "difference", "low", "high", "p", "p_holm"]
@@ -121,29 +122,31 @@ class Comparison:
 def compare_runs(
     a: Run, b: Run, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
 ) -> Comparison:
-    """Compare two runs over the documents that both have, second minus first.
+    """Compare two runs over their shared documents, second minus first.
 
     A document's value is the mean over its responses; NaN values are left out of each run's own
-    mean. Intervals are expanded percentile bootstrap intervals (Hesterberg 2015) of the difference
-    of means, the same documents drawn for both runs. The p-values are those of a two-sided
-    permutation test that swaps the runs within documents; they are adjusted by Holm's method
-    (Holm 1979). Diagnostics have an interval and no test: more tests would hide what the others
-    find. A document and its translation are drawn, and swapped, together. All is the same
-    at every call.
+    mean. Intervals are expanded percentile bootstrap intervals (Hesterberg 2015) of the
+    difference
+    of means, with the same resampled documents for both runs. The p-values are those of a
+    two-sided permutation test that swaps the runs within documents, adjusted by Holm's method
+    (Holm 1979). Diagnostics have an interval and no test, to keep the power of the other tests.
+    A
+    document and its translation are resampled, and swapped, together. Results are
+    deterministic.
 
     Args:
-        resamples: draws of the bootstrap.
-        permutations: random swaps, where there are too many to count all.
+        resamples: bootstrap resamples.
+        permutations: random swaps, if there are too many to enumerate.
 
     Raises:
-        RunError: if the runs share no document, or a shared document is not the same in both.
+        RunError: if the runs share no document, or a shared document differs between them.
     """
     ours, theirs = a.documents(), b.documents()
     shared = sorted(set(ours) & set(theirs))
     if not shared:
         raise RunError(
             f"{a.label!r} ({', '.join(a.tasks)}) and {b.label!r} ({', '.join(b.tasks)}) share no "
-            "document: only runs of the same tasks and documents can be compared"
+            "document: compare runs of the same tasks and documents"
         )
     pairs = {key: (ours[key], theirs[key]) for key in shared}
     changed = _count_changed(pairs)
@@ -228,19 +231,19 @@ def _side(responses: Sequence[RptsRecord], values: Floats) -> Side:
 
 
 def _count_changed(pairs: Pairs) -> int:
-    """How many documents were asked with other clues, or have another gold answer.
+    """Number of shared documents with different clues or a different gold answer.
 
     Raises:
-        RunError: where they are not the same documents at all.
+        RunError: if they are different documents.
     """
     changed = 0
     for (task, doc_id), (ours, theirs) in pairs.items():
         one, other = ours[0].instance, theirs[0].instance
         if (one.id, one.statement) != (other.id, other.statement):
             raise RunError(
-                f"document {doc_id} of {task} is not the same in both runs: id {one.id!r}, "
-                f"{one.statement[:60]!r}, and id {other.id!r}, {other.statement[:60]!r}. They were "
-                "made with different data, and can't be compared"
+                f"document {doc_id} of {task} differs between the runs: id {one.id!r}, "
+                f"{one.statement[:60]!r}, and id {other.id!r}, {other.statement[:60]!r}. The runs "
+                "used different data and cannot be compared"
             )
         changed += any(getattr(one, name) != getattr(other, name) for name in _ASKED)
     return changed

@@ -1,7 +1,7 @@
-"""Runs as pandas data frames: one row a document, a response or a step.
+"""Runs as pandas data frames: one row per document, response or step.
 
-A column has the same type whatever stands in it, in an empty frame too. Missing texts and truth
-values are ``pandas.NA``, missing numbers NaN (``Int64``: ``pandas.NA``).
+Column types do not depend on the data, also in an empty frame. Missing texts and truth values are
+``pandas.NA``, missing numbers NaN (``Int64``: ``pandas.NA``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST = 2**63 - 1
-"""The largest whole number of a column; a step may be used more often."""
+"Largest integer in a column; a step may be used more often."
 
 PLACE_TYPES: Mapping[str, str] = {
     "run": "string",
@@ -31,7 +31,7 @@ PLACE_TYPES: Mapping[str, str] = {
     "repeat": "int64",
     "language": "string",
 }
-"""The first columns of every frame: whose response it is, and to what."""
+"The first columns of every frame: the response and its document."
 
 STEP_TYPES: Mapping[str, str] = {
     **PLACE_TYPES,
@@ -59,7 +59,7 @@ STEP_TYPES: Mapping[str, str] = {
     "answer": "string",
     "correct": "boolean",
 }
-"""The columns of ``steps_frame`` in their order; ``docs/export.md`` tells what they mean."""
+"The columns of ``steps_frame`` in order; ``docs/export.md`` describes them."
 
 RESPONSE_TYPES: Mapping[str, str] = {
     **PLACE_TYPES,
@@ -82,14 +82,14 @@ RESPONSE_TYPES: Mapping[str, str] = {
     # Already there: how many steps a response has is a whole number.
     **{name: "float64" for name in METRICS if name != "steps"},
 }
-"""The columns of ``responses_frame`` in their order; ``docs/export.md`` tells what they mean."""
+"The columns of ``responses_frame`` in order; ``docs/export.md`` describes them."
 
 
 def documents_frame(run: Run) -> pd.DataFrame:
-    """The metrics of each document: index ``task``, ``doc_id``; a column for each metric.
+    """The metrics of each document: index ``task``, ``doc_id``; one column per metric.
 
-    The value of a document is the mean over its responses, NaN where there is none; the means of
-    the columns are the numbers of lmms-eval's table.
+    A document's value is the mean over its responses, NaN where there is none; the means of the
+    columns are the numbers in lmms-eval's table.
     """
     import pandas as pd
 
@@ -104,13 +104,13 @@ def documents_frame(run: Run) -> pd.DataFrame:
 
 
 def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """One row a response: what was asked, the answer, the metrics, and where it broke."""
+    """One row per response: the question, the answer, the metrics, and the first error."""
     rows = [_of_response(run, each) for run in runs for each in run.responses]
     return typed(rows, RESPONSE_TYPES)
 
 
 def steps_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """One row a step, in the order of the runs; the columns are those of ``STEP_TYPES``."""
+    """One row per step, in the order of the runs; the columns are those of ``STEP_TYPES``."""
     rows = [row for run in runs for response in run.responses for row in _of_steps(run, response)]
     return typed(rows, STEP_TYPES)
 
@@ -118,7 +118,7 @@ def steps_frame(runs: Iterable[Run]) -> pd.DataFrame:
 def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
     """Rows as a frame with the columns and types of ``types``.
 
-    Lone surrogates, which no file can hold, are replaced.
+    Lone surrogates, which cannot be encoded, are replaced.
     """
     import pandas as pd
 
@@ -133,7 +133,7 @@ def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.Dat
 
 
 def guarded(frame: pd.DataFrame) -> pd.DataFrame:
-    """A copy for CSV: texts that a spreadsheet would take for formulas begin with an apostrophe."""
+    """A copy for CSV: texts that a spreadsheet would read as formulas start with an apostrophe."""
     clean: pd.DataFrame = frame.copy()
     for name in [name for name in frame if frame[name].dtype in (object, "string")]:
         texts = frame[name].map(
@@ -144,7 +144,7 @@ def guarded(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def cited(step: JudgedStep) -> str:
-    """What a step cites: ``image 0 + conclusion 1``."""
+    """The premises of a step: ``image 0 + conclusion 1``."""
     return _named(step.premises)
 
 

@@ -1,4 +1,4 @@
-"""Why the guarded score of a response is another than its RPTS, in words."""
+"""Reasons why the guarded score of a response differs from its RPTS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lmms_rpts.reasoning import Clue, InvalidReference
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 
 APART = 0.3
-"""RPTS and guarded score differ if there is more than this between them."""
+"RPTS and guarded score differ if the difference is larger than this."
 
 _MOST_NAMED = 6
 _MANY = 1_000_000
@@ -18,7 +18,7 @@ _KINDS = {"image": "Image", "text": "Text", "context": "Context", "conclusion": 
 
 
 def clue_label(clue: Clue) -> str:
-    """A clue as people name it: ``Image 0``."""
+    """A clue as shown to users: ``Image 0``."""
     name = _KINDS[clue.kind]
     if clue.index is None:
         return name
@@ -31,20 +31,20 @@ def in_order(clues: Iterable[Clue]) -> list[Clue]:
 
 
 def difference_of(record: RptsRecord) -> float | None:
-    """RPTS minus guarded score; None where there is one of them at most."""
+    """RPTS minus guarded score; None if one of them is missing."""
     if record.rpts is None or record.guarded is None:
         return None
     return record.rpts - record.guarded
 
 
 def is_apart(record: RptsRecord) -> bool:
-    """Whether the two scores differ by more than ``APART``; rounding alone makes no difference."""
+    """Whether the two scores differ by more than ``APART``, beyond rounding."""
     difference = difference_of(record)
     return difference is not None and round(abs(difference), 9) > APART
 
 
 def idle_steps(record: RptsRecord) -> frozenset[int]:
-    """The steps that only restate: no judge calls them wrong, and the guarded score skips them."""
+    """The steps that only restate: not judged wrong, and skipped by the guarded score."""
     cites_nothing = {fault.step for fault in record.tree().invalid}
     return frozenset(
         at
@@ -54,10 +54,10 @@ def idle_steps(record: RptsRecord) -> frozenset[int]:
 
 
 def differences_of(record: RptsRecord) -> list[str]:
-    """What the published score does not look at, in words; also where the scores are alike.
+    """Findings that the published score ignores; also listed where the scores are alike.
 
-    Texts of the model or the judge are no part of it. Of a record without a judged root, such as
-    one of before the guarded score, nothing is said about the root.
+    They quote neither the model nor the judge. A record without a judged root, such as one from
+    before the guarded score, yields nothing about the root.
     """
     if not record.steps:
         return []
@@ -79,7 +79,7 @@ def _is_wrong(score: float | None) -> bool:
 
 
 def _root(record: RptsRecord) -> Iterable[str]:
-    """Why the argument fails; of the root itself first."""
+    """Why the argument fails; reasons at the root come first."""
     if record.root is None:
         return
     tree, last = record.tree(), len(record.steps) - 1
@@ -87,15 +87,15 @@ def _root(record: RptsRecord) -> Iterable[str]:
     if last in wrong:
         yield "the last step does not follow"
     elif any(fault.step == last for fault in tree.invalid):
-        yield "the last step rests on what does not exist"
+        yield "the last step cites evidence that does not exist"
     below = [f"Conclusion {at}" for at in wrong if at != last]
     if below:
-        yield f"the argument rests on a wrong step: {_listed(below)}"
+        yield f"the argument depends on a wrong step: {_listed(below)}"
     if record.root.note is not None and _is_wrong(record.root.score):
         # No judge is asked about an answer that takes no side, and about no other.
         yield "the answer takes no side"
     elif _is_wrong(record.root.score):
-        yield "the last conclusion does not bear on the answer"
+        yield "the last conclusion does not settle the question as answered"
     elif record.root.score is not None and record.root.score <= WRONG_BELOW:
         yield "the last conclusion leaves the question open"
 
@@ -126,7 +126,7 @@ def _references(record: RptsRecord) -> Iterable[str]:
     for fault in faults[:_MOST_NAMED]:
         yield f"Conclusion {fault.step} cites {_named(fault, len(record.steps))}"
     if len(faults) > _MOST_NAMED:
-        yield f"{len(faults) - _MOST_NAMED} more references lead nowhere"
+        yield f"{len(faults) - _MOST_NAMED} more citations of evidence that does not exist"
 
 
 def _named(fault: InvalidReference, n_steps: int) -> str:

@@ -1,7 +1,7 @@
 """Estimate of the judge calls and tokens that a task needs, before a run.
 
-The very conversations of a run are held, with nobody: what would be asked is counted, and the
-answers are made up. Tokens are guessed from the length of the texts.
+The requests of a run are built and counted, but not sent; replies are made up. Token counts are
+estimated from the length of the texts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T")
 Doc = Mapping[str, Any]
 
 DOUBTED = 0.3
-"""The share of inferences that a judge typically gives less than 0.5, and is asked about again."""
+"Typical share of inferences that score less than 0.5 and are judged a second time."
 
 SAID = {
     "image": 60,
@@ -51,7 +51,7 @@ SAID = {
     "answer": 4,
     "match": 80,
 }
-"""Tokens that a judge typically answers with."""
+"Typical number of tokens in a judge's reply."
 
 _CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
@@ -69,21 +69,21 @@ class Need:
         return Need(self.calls + other.calls, self.usage + other.usage)
 
     def times(self, factor: int) -> Need:
-        """So many times as much."""
+        """The same, N times."""
         read, said = self.usage.input_tokens * factor, self.usage.output_tokens * factor
         return Need(self.calls * factor, Usage(read, said))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a task needs.
+    """Needs of a task.
 
     Attributes:
-        instances: responses that are judged.
-        typical: if the model writes its steps in the format that it is asked for.
-        rewritten: if it doesn't, and the judge rewrites every response into steps.
-        most: more than this can't be asked; calls that fail are not counted.
-        saved: for responses that are there already; None if there are none.
+        instances: number of judged responses.
+        typical: if the model writes its steps in the requested format.
+        rewritten: if it does not, and the judge rewrites each response into steps.
+        most: upper bound; failed calls are not counted.
+        saved: for existing responses; None if there are none.
     """
 
     instances: int
@@ -105,18 +105,19 @@ def estimate_need(
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
-    Where a document has no gold reasoning, an argument is taken for typical that makes one claim
-    about each image and draws two conclusions.
+    For a document without gold reasoning, a typical argument makes one claim about each image
+    and
+    draws two conclusions.
 
     Args:
-        docs: with the fields of RPTS-Eval, ``language`` among them.
-        responses: one to each of ``docs``, where they are there already.
-        prompts: those that are used; None: ours.
-        opinions: judges times samples: how often each question for a score is asked.
-        max_new_tokens: tokens that the model may write.
-        mode: who reads the steps of saved responses, as LMMS_RPTS_TRANSFORM.
-        evidence: what claims about images are judged by; None: the facts where a document has
-            gold reasoning, else the images.
+        docs: with the fields of RPTS-Eval, including ``language``.
+        responses: one for each of ``docs``, if there are any yet.
+        prompts: prompt templates; None: the built-in ones.
+        opinions: judges times samples: number of replies per request for a score.
+        max_new_tokens: maximum number of tokens that the model may write.
+        mode: how saved responses are parsed, as LMMS_RPTS_TRANSFORM.
+        evidence: evidence for claims about images; None: the facts if a document has gold
+            reasoning, otherwise the images.
     """
     prompts = prompts or Prompts()
     told = [_gold(doc) for doc in docs]
@@ -158,7 +159,7 @@ def _reading(doc: Doc, mode: TransformMode, prompts: Prompts) -> Reading:
 
 
 class _Tally:
-    """Holds conversations with nobody, and counts what would have been asked."""
+    """Builds the requests of a run without sending them, and counts them."""
 
     def __init__(self, opinions: int) -> None:
         self.need = Need()
@@ -195,7 +196,7 @@ class _Tally:
 
 
 def _gold(doc: Doc) -> str:
-    """The gold reasoning and answer, as a model that keeps to the format would give them."""
+    """The gold reasoning and answer, written in the requested format."""
     language = doc["language"]
     answer = _WORDS[language].get(doc["answer"], doc["answer"])
     return "\n".join([*_typical_chain(doc), _ANSWER[language].format(answer)])

@@ -41,11 +41,11 @@ _TYPES = {**STEP_TYPES, **RATING_TYPES}
 
 
 class ExportError(UserError):
-    """A file that can't be written or read; the message says which and why."""
+    """A file that cannot be written or read."""
 
 
 def rating_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """One row a step with what its judge was told in the first question, and nothing it said.
+    """One row per step with the evidence of the first judge call, without the judge's reply.
 
     The columns are those of ``RATING_TYPES``; ``human`` is empty. A second question, or what its
     evidence was, would tell that the judge doubted the step. ``question`` and ``evidence`` are
@@ -56,27 +56,25 @@ def rating_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def format_of(path: Path) -> str:
-    """The suffix of a file that can be written, in small letters.
+    """The suffix of a file that can be written, in lower case.
 
     Raises:
         ExportError: for any other.
     """
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
-        raise ExportError(
-            f"{path}: the suffix says what is written; give one of {', '.join(_WRITERS)}"
-        )
+        raise ExportError(f"{path}: unknown suffix; use one of {', '.join(_WRITERS)}")
     return suffix
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> int:
-    """Write a frame to the format that the suffix names, whole or not at all; its size in bytes.
+    """Write a frame atomically in the format of the suffix; returns the size in bytes.
 
-    A file that is there is replaced. In CSV, texts that a spreadsheet would take for a formula get
-    an apostrophe in front, and NUL is replaced.
+    An existing file is replaced. In CSV, texts that a spreadsheet would read as formulas start
+    with an apostrophe, and NUL is replaced.
 
     Raises:
-        ExportError: for another suffix, or a place that can't be written to.
+        ExportError: for an unknown suffix, or a file that cannot be written.
     """
     suffix = format_of(path)
     try:
@@ -84,23 +82,23 @@ def write_frame(frame: pd.DataFrame, path: Path) -> int:
             _WRITERS[suffix](frame, draft)
             return draft.stat().st_size
     except OSError as error:
-        raise ExportError(f"can't write to {path}: {error.strerror or error}") from None
+        raise ExportError(f"cannot write to {path}: {error.strerror or error}") from None
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """Read a file of ``write_frame`` back, with the same columns and types.
+    """Read a file written by ``write_frame``, with the same columns and types.
 
-    CSV can't tell an empty text from a missing one: both come back missing. JSON lines of no row
-    come back with the columns of ``STEP_TYPES``.
+    CSV does not distinguish an empty text from a missing one: both are read as missing. An empty
+    JSON Lines file gets the columns of ``STEP_TYPES``.
 
     Raises:
-        ExportError: for a file that can't be read.
+        ExportError: for a file that cannot be read.
     """
     suffix = format_of(path)
     try:
         return _READERS[suffix](path)
     except OSError as error:
-        raise ExportError(f"{path} can't be read: {error.strerror or error}") from None
+        raise ExportError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, TypeError, AttributeError) as error:
         raise ExportError(f"{path} was not written by lmms-rpts export: {error}") from None
 

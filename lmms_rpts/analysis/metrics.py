@@ -1,4 +1,4 @@
-"""The metrics of RPTS in groups, and how their values are to be read."""
+"""Groups of the RPTS metrics, and how to read their values."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "right_for_wrong_reason_guarded",
         "root_bears",
     ),
-    "what the chains are made of": DIAGNOSTICS,
+    "diagnostics of the chains": DIAGNOSTICS,
 }
 """All metrics, the headline of each group first."""
 
 NEITHER_IS_BETTER = frozenset({"steps", "judge_coverage"})
 UNJUDGED = frozenset({"accuracy", "parse_rate"})
-"""The metrics that no judge is asked for."""
+"Metrics that need no judge."
 
 COUNTS = frozenset({"missing_references", "steps"})
-"""The metrics that have no upper end; all others lie in [0, 1]."""
+"Metrics without an upper bound; all others are in [0, 1]."

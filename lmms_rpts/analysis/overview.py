@@ -27,11 +27,11 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The documents of a run that share something: an ability, say.
+    """The documents of a run that share a property, for example an ability.
 
     Attributes:
-        name: what they share; None where the data don't say.
-        n: how many documents they are.
+        name: the property; None if the data do not give it.
+        n: number of documents.
     """
 
     name: str | None
@@ -42,17 +42,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A run in numbers.
+    """Summary of a run.
 
     Attributes:
-        documents: how many there are.
+        documents: number of documents.
         metrics: each of METRICS, over all documents, with its 95% interval.
-        outcomes: how many responses had which outcome.
-        origins: how many responses first broke at which height and modality; those without a
-            wrong step are not among them.
+        outcomes: number of responses by outcome.
+        origins: number of responses by height and modality of their first error; responses
+            without a wrong step are not counted.
         unbroken: scored responses that have steps, none of them wrong.
-        stepless: scored responses without any readable step.
-        breakdowns: by dimension; one is left out where all documents are alike in it.
+        stepless: scored responses without a readable step.
+        breakdowns: by dimension; a dimension in which all documents are alike is left out.
     """
 
     documents: int
@@ -65,7 +65,7 @@ class Overview:
 
 
 def outcome(response: RptsRecord) -> Outcome:
-    """What a response is an instance of; sound means an RPTS of at least 0.5."""
+    """The outcome of a response; sound means an RPTS of at least 0.5."""
     if response.rpts is None or response.answer.correct is None:
         return "unjudged"
     sound = is_sound(response.rpts)
@@ -75,7 +75,7 @@ def outcome(response: RptsRecord) -> Outcome:
 
 
 def overview_of(run: Run) -> Overview:
-    """Sum up a run; the metrics are the numbers of lmms-eval's table."""
+    """Summarise a run; the metrics are the numbers in lmms-eval's table."""
     scored = [each for each in run.responses if each.rpts is not None]
     frame = documents_frame(run)
     instances = {each.instance.key: each.instance for each in run.responses}

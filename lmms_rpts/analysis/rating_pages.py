@@ -1,4 +1,4 @@
-"""Ratings of steps in a JSON file, as the page of ``lmms-rpts rate`` saves it."""
+"""Reader of ratings in a JSON file, as saved by the page of ``lmms-rpts rate``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SHOWN = 60
 
 
 def read_saved_page(file: Path, run: Run) -> RatingsOfFile:
-    """Read what a page saved; its steps must be those of ``run``, word for word.
+    """Read a file that the page saved; its steps must match those of ``run`` exactly.
 
     Raises:
-        RunError: naming the file, the item and what is wrong there.
+        RunError: with the file, the item and the problem.
     """
     saved = read_rating_file(file)
     responses = {(*each.instance.key, each.repeat): each for each in run.responses}
@@ -28,7 +28,9 @@ def read_saved_page(file: Path, run: Run) -> RatingsOfFile:
         place = f"{file}, items[{at}]"
         wrong = _not_of(item, responses)
         if wrong:
-            raise RunError(f"{place}: {wrong}: these ratings are of another run than {run.label}")
+            raise RunError(
+                f"{place}: {wrong}: these ratings belong to another run than {run.label}"
+            )
         if item.score is not None:
             found.append(Rating(item.key, saved.rater.strip(), item.score, place))
     if not found:
@@ -37,11 +39,11 @@ def read_saved_page(file: Path, run: Run) -> RatingsOfFile:
 
 
 def _not_of(item: RatedItem, responses: Mapping[tuple[str, int, int], RptsRecord]) -> str:
-    """Why a step is none of the run; "" if it is one."""
+    """Why a step does not belong to the run; empty if it does."""
     response = responses.get(item.key[:3])
     document = f"document {item.doc_id} of {shorten(item.task)}"
     if response is None:
-        return f"there is no response {item.repeat} to {document}"
+        return f"{document} has no response {item.repeat}"
     if item.step >= len(response.steps):
         return f"{document} has no step {item.step}"
     if item.conclusion.split() != response.steps[item.step].conclusion.split():

@@ -1,4 +1,4 @@
-"""Sample of a run's responses for people to rate, without bias from what the judge said."""
+"""Sample of a run's responses for human raters, without bias from the judge's scores."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 
 STEPS = 100
 LONGEST_TEXT = 20_000
-"""Characters of a text that a person can be asked to read."""
+"Maximum number of characters that a rater is asked to read."
 
 _BROKEN, _SOUND, _UNSCORED = "broken", "sound", "unscored"
 
 
 @dataclass(frozen=True, slots=True)
 class RatingSample:
-    """Whole responses to rate, in an order that tells nothing of them.
+    """Whole responses to rate, in an order that reveals nothing about their scores.
 
-    ``too_long``: how many responses of the run were left out for the length of a text.
+    ``too_long``: number of responses left out because a text is too long.
     """
 
     responses: tuple[RptsRecord, ...]
@@ -31,20 +31,20 @@ class RatingSample:
 
     @property
     def steps(self) -> int:
-        """How many steps there are to rate."""
+        """Number of steps to rate."""
         return sum(len(rated_steps(each)) for each in self.responses)
 
 
 def rated_steps(response: RptsRecord) -> tuple[int, ...]:
-    """The numbers of its steps that a judge was asked about."""
+    """The numbers of its judged steps."""
     return tuple(at for at, step in enumerate(response.steps) if step.questions)
 
 
 def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
-    """Draw whole responses until they have ``steps`` steps to rate, or there are no more.
+    """Sample whole responses until they have ``steps`` steps to rate, or none are left.
 
-    Tasks and languages take turns, and in each of them a response that the judge found broken
-    and one that it found sound. Responses without a score come after all others.
+    Tasks and languages alternate, and within each, responses that the judge found broken and
+    responses that it found sound. Unscored responses come last.
 
     Raises:
         RunError: nothing in the run can be rated.
@@ -52,8 +52,7 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
     rated = [each for each in run.responses if rated_steps(each)]
     if not rated:
         raise RunError(
-            f"{run.label} has no step that a judge was asked about: score it with a judge first "
-            "(lmms-rpts score)"
+            f"{run.label} has no judged step: score the run with a judge first (lmms-rpts score)"
         )
     short = [each for each in rated if _longest_text(each) <= LONGEST_TEXT]
     if not short:

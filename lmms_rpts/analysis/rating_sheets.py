@@ -1,4 +1,4 @@
-"""Ratings of steps in a CSV file: a sheet that people filled in."""
+"""Reader of ratings in a CSV file: a sheet filled in by human raters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_sheet(file: Path, run: Run) -> RatingsOfFile:
     """Read a CSV file of scores of the steps of ``run``; see ``ratings.read_ratings``.
 
     Raises:
-        RunError: naming the file, the line and what is wrong there.
+        RunError: with the file, the line and the problem.
     """
     header, rows = _table(file)
     column = "human" if "human" in header else "score"
@@ -45,27 +45,27 @@ def read_sheet(file: Path, run: Run) -> RatingsOfFile:
         own += score == response.steps[step].score
     if not found:
         blank = f"the column {column!r} is blank in all {unrated} rows"
-        why = blank if unrated else "there is only a header"
+        why = blank if unrated else "it has only a header"
         raise RunError(f"{file}: no step is rated: {why}")
     if column == "score" and {"judge", "reply"} <= set(header) and own == len(seen):
         raise RunError(
-            f"{file}: its scores are the judge's own, as lmms-rpts export wrote them: write "
-            'people\'s scores into a column "human"'
+            f"{file}: its scores are the judge's own, as written by lmms-rpts export: put human "
+            'scores into a column "human"'
         )
     return RatingsOfFile(file, tuple(found), unrated)
 
 
 def _twice(rater: str, line: int, header: Sequence[str]) -> str:
     whom = f"by {_short(rater)}" if rater else "by the same rater"
-    hint = "" if rater else '; name raters in a column "rater"'
+    hint = "" if rater else '; add a column "rater" with the names of the raters'
     if "run" in header:
-        hint += "; where the file holds several runs, give the rows of one"
-    return f"this step was scored {whom} in line {line} already{hint}"
+        hint += "; if the file holds several runs, keep the rows of one"
+    return f"this step was already scored {whom} in line {line}{hint}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The cells of the columns that we know, stripped, and the line they begin in."""
+    """The cells of the known columns, stripped, and the line number."""
 
     file: Path
     line: int
@@ -77,10 +77,10 @@ class _Row:
     def score(self, column: str) -> float:
         text = self.cells[column]
         if not _NUMBER.fullmatch(text):
-            raise self.error(f"the {column} should be a number from 0 to 1, not {_short(text)}")
+            raise self.error(f"{column} should be a number from 0 to 1, not {_short(text)}")
         score = float(text.replace(",", "."))
         if not 0.0 <= score <= 1.0:
-            raise self.error(f"the {column} should be from 0 to 1, not {_short(text)}")
+            raise self.error(f"{column} should be from 0 to 1, not {_short(text)}")
         return score
 
     def whole(self, column: str, hint: str = "") -> int:
@@ -88,12 +88,12 @@ class _Row:
         # Spreadsheets and pandas write whole numbers as 3.0 where a column has blanks.
         found = re.fullmatch(r"(\d{1,18})([.,]0*)?", text, re.ASCII)
         if not found:
-            raise self.error(f"{column} should be a whole number, not {_short(text)}{hint}")
+            raise self.error(f"{column} should be an integer, not {_short(text)}{hint}")
         return int(found[1])
 
 
 def _table(file: Path) -> tuple[list[str], list[_Row]]:
-    """The header, in small letters, and all rows, the header's first; blank rows left out."""
+    """The header in lower case and all rows, the header's first; blank rows are skipped."""
     header: list[str] = []
     rows = []
     for line, cells in _lines(file):
@@ -103,14 +103,14 @@ def _table(file: Path) -> tuple[list[str], list[_Row]]:
         header = header or [cell.lower() for cell in cells]
         if any(cells[len(header) :]):
             raise RunError(
-                f"{file}, line {line} has {len(cells)} cells, the header {len(header)}: a cell "
-                'with the separator in it, such as a decimal comma, must stand in quotes: "0,5"'
+                f"{file}, line {line} has {len(cells)} cells, the header {len(header)}: put a cell "
+                'that contains the separator, such as a decimal comma, in quotes: "0,5"'
             )
         cells += [""] * (len(header) - len(cells))
         named = {name: cell for name, cell in zip(header, cells, strict=False) if name in _COLUMNS}
         rows.append(_Row(file, line, named))
     if not rows:
-        raise RunError(f"{file} is empty: there should be a header, then a line for each step")
+        raise RunError(f"{file} is empty: it should have a header and one line per step")
     return header, rows
 
 
@@ -125,7 +125,7 @@ def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + 1
     except csv.Error as error:
         raise RunError(
-            f"{file}, line {line}: this is no proper CSV ({error}): is a quote missing?"
+            f"{file}, line {line}: not valid CSV ({error}): is a quote missing?"
         ) from None
     finally:
         csv.field_size_limit(limit)
@@ -136,7 +136,7 @@ def _text(file: Path) -> str:
         content = file.read_bytes()
         return content.decode("utf-8-sig")
     except OSError as error:
-        raise RunError(f"{file} can't be read: {error.strerror}") from None
+        raise RunError(f"cannot read {file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise RunError(
@@ -145,7 +145,7 @@ def _text(file: Path) -> str:
 
 
 def _separator(text: str) -> str:
-    """That of comma, semicolon and tab which finds the most columns in the header."""
+    """The separator, out of comma, semicolon and tab, that gives the most columns in the header."""
     lines = text.strip().splitlines()
     first = lines[0] if lines else ""
 
@@ -164,15 +164,15 @@ def _check_columns(header: Sequence[str], run: Run, place: str) -> None:
             near = [hit for name in names for hit in difflib.get_close_matches(name, header, n=1)]
             hint = f" Did you mean {_short(near[0])}?" if near else ""
             found = _short(", ".join(name for name in header if name), 200)
-            raise RunError(f"{place}: no column {' or '.join(names)}; there are: {found}.{hint}")
+            raise RunError(f"{place}: no column {' or '.join(names)}; columns: {found}.{hint}")
     for name in _COLUMNS:
         if header.count(name) > 1:
-            raise RunError(f"{place}: there are {header.count(name)} columns {name!r}")
+            raise RunError(f"{place}: the column {name!r} occurs {header.count(name)} times")
 
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where to find a run's responses: by task and doc_id, and by task and id."""
+    """Index of a run's responses by task and doc_id, and by task and id."""
 
     tasks: Sequence[str]
     documents: Mapping[tuple[str, int], Mapping[int, RptsRecord]]
@@ -194,7 +194,9 @@ class _Places:
         repeat = row.whole("repeat") if row.cells.get("repeat") else 0
         if repeat not in responses:
             there = ", ".join(map(str, sorted(responses)[:9]))
-            raise row.error(f"document {doc_id} of {task} has no repeat {repeat}; it has: {there}")
+            raise row.error(
+                f"document {doc_id} of {task} has no repeat {repeat}; its repeats: {there}"
+            )
         step, steps = row.whole("step"), len(responses[repeat].steps)
         if step >= steps:
             there = f"its steps are 0 to {steps - 1}" if steps else "its response has no steps"
@@ -213,7 +215,7 @@ class _Places:
 
     def _document(self, row: _Row, task: str) -> int:
         if row.cells.get("doc_id") or "id" not in row.cells:
-            doc_id = row.whole("doc_id", ' (names of documents belong in a column "id")')
+            doc_id = row.whole("doc_id", ' (document names belong in a column "id")')
             if (task, doc_id) not in self.documents:
                 raise row.error(f"the run has no document with doc_id {doc_id} of {task}")
             return doc_id

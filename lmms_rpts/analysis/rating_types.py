@@ -1,4 +1,4 @@
-"""What readers of people's ratings give, whatever file they read."""
+"""Types of human ratings, common to all file formats."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ StepKey = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A score of one step by one person.
+    """A score of one step by one rater.
 
     Attributes:
-        step: which it is.
-        rater: a name; "" where the file has none.
+        step: the step.
+        rater: name of the rater; "" if the file has none.
         score: in [0, 1].
-        place: where it stands, for messages.
+        place: file and line, for messages.
     """
 
     step: StepKey
@@ -28,7 +28,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RatingsOfFile:
-    """All scores of a file. ``unrated``: how many steps it names without a score."""
+    """All scores of a file. ``unrated``: number of steps without a score."""
 
     file: Path
     ratings: tuple[Rating, ...]

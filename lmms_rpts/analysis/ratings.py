@@ -1,4 +1,4 @@
-"""Ratings of steps by people, read from files and matched with a run."""
+"""Human ratings of steps, read from files and matched with a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RatedStep:
-    """A step that people scored: the raters' names ("" where the file has none), and scores."""
+    """A step with human scores: the raters' names ("" where the file has none) and their scores."""
 
     task: str
     doc_id: int
@@ -37,9 +37,9 @@ class RatedStep:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """People's scores of a run's steps.
+    """Human scores of a run's steps.
 
-    ``unrated``: how many rows of the files have a blank score.
+    ``unrated``: number of rows with a blank score.
     """
 
     files: tuple[Path, ...]
@@ -57,7 +57,7 @@ class Ratings:
         return tuple(sorted({name for each in self.steps for name in each.ratings}))
 
     def frame(self) -> pd.DataFrame:
-        """One row a rating: ``task``, ``doc_id``, ``repeat``, ``step``, ``rater``, ``score``."""
+        """One row per rating: ``task``, ``doc_id``, ``repeat``, ``step``, ``rater``, ``score``."""
         import pandas as pd
 
         rows = [
@@ -71,22 +71,24 @@ class Ratings:
 
 
 def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
-    """Read people's scores of the steps of ``run``, of one file or several.
+    """Read human scores of the steps of ``run`` from one file or several.
 
-    A JSON file is what the page of ``lmms-rpts rate`` saved. Any other is a CSV file (comma,
+    A JSON file is one saved by the page of ``lmms-rpts rate``. Any other file is CSV (comma,
     semicolon or tab; UTF-8) with the columns ``doc_id`` or ``id``, ``step`` (from 0), and
-    ``human`` or ``score`` (0 to 1, with a decimal point or comma); ``task`` where the run has
-    several; ``repeat`` (0 if left out) and ``rater`` if wanted. Others are ignored. A row with a
-    blank score is not rated. Of several files, one that names no raters is a rater of its own.
+    ``human``
+    or ``score`` (0 to 1, with a decimal point or comma); ``task`` if the run has several;
+    optionally ``repeat`` (default 0) and ``rater``. Other columns are ignored. A row with a
+    blank
+    score counts as not rated. A file without rater names counts as one rater.
 
     Raises:
-        RunError: naming the file, the line and what is wrong there; also where one person scored
-            a step twice.
+        RunError: with the file, the line and the problem; also if one rater scored a step
+            twice.
     """
     given = [files] if isinstance(files, str | Path) else files
     read = [_read(Path(each).expanduser(), run) for each in given]
     if not read:
-        raise RunError("no file of ratings was named")
+        raise RunError("no rating file was passed")
     return Ratings(
         files=tuple(each.file for each in read),
         steps=tuple(RatedStep(*key, scores) for key, scores in _merged(_named(read)).items()),
@@ -100,7 +102,7 @@ def _read(file: Path, run: Run) -> RatingsOfFile:
 
 
 def _named(read: Sequence[RatingsOfFile]) -> Iterable[Rating]:
-    """All ratings; those without a name are by their file, where there are several."""
+    """All ratings; those without a rater are named after their file if there are several."""
     for each in read:
         for rating in each.ratings:
             rater = rating.rater or (str(each.file) if len(read) > 1 else "")
@@ -114,7 +116,7 @@ def _merged(ratings: Iterable[Rating]) -> dict[StepKey, dict[str, float]]:
         first = places.setdefault((each.step, each.rater), each.place)
         if first != each.place:
             raise RunError(
-                f"{each.place}: this step was scored by {shorten(each.rater)!r} in {first} already"
+                f"{each.place}: this step was already scored by {shorten(each.rater)!r} in {first}"
             )
         steps.setdefault(each.step, {})[each.rater] = each.score
     return steps

@@ -1,4 +1,4 @@
-"""Plan for scoring saved responses: which, as which tasks, in how many calls of lmms-eval."""
+"""Plan for scoring saved responses: which, as which tasks, in which calls of lmms-eval."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ByDocument = Mapping[int, Sequence[SavedResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The documents of a task that have responses: from ``start`` to before ``stop``.
+    """The documents of a task that have responses, from ``start`` to ``stop`` (exclusive).
 
     Attributes:
         total: documents of the whole task.
-        repeats: responses to each of them.
+        repeats: responses per document.
     """
 
     task: str
@@ -43,13 +43,13 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one call of lmms-eval scores.
+    """One call of lmms-eval.
 
     Attributes:
         tasks: tasks or a group, joined by commas.
         offset: the first document of each task.
-        limit: documents of each task, at most; None: all from ``offset`` on.
-        repeats: responses to each document.
+        limit: maximum number of documents per task; None: all from ``offset`` on.
+        repeats: responses per document.
     """
 
     tasks: str
@@ -64,10 +64,10 @@ class Rescoring:
 
     Attributes:
         responses: by task and document.
-        extents: what there is of each task.
+        extents: range of documents per task.
         parts: one call of lmms-eval each.
         files: the files that the responses were read from.
-        passed_over: tasks that there are responses to, but which are not scored.
+        passed_over: tasks with responses that are not scored.
     """
 
     responses: Mapping[str, ByDocument]
@@ -78,15 +78,15 @@ class Rescoring:
 
 
 def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Rescoring:
-    """Read saved responses and say how lmms-eval is to score them.
+    """Read saved responses and plan how lmms-eval scores them.
 
     Args:
         paths: files and folders, as ``read_responses`` takes them.
         task: the task or group; None: those that the responses name.
 
     Raises:
-        ResponsesError: where responses are missing, or too many, or nobody's.
-        DataError: for an unknown task, or one whose documents can't be read.
+        ResponsesError: if responses are missing, surplus, or do not match a document.
+        DataError: for an unknown task, or one whose documents cannot be read.
     """
     documents = {} if task is None else dict(read_documents(task))
     single_tasks = [name for name, each in scored_tasks().items() if not each.scored[name]]
@@ -114,13 +114,15 @@ def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Resc
 def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[str]) -> str:
     if not passed_over:
         return f"{saved.path} holds no response"
-    wanted = " or ".join(tasks) or "a task that can be scored again"
+    wanted = " or ".join(tasks) or "a task that can be scored"
     text = f"{saved.path} holds no response to {wanted}, but to: {', '.join(passed_over)}"
     return text + (
-        '. To score them as another task, give each line its name, as "task"'
+        '. To score them as another task, set "task" in each line'
         if tasks
-        else ". A task of your own is scored again by lmms-eval itself: --model replay "
-        "--model_args samples=FOLDER --tasks NAME --include_path FOLDER"
+        else (
+            ". Use lmms-eval to score a custom task again: --model replay --model_args "
+            "samples=FOLDER --tasks NAME --include_path FOLDER"
+        )
     )
 
 
@@ -129,8 +131,8 @@ def _refuse_empty(responses: Mapping[str, ByDocument]) -> None:
     if empty:
         there = [task for task, found in responses.items() if found]
         raise ResponsesError(
-            f"there is no response to {' or '.join(empty)}, only to {' and '.join(there)}: "
-            f"score these alone (--task {there[0]})"
+            f"no responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
+            f"alone (--task {there[0]})"
         )
 
 
@@ -140,7 +142,8 @@ def by_document(
     """The responses to the documents of a task, by number.
 
     Raises:
-        ResponsesError: for a response to a document that there isn't, or one document's responses
+        ResponsesError: for a response to an unknown document, or if one document's responses
+            are
             under two names.
     """
     own_ids = [str(doc["id"]) for doc in documents]
@@ -156,9 +159,9 @@ def by_document(
         benchmark = scored_tasks().get(task)
         variable = benchmark.data_variable if benchmark else "its own setting"
         raise ResponsesError(
-            f"{task} has {len(documents)} documents, and these are none of them: "
-            f"{listed(stray)}. Are the responses to other data? ({variable} says which are used; "
-            '"doc_id" counts from 0, "id" is the data set\'s own)'
+            f"{task} has {len(documents)} documents, and these are not among them: "
+            f"{listed(stray)}. Do the responses belong to other data? ({variable} selects the "
+            'data; "doc_id" counts from 0, "id" is the data set\'s own)'
         )
     twice = [
         f"doc_id {at} (id {own_id})"
@@ -167,8 +170,8 @@ def by_document(
     ]
     if twice:
         raise ResponsesError(
-            f'{task}: "doc_id" and "id" name the same document: {listed(twice)}; name each '
-            "document in one way"
+            f'{task}: "doc_id" and "id" name the same document: {listed(twice)}; use one of '
+            "them per document"
         )
     found = {at: saved.responses(task, at, own_id) for at, own_id in enumerate(own_ids)}
     return {at: each for at, each in found.items() if each}
@@ -178,37 +181,37 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
     """The range of documents that have responses.
 
     Args:
-        task: whose documents they are.
+        task: the task of the documents.
         counts: responses by document; not empty.
         total: documents of the task.
 
     Raises:
-        ResponsesError: where it has gaps, or documents have more responses than others.
+        ResponsesError: if the range has gaps, or documents have different numbers of responses.
     """
     start, stop = min(counts), max(counts) + 1
     missing = [str(at) for at in range(start, stop) if at not in counts]
     if missing:
         raise ResponsesError(
-            f"{task}: there is no response to document {listed(missing)} (doc_id, from 0), but "
-            f"to others from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add "
-            "what is missing, or leave out what is on one side of the gap"
+            f"{task}: no response to document {listed(missing)} (doc_id, from 0), but to others "
+            f"from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add the missing "
+            "responses, or remove those on one side of the gap"
         )
     repeats, _ = Counter(counts.values()).most_common(1)[0]
     others = [f"{at} ({count})" for at, count in sorted(counts.items()) if count != repeats]
     if others:
         raise ResponsesError(
-            f"{task}: most documents have {repeats} responses, but these have more or fewer: "
-            f"{listed(others)} (doc_id, from 0; responses). All need the same number"
+            f"{task}: most documents have {repeats} responses, but these have a different number: "
+            f"{listed(others)} (doc_id, from 0; responses). All documents need the same number"
         )
     return Extent(task, start, stop, total, repeats)
 
 
 def plan_parts(extents: Sequence[Extent], name: str | None = None) -> tuple[Part, ...]:
-    """One call for all tasks if lmms-eval can take them together, else one for each.
+    """One call for all tasks if lmms-eval can take them together, otherwise one per task.
 
     Args:
         extents: of all tasks.
-        name: the task or group that was asked for.
+        name: the requested task or group.
     """
     together = _together(extents, name or _name_of([each.task for each in extents]))
     return (together,) if together else tuple(_alone(each) for each in extents)
@@ -233,7 +236,7 @@ def _alone(extent: Extent) -> Part:
 
 
 def _name_of(tasks: Sequence[str]) -> str:
-    """The group that consists of the tasks, else the tasks."""
+    """The group that consists of the tasks, otherwise the tasks."""
     groups = [name for name, each in scored_tasks().items() if set(each.scored[name]) == set(tasks)]
     return groups[0] if groups else ",".join(tasks)
 
@@ -250,18 +253,18 @@ def write_responses(path: Path, responses: Mapping[str, ByDocument]) -> None:
 
 
 def guess_name(files: Sequence[Path]) -> str:
-    """What the model is called: as the results beside the files say, else after the files.
+    """Name of the model, from the results next to the files, otherwise from the file names.
 
     Raises:
-        ResponsesError: where the results name several models.
-        RunError: where results can't be read.
+        ResponsesError: if the results name several models.
+        RunError: if results cannot be read.
     """
     names = dict.fromkeys(model_name(read_results(file)) for file in files)
     models = [name for name in names if name]
     if len(models) > 1:
         raise ResponsesError(
-            f"these are responses of several models: {', '.join(models)}. Score them one by one, "
-            "or give --name if they are one"
+            f"the responses are from several models: {', '.join(models)}. Score them one by one, "
+            "or set --name if they are one model"
         )
     if models:
         return models[0]
@@ -271,6 +274,6 @@ def guess_name(files: Sequence[Path]) -> str:
 
 
 def safe_name(name: str) -> str:
-    """A name that lmms-eval can take among its --model_args, which it splits at commas and "="."""
+    """A name that lmms-eval accepts in --model_args, which it splits at commas and "="."""
     kept = [each if each.isprintable() and each not in ",={}[]\"'" else " " for each in name]
     return " ".join("".join(kept).split()) or "model"

@@ -1,4 +1,4 @@
-"""Summary of several models: the mean of each metric over documents, or over rounds."""
+"""Summary of several models: the mean of each metric over documents or over rounds."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class ModelSummary:
     """One model in one task, or over all.
 
     Attributes:
-        rounds: how many runs of it there are.
-        documents: those that any of its rounds covers.
+        rounds: number of its runs.
+        documents: documents that any of its rounds covers.
         metrics: by the names of ``METRICS``.
-        tokens: tokens that it wrote a response, over the responses that it reported them for; no
+        tokens: generated tokens per response, over the responses with token counts; no
             interval.
     """
 
@@ -68,8 +68,9 @@ class TaskSummary:
     def best(self, name: str) -> frozenset[str]:
         """The models with the best value of a metric, to the three digits that tables show.
 
-        None of them where all are equal, and nothing stands out, or where more is not better; nor
-        of what a judge was asked for where other shares of the responses were judged.
+        Empty if all are equal, if a higher value is not better, or if different shares of
+        the
+        responses were judged.
         """
         if name in NEITHER_IS_BETTER or (name not in UNJUDGED and not self.equally_covered):
             return frozenset()
@@ -89,8 +90,8 @@ class Summary:
     """Models side by side.
 
     Attributes:
-        tables: one a task, and the last over all documents where there are several tasks.
-        warnings: why some numbers can't be compared, or leave something out.
+        tables: one per task, and a last one over all documents if there are several tasks.
+        warnings: why some numbers cannot be compared or are incomplete.
     """
 
     tables: tuple[TaskSummary, ...]
@@ -102,8 +103,9 @@ class Summary:
         return self.tables[-1]
 
     def frame(self) -> pd.DataFrame:
-        """A row a task and model: ``task`` (empty: all), ``model``, ``rounds``, ``documents``,
-        ``tokens``, ``tokens_sd``, and for each metric M ``M``, ``M_sd``, ``M_low``, ``M_high``,
+        """One row per task and model: ``task`` (empty: all), ``model``, ``rounds``, ``documents``,
+        ``tokens``, ``tokens_sd``, and for each metric M ``M``, ``M_sd``, ``M_low``,
+        ``M_high``,
         ``M_n`` (see ``Figure``).
         """
         rows = [_row(table.task, model) for table in self.tables for model in table.models]
@@ -111,9 +113,10 @@ class Summary:
 
 
 def summarize(runs: Sequence[Run], task: str | None = None) -> Summary:
-    """Put runs side by side; runs of one model are its rounds.
+    """Compare runs in a table; several runs of one model are its rounds.
 
-    The numbers of a round are those of lmms-eval's table: means over a document's responses first,
+    The numbers of a round are those in lmms-eval's table: means over a document's responses
+    first,
     then over the documents that have a value. Over several tasks the mean is over all their
     documents.
 
@@ -123,7 +126,7 @@ def summarize(runs: Sequence[Run], task: str | None = None) -> Summary:
     kept = [part for run in runs if (part := of_task(run, task)) is not None]
     if not kept:
         known = ", ".join(sorted({name for run in runs for name in run.tasks})) or "none"
-        raise RunError(f"no run has the task {task}; there are: {known}")
+        raise RunError(f"no run has the task {task}; tasks of the runs: {known}")
     models = rounds_of(kept)
     tasks: list[str | None] = list(dict.fromkeys(name for run in kept for name in run.tasks))
     tables = [_table(models, name) for name in (sorted(filter(None, tasks)))]
@@ -133,7 +136,7 @@ def summarize(runs: Sequence[Run], task: str | None = None) -> Summary:
     return Summary(
         tuple(tables),
         (
-            *([f"{listed(left_out)}: nothing of the task {task}"] if left_out else []),
+            *([f"{listed(left_out)}: no responses to the task {task}"] if left_out else []),
             *differing_settings(kept, _SETTINGS),
             *same_rounds(models, lambda response: response.rpts),
             *differing_models(models, "documents"),
@@ -176,7 +179,7 @@ def _uncovered(runs: Sequence[Run]) -> list[str]:
             share = 1 - unscored / len(run.responses)
             told.append(
                 f"{run.label}: {unscored} of {len(run.responses)} responses were not judged "
-                f"(judge_coverage {share:.3f}), and are left out of the means"
+                f"(judge_coverage {share:.3f}) and are left out of the means"
             )
     return told
 

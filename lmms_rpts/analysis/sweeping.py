@@ -1,19 +1,19 @@
 """RPTS of saved runs under other settings of decay and focus height.
 
-The judge's scores stand in the records, so that nobody is asked again. The definitions, for one
-decay and one focus height:
+The judge's scores are in the records, so no judge call is needed. Definitions, for one decay and
+one focus height:
 
 - The RPTS of each scored response is ``rpts_score`` of its tree and its steps' scores (Wang and
-  Zhang, RPTS, arXiv 2511.06899). A response passes if it is at least the threshold.
+  Zhang, RPTS, arXiv 2511.06899). A response passes if its RPTS is at least the threshold.
 - ``rpts``: its mean.
-- ``filtered_accuracy``: accuracy among what passes.
-- ``share_filtered``: the share of the scored responses that don't pass.
-- ``accuracy_rpts``: the share of answers that are right and whose response passes.
+- ``filtered_accuracy``: accuracy among the responses that pass.
+- ``share_filtered``: share of the scored responses that do not pass.
+- ``accuracy_rpts``: share of answers that are correct and whose response passes.
 
-The guarded score counts each step once, whatever its height: it is the same under all settings.
+The guarded score counts each step once at any height, so it is the same under all settings.
 
-Means are those of lmms-eval's table: first over a document's responses, then over the documents
-that have a value. Responses that could not be scored are left out.
+Means are computed as in lmms-eval's table: first over a document's responses, then over the
+documents that have a value. Unscored responses are left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DECAYS = (0.3, 0.5, 0.7, 0.9)
 FOCUS_HEIGHTS = (1, 2, 3, 4)
 QUANTITIES = ("rpts", "filtered_accuracy", "share_filtered", "accuracy_rpts")
 _HIGHEST = 1000
-"""No reasoning is so high, and the time that a score takes grows with the focus height."""
+"No tree is that high, and the time to score grows with the focus height."
 
 
 def sweep(
@@ -48,18 +48,19 @@ def sweep(
     focus_heights: Sequence[int] = FOCUS_HEIGHTS,
     threshold: float = RIGHT_REASON,
 ) -> pd.DataFrame:
-    """The means of a run for each pair of decay and focus height; the module defines them.
+    """The means of a run for each pair of decay and focus height, as defined in this module.
 
     Args:
         run: a run; its own settings are added to the grid.
         decays: in [0, 1].
-        focus_heights: whole numbers from 0 to 1000.
-        threshold: RPTS from which on a response passes, in [0, 1].
+        focus_heights: integers from 0 to 1000.
+        threshold: minimum RPTS of a response that passes, in [0, 1].
 
     Returns:
-        A row a pair, by decay and focus height, with the columns ``decay``, ``focus_height``,
-        those of ``QUANTITIES`` (in [0, 1]; NaN where there is nothing to take a mean of), and
-        ``own``: whether the run was scored so.
+        One row per pair, by decay and focus height, with the columns ``decay``,
+        ``focus_height``,
+        those of ``QUANTITIES`` (in [0, 1]; NaN where there is nothing to average), and ``own``:
+        whether these are the run's own settings.
 
     Raises:
         UserError: for settings out of range.
@@ -71,7 +72,7 @@ def sweep(
     scored = [_Scored.of(each) for each in run.responses if each.rpts is not None]
     if not scored:
         raise RunError(
-            f"{run.label}: nothing was scored, so that there is nothing to weigh anew. Score the "
+            f"{run.label}: no response was scored, so there is nothing to recompute. Score the "
             "responses first: lmms-rpts score"
         )
     own = {each.settings for each in scored}
@@ -101,23 +102,23 @@ def guarded_mean(run: Run) -> float | None:
 def check_settings(
     decays: Sequence[float], focus_heights: Sequence[int], threshold: float = RIGHT_REASON
 ) -> None:
-    """Refuse settings that make no sense.
+    """Refuse invalid settings.
 
     Raises:
-        UserError: naming the value and what is allowed.
+        UserError: with the value and the allowed range.
     """
     if not decays or not focus_heights:
-        raise UserError("give at least one decay and one focus height")
+        raise UserError("at least one decay and one focus height are needed")
     for decay in decays:
         if not 0.0 <= decay <= 1.0:
-            raise UserError(f"a decay must lie between 0 and 1: {decay} does not")
+            raise UserError(f"decay must be between 0 and 1, not {decay}")
     for height in focus_heights:
         if not isinstance(height, Integral) or isinstance(height, bool):
-            raise UserError(f"a focus height must be a whole number: {height} is none")
+            raise UserError(f"focus height must be an integer, not {height}")
         if not 0 <= height <= _HIGHEST:
-            raise UserError(f"a focus height must lie between 0 and {_HIGHEST}: {height} does not")
+            raise UserError(f"focus height must be between 0 and {_HIGHEST}, not {height}")
     if not 0.0 <= threshold <= 1.0:
-        raise UserError(f"the threshold must lie between 0 and 1: {threshold} does not")
+        raise UserError(f"threshold must be between 0 and 1, not {threshold}")
 
 
 def of_task(run: Run, task: str | None) -> Run | None:
@@ -130,7 +131,7 @@ def of_task(run: Run, task: str | None) -> Run | None:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """What of a scored response stays the same under all settings."""
+    """The parts of a scored response that do not depend on the settings."""
 
     document: tuple[str, int]
     settings: tuple[float, int]

@@ -1,7 +1,7 @@
-"""What is known of the judges of runs: their faults on labelled steps, and what follows for a run.
+"""Error rates of the judges of runs on labelled steps, and the correction that follows for a run.
 
-A judge's figures are shown set by set, never pooled: what "wrong" means differs from one to the
-next.
+A judge's figures are shown per data set and never pooled: the definition of "wrong" differs
+between data sets.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 EXPLAINED = (
     "Corrected share of wrong steps: (p + specificity - 1) / (sensitivity + specificity - 1), "
     "after Rogan and Gladen (1978), where p is the share of inference steps that scored below 0.5 "
-    "when the judge was first asked; steps read from images and second questions don't count. "
-    "95% intervals resample the run's documents and the set's questions. Treat it as indicative: "
-    "the steps of the set may be of another domain than those of the run."
+    "in the first judge call; steps read from images and second calls do not count. 95% intervals "
+    "resample the run's documents and the data set's questions. Treat it as indicative: the steps "
+    "of the data set may be from another domain than those of the run."
 )
-_NO_CHAINS = "the validity file is gone, or holds no labelled chains"
+_NO_CHAINS = "the validity file is missing or holds no labelled chains"
 _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
 class SetNote:
-    """How a judge did on one set of labelled steps; None where the file has no such figure.
+    """Figures of a judge on one set of labelled steps; None where the file has no such figure.
 
     Attributes:
-        name: of the set.
-        n_steps: labelled steps of it.
-        blind: whether the judge did not see the images that the questions go with.
-        auc: how well it tells sound steps from wrong ones; 0.5 is chance.
-        missed: the share of wrong steps that it calls sound.
-        false_alarms: the share of sound steps that it calls wrong.
-        corrected: the share of wrong steps of the run; None where a rate of the judge is missing.
-        doubt: that the judge does no better than what needs no judge; empty where it does.
+        name: of the data set.
+        n_steps: number of labelled steps.
+        blind: whether the judge did not see the images of the questions.
+        auc: how well it separates sound steps from wrong ones; 0.5 is chance.
+        missed: share of the wrong steps that it scores as sound.
+        false_alarms: share of the sound steps that it scores as wrong.
+        corrected: corrected share of wrong steps of the run; None if a rate of the judge is
+            missing.
+        doubt: that the judge does no better than a baseline without a judge; empty otherwise.
     """
 
     name: str
@@ -62,13 +63,14 @@ class ValidityNote:
 
     Attributes:
         run: label of the run.
-        judging: who judged it.
-        file: the validity file, empty where none is of this judge.
-        created: when it was made.
-        mismatches: why the files that were named are not of this judge.
-        called_wrong: the share of the run's inference steps that scored below 0.5 when the judge
-            was first asked; None without any.
-        n_steps: how many inference steps were scored.
+        judging: the judge and its settings.
+        file: the validity file, empty if there is none for this judge.
+        created: when it was created.
+        mismatches: why the files that were passed do not match this judge.
+        called_wrong: share of the run's inference steps that scored below 0.5 in the first
+            judge
+            call; None without any.
+        n_steps: number of scored inference steps.
         sets: as in the file.
     """
 
@@ -83,7 +85,7 @@ class ValidityNote:
 
     @property
     def file_name(self) -> str:
-        """The file without its folders, which are nobody's business in a report."""
+        """The file name without its folders, which do not belong in a report."""
         return Path(self.file).name
 
 
@@ -93,20 +95,19 @@ def validity_notes(
     """Match each judge of each run with a validity file.
 
     Args:
-        runs: that RPTS scored.
-        files: what the user named: all that are of the judge count; where none is, what a run's
-            own results name.
+        runs: runs scored by RPTS.
+        files: files passed by the user; all that match the judge are used. If none matches, the
+            file that the run's own results name is used.
 
     Returns:
-        A note for each run, judge and file; none where there is no file, or nothing was judged.
+        A note for each run, judge and file; none if there is no file, or nothing was judged.
     """
     known: dict[tuple[str, int], Rates] = {}
     return tuple(note for run in runs for note in _notes(run, files, known))
 
 
 def validity_lines(notes: Sequence[ValidityNote]) -> list[str]:
-    """The notes as lines of plain text, those of a judge once for all its runs; may hold anything
-    that the file holds: escape them."""
+    """The notes as lines of plain text, once per judge for all its runs; unescaped."""
     judged = [line for note in notes for line in _judge_lines(note)]
     shares = [line for note in notes if (line := _share_line(note))]
     return [*dict.fromkeys(judged), *shares, *([EXPLAINED] if shares else [])]
@@ -163,7 +164,7 @@ def _matched(
 
 
 def _called_wrong(responses: Iterable[RptsRecord]) -> Tally:
-    """Inference steps by document, and which of them the judge called wrong when first asked."""
+    """Inference steps by document, and which of them scored below 0.5 in the first call."""
     asked = [
         (response.instance.cluster, step.questions[0].score < THRESHOLD)
         for response in responses
@@ -222,13 +223,13 @@ def _complement(share: Estimate | None) -> Estimate | None:
 def _judge_lines(note: ValidityNote) -> Iterator[str]:
     judge = shorten(note.judging.judge, _LONGEST)
     for said in note.mismatches:
-        yield f"{said}: nothing is known of the judge of {note.run}"
+        yield f"{said}: the error rates of the judge of {note.run} are unknown"
     for each in note.sets:
         faults = [
-            f"calls {percent(figure)} of the {what}"
+            f"scores {percent(figure)} of the {what}"
             for figure, what in (
-                (each.missed, "wrong steps sound"),
-                (each.false_alarms, "sound steps wrong"),
+                (each.missed, "wrong steps as sound"),
+                (each.false_alarms, "sound steps as wrong"),
             )
             if figure
         ]
@@ -243,13 +244,13 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
 
 
 def _share_line(note: ValidityNote) -> str | None:
-    """What becomes of the share of wrong steps; None where nothing can be said of it."""
+    """The corrected share of wrong steps; None if nothing can be said about it."""
     told = [_share_by(each, each.corrected) for each in note.sets if each.corrected]
     if not told or note.called_wrong is None:
         return None
     return (
         f"{note.run}: {note.called_wrong:.1%} of {note.n_steps:,} inference steps scored below "
-        f"{THRESHOLD:g} at first; {'; '.join(told)}"
+        f"{THRESHOLD:g} in the first call; {'; '.join(told)}"
     )
 
 

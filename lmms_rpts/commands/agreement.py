@@ -1,4 +1,4 @@
-"""``lmms-rpts agreement``: agreement of a judge with raters or with another judge."""
+"""``lmms-rpts agreement``: agreement of a judge with human ratings or with another judge."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ def agreement(
         str | None,
         typer.Argument(
             metavar="OTHER",
-            help="People's scores (a file that the page of lmms-rpts rate saved, or a CSV file "
-            "with doc_id or id, step, score or human), or another run of the same responses.",
+            help=(
+                "Human scores (a file saved by the page of lmms-rpts rate, or a CSV file with "
+                "doc_id or id, step, score or human), or another run of the same responses."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -41,20 +43,21 @@ def agreement(
         list[Path] | None,
         typer.Option(
             "--human",
-            help="People's scores, in place of OTHER; given again for each further person's file.",
+            help="File with human scores, instead of OTHER. Repeat it for further raters.",
         ),
     ] = None,
     worst: Annotated[
-        int, typer.Option("--worst", min=0, help="Show the N steps of strongest disagreement.")
+        int,
+        typer.Option(
+            "--worst", min=0, help="Number of steps with the strongest disagreement to show."
+        ),
     ] = 5,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output", "-o", help="Write to a .csv, .json or .md file; may be given again."
-        ),
+        typer.Option("--output", "-o", help="Write a .csv, .json or .md file. May be repeated."),
     ] = None,
 ) -> None:
-    """Say how well a judge's step scores agree with people's, or with another judge's.
+    """Measure how well a judge's step scores agree with human ratings or with another judge.
 
     lmms-rpts agreement results/small rescored
 
@@ -76,7 +79,10 @@ def _compared(
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     if (other is None) == (not human):
-        fail("give OTHER (a run, or people's scores), or --human FILE for each person's file")
+        fail(
+            "nothing to compare with: pass OTHER (a run or a file with human scores) or --human "
+            "FILE"
+        )
     judged = read_run(run)
     spare([judged], files, *(each.expanduser() for each in human or [Path(str(other))]))
     rated = [Path(other)] if other is not None and _holds_ratings(other) else human
@@ -88,7 +94,7 @@ def _compared(
 
 
 def _holds_ratings(other: str) -> bool:
-    """Whether OTHER holds people's scores rather than a run."""
+    """Whether OTHER holds human scores rather than a run."""
     from lmms_rpts.runs.rating_file import holds_rating_file
 
     path = Path(other).expanduser()
@@ -135,8 +141,8 @@ def _introduction(found: Agreement) -> list[str]:
     compared, lost = len(found.pairs), sum(found.left_out.values())
     if compared < lost:
         lines.append(
-            f"Mind: only {compared:,} of {compared + lost:,} steps are compared, the others are "
-            "left out (why: see below)."
+            f"Note: only {compared:,} of {compared + lost:,} steps are compared. The others are "
+            "left out for the reasons below."
         )
     return lines
 
@@ -160,7 +166,7 @@ def _rows(found: Agreement) -> list[list[str]]:
 
 
 def _cell(estimate: Estimate, sign: str = "") -> str:
-    """The value, and its interval below it."""
+    """The value with its interval on the next line."""
     if estimate.value is None:
         return NONE
     value = _figure(estimate.value, 3, sign)
@@ -175,12 +181,13 @@ def _figure(value: float, digits: int, sign: str) -> str:
 
 
 def _remarks(found: Agreement) -> list[str]:
-    """What the numbers mean, what they leave out, and how well raters agree."""
+    """What the numbers mean, what is left out, and how well the raters agree with each other."""
     first, second = found.names
     lines = [
-        "MAE: mean absolute difference. Spearman: rank correlation. kappa: Cohen's, with quadratic "
-        "weights (Cohen 1968), scores rounded to one decimal (11 levels, 0.0 to 1.0). bias: mean "
-        f"of {first} minus {second}. In brackets: 95% of resamples of documents."
+        "MAE: mean absolute difference. Spearman: rank correlation. kappa: Cohen's kappa with "
+        "quadratic weights (Cohen 1968), scores rounded to one decimal (11 levels, 0.0 to 1.0). "
+        f"bias: mean of {first} minus {second}. In brackets: 95% bootstrap intervals over "
+        "documents."
     ]
     if found.left_out:
         reasons = "; ".join(f"{reason} ({count:,})" for reason, count in found.left_out.items())
@@ -189,17 +196,16 @@ def _remarks(found: Agreement) -> list[str]:
     if raters is not None:
         alpha = NONE if raters.alpha is None else f"{raters.alpha:.3f}"
         lines.append(
-            f"{raters.raters} raters among themselves, {raters.steps:,} step"
-            f"{'s' * (raters.steps != 1)} shared: mean "
-            f"pairwise MAE {raters.mae:.3f}, Krippendorff's alpha (interval; Krippendorff 2004) "
-            f"{alpha}."
+            f"Agreement between the {raters.raters} raters on {raters.steps:,} shared "
+            f"step{'s' * (raters.steps != 1)}: mean pairwise MAE {raters.mae:.3f}, Krippendorff's "
+            f"alpha (interval; Krippendorff 2004) {alpha}."
         )
     return lines
 
 
 def _worst_headings(found: Agreement) -> list[str]:
     task = ["task"] if _several_tasks(found) else []
-    return [*task, "id", "step", *found.names, "conclusion", "reply of the judge"]
+    return [*task, "id", "step", *found.names, "conclusion", "judge's reply"]
 
 
 def _worst_row(found: Agreement, pair: StepPair) -> list[str]:

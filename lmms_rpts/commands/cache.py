@@ -1,4 +1,4 @@
-"""``lmms-rpts cache``: show, clear and repair the cache of judges' answers."""
+"""``lmms-rpts cache``: show, clear and export the cache of judge replies."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
 from lmms_rpts.settings import load_settings
 
 app = typer.Typer(
-    help="The judges' answers that are kept on disk, so that none is paid for twice.",
+    help="Show, clear or export the cache of judge replies.",
     no_args_is_help=True,
 )
 Folder = Annotated[
     Path | None,
-    typer.Option("--folder", help="Where they are; otherwise as LMMS_RPTS_CACHE says."),
+    typer.Option("--folder", help="Folder of the cache. Default: LMMS_RPTS_CACHE."),
 ]
 _DAY = 86_400
 
 
 @app.command()
 def info(folder: Folder = None) -> None:
-    """Say how many answers of which judges there are, and what they took."""
+    """Show the number of cached replies per judge, with their tokens."""
     place = _place(folder)
     if not (place / FILE).exists():
-        typer.echo(f"No answers are kept in {place} yet.")
+        typer.echo(f"No cached replies in {place}.")
         return
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
@@ -63,21 +63,21 @@ def info(folder: Folder = None) -> None:
     console = Console()
     console.print(table)
     if times:
-        console.print(f"{len(times):,} answers, from {_day(min(times))} to {_day(max(times))}")
+        console.print(f"{len(times):,} replies, from {_day(min(times))} to {_day(max(times))}")
 
 
 @app.command()
 def clear(
     folder: Folder = None,
     judge: Annotated[
-        str | None, typer.Option("--judge", help="Only answers of this judge, as info names it.")
+        str | None, typer.Option("--judge", help="Only replies of this judge, as shown by info.")
     ] = None,
     days: Annotated[
-        float | None, typer.Option("--older-than", min=0, help="Only answers older than DAYS.")
+        float | None, typer.Option("--older-than", min=0, help="Only replies older than DAYS.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete answers; they will be asked, and paid for, again."""
+    """Delete cached replies. They will be requested, and paid for, again."""
     place = _place(folder)
     which = f" of {judge}" if judge else ""
     which += f" older than {days:g} days" if days is not None else ""
@@ -86,7 +86,7 @@ def clear(
         _check_judge(place, judge)
     if not yes:
         typer.confirm(
-            f"Delete {_count(place, judge, before)}answers{which} in {place}?", abort=True
+            f"Delete {_count(place, judge, before)}replies{which} in {place}?", abort=True
         )
     try:
         deleted = remove_answers(place, judge, before)
@@ -97,20 +97,20 @@ def clear(
         try:
             delete_file(place)
         except OSError as fault:
-            fail(f"{place / FILE} can't be deleted: {fault.strerror or fault}")
+            fail(f"cannot delete {place / FILE}: {fault.strerror or fault}")
         typer.echo(f"{error}\nThe file was deleted.")
         return
-    typer.echo(f"{deleted:,} answers deleted")
+    typer.echo(f"{deleted:,} replies deleted")
 
 
 @app.command()
 def export(
     folder: Folder = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A .jsonl file; otherwise the terminal.")
+        Path | None, typer.Option("--output", "-o", help="A .jsonl file. Default: the terminal.")
     ] = None,
 ) -> None:
-    """Write all answers as JSON lines: what was asked, of whom, and the whole reply."""
+    """Write all replies as JSON lines, with the request, the judge and the whole reply."""
     place = _place(folder)
     answers = _read(place)
     try:
@@ -118,9 +118,9 @@ def export(
             for answer in answers:
                 out.write(json.dumps(_as_json(answer), ensure_ascii=False) + "\n")
     except OSError as error:
-        fail(f"can't write to {output or 'the terminal'}: {error.strerror}")
+        fail(f"cannot write to {output or 'the terminal'}: {error.strerror}")
     if output:
-        typer.echo(f"{len(answers):,} answers written to {output}")
+        typer.echo(f"{len(answers):,} replies written to {output}")
 
 
 def _as_json(answer: Answer) -> dict[str, object]:
@@ -139,16 +139,16 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 
 def _check_judge(place: Path, judge: str) -> None:
-    """End with the judges that there are answers of, where there are none of this one."""
+    """Fail with a list of the cached judges if there are no replies of this one."""
     judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
     if judge in judges:
         return
     known = ", ".join(map(visible, sorted(judges))) or "none"
-    fail(f"{place} holds no answer of {judge}; there are answers of: {known}")
+    fail(f"no cached replies of {judge} in {place}; judges with cached replies: {known}")
 
 
 def _count(place: Path, judge: str | None, before: float | None) -> str:
-    """How many there are, as part of a question; nothing if that can't be told."""
+    """The number of replies, as part of a question; empty if it is unknown."""
     try:
         return f"{count_answers(place, judge, before):,} of {count_answers(place):,} "
     except CacheError:
@@ -168,7 +168,7 @@ def _place(folder: Path | None) -> Path:
     with told():
         found = load_settings().cache
     if found is None:
-        fail("LMMS_RPTS_CACHE is off: name a folder with --folder")
+        fail("LMMS_RPTS_CACHE is off: set the folder with --folder")
     return found
 
 

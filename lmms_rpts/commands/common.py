@@ -34,15 +34,18 @@ Validities = Annotated[
     list[Path] | None,
     typer.Option(
         "--validity",
-        help="File of lmms-rpts validate -o: what is known of the judge is shown. May be given "
-        "again: a run is matched with the file of its judge. Default: LMMS_RPTS_VALIDITY.",
+        help=(
+            "Result file of lmms-rpts validate -o: shows the error rates of the judge. May be "
+            "repeated; each run is matched with the file of its judge. Default: "
+            "LMMS_RPTS_VALIDITY."
+        ),
     ),
 ]
 OneRun = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="A folder that lmms-eval wrote with --log_samples --output_path, or a samples file.",
+        help="Folder that lmms-eval wrote with --log_samples --output_path, or a samples file.",
         show_default=False,
     ),
 ]
@@ -50,14 +53,14 @@ Images = Annotated[
     Path | None,
     typer.Option(
         "--images",
-        help="Folder of the images, where the benchmark's own variable (RPTS_PATH) names none.",
+        help="Folder of the images, if the benchmark's variable (RPTS_PATH) is not set.",
     ),
 ]
 IncludePath = Annotated[
     Path | None,
     typer.Option(
         "--include_path",
-        help="Folder with task files of your own, as lmms-eval takes it.",
+        help="Folder with your own task files, as for lmms-eval.",
         exists=True,
         show_default=False,
     ),
@@ -69,7 +72,7 @@ PLOTS = (".svg", ".png", ".pdf")
 
 @contextmanager
 def told() -> Iterator[None]:
-    """End with status 1 and one message where the user can mend what is wrong."""
+    """Exit with status 1 and one message for errors that the user can fix."""
     try:
         yield
     except UserError as error:
@@ -77,9 +80,9 @@ def told() -> Iterator[None]:
 
 
 def paragraphs(docstring: str | None) -> str:
-    """A docstring for ``--help``: its paragraphs in one line each, for the terminal to wrap.
+    """A docstring as ``--help`` text: each paragraph on one line, for the terminal to wrap.
 
-    Paragraphs that are indented, examples say, stay as they are.
+    Indented paragraphs, such as examples, are unchanged.
     """
     blocks = inspect.cleandoc(docstring or "").split("\n\n")
     return "\n\n".join(
@@ -88,18 +91,18 @@ def paragraphs(docstring: str | None) -> str:
 
 
 def fail(reason: object) -> NoReturn:
-    """Say why on the error stream, and end with status 1."""
+    """Print the reason to the error stream and exit with status 1."""
     complain(reason)
     raise typer.Exit(1)
 
 
 def complain(reason: object) -> None:
-    """Say why on the error stream; names of files that it holds can't steer the terminal."""
+    """Print to the error stream, without control characters."""
     typer.echo("\n".join(map(visible, str(reason).split("\n"))), err=True)
 
 
 def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
-    """The validity files that were named, else the one of the setting; to be called in ``told``."""
+    """The validity files that were passed, else that of the setting; call it within ``told``."""
     from lmms_rpts.runs.validity_files import read_validity_files
     from lmms_rpts.settings import validity_file
 
@@ -108,52 +111,52 @@ def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
 
 
 def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Sequence[Path]:
-    """The files to write; ends with a message where one can't be, before anything is computed."""
+    """The files to write; fails before any work if one of them cannot be written."""
     for path in paths or []:
         if path.suffix.lower() not in allowed:
-            fail(f"can't write {path}: give a file that ends in one of {', '.join(allowed)}")
+            fail(f"cannot write {path}: use a file name that ends in {', '.join(allowed)}")
         if path.suffix.lower() in PLOTS and find_spec("matplotlib") is None:
-            fail(f'to draw {path}, install matplotlib: pip install "lmms-rpts[plots]"')
+            fail(f'drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
 
 
 def check_outputs(paths: Iterable[Path]) -> None:
-    """End with a message where a file can't be written; to be called before anything is paid."""
+    """Fail if a file cannot be written; to be called before any judge call."""
     for path in paths:
         try:
             check_writable(path)
         except (OSError, RuntimeError) as error:  # RuntimeError: "~" of a user that is not there
-            fail(f"can't write to {path}: {getattr(error, 'strerror', None) or error}")
+            fail(f"cannot write to {path}: {getattr(error, 'strerror', None) or error}")
 
 
 def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> None:
-    """End with a message where an output is one of the files that were read."""
+    """Fail if an output file is one of the input files."""
     from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]
     read = {path.resolve() for path in (*samples, *map(results_beside, samples), *others)}
     for output in outputs:
         if output.expanduser().resolve() in read:
-            fail(f"{output} is one of the files that were read: give another name with -o")
+            fail(f"{output} is one of the input files: choose another name with -o")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole, and say so; its folder is made."""
+    """Write a text file atomically, create its folder, and report its name."""
     write_bytes(path, text.encode("utf-8", errors="replace"))
 
 
 def csv_of(frame: pd.DataFrame) -> str:
-    """A frame as CSV; texts that a spreadsheet would take for formulas begin with an apostrophe."""
+    """A frame as CSV; texts that a spreadsheet would read as formulas start with an apostrophe."""
     from lmms_rpts.analysis.dataframes import guarded
 
     return str(guarded(frame).to_csv(index=False))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole, and say so; its folder is made."""
+    """Write a file atomically, create its folder, and report its name."""
     try:
         with draft_of(path) as draft:
             draft.write_bytes(content)
     except OSError as error:
-        fail(f"can't write to {path}: {error.strerror}")
+        fail(f"cannot write to {path}: {error.strerror}")
     typer.echo(f"Written: {path}", err=True)

@@ -42,8 +42,10 @@ def compare(
         str,
         typer.Argument(
             metavar="RUN_A",
-            help="Folder that lmms-eval wrote with --log_samples --output_path, or a single "
-            "samples file. NAME=FOLDER gives the run a name.",
+            help=(
+                "Folder that lmms-eval wrote with --log_samples --output_path, or a samples file. "
+                "NAME=FOLDER sets the name of the run."
+            ),
             show_default=False,
         ),
     ],
@@ -51,22 +53,25 @@ def compare(
         str, typer.Argument(metavar="RUN_B", help="The other run.", show_default=False)
     ],
     flips: Annotated[
-        int, typer.Option("--flips", min=0, help="Show so many documents that flipped.")
+        int, typer.Option("--flips", min=0, help="Number of flipped documents to show.")
     ] = 10,
     output: Annotated[
         list[Path] | None,
         typer.Option(
             "--output",
             "-o",
-            help="Write the metrics to a .csv, .json or .md file; .json has all flips as well. May "
-            "be given again.",
+            help=(
+                "Write the metrics to a .csv, .json or .md file; .json also holds all flips. May "
+                "be repeated."
+            ),
         ),
     ] = None,
     validity: Validities = None,
 ) -> None:
-    """Compare two runs on the documents that both have: differences B - A, and what flipped.
+    """Compare two runs on their shared documents: differences B - A, and the documents that
+    flipped.
 
-    Each has a 95% bootstrap interval and the p-value of a paired permutation test.
+        Each difference has a 95% bootstrap interval and the p-value of a paired permutation test.
     """
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
@@ -103,8 +108,7 @@ def compare(
 
 
 def _told_apart(a: Run, b: Run) -> tuple[Run, Run]:
-    """The runs with labels of their own: where they have the same, that part of their paths which
-    is not."""
+    """The runs with distinct labels: for equal labels, the part of the path that differs."""
     if a.label != b.label:
         return a, b
     files = [run.files[0].resolve() for run in (a, b)]
@@ -136,8 +140,8 @@ def _other_settings(a: Run, b: Run) -> Iterator[str]:
             parts.append(f"{name.replace('_', ' ')} {lists[0]} in A, {lists[1]} in B{where}")
     if parts:
         yield (
-            f"the runs were scored with other settings: {'; '.join(parts)}. The differences are "
-            "not the models' alone."
+            f"the runs were scored with different settings: {'; '.join(parts)}. The differences "
+            "are not due to the models alone."
         )
 
 
@@ -151,19 +155,17 @@ def _judges_to_doubt(a: Run, b: Run) -> Iterator[str]:
     for judge, names in found.items():
         runs = " and ".join(names)
         if judge == NO_JUDGE:
-            yield (
-                f"no judge was asked in {runs} (judge {judge!r}): only the answers can be compared."
-            )
+            yield (f"{runs} was not judged (judge {judge!r}): only the answers can be compared.")
         else:
             yield (
-                f"the judge {judge!r} of {runs} is for trying things out: its scores can't be "
-                "compared with those of any other judge."
+                f"the judge {judge!r} of {runs} is for testing only: its scores cannot be compared "
+                "with those of another judge."
             )
 
 
 def _same_run(a: Run, b: Run) -> Iterator[str]:
     if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
-        yield "both runs are the same files: a run is compared with itself."
+        yield "both runs are the same files: the run is compared with itself."
 
 
 def _other_data(comparison: Comparison) -> Iterator[str]:
@@ -199,7 +201,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     yield f"A: {comparison.label_a}"
     yield f"B: {comparison.label_b}"
     yield (
-        f"{comparison.documents} documents in both, {comparison.only_a} only in A, "
+        f"{comparison.documents} shared documents, {comparison.only_a} only in A, "
         f"{comparison.only_b} only in B"
     )
 
@@ -230,10 +232,10 @@ def _explained(comparison: Comparison) -> str:
     tested = sum(metric.p is not None for metric in comparison.metrics)
     lower = ", ".join(each.metric for each in comparison.metrics if each.metric in LOWER_IS_BETTER)
     return (
-        "Means over the documents in both, where the run has a value. Interval: bootstrap over "
+        "Means over the shared documents for which the run has a value. Interval: bootstrap over "
         "documents. p: two-sided permutation test that swaps the runs within documents; p (Holm): "
-        f"the same, adjusted for the {tested} metrics tested at once. n: documents with a value in "
-        f"both runs, and in at least one. Lower is better: {lower}."
+        f"adjusted for the {tested} metrics tested. n: documents with a value in both runs / in at "
+        f"least one. Lower is better: {lower}."
     )
 
 
@@ -245,15 +247,14 @@ def _show_flips(comparison: Comparison, most: int, console: Console) -> None:
     counts = Counter(flip.to_right for flip in flips)
     console.print(
         f"\n{len(flips)} of {comparison.documents} documents flipped: {counts[False]} from right "
-        f"to wrong, {counts[True]} from wrong to right, {counts[None]} in the reasoning or its "
-        "scoring alone.",
+        f"to wrong, {counts[True]} from wrong to right, {counts[None]} only in the reasoning or "
+        "its score.",
         soft_wrap=not console.is_terminal,
     )
     if not most:
         return
     console.print(
-        "Largest changes first (accuracy and RPTS together), "
-        f"{min(most, len(flips))} of {len(flips)}:",
+        f"Largest changes first (accuracy plus RPTS), {min(most, len(flips))} of {len(flips)}:",
         soft_wrap=not console.is_terminal,
     )
     table = Table(box=box.SIMPLE, pad_edge=False)
@@ -268,7 +269,7 @@ def _show_flips(comparison: Comparison, most: int, console: Console) -> None:
 
 
 def _rows(flip: Flip) -> Iterator[list[Text]]:
-    """Two rows of a table: how A did, and how B did."""
+    """Two rows of a table: the results of A and B."""
     own = "" if flip.id == str(flip.doc_id) else shorten(f"id {flip.id}", 40)
     names = (printable(f"{flip.task} {flip.doc_id}"), own)
     statements = (shorten(flip.statement, 60), "")

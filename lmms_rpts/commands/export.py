@@ -1,4 +1,4 @@
-"""``lmms-rpts export``: write the steps of runs to files, for other programs and raters."""
+"""``lmms-rpts export``: write the steps of runs to files for other programs and raters."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ def export(
     runs: Runs,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="A .parquet, .jsonl or .csv file; it is replaced."),
+        typer.Option(
+            "--output", "-o", help="A .parquet, .jsonl or .csv file; an existing file is replaced."
+        ),
     ],
     for_rating: Annotated[
         bool,
         typer.Option(
             "--for-rating",
-            help="A sheet for people to fill in: an empty column human, and nothing of what the "
-            "judge said. lmms-rpts agreement reads it.",
+            help=(
+                "Write a rating sheet: an empty column human, and nothing that the judge said. "
+                "lmms-rpts agreement reads it."
+            ),
         ),
     ] = False,
 ) -> None:
-    """Write all steps of runs, one row a step; docs/export.md names the columns."""
+    """Write all steps of runs, one row per step. docs/export.md describes the columns."""
     with told():
         from lmms_rpts.analysis.dataframes import steps_frame
         from lmms_rpts.analysis.export import format_of, rating_frame, write_frame
@@ -35,7 +39,7 @@ def export(
         found = read_runs(runs)
         spare(found, [output])
         if for_rating and output.expanduser().exists():
-            fail(f"{output} is there already, perhaps filled in: give another name with -o")
+            fail(f"{output} exists and may be filled in: choose another name with -o")
         frame = rating_frame(found) if for_rating else steps_frame(found)
         size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)

@@ -36,20 +36,24 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         "--by",
-        help="Break the numbers down, by a name that the error of a wrong one "
-        "lists. May be given again.",
+        help=(
+            "Break the numbers down by this field. May be repeated. An unknown name lists the "
+            "fields."
+        ),
     ),
 ]
-Tree = Annotated[bool, typer.Option("--tree", help="Show the accuracy by areas of knowledge.")]
-Depth = Annotated[int, typer.Option("--depth", min=1, help="Levels of --tree that are shown.")]
+Tree = Annotated[bool, typer.Option("--tree", help="Show the accuracy by knowledge area.")]
+Depth = Annotated[int, typer.Option("--depth", min=1, help="Number of levels shown by --tree.")]
 Undecided = Annotated[
     int,
-    typer.Option("--undecided", min=0, help="List so many answers that the rules left undecided."),
+    typer.Option(
+        "--undecided", min=0, help="Number of answers to list that the rules left undecided."
+    ),
 ]
 Disagreements = Annotated[
     int,
     typer.Option(
-        "--disagreements", min=0, help="List so many answers on which the graders disagree."
+        "--disagreements", min=0, help="Number of answers to list on which the graders disagree."
     ),
 ]
 Output = Annotated[
@@ -57,8 +61,10 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="Write the numbers to a .csv, .json or .md file; .json has all listed answers and "
-        "trees as well. May be given again.",
+        help=(
+            "Write the numbers to a .csv, .json or .md file; .json also holds all listed answers "
+            "and trees. May be repeated."
+        ),
     ),
 ]
 
@@ -68,7 +74,7 @@ def grades(
     by: By = None,
     benchmark: Annotated[
         str | None,
-        typer.Option("--benchmark", help="Which one, where the folders hold several."),
+        typer.Option("--benchmark", help="Which benchmark, if the folders hold several."),
     ] = None,
     tree: Tree = False,
     depth: Depth = 2,
@@ -76,10 +82,12 @@ def grades(
     disagreements: Disagreements = 0,
     output: Output = None,
 ) -> None:
-    """Summarise graded answers of any benchmark: accuracy by what is asked, models side by side.
+    """Summarise graded answers of any benchmark: accuracy by category, models side by side.
 
-    Runs of one model on the same questions are its rounds: their mean and sample standard
-    deviation (n - 1) are shown. One round is shown with the 95% interval over its questions.
+    Several runs of one model on the same questions are repeated rounds, shown as mean and
+    sample
+    standard deviation (n - 1). A single round is shown with the 95% interval over its
+    questions.
     """
     lists = {"undecided": undecided, "disagreements": disagreements}
     with told():
@@ -90,10 +98,12 @@ def grades(
 def rome(
     runs: Runs, by: By = None, disagreements: Disagreements = 0, output: Output = None
 ) -> None:
-    """Summarise runs of ROME: accuracy over all questions and by subtask, models side by side.
+    """Summarise runs of ROME: accuracy overall and by subtask, models side by side.
 
-    Runs of one model on the same questions are its rounds: their mean and sample standard
-    deviation (n - 1) are shown. One round is shown with the 95% interval over its questions.
+    Several runs of one model on the same questions are repeated rounds, shown as mean and
+    sample
+    standard deviation (n - 1). A single round is shown with the 95% interval over its
+    questions.
     --by: image_type, image_subtype, reasoning_type, question_type, evaluator or language.
     """
     _summarize("rome", runs, by, output, {"disagreements": disagreements})
@@ -108,12 +118,14 @@ def cmmath(
     disagreements: Disagreements = 0,
     output: Output = None,
 ) -> None:
-    """Summarise runs of CMMaTH: accuracy by task, models side by side, and what they master.
+    """Summarise runs of CMMaTH: accuracy by task and knowledge area, models side by side.
 
-    The tasks ask the same problems in other ways, so there is no mean over them. Runs of one
-    model on the same problems are its rounds: their mean and sample standard deviation (n - 1)
-    are shown. One round is shown with the 95% interval over its problems. --by: category,
-    grade_group, grade_id, answer_type, form or area (of knowledge).
+    The tasks ask the same problems with different prompts, so there is no mean over them.
+    Several
+    runs of one model on the same problems are repeated rounds, shown as mean and sample
+    standard
+    deviation (n - 1). A single round is shown with the 95% interval over its problems. --by:
+    category, grade_group, grade_id, answer_type, form or area (of knowledge).
     """
     lists = {"undecided": undecided, "disagreements": disagreements}
     _summarize("cmmath", runs, by, output, lists, depth if tree else 0)
@@ -133,7 +145,9 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
     graded = {each.name: each for each in benchmarks().values() if each.grades}
     if name is not None:
         if get_benchmark(name).grades is None:
-            raise RunError(f"{name} has no graded answers; these have: {', '.join(graded)}")
+            raise RunError(
+                f"{name} has no graded answers; benchmarks with graded answers: {', '.join(graded)}"
+            )
         return name
     types = {each.name: resolve_name(str(each.record)) for each in graded.values()}
     there = types_in(runs, types.values())
@@ -145,14 +159,14 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
     if not found:
         titles = ", ".join(each.title for each in graded.values())
         raise RunError(
-            f"there are no graded answers in {', '.join(runs)}. Name runs of {titles}, with samples"
-            " (--log_samples); lmms-rpts summarize shows those that RPTS scored"
+            f"no graded answers in {', '.join(runs)}. Pass runs of {titles} with samples "
+            "(--log_samples). For runs scored by RPTS use lmms-rpts summarize"
         )
     if len(found) > 1:
         raise RunError(
-            f"there are graded answers of {' and '.join(graded[each].title for each in found)}: "
-            "name the runs of one of them; where they lie in one folder, "
-            f"choose with --benchmark {' or --benchmark '.join(found)}"
+            "there are graded answers of "
+            f"{' and '.join(graded[each].title for each in found)}: pass the "
+            f"runs of one benchmark, or choose with --benchmark {' or --benchmark '.join(found)}"
         )
     return found[0]
 
@@ -187,7 +201,7 @@ def _summarize(
     lacking = [option for option, most in lists.items() if most and option not in grading.lists]
     lacking += ["tree"] if depth and grading.tree_sheets is None else []
     if lacking:
-        fail(f"{benchmark.title} has nothing to show for --{lacking[0]}: leave it out")
+        fail(f"{benchmark.title} does not support --{lacking[0]}")
     sheets = summary_sheets(summary)
     if depth and grading.tree_sheets:
         sheets += grading.tree_sheets(summary.trees, depth)

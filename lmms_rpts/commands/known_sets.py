@@ -1,4 +1,4 @@
-"""The list of known sets of labelled steps: where to get them, and what was found."""
+"""The list of known labelled data sets: where to get them, and what was found."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 
 def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Console) -> None:
-    """Each known set with licence and source; ``sets``: what the user's paths hold, shown alone."""
+    """Each known set with licence and source; ``sets``: what the paths hold, shown alone."""
     for layout in [each for each in layouts if not sets or any(s.layout is each for s in sets)]:
         console.print(Text(f"{layout.name}: {layout.title}", style="bold"))
         lines = [f"Labels: {layout.labels}", f"Licence: {layout.licence}"]
         if layout.images:
-            lines.append("Goes with images, which judges are not shown: a judge is blind here.")
+            lines.append(
+                "The questions have images, which judges are not shown: a judge is text-only here."
+            )
         lines.append(f"Get it: {layout.source}")
         if layout.path:
             lines.append(f"Then: --data {layout.name}={place_of(layout)}")
@@ -33,13 +35,13 @@ def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Con
 
 
 def place_of(layout: Layout) -> str:
-    """Where the data lie after the ``git clone`` that the layout names."""
+    """The place of the data after the ``git clone`` of the layout."""
     clone = re.match(r"git clone \S+/(\S+)", layout.source)
     return f"{clone[1]}/{layout.path}" if clone else layout.path
 
 
 def found_line(found: LoadedSet) -> str:
-    """What a path of the user's holds."""
+    """What a path holds."""
     steps = sum(len(chain.asked) for chain in found.chains)
     wrong = sum(label is False for chain in found.chains for label in chain.labels)
     said = (
@@ -50,7 +52,7 @@ def found_line(found: LoadedSet) -> str:
 
 
 def uncounted(found: LoadedSet) -> list[str]:
-    """What is to be known of a set beside its chains: what is not used, and why."""
+    """Rows of a set that are not used, and why."""
     reasons = {"skipped, by field": found.skipped, "left out": found.left_out}
     remark = [printable(found.remark)] if found.remark else []
     return remark + [

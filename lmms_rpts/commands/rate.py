@@ -1,4 +1,4 @@
-"""``lmms-rpts rate``: write a page on which people rate steps of a run."""
+"""``lmms-rpts rate``: write a page on which human annotators rate steps of a run."""
 
 from __future__ import annotations
 
@@ -16,26 +16,30 @@ if TYPE_CHECKING:
 
 def rate(
     run: OneRun,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page, FILE.html.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output page, FILE.html.")] = Path(
         "rate.html"
     ),
     steps: Annotated[
         int,
         typer.Option(
-            "--steps", min=1, max=10_000, help="Take whole responses until there are N steps."
+            "--steps",
+            min=1,
+            max=10_000,
+            help="Number of steps to sample; whole responses are taken until it is reached.",
         ),
     ] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Another number draws another sample.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the sample.")] = 0,
     images: Images = None,
     include_path: IncludePath = None,
     image_size: Annotated[
         int,
-        typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),
+        typer.Option("--image-size", min=32, max=4096, help="Longer side of the images in pixels."),
     ] = 800,
 ) -> None:
-    """Have people rate a sample of steps, to see how far a judge can be trusted.
+    """Collect human ratings for a sample of steps, to measure how far a judge can be trusted.
 
-    The page opens from disk and needs no network. It does not hold what the judge said, nor the
+    The page opens from disk and needs no network. It contains neither the judge's scores nor
+    the
     model's name. Send it to each rater; agreement and validate read the files that it saves.
 
       lmms-rpts rate results/small -o rate.html
@@ -49,7 +53,7 @@ def rate(
         from lmms_rpts.tasks.rpts_eval.runs import read_run
 
         if images is not None and not images.is_dir():
-            fail(f"--images: {images} is no folder")
+            fail(f"--images: {images} is not a folder")
         found = read_run(run)
         spare([found], [output])
         sample = draw_sample(found, steps, seed)
@@ -65,7 +69,7 @@ def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int) -> None
         f"{written.images} images, {written.size / 1e6:,.1f} MB"
     )
     if written.steps < wanted:
-        typer.echo("These are all steps of the run that a judge was asked about.", err=True)
+        typer.echo("These are all judged steps of the run.", err=True)
     if sample.too_long:
         typer.echo(
             f"Responses left out because a text is too long to read: {sample.too_long}.",
@@ -73,8 +77,8 @@ def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int) -> None
         )
     if missing := written.images_wanted - written.images:
         typer.echo(
-            f"{missing} of {written.images_wanted} images were not found or can't be read, and "
-            "people can't rate what they don't see: name their folder with --images, or set the "
-            "benchmark's variable (RPTS_PATH).",
+            f"{missing} of {written.images_wanted} images were not found or cannot be read, and "
+            "raters need them: set their folder with --images, or the benchmark's variable "
+            "(RPTS_PATH).",
             err=True,
         )

@@ -1,4 +1,4 @@
-"""``lmms-rpts summarize``: a table of models side by side, with intervals."""
+"""``lmms-rpts summarize``: a table of models side by side, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
 _BESIDE = ("tokens", "documents", "rounds")
-"""Columns beside the metrics."""
+"Columns in addition to the metrics."
 _ROW_NAMES = {"tokens": "tokens per response"}
 _PAPER = ("rpts", "accuracy", "accuracy_rpts", "right_for_wrong_reason")
 _SHORT = {
@@ -42,10 +42,10 @@ _SHORT = {
     "right_for_wrong_reason": "RFWR",
     "rpts_guarded": "guarded",
 }
-"""Heads that are short enough for a paper; the comment below the table says what they are."""
+"Column heads that fit a paper; the comment below the table explains them."
 _SPREAD = (
-    "±: sample standard deviation over rounds. [ ]: 95% interval over documents, of one round. "
-    "Lower is better: {}."
+    "±: sample standard deviation over rounds. [ ]: 95% interval over documents, for a single "
+    "round. Lower is better: {}."
 )
 
 
@@ -53,15 +53,17 @@ def summarize(
     runs: Runs,
     task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
     metric: Annotated[
-        str, typer.Option("--metric", help="What the scatter plot shows upwards.")
+        str, typer.Option("--metric", help="Metric on the vertical axis of the scatter plot.")
     ] = "rpts",
     output: Annotated[
         list[Path] | None,
         typer.Option(
             "--output",
             "-o",
-            help="Write to a file: .md, .csv, .tex (booktabs), or .svg, .png or .pdf for a scatter "
-            "plot of score against tokens used (drawn by matplotlib). May be given again.",
+            help=(
+                "Write a file: .md, .csv, .tex (booktabs), or .svg, .png or .pdf for a scatter "
+                "plot of score against tokens (needs matplotlib). May be repeated."
+            ),
         ),
     ] = None,
     columns: Annotated[
@@ -69,18 +71,22 @@ def summarize(
         typer.Option(
             "--columns",
             metavar="A,B,...",
-            help="Metrics to show, in this order; tokens, documents and rounds as well. Left out: "
-            "all, and in .tex those that fit a column of a two-column paper.",
+            help=(
+                "Columns to show, in this order: metrics, tokens, documents, rounds. Default: all, "
+                "and in .tex those that fit one column of a two-column paper."
+            ),
             show_default=False,
         ),
     ] = None,
     validity: Validities = None,
 ) -> None:
-    """Put models side by side: each metric with its spread, and a plot of score against tokens.
+    """Compare models in one table: each metric with its interval, and a plot of score against
+    tokens.
 
-    Runs of one model are its rounds: their mean and sample standard deviation (n - 1) are shown.
-    One round is shown with the 95% interval over its documents. Several tasks get a table each,
-    and one over all their documents.
+        Several runs of one model are repeated rounds, shown as mean and sample standard deviation
+        (n - 1). A single round is shown with the 95% interval over its documents. With several
+        tasks
+        there is one table per task, and one over all documents.
     """
     from lmms_rpts.analysis.summary import summarize as put_side_by_side
     from lmms_rpts.analysis.sweeping import of_task
@@ -90,7 +96,7 @@ def summarize(
     files = check_suffixes(output, _SUFFIXES)
     _check_metric(metric)
     wanted = _check_columns(columns)
-    with told(), Console(stderr=True).status("Reading, and drawing samples for the intervals ..."):
+    with told(), Console(stderr=True).status("Reading runs and computing intervals ..."):
         known = read_validities(validity)
         found = read_runs(runs)
         spare(found, files, *(each.path for each in known))
@@ -110,15 +116,15 @@ def _check_metric(metric: str) -> None:
     from lmms_rpts.tasks.rpts_eval.results import METRICS
 
     if metric not in METRICS:
-        fail(f"there is no metric {metric!r}; there are {', '.join(METRICS)}")
+        fail(f"unknown metric {metric!r}; metrics: {', '.join(METRICS)}")
 
 
 def _check_columns(columns: str | None) -> tuple[str, ...]:
-    """The columns that were asked for; none where all are."""
+    """The requested columns; empty for all."""
     wanted = tuple(dict.fromkeys(each.strip() for each in (columns or "").split(",")))
     for name in filter(None, wanted):
         if name not in (*_metrics(), *_BESIDE):
-            fail(f"there is no column {name!r}; there are {', '.join((*_metrics(), *_BESIDE))}")
+            fail(f"unknown column {name!r}; columns: {', '.join((*_metrics(), *_BESIDE))}")
     return tuple(filter(None, wanted))
 
 
@@ -136,11 +142,14 @@ def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
 
     if all(model.tokens.value is None for model in table.models):
         fail(
-            "can't draw score against tokens: lmms-eval wrote no token counts for these runs "
-            "(token_counts in the samples; not every model class of lmms-eval reports them)"
+            "cannot draw score against tokens: lmms-eval wrote no token counts for these runs "
+            "(token_counts in the samples; not every model wrapper of lmms-eval reports them)"
         )
     if not points_of(table, metric):
-        fail(f"can't draw {metric} against tokens: no model with token counts has a value of it")
+        fail(
+            f"cannot draw {metric} against tokens: no model with token counts has a value of "
+            f"{metric}"
+        )
     return draw_scatter(table, metric, kind)
 
 
@@ -159,7 +168,7 @@ def _show(summary: Summary, judges: Sequence[str], wanted: Sequence[str]) -> Non
 
 
 def _parts(models: Sequence[ModelSummary], width: int) -> Iterator[Sequence[ModelSummary]]:
-    """As many models at a time as stand side by side in a terminal."""
+    """The models in groups that fit the width of the terminal."""
     fitting = max(1, (width - 34) // 21)
     for start in range(0, len(models), fitting):
         yield models[start : start + fitting]
@@ -209,7 +218,7 @@ def _metrics() -> list[str]:
 
 
 def _explained(shown: Sequence[str]) -> str:
-    """What the signs of a table of these metrics mean."""
+    """Legend of a table of these metrics."""
     from lmms_rpts.analysis.metrics import LOWER_IS_BETTER
 
     return _SPREAD.format(", ".join(name for name in LOWER_IS_BETTER if name in shown))
@@ -286,7 +295,7 @@ def _latex_cells(table: TaskSummary, model: ModelSummary, columns: Sequence[str]
 
 
 def _latex_spreads(model: ModelSummary, columns: Sequence[str]) -> Iterator[str]:
-    """The line below: intervals and deviations, small."""
+    """The second line of a row: intervals and standard deviations, small."""
     yield ""
     for name in columns:
         known = name not in _BESIDE and model.metrics[name].value is not None

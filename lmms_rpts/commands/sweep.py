@@ -1,4 +1,4 @@
-"""``lmms-rpts sweep``: scores of a run under other settings of the metric."""
+"""``lmms-rpts sweep``: scores of a run under other decays and focus heights."""
 
 from __future__ import annotations
 
@@ -47,39 +47,43 @@ Means = Mapping[str, float | None]
 def sweep(
     runs: Runs,
     decay: Annotated[
-        str, typer.Option("--decay", help="Decays from 0 to 1, with commas between.")
+        str, typer.Option("--decay", help="Decays from 0 to 1, separated by commas.")
     ] = "0.3,0.5,0.7,0.9",
     focus_height: Annotated[
-        str, typer.Option("--focus-height", help="Focus heights from 0, with commas between.")
+        str, typer.Option("--focus-height", help="Focus heights from 0, separated by commas.")
     ] = "1,2,3,4",
     threshold: Annotated[
-        float, typer.Option("--threshold", help="RPTS from which on a response passes.")
+        float, typer.Option("--threshold", help="Minimum RPTS of a response that passes.")
     ] = 0.5,
     task: Annotated[
-        str | None, typer.Option("--task", help="Only this task; else all documents together.")
+        str | None, typer.Option("--task", help="Only this task. Default: all documents together.")
     ] = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
             "--output",
             "-o",
-            help="Write to a file: .csv, .json, .md, or .svg, .png or .pdf for heat maps (drawn by "
-            "matplotlib). May be given again.",
+            help=(
+                "Write a file: .csv, .json, .md, or .svg, .png or .pdf for heat maps (needs "
+                "matplotlib). May be repeated."
+            ),
         ),
     ] = None,
 ) -> None:
-    """Show RPTS and accuracy under other decays and focus heights, without asking a judge.
+    """Show RPTS and accuracy under other decays and focus heights, without judge calls.
 
-    The judge's scores are those of the run; each response's RPTS is computed from them anew.
+    The judge's scores come from the run; the RPTS of each response is recomputed from them.
 
     RPTS: its mean. A response passes if its RPTS is at least the threshold. Filtered accuracy:
-    accuracy among what passes. Share filtered: the share of the scored responses that don't pass.
-    accuracy_rpts: the share of answers that are right and whose response passes.
+    accuracy among the responses that pass. Share filtered: share of the scored responses that
+    do
+    not pass. accuracy_rpts: share of answers that are correct and whose response passes.
 
-    Means are those of lmms-eval's table: first over a document's responses, then over the
-    documents that have a value. What could not be scored is left out. The run's own settings are
-    always shown, marked with a *. The guarded score is the same under all of them: it is shown
-    once.
+    Means are computed as in lmms-eval's table: first over the responses of a document, then
+    over
+    the documents that have a value. Unscored responses are left out. The run's own settings are
+    always shown, marked with a *. The guarded score does not depend on these settings and is
+    shown once.
     """
     from lmms_rpts.analysis.sweeping import check_settings, guarded_mean
     from lmms_rpts.analysis.sweeping import sweep as swept
@@ -90,7 +94,7 @@ def sweep(
     with told():
         check_settings(decays, heights, threshold)
     files = check_suffixes(output, _SUFFIXES)
-    with told(), Console(stderr=True).status("Reading and weighing ..."):
+    with told(), Console(stderr=True).status("Reading the run and recomputing scores ..."):
         found = read_runs(runs)
         spare(found, files)
         parts = {run.label: _part(run, task) for run in found}
@@ -109,7 +113,7 @@ def _numbers(text: str, kind: Callable[[str], _Number], option: str, what: str) 
             numbers.append(kind(word.strip()))
         except ValueError:
             given = f"{word.strip()!r} in {text!r}" if text.strip() else "nothing"
-            fail(f"{option} was given {given}, and takes {what}")
+            fail(f"{option}: {given} is invalid; expected {what}")
     return numbers
 
 
@@ -118,7 +122,7 @@ def _part(run: Run, task: str | None) -> Run:
 
     part = of_task(run, task)
     if part is None:
-        fail(f"{run.label} has no task {task}; it has {', '.join(run.tasks)}")
+        fail(f"{run.label} has no task {task}; its tasks: {', '.join(run.tasks)}")
     return part
 
 
@@ -135,7 +139,8 @@ def _show(sweeps: Sweeps, guarded: Means, threshold: float) -> None:
         console.print(table)
         if frame["own"].sum() > 1:
             console.print(
-                "This run was scored under several settings: none of them alone gives its numbers"
+                "This run was scored under several settings, so no single setting reproduces its "
+                "numbers"
             )
         console.print(_note(guarded[label]), soft_wrap=not console.is_terminal)
     console.print(_legend(threshold), soft_wrap=not console.is_terminal)
@@ -147,7 +152,7 @@ def _legend(threshold: float) -> str:
 
 def _note(guarded: float | None) -> str:
     if guarded is None:
-        return "The guarded score would be the same under all settings; this run has none."
+        return "The guarded score does not depend on these settings; this run has none."
     return f"The guarded score is {guarded:.3f} under all settings."
 
 

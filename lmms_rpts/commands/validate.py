@@ -1,4 +1,4 @@
-"""``lmms-rpts validate``: measure a judge on steps that others labelled."""
+"""``lmms-rpts validate``: measure a judge on labelled steps."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ LIMIT = 100
 _SUFFIXES = (".json", ".md", ".csv")
 _PAGES = (".html", ".htm")
 _UNUSABLE = 2
-"""Exit status where data can't be used."""
+"Exit status if data cannot be used."
 
 _INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"Exit status after Ctrl-C, as in shells."
 
 _LARGEST = 2**63 - 1
-"""The largest whole number that a validity file holds."""
+"Largest integer in a validity file."
 
 
 def validate(
@@ -50,54 +50,65 @@ def validate(
         typer.Option(
             "--data",
             metavar="[NAME=]PATH",
-            help="Labelled steps: a file or folder as their publishers wrote it (see --list). May "
-            "be given again. Without it: labelled steps that come with this package.",
+            help=(
+                "Labelled steps: a file or folder in its publishers' format (see --list). May be "
+                "repeated. Default: the labelled steps in this package."
+            ),
         ),
     ] = None,
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", min=1, max=_LARGEST, help="Chains of each set, at most; a stratified draw."
+            "--limit",
+            min=1,
+            max=_LARGEST,
+            help="Maximum number of chains per data set (stratified sample).",
         ),
     ] = LIMIT,
-    whole: Annotated[bool, typer.Option("--all", help="All chains of each set.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=_LARGEST, help="Of the draw.")] = 0,
+    whole: Annotated[bool, typer.Option("--all", help="Use all chains of each data set.")] = False,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=_LARGEST, help="Random seed of the sample.")
+    ] = 0,
     premises: Annotated[
         Literal["given", "all"],
         typer.Option(
             "--premises",
-            help="What a step is judged by: the premises that a set names, where it does, or all "
-            "earlier steps.",
+            help="Premises of a step: those that the data set gives, if any, or all earlier steps.",
         ),
     ] = "given",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked and what it may cost.")
+        bool, typer.Option("--dry-run", help="Only show the requests and their maximum cost.")
     ] = False,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", help="Write to a file: .json, .md, .csv. May be repeated."),
+        typer.Option("--output", "-o", help="Write a .json, .md or .csv file. May be repeated."),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", help="Write a page: figures, reliability, the worst misses."),
+        typer.Option(
+            "--html",
+            help="Write an HTML page with metrics, reliability diagrams and the worst misses.",
+        ),
     ] = None,
     compare: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
             "--compare",
             metavar="A.json B.json",
-            help="Compare two judges on the same steps, from the files that -o wrote.",
+            help="Compare two judges on the same steps, from the files written by -o.",
         ),
     ] = None,
     show_list: Annotated[
-        bool, typer.Option("--list", help="List the known sets, and what --data holds.")
+        bool, typer.Option("--list", help="List the known data sets, and what --data holds.")
     ] = False,
 ) -> None:
-    """Measure a judge: does it tell sound steps from steps that people found wrong?
+    """Measure a judge: does it separate sound steps from steps that annotators marked as wrong?
 
-    Each labelled step is put to the judge as a run would put it, with the same cache, budget and
-    retries. Beside the judge stand what needs none: the shortness of a step, its place, and the
-    overlap of words. No data of others come with this package: --list says where to get them.
+    Each labelled step is sent to the judge as in a run, with the same cache, budget and
+    retries.
+    The result is compared with baselines that need no judge: the length of a step, its
+        position,
+    and word overlap. Third-party data sets are not included: --list shows where to get them.
 
       lmms-rpts validate --judge openai:gpt-4o-mini
 
@@ -134,10 +145,10 @@ def validate(
 
 
 def _refuse(option: str, others: Mapping[str, object]) -> None:
-    """End with a message where others are given that have no meaning beside an option."""
+    """Fail if options are combined that have no meaning together."""
     given = [name for name, value in others.items() if value]
     if given:
-        fail(f"{option} stands alone: leave out {', '.join(given)}")
+        fail(f"{option} cannot be combined with {', '.join(given)}")
 
 
 def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
@@ -162,11 +173,11 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
             found = load_set(path, name, find_layout)
             if name in known and name != found.layout.name:
                 raise LoadError(
-                    f"{path} is of the layout {found.layout.name}, not {name}: give it another name"
+                    f"{path} has the layout {found.layout.name}, not {name}: choose another name"
                 )
             if any(found.name == each.name for each in sets):
                 raise LoadError(
-                    f"two sets are called {found.name!r}: give each a name of its own, as in "
+                    f"two data sets are called {found.name!r}: give them different names, as in "
                     "--data NAME=PATH"
                 )
             sets.append(found)
@@ -180,7 +191,7 @@ def _named(text: str) -> tuple[str | None, Path]:
     if not equals or os.path.exists(whole):
         return None, Path(whole)
     if not name.strip() or not path:
-        fail(f"--data {text}: give NAME=PATH, or a path")
+        fail(f"--data {text}: expected NAME=PATH or a path")
     return printable(name), Path(os.path.expanduser(path))
 
 
@@ -198,14 +209,14 @@ def _plan(
     settings = load_settings()
     chosen = judge or settings.judge
     if not chosen:
-        fail(f"name the judge that is to be measured, with --judge or LMMS_RPTS_JUDGE\n{choices()}")
+        fail(f"no judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
     return plan_validation(
         sets, chosen, settings, limit=limit, seed=seed, premises=premises, usable=usable
     )
 
 
 def _announce(plan: Plan) -> None:
-    """What will be asked, and what it may cost, before anything is."""
+    """The planned requests and their maximum cost."""
     from lmms_rpts.judging.budget import shared_cost
 
     for each in plan.sets:
@@ -217,8 +228,8 @@ def _announce(plan: Plan) -> None:
     cost = shared_cost(usage, plan.settings.prices)
     priced = "" if cost is None else f", cost about {cost:,.2g}"
     typer.echo(
-        f"At most {calls:,} calls to {plan.judge}: about {usage.input_tokens:,} tokens in and "
-        f"{usage.output_tokens:,} out{priced}. Cached answers cost nothing again.",
+        f"At most {calls:,} calls to {plan.judge}: about {usage.input_tokens:,} input tokens and "
+        f"{usage.output_tokens:,} output tokens{priced}. Cached replies cost nothing.",
         err=True,
     )
 
@@ -231,7 +242,7 @@ def _set_line(planned: PlannedSet) -> str:
         f"{len(planned.questions):,} labelled steps"
     ]
     if planned.premises == "given":
-        parts.append("with the premises that the data name")
+        parts.append("with the premises of the data set")
     if planned.blind:
         parts.append("without their images")
     return "; ".join([*parts, *uncounted(loaded)])
@@ -248,10 +259,12 @@ def _run(plan: Plan) -> Validation:
 
 
 def _kept() -> str:
-    """What becomes of the answers that were paid for."""
+    """What happens to the replies so far."""
     if load_settings().cache is None:
-        return "No answer is kept: LMMS_RPTS_CACHE is off."
-    return "Answers are kept (LMMS_RPTS_CACHE): the same command asks only the rest."
+        return "Replies are not cached: LMMS_RPTS_CACHE is off."
+    return (
+        "Replies are cached (LMMS_RPTS_CACHE): run the same command again to request only the rest."
+    )
 
 
 def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None:
@@ -269,8 +282,8 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
                 write_text(path, csv_of(frame_of(validity)))
     if not files and html is None:
         typer.echo(
-            "Not saved: -o validity.json keeps the figures, --html validity.html makes a page. The "
-            "same command again asks nothing (LMMS_RPTS_CACHE).",
+            "Not saved. -o validity.json saves the metrics, --html validity.html writes a page. "
+            "Running the same command again uses the cache (LMMS_RPTS_CACHE).",
             err=True,
         )
     if html is not None:
@@ -280,8 +293,8 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
     show(found, Console())
     if found.stopped:
         fail(
-            f"Judging stopped: {printable(found.stopped)}. The steps that were not asked are "
-            f"counted as unscored. {_kept()}"
+            f"Judging stopped: {printable(found.stopped)}. Steps without a request count as "
+            f"unscored. {_kept()}"
         )
 
 

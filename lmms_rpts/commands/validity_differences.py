@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 HEADS = ("metric", "difference", "95% interval", "p")
 _WIDEST = 60
 _NOTE = (
-    "Higher is better, but for Brier score, ECE and flagged early. p: two-sided, the judges "
-    "swapped for all steps of a question at once, without correction for several tests; AUC and F1 "
-    "have intervals alone."
+    "Higher is better, except for Brier score, ECE and flagged early. p: two-sided permutation "
+    "test that swaps the judges for all steps of a question, not adjusted for multiple tests; AUC "
+    "and F1 have intervals only."
 )
 
 
 def show_differences(compared: JudgeComparison, console: Console) -> None:
-    """Print the paired differences of two judges, set by set."""
+    """Print the paired differences of two judges for each data set."""
     console.print(Text(_heading(compared)))
     for each in compared.sets:
         console.print()
@@ -59,7 +59,9 @@ def differences_markdown(compared: JudgeComparison) -> str:
 
 
 def differences_frame(compared: JudgeComparison) -> pd.DataFrame:
-    """A row a set and metric: ``set``, ``metric``, ``difference``, ``low``, ``high``, ``p``."""
+    """One row per data set and metric: ``set``, ``metric``, ``difference``, ``low``, ``high``,
+    ``p``.
+    """
     import pandas as pd
 
     frame: pd.DataFrame = pd.DataFrame(
@@ -80,15 +82,17 @@ def differences_json(compared: JudgeComparison) -> str:
 
 
 def notes_of(compared: JudgeComparison) -> list[str]:
-    """What a reader should know about the files."""
+    """Notes on the two files."""
     notes = [printable(f"{each.name}: {note}") for each in compared.sets for note in each.notes]
     notes += [
-        printable(f"{each.name}: {each.only:,} chains are in one file only, and are left out")
+        printable(f"{each.name}: {each.only:,} chains are in only one file and are left out")
         for each in compared.sets
         if each.only
     ]
     if compared.missing:
-        notes.append(printable(f"sets that are not in both files: {', '.join(compared.missing)}"))
+        notes.append(
+            printable(f"data sets that are in only one of the files: {', '.join(compared.missing)}")
+        )
     if compared.first.judge == compared.second.judge:
         notes.append("both files are of the same judge")
     return notes
@@ -100,10 +104,10 @@ def _heading(compared: JudgeComparison) -> str:
 
 
 def verdict_of(each: SetComparison, compared: JudgeComparison) -> str:
-    """Which judge ranks the steps better, by the AUC's interval."""
+    """Which judge ranks the steps better, by the interval of the AUC."""
     auc = each.found.differences.get("auc")
     if auc is None or auc.value is None:
-        return "AUC is not defined here: nothing tells which judge is better."
+        return "AUC is not defined here, so the judges cannot be compared."
     if auc.low is None or auc.high is None or auc.low <= 0 <= auc.high:
         return f"AUC differs by {auc.value:+.3f}: no clear difference between the judges."
     better = compared.second if auc.value > 0 else compared.first
@@ -112,7 +116,7 @@ def verdict_of(each: SetComparison, compared: JudgeComparison) -> str:
 
 def _title(each: SetComparison) -> str:
     return (
-        f"{shorten(each.name, _WIDEST)}: {each.found.steps:,} steps that both judges scored, "
+        f"{shorten(each.name, _WIDEST)}: {each.found.steps:,} steps scored by both judges, "
         f"{each.chains:,} chains"
     )
 

@@ -33,7 +33,7 @@ FRAME_TYPES: Mapping[str, str] = {
     "high": "float64",
     "source": "string",
 }
-"""The columns of ``frame_of``; ``source``: judge, own, or the name of a baseline."""
+"Columns of ``frame_of``; ``source``: judge, own, or the name of a baseline."
 
 _SHOWN = (
     "auc",
@@ -53,23 +53,23 @@ _HEADS = ("metric", "judge", "95% interval", *_BASELINES)
 _NAME, _TITLE = 40, 90
 _ANCHORS = 5
 _NOTES = (
-    "AUC: how often a sound step scores above a wrong one; 0.5 is chance. Compare with the "
-    "baselines: a judge below shortness has shown nothing.",
-    "Steps are called sound from 0.5 on. Sensitivity: share of the wrong steps found. "
-    "Specificity: share of the sound steps called sound. Brier score, ECE: lower is better. "
-    "Intervals are over questions. Where only first errors are labelled, the wrong step is the "
-    "last one: place then gets 1 within chains.",
+    "AUC: chance that a sound step scores higher than a wrong one; 0.5 is a guess. Compare it "
+    "with the baselines: a judge below the baseline shortness has shown nothing.",
+    "Steps count as sound from 0.5. Sensitivity: share of the wrong steps found. Specificity: "
+    "share of the sound steps scored as sound. Brier score, ECE: lower is better. Intervals are "
+    "over questions. If only first errors are labelled, the wrong step is always the last one, so "
+    "the baseline place scores 1 within chains.",
 )
-_PUBLIC = "These texts are public: models may have seen them."
+_PUBLIC = "These texts are public: models may have been trained on them."
 _OURS = ("own", "ratings")
 
 
 def show(validation: Validation, console: Console) -> None:
-    """Print the figures of all sets beside those of the baselines, and what to doubt."""
+    """Print the metrics of all data sets next to the baselines, with warnings."""
     validity = validation.validity
     console.print(Text(_heading(validity)))
     if validation.stopped is not None:
-        said = f"Asking ended early: {printable(validation.stopped)}"
+        said = f"Judging stopped early: {printable(validation.stopped)}"
         console.print(Text(said, style="yellow"))
     for each in validity.sets:
         console.print()
@@ -120,7 +120,7 @@ def frame_of(validity: Validity) -> pd.DataFrame:
 
 def _notes(validity: Validity) -> tuple[str, ...]:
     if not validity.sets:
-        return ("No set was validated.",)
+        return ("No data set was validated.",)
     public = any(each.layout not in _OURS for each in validity.sets)
     return (*_NOTES, _PUBLIC) if public else _NOTES
 
@@ -134,7 +134,7 @@ def _sources(found: ValidatedSet) -> Iterator[tuple[str, Figures]]:
 def _heading(validity: Validity) -> str:
     parts = {
         "prompts": validity.prompt_version,
-        "answers per question": str(validity.judge_samples) * (validity.judge_samples != 1),
+        "replies per request": str(validity.judge_samples) * (validity.judge_samples != 1),
         "date": validity.created,
         "seed": str(validity.seed),
     }
@@ -143,14 +143,14 @@ def _heading(validity: Validity) -> str:
 
 
 def _about(found: ValidatedSet) -> str:
-    """What was asked of a set, and what was not."""
+    """What was asked of a data set, and what was not."""
     parts = [terms.counted(found)]
     if found.available > found.n_chains:
         parts.append(f"sampled from {found.available:,} chains")
     if found.premises == "given":
-        parts.append("premises as the data name them")
+        parts.append("premises of the data set")
     if found.blind:
-        parts.append("blind: without its images")
+        parts.append("text-only: without its images")
     return "; ".join(parts)
 
 
@@ -164,7 +164,7 @@ def _table(found: ValidatedSet) -> Table:
 
 
 def _rows(found: ValidatedSet) -> list[tuple[str, ...]]:
-    """The metrics of the table, those of the set's authors last."""
+    """The metrics of the table; those of the data set's authors come last."""
     shown = [name for name in _SHOWN if name in found.metrics]
     baselines = [found.baselines.get(each, {}) for each in _BASELINES]
     rows = []
@@ -178,7 +178,7 @@ def _rows(found: ValidatedSet) -> list[tuple[str, ...]]:
 
 
 def _judged(name: str, title: str, figure: Interval, found: ValidatedSet) -> tuple[str, str, str]:
-    """The judge's cells: a metric that has no value says why."""
+    """Cells of the judge; a metric without a value shows why."""
     if figure.value is None:
         reason = terms.why_missing(name, found)
         return f"{title}: {reason}" if reason else title, terms.NONE, ""
@@ -193,7 +193,7 @@ def _value(figures: Figures, name: str) -> str:
 
 
 def _below(found: ValidatedSet) -> Iterator[str]:
-    """What stands below a table: what asking took, figures of others, rows that were not used."""
+    """Notes below a table: usage, published figures, rows that were not used."""
     if found.usage is not None:
         yield _used(found.usage)
     if found.published:
@@ -203,22 +203,22 @@ def _below(found: ValidatedSet) -> Iterator[str]:
             for each in found.published
         ]
         more = f" and {len(said) - _ANCHORS} more" * (len(said) > _ANCHORS)
-        yield f"Published by others, another protocol: {'; '.join(said[:_ANCHORS])}{more}."
+        yield f"Published by others with another protocol: {'; '.join(said[:_ANCHORS])}{more}."
     for what, counts in (("do not fit", found.skipped), ("were left out", found.left_out)):
         if counts:
             reasons = [f"{cut_middle(each, 60)} ({count:,})" for each, count in counts.items()]
             yield f"Rows that {what}: {sum(counts.values()):,}: {listed(reasons)}."
     if found.shortened:
-        yield f"Questions whose oldest premises were left out for length: {found.shortened:,}."
+        yield f"Requests whose oldest premises were left out for length: {found.shortened:,}."
 
 
 def _used(usage: Usage) -> str:
     parts = [
         f"{usage.calls:,} call{'s' * (usage.calls != 1)}",
-        f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
+        f"{usage.input_tokens:,} input tokens, {usage.output_tokens:,} output tokens",
     ]
     if usage.cost is not None:
         parts.append(f"cost {terms.cost(usage.cost)}")
     if usage.found:
-        parts.append(f"{usage.found:,} answers were there already")
-    return f"Asked: {'; '.join(parts)}."
+        parts.append(f"{usage.found:,} replies from the cache")
+    return f"Usage: {'; '.join(parts)}."

@@ -104,7 +104,7 @@ def delete_file(folder: Path) -> None:
 def _reading(folder: Path, only: bool = False) -> Iterator[sqlite3.Connection]:
     path = folder / FILE
     if not path.is_file():
-        raise CacheError(f"there are no answers in {folder} yet")
+        raise CacheError(f"no cached replies in {folder}")
     try:
         try:
             connection, _ = connect(path)

@@ -267,7 +267,7 @@ def test_steps_that_no_judge_was_asked_about_are_left_out(run: Run) -> None:
     run = replace(run, responses=(changed, *run.responses[1:]))
     found = agreement_with_humans(run, ratings_of(run, "doc_id,step,score\n0,0,1\n0,1,1\n"))
     assert [pair.step for pair in found.pairs] == [0]
-    assert found.left_out["scored by a rule: no judge was asked"] == 1
+    assert found.left_out["scored by a rule, not by a judge"] == 1
 
 
 def test_nothing_but_failures_is_an_error(run: Run) -> None:
@@ -307,13 +307,13 @@ def test_tables_as_people_and_spreadsheets_write_them(run: Run, content: str) ->
     "content, line, message",
     ("", None, "is empty"),
     ("\n \n", None, "is empty"),
-    ("doc_id,step,score\n", None, "no step is rated: there is only a header"),
+    ("doc_id,step,score\n", None, "no step is rated: it has only a header"),
     ("doc_id,step,score\n0,0,\n0,1, \n", None, "'score' is blank in all 2 rows"),
     ("doc_id,stepp,score\n0,0,1\n", 1, "no column step; .*doc_id, stepp.* mean 'stepp'"),
     ("\ndoc,step,score\n0,0,1\n", 2, "no column doc_id or id; .* mean 'doc'"),
     ("doc_id,step,scores\n0,0,1\n", 1, "no column human or score; .* mean 'scores'"),
-    ("x\n0\n", 1, "no column doc_id or id; there are: 'x'"),
-    ("doc_id,step,score,score\n0,0,1,0\n", 1, "2 columns 'score'"),
+    ("x\n0\n", 1, "no column doc_id or id; columns: 'x'"),
+    ("doc_id,step,score,score\n0,0,1,0\n", 1, "column 'score' occurs 2 times"),
     ("doc_id,step,score\n0,0,1.01\n", 2, "from 0 to 1, not '1.01'"),
     ("doc_id,step,score\n0,0,-0.1\n", 2, "from 0 to 1, not '-0.1'"),
     ("doc_id,step,score\n0,0,1\n0,1,good\n", 3, "a number from 0 to 1, not 'good'"),
@@ -321,28 +321,28 @@ def test_tables_as_people_and_spreadsheets_write_them(run: Run, content: str) ->
     ("doc_id,step,score\n0,0,1e999\n", 2, "not '1e999'"),
     ("doc_id,step,score\n0,0,0_1\n", 2, "not '0_1'"),
     ("doc_id,step,score\n0,0,٠\n", 2, "a number from 0 to 1"),
-    ("doc_id,step,human,score\n0,0,x,1\n", 2, "the human should be a number"),
+    ("doc_id,step,human,score\n0,0,x,1\n", 2, "human should be a number"),
     ('doc_id,step,score\n0,0,"0,8,5"\n', 2, "not '0,8,5'"),
     ("doc_id,step,score\n0,0,0,8\n", 2, "has 4 cells, the header 3.*quotes"),
     ("doc_id,step,score\n0,2,1\n", 2, "no step 2: its steps are 0 to 1"),
-    ("doc_id,step,score\n0,-1,1\n", 2, "step should be a whole number, not '-1'"),
-    ("doc_id,step,score\n0,0.5,1\n", 2, "step should be a whole number, not '0.5'"),
-    ("doc_id,step,score\n0,,1\n", 2, "step should be a whole number, not ''"),
+    ("doc_id,step,score\n0,-1,1\n", 2, "step should be an integer, not '-1'"),
+    ("doc_id,step,score\n0,0.5,1\n", 2, "step should be an integer, not '0.5'"),
+    ("doc_id,step,score\n0,,1\n", 2, "step should be an integer, not ''"),
     ("doc_id,step,score\n1,0,1\n", 2, "no document with doc_id 1 of rpts_eval_en"),
-    (f"doc_id,step,score\n{'9' * 5000},0,1\n", 2, "doc_id should be a whole number"),
-    ("doc_id,step,score\nd0,0,1\n", 2, "not 'd0' .names of documents .* column \"id\""),
+    (f"doc_id,step,score\n{'9' * 5000},0,1\n", 2, "doc_id should be an integer"),
+    ("doc_id,step,score\nd0,0,1\n", 2, "not 'd0' .document names .* column \"id\""),
     ("id,step,score\nd9,0,1\n", 2, "no document with id 'd9'"),
-    ("doc_id,step,score,repeat\n0,0,1,1\n", 2, "has no repeat 1; it has: 0"),
+    ("doc_id,step,score,repeat\n0,0,1,1\n", 2, "has no repeat 1; its repeats: 0"),
     ("task,doc_id,step,score\nrpts_eval_em,0,0,1\n", 2, "no task 'rpts_eval_em'.* rpts_eval_en"),
-    ("doc_id,step,score\n0,0,1\n5,0,1\n0,0,1\n", 4, "in line 2 already; name raters"),
-    ("doc_id,step,rater,score\n0,0,al,1\n0,0,al,0\n", 3, "scored by 'al' in line 2 already$"),
+    ("doc_id,step,score\n0,0,1\n5,0,1\n0,0,1\n", 4, "in line 2; add a column"),
+    ("doc_id,step,rater,score\n0,0,al,1\n0,0,al,0\n", 3, "scored by 'al' in line 2$"),
     ("run,doc_id,step,score\na,0,0,1\nb,0,0,1\n", 3, "several runs"),
     ('doc_id,note,step,score\n0,"a\nb",0,1\n0,c,9,1\n', 4, "no step 9"),
-    ('doc_id,step,score\n0,0,1\n0,1,"0.5\n5,0,1\n', 3, "no proper CSV .* quote missing"),
-    ('doc_id,step,score\n0,0,"1"x\n', 2, "no proper CSV"),
+    ('doc_id,step,score\n0,0,1\n0,1,"0.5\n5,0,1\n', 3, "not valid CSV .* quote missing"),
+    ('doc_id,step,score\n0,0,"1"x\n', 2, "not valid CSV"),
     ("doc_id,step,note,score\n0,0,é,1\n".encode("latin-1"), 2, "not UTF-8"),
     ("doc_id,step,score\n0,0,1\n".encode("utf-16"), 1, "not UTF-8"),
-    ("doc_id,step,score\n0,0,\0\n", 2, "score should be|no proper CSV"),
+    ("doc_id,step,score\n0,0,\0\n", 2, "score should be|not valid CSV"),
     ("doc_id,step,score\n0,0,[red]1[/red]\n", 2, r"not '\[red\]1\[/red\]'"),
 )
 def test_what_is_wrong_is_told_with_its_line(
@@ -358,7 +358,7 @@ def test_what_is_wrong_is_told_with_its_line(
 
 def test_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.csv", tmp_path):
-        with pytest.raises(RunError, match="can't be read"):
+        with pytest.raises(RunError, match="cannot read"):
             read_ratings(path, run)
 
 
@@ -457,7 +457,7 @@ def test_a_changed_chain_is_matched_where_it_is_the_same(tmp_path: Path) -> None
     ]
     assert found.left_out == {
         "step only in the first run": 2,
-        "another conclusion": 1,
+        "different conclusion": 1,
         "response only in the first run": 2,
         "response only in the second run": 2,
     }
@@ -473,13 +473,13 @@ def test_runs_that_share_nothing_are_refused(tmp_path: Path, run: Run) -> None:
         agreement_of_judges(run, other)
     said = str(caught.value)
     assert "nothing to compare" in said
-    assert "another conclusion: 2" in said
+    assert "different conclusion: 2" in said
     assert "response only in the first run: 4" in said
     assert "hf:b" in said
 
 
 def test_a_run_is_not_compared_with_itself(run: Run) -> None:
-    with pytest.raises(RunError, match="named twice"):
+    with pytest.raises(RunError, match="passed twice"):
         agreement_of_judges(run, run)
 
 

@@ -23,7 +23,7 @@ RULE = "Text0 -> The shop closes at eight."
 BREAD = "Text1 -> The shop sells bread."
 ROOT = "Conclusion0 + Conclusion1 -> The shop is closed."
 EVIDENCE = "uses {} of {} needed pieces of evidence: {} missing"
-BEARS_NOT = "the last conclusion does not bear on the answer"
+BEARS_NOT = "the last conclusion does not settle the question as answered"
 NOT_ENTAILED = "the last step does not follow"
 TWICE = (
     "Text0 -> Shops shut when it is late.",
@@ -47,7 +47,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
     (STEPS, [1, 1], 1.0, None, []),
     (STEPS, [0.5, 0.5], 0.51, None, []),
     (STEPS, [0.5, 0.5], 0.5, None, ["the last conclusion leaves the question open"]),
-    (STEPS, [0.0, 1], 1.0, None, ["the argument rests on a wrong step: Conclusion 0"]),
+    (STEPS, [0.0, 1], 1.0, None, ["the argument depends on a wrong step: Conclusion 0"]),
     # The root.
     (STEPS, [1, 0.4], 1.0, None, [NOT_ENTAILED]),
     (STEPS, [1, 1], 0.4, None, [BEARS_NOT]),
@@ -60,7 +60,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
         1.0,
         None,
         [
-            "the last step rests on what does not exist",
+            "the last step cites evidence that does not exist",
             "Conclusion 1 cites Text 9, which does not exist",
         ],
     ),
@@ -91,7 +91,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
         1.0,
         None,
         [
-            "the last step rests on what does not exist",
+            "the last step cites evidence that does not exist",
             "Conclusion 1 cites Text (odd number), which does not exist",
         ],
     ),
@@ -133,7 +133,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
         [1, 0.4, 1],
         1.0,
         None,
-        ["the argument rests on a wrong step: Conclusion 1"],
+        ["the argument depends on a wrong step: Conclusion 1"],
     ),
     (
         (RULE, BREAD, "Conclusion0 + Conclusion1 + Image0 -> The shop is closed."),
@@ -186,9 +186,9 @@ def test_many_references_are_counted() -> None:
     cites = " + ".join(f"Text{at}" for at in range(2, 30))
     record = guarded_record([1, 1], steps=(SEEN, f"Conclusion0 + Text0 + {cites} -> Closed."))
     reasons = differences_of(read(record))
-    assert reasons[0] == "the last step rests on what does not exist"
+    assert reasons[0] == "the last step cites evidence that does not exist"
     assert reasons[6] == "Conclusion 1 cites Text 7, which does not exist"
-    assert reasons[7:] == ["22 more references lead nowhere"]
+    assert reasons[7:] == ["22 more citations of evidence that does not exist"]
 
 
 def test_a_step_that_counts_beyond_all_measure() -> None:

@@ -90,7 +90,7 @@ def test_steps_that_no_judge_was_asked_about_are_not_rated(tmp_path: Path) -> No
 def test_a_run_without_steps_is_refused(tmp_path: Path) -> None:
     record = make_record([], steps=())
     run = read_run(write_run(tmp_path, {0: record}))
-    with pytest.raises(RunError, match=r"no step that a judge was asked about.*lmms-rpts score"):
+    with pytest.raises(RunError, match=r"no judged step.*lmms-rpts score"):
         draw_sample(run)
 
 

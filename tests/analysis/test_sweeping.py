@@ -209,8 +209,8 @@ REFUSED = [
     ({"decays": []}, "at least one"),
     ({"focus_heights": []}, "at least one"),
     ({"focus_heights": [-1]}, "-1"),
-    ({"focus_heights": [1.5]}, "whole number: 1.5"),
-    ({"focus_heights": [True]}, "whole number"),
+    ({"focus_heights": [1.5]}, "integer, not 1.5"),
+    ({"focus_heights": [True]}, "integer"),
     ({"focus_heights": [10**12]}, "between 0 and 1000"),  # would take a day
     ({"threshold": 1.5}, "1.5"),
 ]
@@ -224,5 +224,5 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: Any, told: str) -
 
 
 def test_a_run_with_nothing_scored(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="model-a: nothing was scored"):
+    with pytest.raises(RunError, match="model-a: no response was scored"):
         sweep(run_of(tmp_path, {0: judged(None)}))

@@ -65,9 +65,9 @@ def test_by_hand(run: Run) -> None:
 def test_the_words(run: Run) -> None:
     judge, share, explained = validity_lines(validity_notes([run], [file_of()]))
     assert judge == (
-        "openai:oracle on processbench (210 labelled steps; validity.json, 2026-11-22): calls "
-        "20.0% [10.0%, 30.0%] of the wrong steps sound; calls 10.0% [5.0%, 15.0%] of the sound "
-        "steps wrong; AUC 0.71 [0.65, 0.77]"
+        "openai:oracle on processbench (210 labelled steps; validity.json, 2026-11-22): scores "
+        "20.0% [10.0%, 30.0%] of the wrong steps as sound; scores 10.0% [5.0%, 15.0%] of the sound "
+        "steps as wrong; AUC 0.71 [0.65, 0.77]"
     )
     assert share.startswith(
         "model-a: 50.0% of 4 inference steps scored below 0.5 at first; corrected by processbench "
@@ -115,7 +115,9 @@ def test_only_the_first_question_counts(run: Run) -> None:
 def test_figures_of_another_judge_are_not_shown(run: Run, changes: Any, said: str) -> None:
     (note,) = validity_notes([run], [file_of(make_validity(**changes))])
     assert (note.mismatches, note.sets, note.file) == ((said,), (), "")
-    assert validity_lines([note]) == [f"{said}: nothing is known of the judge of model-a"]
+    assert validity_lines([note]) == [
+        f"{said}: the error rates of the judge of model-a are unknown"
+    ]
 
 
 def test_a_run_is_matched_with_the_file_of_its_judge(run: Run, tmp_path: Path) -> None:
@@ -161,17 +163,17 @@ def metrics(**changes: Any) -> dict[str, Any]:
 @table(
     "changes, told, share",
     # What is not there, or no share at all, is passed over.
-    ({"metrics": metrics(sensitivity=None)}, "calls 10.0%", None),
-    ({"metrics": metrics(specificity=None)}, "calls 20.0%", None),
-    ({"metrics": metrics(specificity=7.0)}, "calls 20.0%", None),
-    ({"metrics": metrics(sensitivity=-1.0)}, "calls 10.0%", None),
-    ({"metrics": metrics(auc=None)}, "steps wrong", "57.1%"),
+    ({"metrics": metrics(sensitivity=None)}, "scores 10.0%", None),
+    ({"metrics": metrics(specificity=None)}, "scores 20.0%", None),
+    ({"metrics": metrics(specificity=7.0)}, "scores 20.0%", None),
+    ({"metrics": metrics(sensitivity=-1.0)}, "scores 10.0%", None),
+    ({"metrics": metrics(auc=None)}, "steps as wrong", "57.1%"),
     ({"metrics": {"auc": Interval(value=0.5)}}, "AUC 0.50", None),
     ({"metrics": {}}, None, None),
     (
         {"chains": ()},
         "AUC",
-        "not corrected by processbench (the validity file is gone, or holds no labelled chains)",
+        "not corrected by processbench (the validity file is missing or holds no labelled chains)",
     ),
     (
         {"chains": chains(found=2, passed=8)},
@@ -220,7 +222,7 @@ def test_results_name_the_file(run: Run, tmp_path: Path) -> None:
     (found,) = gone.sets
     assert found.missed == note.sets[0].missed
     assert found.auc == note.sets[0].auc
-    assert "file is gone" in (found.corrected.refused or "" if found.corrected else "")
+    assert "file is missing" in (found.corrected.refused or "" if found.corrected else "")
 
 
 def test_an_extract_is_small_and_plain() -> None:

@@ -113,7 +113,10 @@ def test_the_page_of_one_that_differs(opened: Opened) -> None:
     assert "RPTS 1.00, guarded 0.40" in article.locator(".verdicts").inner_text()
     expect(card.locator(".differs p")).to_have_text("The guarded score is 0.60 lower than RPTS:")
     expect(card.locator(".differs li")).to_have_text(
-        ["the last conclusion does not bear on the answer", "2 of 4 steps only restate"]
+        [
+            "the last conclusion does not settle the question as answered",
+            "2 of 4 steps only restate",
+        ]
     )
     expect(card.locator("article.judged .flag.restates")).to_have_count(2)
     expect(card.locator(".tree .flag.restates")).to_have_count(2)
@@ -160,7 +163,7 @@ def test_records_of_before_show_a_dash(tmp_path: Path) -> None:
 def test_metrics_stand_in_groups_and_counts_have_no_bar(tmp_path: Path) -> None:
     write_run(tmp_path, {0: guarded_record([1.0] * 4, steps=PADDED)})
     html = html_of(tmp_path)
-    names = ["as published", "guarded", "what the chains are made of"]
+    names = ["as published", "guarded", "diagnostics of the chains"]
     places = [html.index(f'<th scope="rowgroup" colspan="2">{name}</th>') for name in names]
     order = [places[0], html.index("<code>rpts<"), places[1], html.index("<code>rpts_guarded<")]
     order += [places[2], html.index("<code>evidence_coverage<"), html.index("<code>steps<")]

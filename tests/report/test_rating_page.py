@@ -120,7 +120,7 @@ def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
         env={"COLUMNS": "200"},
     )
     assert told.exit_code == 0, told.output
-    assert "2 raters among themselves, 6 steps shared" in told.output
+    assert "Agreement between the 2 raters on 6 shared steps" in told.output
     assert "Krippendorff" in told.output
     rows = [Row(json.loads(each.read_text("utf-8")), each.stem, 0) for each in (ann, bob)]
     raters = reliability(rows)

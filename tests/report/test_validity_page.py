@@ -74,7 +74,7 @@ def both() -> Validation:
     "0.811 0.78 to 0.84",
     "400 chains, 2,081 steps, 207 of them wrong",
     "sampled from 3,400 chains",
-    "blind: without its images",
+    "text-only: without its images",
     "those that the data name",
     "does not exceed that of shortness, 0.626",
     "no sound chains",
@@ -134,7 +134,7 @@ def test_metrics_and_names_of_others() -> None:
 def test_no_set() -> None:
     validation = make_validation()
     empty = Validation(validation.validity.model_copy(update={"sets": ()}), ())
-    assert "No set was validated." in text_of(render_validity(empty))
+    assert "No data set was validated." in text_of(render_validity(empty))
 
 
 def test_a_score_below_the_mark_is_not_rounded_up_to_it() -> None:
@@ -156,7 +156,7 @@ def test_the_file_is_written_whole_and_its_size_returned(tmp_path: Path) -> None
     size = write_validity_page(make_validation(), path, title="A title of my own")
     assert path.stat().st_size == size
     assert '<h1 tabindex="-1">A title of my own</h1>' in path.read_text(encoding="utf-8")
-    with pytest.raises(ReportError, match="can't write to"):
+    with pytest.raises(ReportError, match="cannot write to"):
         write_validity_page(make_validation(), path / "below-a-file.html")
     assert [each.name for each in path.parent.iterdir()] == ["validity.html"]
 
