@@ -247,7 +247,7 @@ def test_summarize_writes_what_the_suffix_says(
     (below,) = [line for line in latex.splitlines() if line.startswith(" & {\\tiny $\\pm$0.118}")]
     assert below.count("&") == 4
     drawn = check_pictures(*files[3:])
-    assert {"RPTS", "tokens a response (mean)", "a", "b"} <= set(drawn)
+    assert {"RPTS", "tokens per response (mean)", "a", "b"} <= set(drawn)
     for part in ("point", "bar"):
         assert len(parts_of_svg(files[3].read_text(), part)) == 2
 

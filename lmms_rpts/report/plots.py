@@ -44,7 +44,7 @@ _NAMES = {
     "accuracy_guarded": "accuracy with sound reasoning (guarded)",
     "right_for_wrong_reason_guarded": "right for wrong reason (guarded)",
 }
-_NOTE = "bars: the 95% interval over documents, or for several rounds their standard deviation"
+_NOTE = "error bars: 95% interval over documents, or standard deviation over several rounds"
 # Where a label may stand from its point, to the right and upwards, in points: the nearest first.
 _PLACES = sorted(
     product((9, -9, 35, -35, 70, -70, 105, -105, 140, -140, 175, -175), range(-140, 141, 7)),
@@ -55,7 +55,7 @@ _LINE = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 6}
 
 @contextmanager
 def _plotting() -> Iterator[None]:
-    """Our style whatever the user's matplotlibrc says, and no warnings about missing glyphs."""
+    """Fixed style, independent of the user's matplotlibrc; no warnings about missing glyphs."""
     installed = sorted({font.name for font in font_manager.fontManager.ttflist})
     chinese = [name for part in _CHINESE for name in installed if part in name][:1]
     fonts = {"font.family": ["DejaVu Sans", *chinese, "sans-serif"]}
@@ -66,10 +66,10 @@ def _plotting() -> Iterator[None]:
 
 @_plotting()
 def draw_heatmaps(sweeps: Mapping[str, pd.DataFrame], threshold: float, kind: str = "svg") -> bytes:
-    """The frames of ``lmms_rpts.analysis.sweeping.sweep``, by their run, as svg, png or pdf.
+    """Frames of ``lmms_rpts.analysis.sweeping.sweep``, by run, drawn as svg, png or pdf.
 
-    One row of panels for each run: decay upwards, focus height to the right. Runs share the
-    colours' range of a quantity. A response passes from the threshold on.
+    One row of panels per run: decay on the vertical axis, focus height on the horizontal axis.
+    Runs share the colour range of a quantity. A response passes if it reaches the threshold.
     """
     whole = pd.concat(sweeps.values())
     rows = [1.7 + 0.42 * frame["decay"].nunique() for frame in sweeps.values()]
@@ -87,7 +87,7 @@ def draw_heatmaps(sweeps: Mapping[str, pd.DataFrame], threshold: float, kind: st
 
 
 def _range(values: Iterable[float]) -> tuple[float, float]:
-    """From where to where the colours go: wide enough that noise is no contrast."""
+    """Range of the colours, wide enough that noise does not look like contrast."""
     low = math.floor(min(values, default=0.0) * 20) / 20
     high = min(1.0, max(low + 0.2, math.ceil(max(values, default=1.0) * 20) / 20))
     return min(low, high - 0.2), high
@@ -112,7 +112,7 @@ def _draw_cells(axes: Axes, frame: pd.DataFrame, name: str, scale: Normalize) ->
 
 
 class Point(NamedTuple):
-    """A model: tokens a response, its score, and the ends of the error bar if it has one."""
+    """A model: tokens per response, its score, and the ends of the error bar if it has one."""
 
     label: str
     tokens: float
@@ -123,7 +123,8 @@ class Point(NamedTuple):
 def points_of(table: TaskSummary, metric: str) -> list[Point]:
     """The models that have both tokens and a score.
 
-    An error bar is a standard deviation to both sides for several rounds, else the interval.
+    An error bar is one standard deviation to both sides for several rounds, otherwise the
+    interval.
     """
     points = []
     for model in table.models:
@@ -140,9 +141,10 @@ def points_of(table: TaskSummary, metric: str) -> list[Point]:
 
 @_plotting()
 def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") -> bytes:
-    """The models with tokens and score as svg, png or pdf; there must be one at least.
+    """The models with tokens and score, drawn as svg, png or pdf; needs at least one.
 
-    Tokens to the right (log scale over more than tenfold), the score upwards.
+    Tokens on the horizontal axis (log scale over more than tenfold), score on the vertical
+    axis.
     """
     points = points_of(table, metric)
     name = _NAMES.get(metric, metric.replace("_", " "))
@@ -156,12 +158,12 @@ def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") ->
         axes.plot(tokens, score, "o", color="C0", markersize=8, gid="point")
     low, high = (limit(each.tokens for each in points) for limit in (min, max))
     if low > 0 and high / low > 10:
-        axes.set(xscale="log", xlabel="tokens a response (mean, log scale)", ylabel=name)
+        axes.set(xscale="log", xlabel="tokens per response (mean, log scale)", ylabel=name)
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.minorticks_off()
     else:
         # Tokens: less than one is none.
-        axes.set(xlim=(0, max(high * 1.3, 1)), xlabel="tokens a response (mean)", ylabel=name)
+        axes.set(xlim=(0, max(high * 1.3, 1)), xlabel="tokens per response (mean)", ylabel=name)
     axes.xaxis.set_major_formatter("{x:,.10g}")
     # The labels are placed in the layout as it is now.
     figure.draw_without_rendering()
@@ -189,7 +191,7 @@ def _note(table: TaskSummary, metric: str) -> str:
 
 
 def _place_labels(axes: Axes, points: Sequence[Point]) -> None:
-    """Each label at the nearest place where it covers nothing, with a line if that is far off."""
+    """Each label at the nearest free place, with a line if that is far from its point."""
     frame = axes.get_window_extent()
     taken = [line.get_window_extent() for line in axes.lines]
     for name, tokens, score, _ in points:
@@ -220,7 +222,7 @@ def _figure(size: tuple[float, float], title: str, note: str) -> Figure:
 
 
 def _render(figure: Figure, kind: str) -> bytes:
-    """The same figure gives the same bytes."""
+    """Deterministic output: the same figure gives the same bytes."""
     date = "Date" if kind == "svg" else "CreationDate"
     metadata = {"Title": figure.get_suptitle(), date: None}
     # Hundreds of settings make a picture of many inches: some 8,000 pixels a side at most.
@@ -232,7 +234,7 @@ def _render(figure: Figure, kind: str) -> bytes:
 
 
 def _round_layout(figure: Figure) -> None:
-    """The solver of the layout leaves other last digits each time; an SVG's ids hash them all."""
+    """Rounded layout: the solver's last digits vary, and the ids of an SVG hash all digits."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for part in figure.subfigs:

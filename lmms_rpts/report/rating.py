@@ -1,4 +1,4 @@
-"""The page on which people rate a sample of a run's steps."""
+"""HTML page on which human annotators rate a sample of a run's steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lmms_rpts.report.writing import ReportError, find_pictures
 from lmms_rpts.runs.rating_file import FORMAT, VERSION
 
 LONGEST_SIDE = 800
-_TITLE = "Rate steps of reasoning"
+_TITLE = "Rate reasoning steps"
 _DIGEST = 32
 # What could end a script element, or be taken for the end of a line in one.
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
@@ -33,11 +33,11 @@ class WrittenRatingPage:
 
     Attributes:
         path: the file to open.
-        size: its bytes.
-        responses: how many it shows.
-        steps: how many steps there are to rate.
-        images: how many of the ``images_wanted`` it shows.
-        images_wanted: how many images the responses' instances have.
+        size: its size in bytes.
+        responses: number of responses.
+        steps: number of steps to rate.
+        images: number of images found, out of ``images_wanted``.
+        images_wanted: number of images of the instances.
     """
 
     path: Path
@@ -57,18 +57,18 @@ def write_rating_page(
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
 ) -> WrittenRatingPage:
-    """Write the page: one file, without the scores, the gold answer and the model's name.
+    """Write the page as one file, without scores, gold answers and the model's name.
 
     Args:
-        sample: what there is to rate.
+        sample: the steps to rate.
         output: the file.
-        images: the folder of the images; None: where the tasks have them.
-        include_path: folder with tasks of the user's own.
-        longest_side: of the images shown, in pixels.
-        progress: whether long work shows a bar.
+        images: folder of the images; None: the folders of the tasks.
+        include_path: folder with custom tasks.
+        longest_side: maximum length of an image's longer side, in pixels.
+        progress: whether long work shows a progress bar.
 
     Raises:
-        ReportError: where ``output`` can't be written.
+        ReportError: if ``output`` cannot be written.
     """
     wanted = {
         (response.instance.task, name)
@@ -96,15 +96,15 @@ def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], P
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """JSON that can stand in a script element."""
+    """JSON that is safe in a script element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.translate(_ESCAPES))  # noqa: S704 - escaped here
 
 
 def _page_data(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> dict[str, Any]:
-    """What the script shows and saves.
+    """The data that the script shows and saves.
 
-    The digest is that of the texts alone: the same sample with larger images is the same sample.
+    The digest covers only the texts: the same sample with larger images has the same digest.
     """
     responses = [_response(each) for each in sample.responses]
     canonical = json.dumps(responses, ensure_ascii=True, sort_keys=True).encode("ascii")
@@ -141,7 +141,7 @@ def _response(response: RptsRecord) -> dict[str, Any]:
 
 
 def _step(step: JudgedStep, is_rated: bool, n_images: int) -> dict[str, Any]:
-    """A step; the facts of an image are left out, which the gold reasoning says of it."""
+    """A step, without the gold reasoning's description of its image."""
     shown: dict[str, Any] = {
         "cites": [clue_label(clue) for clue in step.premises],
         "conclusion": step.conclusion,

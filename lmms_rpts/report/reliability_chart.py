@@ -17,7 +17,7 @@ def auc_bar(auc: Interval, rival: float | None, width: int = 130, height: int = 
     """A bar from 0 to 1 with the interval as a whisker; dashes at chance, a mark at ``rival``.
 
     Args:
-        rival: the AUC of the best baseline.
+        rival: AUC of the best baseline.
     """
     if auc.value is None:
         return Markup("")
@@ -38,7 +38,7 @@ def auc_bar(auc: Interval, rival: float | None, width: int = 130, height: int = 
 
 
 def reliability_diagram(bins: Sequence[Bin], name: str) -> Markup:
-    """Share of sound steps against their mean score: a dot a bin, its area as its steps.
+    """Share of sound steps by mean score: one dot per bin, its area proportional to its steps.
 
     Whiskers are the intervals. On the diagonal, scores are probabilities.
     """
@@ -66,5 +66,5 @@ def reliability_diagram(bins: Sequence[Bin], name: str) -> Markup:
 
 
 def _within(value: float) -> float:
-    """Files of others may hold any number."""
+    """Clamp: files of others may hold any number."""
     return min(1.0, max(0.0, value))

@@ -1,4 +1,4 @@
-"""HTML page of a validation: how a judge did on labelled steps, and its worst misses."""
+"""HTML page of a validation: metrics of a judge on labelled steps, and its worst misses."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from lmms_rpts.validation import terms
 from lmms_rpts.validation.results import Miss, SetResult, Validation
 
 _LONGEST = 200_000
-"""Characters of a text that a page shows; as many as a step may have."""
+"Maximum number of characters of a text on the page, the same as for a step."
 
 _SHOWN_PREMISES = 8
 _PARTS = (("#overview", "Overview"), ("#sets", "Sets"))
-_CREDIT = "the answers of the judge and labels that others published."
+_CREDIT = "replies of the judge and labels published by others."
 _LANGUAGES = ("en", "zh")
 _OTHERS = "Other figures"
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """What the page shows of one set."""
+    """What the page shows of one data set."""
 
     anchor: str
     figures: ValidatedSet
@@ -40,13 +40,13 @@ class _Section:
 
 
 def write_validity_page(validation: Validation, output: Path, title: str | None = None) -> int:
-    """Write the page, whole or not at all, and return its size in bytes.
+    """Write the page atomically and return its size in bytes.
 
     Args:
-        title: of the page; None: the judge's name.
+        title: title of the page; None: the judge's name.
 
     Raises:
-        ReportError: where ``output`` can't be written.
+        ReportError: if ``output`` cannot be written.
     """
     content = render_validity(validation, title).encode("utf-8", "replace")
     try:
@@ -109,7 +109,7 @@ def _section(at: int, result: SetResult) -> _Section:
 
 
 def _grouped(judge: Figures, baselines: Mapping[str, Figures]) -> dict[str, list[str]]:
-    """The metrics that the judge or a baseline has, by group; unknown ones last."""
+    """The metrics of the judge or a baseline, by group; unknown ones last."""
     there = terms.in_order([*judge, *(name for each in baselines.values() for name in each)], ())
     groups = {
         group: [name for name in metrics if name in there]
@@ -120,14 +120,16 @@ def _grouped(judge: Figures, baselines: Mapping[str, Figures]) -> dict[str, list
 
 
 def _settings(validity: Validity) -> dict[str, str]:
-    """How the judge was asked, in the words of the page."""
+    """Settings of the judge, as shown on the page."""
     limit = validity.limit
     found = {
         "Judge": validity.judge,
-        "Answers per question": f"{validity.judge_samples}, temperature {validity.temperature:g}",
+        "Replies per request": f"{validity.judge_samples}, temperature {validity.temperature:g}",
         "Prompts": validity.prompt_version,
         "Date": validity.created,
-        "Chains": f"at most {limit:,} a set" if limit is not None else "all of each set",
+        "Chains": f"at most {limit:,} per data set"
+        if limit is not None
+        else "all of each data set",
         "Seed": str(validity.seed),
         "lmms-rpts": validity.lmms_rpts,
     }
@@ -141,5 +143,5 @@ def _bar(figures: ValidatedSet) -> Markup:
 
 
 def _language_of(miss: Miss) -> str:
-    """Of its texts; a set's own word for a language may be none of HTML's."""
+    """HTML language of the texts; a data set may use its own name for a language."""
     return miss.chain.language if miss.chain.language in _LANGUAGES else ""

@@ -125,7 +125,7 @@ def test_any_scatter_plot_is_sound(models: list[tuple[str, float, float]]) -> No
 )
 def test_the_axis_is_logarithmic_over_more_than_tenfold(tokens: Any, log: bool) -> None:
     drawn = texts_of_svg(scatter(*(model(f"m{each}", each, 0.5, 0.4, 0.6) for each in tokens)))
-    assert ("tokens a response (mean, log scale)" in drawn) == log
+    assert ("tokens per response (mean, log scale)" in drawn) == log
     assert "1,000" in drawn
 
 

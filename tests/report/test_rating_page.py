@@ -151,7 +151,7 @@ def _rated_by(browser: Any, page_file: Path, rater: str, keys: str, folder: Path
     press(page, first)
     page.get_by_label("Your name").fill(rater)
     page.reload()
-    expect(page.locator("#told")).to_have_text("Welcome back: your scores are here.")
+    expect(page.locator("#told")).to_have_text("Restored your earlier scores.")
     expect(page.get_by_label("Your name")).to_have_value(rater)
     press(page, rest)
     file = saved_by(page, folder)
@@ -178,7 +178,7 @@ def test_scores_move_on(opened: Opened) -> None:
     press(page, "n n")
     expect_counts(page, 5, 1, 1, 4, 6)
     press(page, "5 5")
-    expect(page.locator("#told")).to_contain_text("This was the last step; 2 are still open")
+    expect(page.locator("#told")).to_contain_text("This was the last step; 2 steps are unrated")
     press(page, "n 5 n 5 n")
     expect(page.locator("#told")).to_contain_text("All steps are done")
 
@@ -191,7 +191,7 @@ def test_undo_takes_back_one_change_after_the_other(opened: Opened) -> None:
     press(page, "u u u")
     expect_counts(page, 1, 0, 0, 6, 6)
     press(page, "u")
-    expect(page.locator("#told")).to_have_text("There is nothing to undo.")
+    expect(page.locator("#told")).to_have_text("Nothing to undo.")
 
 
 def test_keys_in_a_comment_do_not_score(opened: Opened) -> None:
@@ -233,7 +233,7 @@ def test_buttons_do_the_same(opened: Opened) -> None:
     page.get_by_role("button", name="Previous").click()
     page.get_by_role("button", name="Clear").click()
     expect_counts(page, 2, 1, 0, 5, 6)
-    page.get_by_role("button", name="Next open").click()
+    page.get_by_role("button", name="Next unrated").click()
     page.get_by_role("button", name="Undo").click()
     expect_counts(page, 2, 1, 1, 4, 6)
     page.locator(".chain button").first.click()
@@ -262,7 +262,7 @@ def test_help_and_start_over(opened: Opened) -> None:
 def test_the_question_is_the_judges(opened: Opened) -> None:
     page = opened.page
     question = page.locator("#question")
-    expect(question.locator("h2")).to_have_text("Conclusion 0: does it say what the picture shows?")
+    expect(question.locator("h2")).to_have_text("Conclusion 0: is it in the image?")
     expect(question.locator(".claim")).to_have_text("The clock shows nine.")
     assert question.locator("img").evaluate("each => each.decode().then(() => each.naturalWidth)")
     press(page, "j")
@@ -340,7 +340,7 @@ def test_a_name_is_needed(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     press(page, "5")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("#told")).to_contain_text("Give your name first")
+    expect(page.locator("#told")).to_contain_text("Enter your name first")
     expect(page.get_by_label("Your name")).to_be_focused()
     page.keyboard.type(" ../Zoë 李/ ")
     assert saved_by(page, tmp_path).name == "ratings-Zoë-李.json"
@@ -382,7 +382,7 @@ def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -
     item = item_with(doc_id=response["doc_id"], step=1, conclusion="The shop is closed.")
     good = file_with(item, sample=data["sample"])
     cases: list[tuple[Any, str]] = [
-        ("{", "it is no JSON"),
+        ("{", "it is not valid JSON"),
         ("null", "it holds no ratings"),
         ("[]", "it holds no ratings"),
         ({**good, "version": 2}, "another version"),
@@ -391,13 +391,13 @@ def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -
         ({**good, "rater": {"a": 1}}, "does not name its rater"),
         ({**good, "items": 7}, "its items do not fit"),
         ({**good, "items": [item] * 7}, "its items do not fit"),
-        ({**good, "items": [None]}, "items[0] is no step"),
-        ({**good, "items": [item | {"doc_id": 99}]}, "items[0] is no step"),
-        ({**good, "items": [item | {"step": {"__proto__": 1}}]}, "items[0] is no step"),
-        ({**good, "items": [item | {"conclusion": "x"}]}, "items[0] is no step"),
+        ({**good, "items": [None]}, "items[0] is not a step"),
+        ({**good, "items": [item | {"doc_id": 99}]}, "items[0] is not a step"),
+        ({**good, "items": [item | {"step": {"__proto__": 1}}]}, "items[0] is not a step"),
+        ({**good, "items": [item | {"conclusion": "x"}]}, "items[0] is not a step"),
         ({**good, "items": [item | {"score": 1.1}]}, "no score from 0 to 1"),
         ({**good, "items": [item | {"score": "1"}]}, "no score from 0 to 1"),
-        ({**good, "items": [item, item]}, "items[1] stands there twice"),
+        ({**good, "items": [item, item]}, "items[1] occurs twice"),
     ]
     press(page, "1")
     for value, message in cases:

@@ -55,13 +55,13 @@
     const language = response.language;
     const isImage = step.kind === "image";
     const title = element("h2", { id: "question-title", tabindex: "-1" },
-      `Conclusion ${number}: ${isImage ? "does it say what the picture shows?" : "does it follow from its premises?"}`);
+      `Conclusion ${number}: ${isImage ? "is it in the image?" : "does it follow from its premises?"}`);
     const claim = part(isImage ? "Description" : "Conclusion", textOf(step.conclusion, language, "claim"));
     const parts = [];
     if (isImage) {
       // Above the pictures, which may be high.
       parts.push(claim, ...step.images.map((each) => figure(at, each)));
-      if (!step.images.length) parts.push(element("p", { class: "no-image" }, "There is no picture."));
+      if (!step.images.length) parts.push(element("p", { class: "no-image" }, "The image is missing."));
     } else {
       parts.push(part("Situation", textOf(response.context, language)));
       const listed = step.premises.map((each) => element("li", { lang: language, dir: "auto", class: "text" }, each));
@@ -82,7 +82,7 @@
 
   const shownScore = (index) => {
     const { score, skipped } = ratingOf(index);
-    return skipped ? "skipped" : score === null ? "open" : `scored ${score}`;
+    return skipped ? "skipped" : score === null ? "unrated" : `scored ${score}`;
   };
   function chainOf(response) {
     return response.steps.map((step, number) => {
@@ -105,7 +105,7 @@
   function givenOf({ response, at }) {
     const language = response.language;
     return [
-      element("h2", { id: "given-title" }, "What there was to reason from"),
+      element("h2", { id: "given-title" }, "Evidence"),
       part(response.asked, textOf(response.statement, language)),
       part("Context", textOf(response.context, language)),
       ...response.texts.map((each, number) => part(`Text ${number}`, textOf(each, language))),
@@ -168,7 +168,7 @@
   function goToOpen() {
     const order = items.map((_, index) => (current + 1 + index) % items.length);
     const open = order.find((index) => !isDone(index));
-    if (open === undefined) say("All steps are done: give your name, and save.");
+    if (open === undefined) say("All steps are done. Enter your name and save.");
     else go(open);
   }
 
@@ -194,7 +194,7 @@
     if (current < items.length - 1) { go(current + 1, true); say(told); return; }
     show();
     const left = items.length - items.filter((_, index) => isDone(index)).length;
-    say(`${told} ${left ? `This was the last step; ${left} are still open (n).` : "All steps are done: give your name, and save."}`);
+    say(`${told} ${left ? `This was the last step; ${left} steps are unrated (n).` : "All steps are done. Enter your name and save."}`);
   }
   function rate(score) {
     change(current, { score, skipped: false });
@@ -211,7 +211,7 @@
   }
   function undo() {
     const last = undone.pop();
-    if (!last) { say("There is nothing to undo."); return; }
+    if (!last) { say("Nothing to undo."); return; }
     if (last.all) {
       ratings = last.all;
       found("rater").value = last.rater;
@@ -228,12 +228,12 @@
   const everything = () => ({ all: new Map(ratings), rater: found("rater").value, current });
   function startOver() {
     if (!ratings.size) { say("Nothing is rated yet."); return; }
-    if (!confirm("Take back all scores and comments in this page? Saved files stay as they are.")) return;
+    if (!confirm("Delete all scores and comments on this page? Saved files are not changed.")) return;
     remember(everything());
     ratings = new Map();
     filed = true;
     go(0);
-    say("Started over; Undo brings it all back.");
+    say("Started over. Undo restores everything.");
   }
 
   // --- keeping in the browser
@@ -275,7 +275,7 @@
   }
   function save() {
     const rater = found("rater").value.trim();
-    if (!rater) { found("rater").focus(); say("Give your name first: it tells your scores from others'.", true); return; }
+    if (!rater) { found("rater").focus(); say("Enter your name first. It distinguishes your scores from those of other raters.", true); return; }
     if (!ratings.size) { say("Nothing is rated yet.", true); return; }
     const name = `ratings-${rater.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "") || "rater"}.json`;
     const content = new Blob([JSON.stringify(saved(rater), null, 1), "\n"], { type: "application/json" });
@@ -298,8 +298,8 @@
     const loaded = new Map();
     value.items.forEach((each, at) => {
       const index = each === null || typeof each !== "object" ? undefined : places.get(keyOf(each.task, each.doc_id, each.repeat, each.step));
-      if (index === undefined || each.conclusion !== items[index].step.conclusion) throw new Error(`items[${at}] is no step of this page`);
-      if (loaded.has(index)) throw new Error(`items[${at}] stands there twice`);
+      if (index === undefined || each.conclusion !== items[index].step.conclusion) throw new Error(`items[${at}] is not a step of this page`);
+      if (loaded.has(index)) throw new Error(`items[${at}] occurs twice`);
       if (!isScore(each.score)) throw new Error(`items[${at}] has no score from 0 to 1`);
       const comment = typeof each.comment === "string" ? each.comment.slice(0, longestComment) : "";
       loaded.set(index, { score: each.score, skipped: each.score === null && each.skipped === true, comment });
@@ -312,10 +312,10 @@
       if (file.size > largest) throw new Error("it is larger than 100 MB");
       taken = read(await file.text());
     } catch (error) {
-      say(`${file.name} can't be loaded: ${error instanceof SyntaxError ? "it is no JSON" : error.message}.`, true);
+      say(`${file.name} cannot be loaded: ${error instanceof SyntaxError ? "it is not valid JSON" : error.message}.`, true);
       return;
     }
-    if (ratings.size && !confirm(`Put the ${taken.loaded.size} steps of ${file.name} (${taken.rater}) in place of what is rated here?`)) return;
+    if (ratings.size && !confirm(`Replace the ratings on this page with the ${taken.loaded.size} steps of ${file.name} (${taken.rater})?`)) return;
     remember(everything());
     ratings = taken.loaded;
     found("rater").value = taken.rater;
@@ -369,7 +369,7 @@
     if (event.key !== storageKey || event.newValue === null) return;
     if (restore(event.newValue) === false) return;
     show();
-    say("Taken over from another window.");
+    say("Updated from another window.");
   });
 
   let before = null;
@@ -379,5 +379,5 @@
   if (ratings.size) found("how").open = false;
   show();
   keep();
-  if (ratings.size) say("Welcome back: your scores are here.");
+  if (ratings.size) say("Restored your earlier scores.");
 })();
