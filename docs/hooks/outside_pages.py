@@ -1,4 +1,4 @@
-"""A hook of MkDocs: pages made from files outside of docs/.
+"""A hook of MkDocs: pages made from files outside of docs/, and from the notebook.
 
 README.md, CHANGELOG.md and others stay where a forge shows them. Links between them and the pages
 in docs/ are relative paths in the repository; the hook rewrites them to paths within the site.
@@ -6,10 +6,12 @@ in docs/ are relative paths in the repository; the hook rewrites them to paths w
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +44,33 @@ def _listing(folder: Path) -> str:
     return "\n".join(parts)
 
 
+def _notebook(path: Path) -> str:
+    """The cells of a notebook with their text outputs."""
+    name = html.escape(path.name)
+    parts = []
+    for cell in json.loads(_text(path))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"````python\n{source}\n````")
+        parts += [f"````text\n{shown.rstrip()}\n````" for shown in map(_shown, cell["outputs"])]
+    parts.insert(1, f'<a href="{name}" download>Download this notebook</a>')
+    return "\n\n".join(parts) + "\n"
+
+
+def _shown(output: Mapping[str, Any]) -> str:
+    """The text of one output of a cell."""
+    return "".join(output["text"] if "text" in output else output["data"]["text/plain"])
+
+
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "README.md": ("readme.md", _text),
     "CHANGELOG.md": ("changelog.md", _text),
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
     "examples/own_benchmark/README.md": ("examples/own_benchmark.md", _text),
+    "docs/notebook.ipynb": ("notebook.md", _notebook),
     "tests/fixtures/outside_package": ("examples/outside_package.md", _listing),
 }
 """What of the repository is a page: its path there, the page, and what reads its text."""
