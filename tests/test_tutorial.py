@@ -8,17 +8,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from tests.support.fork_client import ROOT
 from tests.support.lmms import Run, run
+from tests.support.notebook import NOTEBOOK, execute, outputs
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 _BLOCK = re.compile(r"^```(bash|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NOT_RUN = ("python3 -m venv", ". .venv", "pip install")
 _CHANGING = (
@@ -115,14 +113,6 @@ def test_lines_are_found_in_order(shown: list[str], missing: str | None) -> None
     assert first_missing(shown, "a\nb\nc\n") == missing
 
 
-def outputs(notebook: Any) -> list[list[str]]:
-    """The printed text of each cell."""
-    return [
-        ["".join(each.get("text", "")) for each in cell.get("outputs", [])]
-        for cell in notebook.cells
-    ]
-
-
 def test_the_notebook_prints_what_it_holds(
     demo: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,15 +120,5 @@ def test_the_notebook_prints_what_it_holds(
         shutil.copytree(next(demo.folder.rglob(model)), tmp_path / "results" / model)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbformat.validate(notebook)
-    held = outputs(notebook)
-    client = NotebookClient(
-        notebook,
-        timeout=300,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    )
-    client.execute()
-    assert outputs(notebook) == held
+    assert outputs(execute(tmp_path)) == outputs(nbformat.read(NOTEBOOK, as_version=4))
     assert NOTEBOOK.stat().st_size < 30_000

@@ -55,3 +55,18 @@ def test_two_nodes_give_the_same_table(one: Run, two: Run) -> None:
             assert math.isclose(found[name], value, rel_tol=1e-12), name
         else:
             assert found[name] == value, name
+
+
+def test_a_real_model_on_two_nodes(tiny_llava: str, tmp_path: Path) -> None:
+    """Its responses, images and all: wrappers of lmms-eval take the local rank for the rank."""
+    model = ("--model", "llava_hf", "--model_args", tiny_llava, "--tasks", TASK)
+    limits = ("--limit", "3", "--gen_kwargs", "max_new_tokens=16")
+    alone = run_lmms_eval(tmp_path / "one", *model, *limits)
+    both = run_on_two_nodes(tmp_path / "two", *model, *limits)
+    assert both.code == 0, both.output
+    said, expected = (
+        {at: sample["resps"] for at, sample in done.samples(TASK).items()} for done in (both, alone)
+    )
+    assert said == expected
+    assert set(said) == {0, 1, 2}
+    assert both.records(TASK) == alone.records(TASK)
