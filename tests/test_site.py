@@ -93,8 +93,3 @@ def test_the_worked_example_as_a_table() -> None:
     )
     assert (total, below) == pytest.approx((sum(products), sum(weights)))
     assert result == round(total / below, 3)
-
-
-def test_the_slurm_script_is_valid() -> None:
-    script = ROOT / "docs" / "slurm.sh"
-    subprocess.run(["bash", "-n", str(script)], check=True)
