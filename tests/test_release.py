@@ -104,7 +104,8 @@ def test_the_wheel_works_in_a_bare_environment(dist: Path, tmp_path: Path) -> No
     run([sys.executable, "-m", "venv", str(tmp_path / "bare")], tmp_path)
     python = tmp_path / "bare" / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--no-deps", "--no-index", "--quiet"]
-    run([*pip, str(wheel_of(dist))], tmp_path)
+    # Without a checkout on the path, whose *.egg-info pip would take for the installed package.
+    run([*pip, str(wheel_of(dist))], tmp_path, PYTHONPATH="")
     installed = Path(
         run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path)
         .strip()
