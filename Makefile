@@ -2,13 +2,18 @@
 # first.  make fuzz: the property tests with new random examples; what it finds becomes an @example
 # of its test, so that make test finds it from then on.  make mutation: mutation tests of the core,
 # hours, or of some modules (PATHS=lmms_rpts/reasoning/metric.py); see docs/mutation.md.
+# make docs: the site, in site/; make docs-serve: the same on http://127.0.0.1:8000, built anew when a
+# page changes.  make dist: the wheel and the source archive, in dist/, checked for a package index.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PATHS ?=
 CHILDREN ?= 2
 
-.PHONY: demo test test-fast fuzz mutation check clean
+# The theme's note on MkDocs 2 is no fault of a page.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+
+.PHONY: demo test test-fast fuzz mutation check docs docs-serve dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lmms-rpts demo
@@ -36,6 +41,18 @@ check: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(MKDOCS) build --strict --quiet
+
+docs: $(VENV)/.docs-installed
+	$(MKDOCS) build --strict
+
+docs-serve: $(VENV)/.docs-installed
+	$(MKDOCS) serve
+
+dist: $(VENV)/.test-installed
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -52,9 +69,13 @@ $(VENV)/.test-installed: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $@
 
+$(VENV)/.docs-installed: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
 $(VENV)/.mutation-installed: $(VENV)/.test-installed
 	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info demo-results
+	rm -rf $(VENV) build dist site *.egg-info demo-results

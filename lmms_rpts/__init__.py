@@ -7,6 +7,6 @@ models to lmms-eval. The reasoning core is in ``lmms_rpts.reasoning``, the judge
 
 from lmms_rpts.plugin import register
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 register()

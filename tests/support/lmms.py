@@ -80,7 +80,7 @@ def run_lmms_eval(
     if processes > 1:
         launcher = [
             *(sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)),
-            *("--master_port", str(_free_port()), "-m", "lmms_eval"),
+            *("--master_port", str(free_port()), "-m", "lmms_eval"),
         ]
         if importing and AVAILABLE:
             env, cold = env | {"PYTHON_EXEC": the_server().python(importing)}, True
@@ -187,7 +187,8 @@ def clean_environment() -> dict[str, str]:
     return kept | ours | {"LMMS_RPTS_CACHE": "off"}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on localhost that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -28,7 +28,8 @@ LONG = (
     *("tests/test_rome_end_to_end.py", "tests/test_cmmath_end_to_end.py"),
     *("tests/tasks/test_cmmath_grading.py", "tests/tasks/test_rome_strict.py"),
     *("tests/test_doctor.py", "tests/test_loggers.py", "tests/report/test_hostile.py"),
-    "tests/test_outside_benchmark.py",
+    *("tests/test_outside_benchmark.py", "tests/test_tutorial.py", "tests/test_release.py"),
+    *("tests/test_two_nodes.py", "tests/test_site.py"),
 )
 
 

@@ -1,0 +1,112 @@
+"""A hook of MkDocs: pages made from files outside of docs/, and from the notebook.
+
+README.md, CHANGELOG.md and others stay where a forge shows them. Links between them and the pages
+in docs/ are relative paths in the repository; the hook rewrites them to paths within the site.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parents[2]
+DOCS = "docs"
+# The title and target of a link or picture: [text](path#anchor).
+_LINK = re.compile(r"\]\((?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
+_KINDS = {".py": "python", ".yaml": "yaml", ".jsonl": "json", ".txt": "ini"}
+_SHOWN = (*_KINDS, "METADATA")
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _license(path: Path) -> str:
+    return "# License\n\n" + _text(path)
+
+
+def _listing(folder: Path) -> str:
+    """The files of a folder, each as a code block under its name."""
+    files = sorted(each for each in folder.rglob("*") if each.is_file())
+    parts = [f"# {folder.name}\n"]
+    for file in files:
+        if file.suffix in _SHOWN or file.name in _SHOWN:
+            name = file.relative_to(folder).as_posix()
+            parts.append(f"## {name}\n\n````{_KINDS.get(file.suffix, 'text')}\n{_text(file)}````\n")
+    return "\n".join(parts)
+
+
+def _notebook(path: Path) -> str:
+    """The cells of a notebook with their text outputs."""
+    name = html.escape(path.name)
+    parts = []
+    for cell in json.loads(_text(path))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"````python\n{source}\n````")
+        parts += [f"````text\n{shown.rstrip()}\n````" for shown in map(_shown, cell["outputs"])]
+    parts.insert(1, f'<a href="{name}" download>Download this notebook</a>')
+    return "\n\n".join(parts) + "\n"
+
+
+def _shown(output: Mapping[str, Any]) -> str:
+    """The text of one output of a cell."""
+    return "".join(output["text"] if "text" in output else output["data"]["text/plain"])
+
+
+PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "README.md": ("readme.md", _text),
+    "CHANGELOG.md": ("changelog.md", _text),
+    "CONTRIBUTING.md": ("contributing.md", _text),
+    "LICENSE": ("license.md", _license),
+    "examples/own_benchmark/README.md": ("examples/own_benchmark.md", _text),
+    "docs/notebook.ipynb": ("notebook.md", _notebook),
+    "tests/fixtures/outside_package": ("examples/outside_package.md", _listing),
+}
+"""What of the repository is a page: its path there, the page, and what reads its text."""
+
+# A link to a folder with a README is a link to that.
+_TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
+    posixpath.dirname(source): page for source, (page, _) in PAGES.items() if "/README" in source
+}
+_SOURCES = {page: source for source, (page, _) in PAGES.items()}
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the pages from outside."""
+    for source, (page, read) in PAGES.items():
+        files.append(File.generated(config, page, content=read(ROOT / source)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Rewrite the links of a page whose targets are elsewhere in the site than in the repository.
+
+    A link that fits no page is left as it is: strict mode reports it.
+    """
+    here = page.file.src_uri
+    source = _SOURCES.get(here, posixpath.join(DOCS, here))
+
+    def rewrite(link: re.Match[str]) -> str:
+        path, anchor = link[1], link[2] or ""
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if target in _TARGETS:
+            inside = _TARGETS[target]
+        elif target.startswith(f"{DOCS}/"):
+            inside = target.removeprefix(f"{DOCS}/")
+        else:
+            return link[0]
+        start = posixpath.dirname(here) or os.curdir
+        return f"]({posixpath.relpath(inside, start)}{anchor})"
+
+    return _LINK.sub(rewrite, markdown)

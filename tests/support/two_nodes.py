@@ -1,0 +1,31 @@
+"""Two torchrun agents on one machine, as on two: docs/scale.md."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.support.lmms import Run, free_port, run
+
+
+def run_on_two_nodes(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Run:
+    """``lmms-eval ARGUMENTS`` by two agents with one process each, which meet on localhost.
+
+    Returns:
+        The run, with what the first agent printed and the larger exit status.
+    """
+    port = str(free_port())
+    saving = ("--log_samples", "--output_path", str(folder))
+
+    def agent(rank: int) -> subprocess.CompletedProcess[str]:
+        place = ("--nnodes", "2", "--node_rank", str(rank), "--nproc_per_node", "1")
+        meeting = ("--master_addr", "127.0.0.1", "--master_port", port)
+        launcher = (sys.executable, "-m", "torch.distributed.run", *place, *meeting)
+        return run([*launcher, "-m", "lmms_eval", *arguments, *saving], env)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(agent, range(2))
+    return Run(first.stdout, max(first.returncode, second.returncode), folder)

@@ -1,0 +1,186 @@
+"""What is released: the wheel and the source archive, their description, the citation, the CI."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import lmms_rpts
+from tests.support.fork_client import ROOT
+from tests.support.lmms import clean_environment
+from tests.support.tables import table
+
+PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+_SKIPPED = shutil.ignore_patterns(
+    ".git", ".venv", "build", "dist", "site", "shared", "*.egg-info", "__pycache__", ".*_cache",
+    ".hypothesis", "demo-results",
+)  # fmt: skip
+_MADE = re.compile(r"(PKG-INFO|setup\.cfg|lmms_rpts\.egg-info(/.*)?|)$")
+
+
+def run(command: list[str], folder: Path, **changes: str) -> str:
+    """What a command printed; it must end well."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=clean_environment() | changes,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the source archive, and that archive; of a copy of the checkout."""
+    folder = tmp_path_factory.mktemp("release")
+    copy = shutil.copytree(ROOT, folder / "checkout", ignore=_SKIPPED)
+    command = [sys.executable, "-m", "build", "--no-isolation", "-o", str(folder / "dist")]
+    run([*command, str(copy)], folder)
+    return folder / "dist"
+
+
+def wheel_of(dist: Path) -> Path:
+    (wheel,) = dist.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow
+def test_twine_accepts_both(dist: Path) -> None:
+    files = sorted(map(str, dist.iterdir()))
+    assert len(files) == 2
+    said = run([sys.executable, "-m", "twine", "check", "--strict", *files], dist)
+    assert said.count("PASSED") == 2
+
+
+@pytest.mark.slow
+def test_the_metadata(dist: Path) -> None:
+    with zipfile.ZipFile(wheel_of(dist)) as wheel:
+        (name,) = (each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
+        found = HeaderParser().parsestr(wheel.read(name).decode("utf-8"))
+    assert found["Version"] == lmms_rpts.__version__
+    assert found["Requires-Python"] == ">=3.10"
+    assert found["License-Expression"] == "MIT"
+    assert found["Description-Content-Type"] == "text/markdown"
+    assert "lmms-eval<0.8,>=0.7.3" in found.get_all("Requires-Dist", [])
+
+
+@pytest.mark.slow
+def test_the_source_archive_holds_tracked_files_alone(dist: Path) -> None:
+    """Nothing that lies in a checkout by chance, such as data of others."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no git checkout")
+    untracked = ["git", "ls-files", "--others", "--exclude-standard"]
+    new = subprocess.run(untracked, cwd=ROOT, capture_output=True, text=True).stdout
+    tracked = {*listed.stdout.splitlines(), *new.splitlines()}
+    (archive,) = dist.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        inside = {each.name.partition("/")[2] for each in packed.getmembers() if each.isfile()}
+    assert {name for name in inside if not _MADE.match(name)} <= tracked
+    wanted = ("CITATION.cff", "CONTRIBUTING.md", "mkdocs.yml", "docs/hooks/outside_pages.py")
+    assert {*wanted, "docs/notebook.ipynb", "tests/test_release.py", "LICENSE"} <= inside
+    assert archive.stat().st_size < 10e6
+
+
+@pytest.mark.slow
+def test_the_wheel_works_in_a_bare_environment(dist: Path, tmp_path: Path) -> None:
+    """Installed by pip, with what it needs on the path: no checkout, no editable install."""
+    run([sys.executable, "-m", "venv", str(tmp_path / "bare")], tmp_path)
+    python = tmp_path / "bare" / "bin" / "python"
+    pip = [str(python), "-m", "pip", "install", "--no-deps", "--no-index", "--quiet"]
+    # Without a checkout on the path, whose *.egg-info pip would take for the installed package.
+    run([*pip, str(wheel_of(dist))], tmp_path, PYTHONPATH="")
+    installed = Path(
+        run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path)
+        .strip()
+    )  # fmt: skip
+    (installed / "needed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    said = run(
+        [str(python.with_name("lmms-rpts")), "doctor", "--judge", "lexical", "--quick"],
+        tmp_path,
+        PYTHONPATH="",
+        RPTS_PATH=str(_rpts_data(tmp_path)),
+    )
+    assert re.search(rf"^ok +lmms-rpts +{re.escape(lmms_rpts.__version__)}$", said, re.MULTILINE)
+    assert re.search(r"^ok +plugin ", said, re.MULTILINE)
+    code = "import lmms_rpts; print(lmms_rpts.__file__)"
+    place = run([str(python), "-c", code], tmp_path, PYTHONPATH="")
+    assert Path(place.splitlines()[-1]).is_relative_to(installed), place
+
+
+def _rpts_data(folder: Path) -> Path:
+    from tests.support.instances import write_folder
+
+    return write_folder(folder / "data")
+
+
+def test_the_citation_is_of_this_version() -> None:
+    found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert found["cff-version"] == "1.2.0"
+    assert found["version"] == lmms_rpts.__version__
+    assert {"message", "title", "authors"} <= found.keys(), "required by CFF 1.2"
+    assert found["type"] == "software"
+    assert found["license"] == "MIT"
+    (paper,) = found["references"]
+    assert {"type", "title", "authors"} <= paper.keys(), "required by CFF 1.2"
+    assert [each["family-names"] for each in paper["authors"]] == ["Wang", "Zhang"]
+    assert paper["url"].endswith("2511.06899")
+
+
+def test_each_dependency_has_a_range_and_a_reason() -> None:
+    """Those that a user installs; tools of the tests may be of any version."""
+    section = PROJECT[PROJECT.index("dependencies = [") : PROJECT.index("test = [")]
+    lines = [line.strip() for line in section.splitlines()]
+    for at, line in enumerate(lines):
+        if re.match(r'"(?!lmms-rpts)', line):
+            assert re.search(r"[<>=]=?\d", line), line
+            assert "#" in line or lines[at - 1].startswith("#"), line
+
+
+@table("name, jobs", ("ci", {"check", "test"}), ("release", {"build", "test", "publish"}))
+def test_the_workflows(name: str, jobs: set[str]) -> None:
+    """They parse, may do no more than they must, and run pinned actions."""
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    found: dict[Any, Any] = yaml.safe_load(text)
+    assert found["permissions"] == {"contents": "read"}
+    assert set(found["jobs"]) == jobs
+    allowed = {"publish": {"id-token": "write"}}
+    for title, job in found["jobs"].items():
+        assert job.get("permissions") == allowed.get(title)
+        assert job["timeout-minutes"]
+        for step in job["steps"]:
+            assert "${{" not in step.get("run", ""), "an expression in a script can inject code"
+    used = re.findall(r"uses: (\S+)(.*)", text)
+    assert used
+    for action, comment in used:
+        assert re.search(r"@[0-9a-f]{40}$", action), action
+        assert re.match(r" # v\d", comment), action
+
+
+def test_the_syntax_is_that_of_the_oldest_python() -> None:
+    assert 'requires-python = ">=3.10"' in PROJECT
+    assert 'python_version = "3.10"' in PROJECT
+    for path in (ROOT / "lmms_rpts").rglob("*.py"):
+        ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 10))
+
+
+@pytest.mark.parametrize("target", ["check", "docs", "docs-serve", "dist"])
+def test_make_targets_exist(target: str) -> None:
+    make = ["make", "-n", target]
+    subprocess.run(make, cwd=ROOT, check=True, capture_output=True)
