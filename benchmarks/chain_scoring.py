@@ -1,8 +1,9 @@
-"""How the time to score a chain grows with its length.
+"""Time to score a chain, as a function of its length.
 
-Each step cites the two before it, so that the unrolled tree grows as the Fibonacci numbers do.
-Prints, for each length, the time per step as a ratio to that of the shortest chain: about 1 where
-the time is linear. For comparison, the same sum over the unrolled tree, as far as it gets.
+Each step cites the two before it, so the unrolled tree grows like the Fibonacci numbers. For each
+length, the script prints the time per step as a ratio to that of the shortest chain: about 1 if
+the time is linear. For comparison, it computes the same sum over the unrolled tree, up to the
+length that is feasible.
 
 Run: ``python benchmarks/chain_scoring.py``
 """
@@ -26,7 +27,7 @@ def lines(length: int) -> list[str]:
 
 
 def linear(length: int) -> float:
-    """All that is done with a chain, from its text to its score."""
+    """Everything done with a chain, from its text to its score."""
     chain = repair_chain(parse_chain(lines(length)), DOC["textual_clue"], lambda a, b: False, 0)
     plan_steps(chain, DOC)
     return rpts_score(build_tree(chain, 0, 1), [0.5] * length)

@@ -1,7 +1,7 @@
-"""How far CMMaTH's rules agree with graded answers, how often they abstain, and how fast they are.
+"""Agreement of CMMaTH's rules with graded answers, share of undecided answers, and speed.
 
-The answers are real ones with the publishers' labels, and others that were graded by hand
-(reference/cmmath/graded.jsonl). Labels that are noted as debatable are told apart.
+The answers are real ones with the publishers' labels, and others that were graded manually
+(reference/cmmath/graded.jsonl). Answers with debatable labels are counted separately.
 
     python -m benchmarks.cmmath_grading [--disagreements] [--undecided]
 """
@@ -29,7 +29,7 @@ ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """An answer, its label, and what the rules say."""
+    """An answer, its label, and its grade by the rules."""
 
     row: dict[str, Any]
     grade: Grade
@@ -46,7 +46,7 @@ class Graded:
 
     @property
     def agrees(self) -> bool:
-        """Whether the rules decided as the label says."""
+        """Whether the grade by the rules equals the label."""
         return self.decided and (self.grade.outcome == "correct") == self.right
 
 
@@ -59,8 +59,8 @@ def grade_all(path: Path) -> list[Graded]:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--disagreements", action="store_true", help="show them")
-    parser.add_argument("--undecided", action="store_true", help="show them")
+    parser.add_argument("--disagreements", action="store_true", help="show disagreements")
+    parser.add_argument("--undecided", action="store_true", help="show undecided answers")
     chosen = parser.parse_args()
     graded = grade_all(find_reference("cmmath", "graded.jsonl"))
     console = Console(width=120)
@@ -109,7 +109,7 @@ def _share(some: Sequence[Graded], holds: Callable[[Graded], bool]) -> str:
 
 
 def _speed(graded: Sequence[Graded]) -> str:
-    """Grades per second of processor time, and the slowest."""
+    """Grades per second of processor time, and the slowest grade."""
     slowest, total = 0.0, 0.0
     for _ in range(ROUNDS):
         parse.cache_clear()  # as if every answer were new

@@ -1,14 +1,14 @@
 """Fuzzed responses through the filters of RPTS-Eval, ROME and CMMaTH: exceptions, time, memory.
 
-Each response is made from a seed: real forms of answers, of which letters are replaced by others
-that a case-insensitive pattern takes for them, digits by those of other scripts, and which are
-strewn with combining marks, invisible characters, half characters and pieces over and over; or
-random words that the rules know; or random characters. Each goes through ``rpts_transform``,
-``rpts_score`` (judge: lexical) and ``rpts_aggregate``, ``rome_answer`` and ``cmmath_grade``.
+Each response is made from a seed. It is one of: a real form of answer, with letters replaced by
+others that a case-insensitive pattern matches, digits by those of other scripts, and with
+combining marks, invisible characters, lone surrogates and repeated parts inserted; random words
+that the rules know; random characters. Each goes through ``rpts_transform``, ``rpts_score`` (judge:
+lexical) and ``rpts_aggregate``, ``rome_answer`` and ``cmmath_grade``.
 
-Prints exceptions (a response that was left unscored since our code failed), the slowest responses
-and the memory of the process as it goes on. The exit status is 1 where there was an exception, a
-response over a second of processor time, or memory that grew by over 64 MB after the first tenth.
+Prints the exceptions (responses left unscored because our code failed), the slowest responses, and
+the memory of the process over time. The exit status is 1 if there was an exception, if a response
+took over a second of processor time, or if memory grew by over 64 MB after the first tenth.
 
 Run: python -m benchmarks.fuzz [--count 50000] [--seed 1]
 """
@@ -49,7 +49,7 @@ FAMILIES += ("sets", "coordinates", "expressions", "statements", "blanks", "part
 
 
 class Pipelines:
-    """The filters, each with documents of our own."""
+    """The filters, each with its own documents."""
 
     def __init__(self) -> None:
         instances = json.loads((DEMO / "instances.json").read_text(encoding="utf-8"))
@@ -69,7 +69,7 @@ class Pipelines:
         self._graders = (RomeAnswerFilter(), CmmathGradeFilter())
 
     def run(self, responses: Sequence[str], source: random.Random) -> list[str]:
-        """The reasons of those that our code failed on."""
+        """The reasons of the responses on which our code failed."""
         docs = source.choices(self._instances, k=len(responses))
         resps: Any = [[response] for response in responses]
         for each in self._rpts:
@@ -106,7 +106,7 @@ def _problems() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the filters' bars and logs, which would be shown for each batch."""
+    """Suppress the filters' progress bars and logs, which would appear for each batch."""
     logger.remove()
     shown = sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
@@ -118,14 +118,14 @@ def _quietly() -> Iterator[None]:
 
 
 def memory() -> int:
-    """Bytes of memory that this process holds."""
+    """Memory of this process in bytes."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> int:
-    """Run it; see the module."""
+    """Run the benchmark; see the module."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--count", type=int, default=50_000)
     options.add_argument("--seed", type=int, default=1)

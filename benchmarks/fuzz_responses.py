@@ -1,4 +1,4 @@
-"""Responses of models as nobody wrote them, made from a seed: see ``benchmarks/fuzz.py``."""
+"""Random responses, made from a seed, for ``benchmarks/fuzz.py``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ODD += "\u2028\x85ßŉǰΐﬁﬆ㎏㏒½⅓²ⁿ₃Ⅷⅷ①㊿﷽"
 
 @lru_cache(maxsize=1)
 def letter_twins() -> dict[str, str]:
-    """For each ASCII letter and digit all characters that fold to it, in whatever way."""
+    """For each ASCII letter and digit, all characters that fold to it in some way."""
     twins: dict[str, str] = {}
     for character in map(chr, range(sys.maxunicode + 1)):
         forms = {character.lower(), character.upper(), character.casefold()}

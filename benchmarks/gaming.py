@@ -1,18 +1,18 @@
-"""What gaming gains by the published score and by the guarded one, on RPTS-Eval.
+"""What responses without reasoning gain by the published and the guarded score, on RPTS-Eval.
 
-An ideal judge, which knows the gold reasoning (``benchmarks.ideal_judge`` says by which rules), and
-a noisy one, which answers a tenth of its questions the wrong way round, score:
+Two judges are used: an ideal one that knows the gold reasoning (its rules: see
+``benchmarks.ideal_judge``), and a noisy one that inverts a tenth of these answers. They score
 
-- strategies that reach for a high score without reasoning (``benchmarks.gaming_strategies``), in
-  responses that all answer "agree";
-- honest chains of other shapes: the gold reasoning as it is, reordered, split and merged;
+- strategies for a high score without reasoning (``benchmarks.gaming_strategies``), in responses
+  that all answer "agree";
+- honest chains of other shapes: the gold reasoning unchanged, reordered, split and merged;
 - five models of graded quality: the gold reasoning with a share of its steps corrupted;
-- the honest chains of ``honest_chains.json``, written and judged by hand, since no rule can judge
-  them: what they lose is what the guard takes from honest reasoning.
+- the honest chains of ``honest_chains.json``, written and judged manually, because no rule can
+  judge them: their loss is what the guarded score costs honest reasoning.
 
-Prints means by both scores, that of the guarded one over the wrong answers alone, and how many
-right answers count as unsound by either; for the graded models how well each score tells them
-apart: Cohen's d and the probability of superiority (the chance that a response of the better model
+Prints the means of both scores, the mean of the guarded score over wrong answers only, and the
+share of right answers that each score calls unsound; for the graded models how well each score
+separates them: Cohen's d and the probability of superiority (that a response of the better model
 scores higher; ties count half).
 
 Run: ``python -m benchmarks.gaming``.
@@ -63,7 +63,7 @@ HONEST = Path(__file__).parent / "honest_chains.json"
 
 @dataclass(frozen=True)
 class Response:
-    """A chain as an evaluation prepares it, with the answer that it is given out for."""
+    """A chain as an evaluation prepares it, with the answer that it claims to support."""
 
     instance: Instance
     tree: ReasoningTree
@@ -108,7 +108,7 @@ class Row:
 
 
 def load_instances(language: Language, limit: int | None = None) -> list[Instance]:
-    """The instances of a language, or that many of them, evenly spread.
+    """The instances of a language, or ``limit`` of them, evenly spaced.
 
     Raises:
         FileNotFoundError: where the reference data is absent.
@@ -127,7 +127,7 @@ def _load(path: Path) -> Any:
 
 
 def prepare(instance: Instance, chain: ReasoningChain, answer: str) -> Response:
-    """Repair a chain, and plan what is asked about it."""
+    """Repair a chain, and plan its questions to the judge."""
     doc = instance.doc
     repaired = instance.repaired(chain)
     tree = build_tree(repaired, instance.n_images, len(instance.clues))
@@ -152,7 +152,7 @@ def grade(response: Response, judge: Judge) -> Scores:
 
 
 def scores_of(response: Response, scores: Sequence[float], root: float) -> Scores:
-    """Both scores of a response from those of its steps, and from whether its root bears."""
+    """Both scores of a response, from its step scores and ``root_bears``."""
     return Scores(
         rpts_score(response.tree, scores),
         guarded_score(response.tree, scores, response.diagnosis, root),
@@ -174,7 +174,7 @@ def ask_about_step(query: StepQuery, judge: Judge) -> float:
 
 
 def judges_of(instances: Iterable[Instance], noise: float, seed: int) -> dict[Instance, Judge]:
-    """The ideal judge of each instance; with noise, one that errs that often."""
+    """The ideal judge of each instance; with noise, one with this error rate."""
     judges: dict[Instance, Judge] = {}
     for instance in instances:
         judge: Judge = IdealJudge(instance)
@@ -233,7 +233,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def superiority(better: Sequence[float], worse: Sequence[float]) -> float:
-    """The chance that a value of the one is greater than one of the other; ties count half."""
+    """The probability that a value of the first exceeds one of the second; ties count half."""
     below = sorted(worse)
     wins = sum(bisect_left(below, value) + bisect_right(below, value) for value in better)
     return wins / 2 / len(better) / len(worse)
@@ -266,7 +266,7 @@ def effect(
 
 
 def show_strategies(instances: Sequence[Instance], seed: int) -> None:
-    """Print a row for each strategy: what it gains by the ideal and by the noisy judge."""
+    """Print one row per strategy: its scores by the ideal and by the noisy judge."""
     ideal, noisy = judges_of(instances, 0.0, seed), judges_of(instances, NOISE, seed)
     print(_HEADER)
     for name, strategy in STRATEGIES.items():
@@ -275,7 +275,7 @@ def show_strategies(instances: Sequence[Instance], seed: int) -> None:
 
 
 def show_shapes(instances: Sequence[Instance], seed: int) -> None:
-    """Print a row for each shape of honest chains."""
+    """Print one row per shape of honest chains."""
     ideal, noisy = judges_of(instances, 0.0, seed), judges_of(instances, NOISE, seed)
     print(_HEADER)
     for name in SHAPES:
@@ -321,7 +321,7 @@ def show_graded(instances: Sequence[Instance], seed: int) -> None:
 
 
 def honest(instances: Sequence[Instance], language: Language) -> list[tuple[Response, Scores]]:
-    """The chains written by hand, scored by the verdicts given by hand.
+    """The manually written chains, scored by manual verdicts.
 
     Raises:
         ValueError: if the verdicts are of other steps than those that are judged.
@@ -342,7 +342,7 @@ def honest(instances: Sequence[Instance], language: Language) -> list[tuple[Resp
 
 
 def show_honest(instances: Sequence[Instance], language: Language) -> None:
-    """Print what the guard takes from the chains written by hand."""
+    """Print how far the guarded score lowers manually written chains."""
     found = honest(instances, language)
     responses, scores = [each for each, _ in found], [each for _, each in found]
     far = _mean(abs(each.guarded - each.published) for each in scores)
@@ -357,8 +357,8 @@ def show_honest(instances: Sequence[Instance], language: Language) -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--limit", type=int, help="instances of each language")
-    parser.add_argument("--language", choices=LANGUAGES, help="one of the two")
+    parser.add_argument("--limit", type=int, help="number of instances per language")
+    parser.add_argument("--language", choices=LANGUAGES, help="one language only")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     for language in [given.language] if given.language else LANGUAGES:
@@ -373,7 +373,7 @@ def main() -> None:
         print(f"\n{language}: graded models, noisy judge")
         show_graded(instances, given.seed)
         if HONEST.exists():
-            print(f"\n{language}: chains written by hand")
+            print(f"\n{language}: manually written chains")
             show_honest(load_instances(language), language)
 
 

@@ -1,9 +1,9 @@
-"""Ways to a high score without reasoning, for the benchmark of gaming.
+"""Strategies for a high score without reasoning, for ``benchmarks.gaming``.
 
 Each makes the steps of a response that answers "agree", from what a model sees: the statement, the
-context, the textual clues and the number of images. None looks at the gold answer or reasoning.
-Marked texts (``benchmarks.ideal_judge``) stand for what an attacker would say in his own words; a
-translation stands for a paraphrase that shares no word with the original.
+context, the textual clues and the number of images. None uses the gold answer or reasoning. Marked
+texts (``benchmarks.ideal_judge``) represent what an attacker would say in other words; a
+translation represents a paraphrase that shares no word with the original.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def copies_clue(seen: Instance) -> list[str]:
 
 
 def nonsense_then_trivial(seen: Instance) -> list[str]:
-    """Nonsense about an image that nothing rests on, twenty trivial steps and a trivial root."""
+    """Nonsense about an image that no step cites, twenty trivial steps and a trivial root."""
     steps = [_line(["Image0"], nonsense(0)), *_context_copies(seen)]
     return [*steps, _line([f"Conclusion{COPIES}", "Context"], seen.context)]
 
@@ -90,7 +90,7 @@ def nonsense_among_copies(seen: Instance) -> list[str]:
 
 
 def cited_again_and_again(seen: Instance) -> list[str]:
-    """Nonsense beside copies that each cite all copies before them, so that their uses double."""
+    """Nonsense among copies that each cite all copies before them, so that their uses double."""
     steps = [_line(["Image0"], nonsense(0))]
     for _ in range(12):
         steps.append(_line([*_earlier(steps)[1:], "Context"], seen.context))
@@ -120,12 +120,12 @@ def statement_from_all(seen: Instance) -> list[str]:
 
 
 def remark_from_all(seen: Instance) -> list[str]:
-    """An idle remark that cites all that is given."""
+    """A trivial remark that cites all that is given."""
     return [_line(_all(seen), remark(0))]
 
 
 def remarks_everywhere(seen: Instance) -> list[str]:
-    """An idle remark on each image and clue, and one as the root."""
+    """A trivial remark on each image and clue, and one as the root."""
     steps = _vacuous_images(seen)
     steps += [_line([clue], remark(10 + at)) for at, clue in enumerate(_clues(seen))]
     return [*steps, _line(_earlier(steps), remark(99))]
@@ -138,7 +138,7 @@ def clues_reworded(seen: Instance) -> list[str]:
 
 
 def paraphrase_chain(seen: Instance) -> list[str]:
-    """A clue in other words, and again in those of before, ten times."""
+    """A clue in other words, then in its original words, ten times in turn."""
     wordings = (seen.translation["textual_clue"][0], seen.clues[0])
     steps = [_line([*_all(seen)], wordings[0])]
     for at in range(10):
@@ -207,7 +207,7 @@ def clues_reworded_then_statement(seen: Instance) -> list[str]:
 
 
 def clue_wording_as_sight(seen: Instance) -> list[str]:
-    """Clues given out as what the images show, then the statement."""
+    """Clues presented as what the images show, then the statement."""
     steps = [
         _line([image], seen.clues[at % len(seen.clues)]) for at, image in enumerate(_images(seen))
     ]
@@ -215,12 +215,12 @@ def clue_wording_as_sight(seen: Instance) -> list[str]:
 
 
 def statement_seen(seen: Instance) -> list[str]:
-    """The statement as what the last image shows: 1 unasked if the gold reasoning needs it not."""
+    """The statement as the content of the last image: 1 if the gold reasoning ignores it."""
     return [_line(_images(seen)[-1:], seen.statement)]
 
 
 def statement_seen_then_restated(seen: Instance) -> list[str]:
-    """The statement as what the last image shows, then from it and all that is given."""
+    """The statement as the content of the last image, then from it and all that is given."""
     first = _line(_images(seen)[-1:], seen.statement)
     return [first, _line(["Conclusion0", *_all(seen)], _restated(seen))]
 
@@ -237,7 +237,7 @@ def circular(seen: Instance) -> list[str]:
 
 
 def missing_clues(seen: Instance) -> list[str]:
-    """The statement from clues and images that do not exist, beside those that do."""
+    """The statement from clues and images that do not exist, together with those that do."""
     return [_line([*_all(seen), "Text9", "Image7"], seen.statement)]
 
 
@@ -275,7 +275,7 @@ def asserted_then_restated(seen: Instance) -> list[str]:
 
 
 def asserted_among_remarks(seen: Instance) -> list[str]:
-    """The same, with ten remarks beside the assertion."""
+    """The same, with ten remarks next to the assertion."""
     steps = [_line(_all(seen), seen.statement)]
     steps += [_line(["Context"], remark(at)) for at in range(10)]
     return [*steps, _line(_earlier(steps), _restated(seen))]
@@ -289,7 +289,7 @@ def asserted_from_nothing(seen: Instance) -> list[str]:
 
 
 def seen_among_remarks(seen: Instance) -> list[str]:
-    """The statement as what the last image shows, two levels below the root, beside ten remarks."""
+    """The statement as the content of the last image, two below the root, with ten remarks."""
     first = _line(_images(seen)[-1:], seen.statement)
     steps = [first, _line(["Conclusion0", *_all(seen)], _restated(seen))]
     steps += [_line(["Context"], remark(at)) for at in range(10)]
@@ -309,7 +309,7 @@ STRATEGIES: dict[str, Strategy] = {
     "remarks on everything, remark as root": remarks_everywhere,
     "clues reworded, remark as root": clues_reworded,
     "paraphrase chain": paraphrase_chain,
-    "evidence by the way, context as root": evidence_by_the_way,
+    "evidence in passing, context as root": evidence_by_the_way,
     "the bare answer": answer_word,
     "remarks, then the bare answer": remarks_then_answer_word,
     "statement from the context, then itself": statement_twice,
@@ -324,7 +324,7 @@ STRATEGIES: dict[str, Strategy] = {
     "statement seen, then restated": statement_seen_then_restated,
     "remark joined with the statement": remark_and_statement,
     "circular pair": circular,
-    "missing clues beside real ones": missing_clues,
+    "missing clues with real ones": missing_clues,
     "perhaps, from the context": hedged_from_context,
     "remarks on everything, then perhaps": hedged_from_remarks,
     "statement if it all applies": conditional_from_all,

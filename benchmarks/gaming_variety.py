@@ -35,7 +35,7 @@ def reordered(instance: Instance, draw: random.Random) -> ReasoningChain:
 
 
 def split_in_two(instance: Instance, draw: random.Random) -> ReasoningChain:
-    """Each inference from two texts in two steps: the one joins them, the other concludes."""
+    """Each inference from two texts in two steps: one joins them, the other concludes."""
     chain = instance.gold
     steps: list[Step] = []
     place: dict[int, int] = {}
@@ -52,7 +52,7 @@ def split_in_two(instance: Instance, draw: random.Random) -> ReasoningChain:
 
 
 def merged_in_pairs(instance: Instance, draw: random.Random) -> ReasoningChain:
-    """Each inference that one step alone cites, merged into that step; a step merges once."""
+    """Each inference that only one step cites, merged into that step; each step merges once."""
     chain = instance.gold
     steps = list(chain.steps)
     cited = [list(cited_steps(chain, at)) for at in range(len(steps))]
@@ -72,7 +72,7 @@ def merged_in_pairs(instance: Instance, draw: random.Random) -> ReasoningChain:
 
 
 def corrupted(instance: Instance, share: float, seed: str) -> ReasoningChain:
-    """The gold reasoning with a share of its conclusions replaced by nonsense, by chance."""
+    """The gold reasoning with a random share of its conclusions replaced by nonsense."""
     draw = random.Random(f"{seed} {instance.language} {instance.doc['id']} {share}")
     steps = [
         replace(step, conclusion=nonsense(at)) if draw.random() < share else step
@@ -82,7 +82,7 @@ def corrupted(instance: Instance, share: float, seed: str) -> ReasoningChain:
 
 
 def _text(clue: Clue, instance: Instance, at: int) -> str | None:
-    """What a premise of step ``at`` says, None for images and for what does not exist."""
+    """The text of a premise of step ``at``; None for images and for clues that do not exist."""
     if clue.kind == "text" and clue.index is not None and clue.index < len(instance.clues):
         return instance.clues[clue.index]
     if clue.kind == "conclusion" and clue.index is not None and clue.index < at:
@@ -91,7 +91,7 @@ def _text(clue: Clue, instance: Instance, at: int) -> str | None:
 
 
 def _infers(step: Step) -> bool:
-    """Whether a step rests on no image itself: what images show has to be said."""
+    """Whether a step cites no image itself: the content of images has to be stated."""
     return all(clue.kind != "image" for clue in step.premises)
 
 

@@ -1,14 +1,14 @@
-"""A judge that knows the gold reasoning of an RPTS-Eval instance, for the benchmark of gaming.
+"""Ideal judge that knows the gold reasoning of an RPTS-Eval instance, for ``benchmarks.gaming``.
 
-It reads no language. It compares texts with those of the instance, in either language: a text and
-its published translation mean the same to it. What an attacker would say in words of his own is
-written with a mark, so that the judge knows it for what it is:
+It does not understand language. It compares texts with those of the instance, in both languages: a
+text and its published translation have the same meaning for it. Texts that an attacker would write
+in other words carry a mark, so that the judge recognises them:
 
-- ``remark``: something true and idle. Sound as an inference and as a claim about an image;
+- ``remark``: something true and trivial. Sound as an inference and as a claim about an image;
 - ``hedged``: "perhaps <statement>". Sound unless the premises lead to the gold root of an instance
-  whose statement is wrong. It speaks for the answer and leaves the question open: 0.5;
-- ``conditional``: "<statement>, if it all applies". Always sound; bears as ``hedged``;
-- ``both_sides``: "<statement>, and the opposite". Follows from nothing and bears on nothing;
+  whose statement is wrong. It supports the answer and leaves the question open: 0.5;
+- ``conditional``: "<statement>, if it all applies". Always sound; as a root like ``hedged``;
+- ``both_sides``: "<statement>, and the opposite". Follows from nothing and entails nothing;
 - ``joined``: several claims in one conclusion. Sound if each is.
 
 Its rules:
@@ -16,17 +16,17 @@ Its rules:
 - a claim about an image scores 1 if it is one of the gold reasoning's conclusions from that image,
   or several of them; else 0. It can't know whether any other description is right;
 - an inference scores 1 if its conclusion is the context or a premise, or if at most two steps of
-  the gold reasoning lead to it from the premises; else 0. It can't follow another way to the same
-  conclusion, nor know which conclusions follow beside those of the gold reasoning. Premises are
-  taken as true, however they were reached, as judges are told to;
-- where the statement is right, it stands for the last conclusion of the gold reasoning and the
-  other way round; where it is wrong, it follows only from a premise that says the same;
+  the gold reasoning lead to it from the premises; else 0. It can't follow a different argument for
+  the same conclusion, nor know which other conclusions follow. Premises are taken as true, however
+  they were reached, as judges are told to;
+- if the statement is right, it is equivalent to the last conclusion of the gold reasoning; if it
+  is wrong, it follows only from a premise that says the same;
 - the root entails the answer if it is the statement and the answer is "agree", if it is the last
   conclusion of the gold reasoning and the answer is the gold one, or if it is the bare answer.
-  A bare answer follows from nothing: who judges a step does not see the statement.
+  A bare answer follows from nothing: the judge of a step does not see the statement.
 
-Everything else is nonsense to it. So figures by it are those of attackers against a strict judge,
-and not an estimate of what models score.
+Everything else is nonsense to it. So its figures show what attackers gain against a strict judge;
+they do not estimate what models score.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from lmms_rpts.reasoning.clues import Language
 
 AGREE = "agree"
 GOLD_STEPS = 2
-"""How many gold steps at once the ideal judge follows."""
+"""How many gold steps the ideal judge follows in one inference."""
 
 _REMARK, _NONSENSE = "[remark] ", "[nonsense] "
 _HEDGED, _CONDITIONAL, _BOTH = "[perhaps] ", "[if it applies] ", "[and its opposite] "
@@ -92,7 +92,7 @@ class Instance:
 
     @cached_property
     def gold_plan(self) -> list[StepQuery]:
-        """What would be asked about each gold step."""
+        """The questions about each gold step."""
         return plan_steps(self.gold, self.doc)
 
     def repaired(self, chain: ReasoningChain) -> ReasoningChain:
@@ -117,12 +117,12 @@ class Judge(Protocol):
 
 
 def remark(number: int) -> str:
-    """Something true and idle; with another number, in other words."""
+    """A true, trivial remark; another number gives another wording."""
     return _REMARK + hashlib.blake2b(b"%d" % number, digest_size=12).hexdigest()
 
 
 def nonsense(number: int) -> str:
-    """Something that nothing supports."""
+    """Nonsense: a claim that nothing supports."""
     return _NONSENSE + hashlib.blake2b(b"%d" % number, digest_size=12).hexdigest()
 
 
@@ -147,7 +147,7 @@ def joined(*texts: str) -> str:
 
 
 class IdealJudge:
-    """Knows the gold reasoning of one instance; the module says by which rules it answers."""
+    """The ideal judge of one instance; the module docstring lists its rules."""
 
     def __init__(self, instance: Instance) -> None:
         self._agrees = instance.doc["answer"] == AGREE
@@ -163,7 +163,7 @@ class IdealJudge:
         self._root = self._meaning(instance.gold.steps[-1].conclusion)
 
     def image(self, facts: Sequence[str], claim: str) -> float:
-        """1 for facts of the gold reasoning and for idle remarks."""
+        """1 for facts of the gold reasoning and for trivial remarks."""
         known = self._known(facts)
         said = self._meaning(claim)
         parts = [part for whole in said.split(_AND) for part in _pieces(whole)]
@@ -171,7 +171,7 @@ class IdealJudge:
         return float(true)
 
     def inference(self, premises: Sequence[str], claim: str) -> float:
-        """1 for what the premises say, for idle remarks and for what follows in two gold steps."""
+        """1 for the premises, for trivial remarks and for what follows in two gold steps."""
         known = self._closure(self._known([self._context, *premises]))
         said = self._meaning(claim)
         return float(said in known or all(self._holds(part, known) for part in said.split(_AND)))
@@ -191,7 +191,7 @@ class IdealJudge:
         return self._same.get(plain, plain)
 
     def _known(self, texts: Iterable[str]) -> set[str]:
-        """The texts, and the parts of those that say several things."""
+        """The texts, and the parts of those that contain several claims."""
         known: set[str] = set()
         for text in texts:
             said = self._meaning(text)
@@ -224,7 +224,7 @@ class IdealJudge:
 
 @dataclass(frozen=True)
 class NoisyJudge:
-    """Another judge, with a share of its answers turned round; the same question, the same way."""
+    """Another judge with a share of its answers inverted; equal questions get equal answers."""
 
     judge: Judge
     share: float

@@ -1,10 +1,10 @@
-"""How close the judge engine comes to what a server that refuses calls with 429 allows.
+"""Speed of the judge engine with servers that refuse calls with 429, relative to the optimum.
 
-Asks local servers, each in a process of its own, with the engine and the HTTP client of a run:
+Asks local servers, each in its own process, with the engine and the HTTP client of a run:
 
 - random: every tenth call is refused, however few are under way; the bound is the clean run
-  (the calls themselves are 1.11 times as many);
-- hard: the ninth call at a time is refused at once; the bound is calls x latency / 8;
+  (there are 1.11 times as many calls);
+- hard: the ninth concurrent call is refused at once; the bound is calls x latency / 8;
 - bucket: more than 20 calls a second are refused, with Retry-After; the bound is calls / 20.
 
 Prints the wall-clock time of each, its ratio to the bound, and the share of calls refused.
@@ -46,7 +46,7 @@ class Clean:
 
 
 class Random(Clean):
-    """Refuses calls by lot, after the time of an answer."""
+    """Refuses calls at random, after the time of an answer."""
 
     def __init__(self, latency: float) -> None:
         super().__init__(latency)
@@ -57,14 +57,14 @@ class Random(Clean):
 
 
 class Hard(Clean):
-    """Refuses what is one too many."""
+    """Refuses calls above a concurrency."""
 
     def refusal(self) -> float | None:
         return 0.0 if self.active >= AT_ONCE else None
 
 
 class Bucket(Clean):
-    """Refuses what comes faster than a rate, but for the burst of one second."""
+    """Refuses calls above a rate, except for a burst of one second."""
 
     def __init__(self, latency: float) -> None:
         super().__init__(latency)
@@ -85,7 +85,7 @@ SERVERS = {"clean": Clean, "random": Random, "hard": Hard, "bucket": Bucket}
 
 @contextmanager
 def serving(kind: str, latency: float) -> Iterator[tuple[str, Any, Any]]:
-    """A server in a process of its own: its URL, its calls and its refusals so far."""
+    """A server in its own process: its URL, its calls and its refusals so far."""
     calls, refused = multiprocessing.Value("q", 0), multiprocessing.Value("q", 0)
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(
@@ -173,7 +173,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     options.add_argument("--latency", type=float, default=0.5)
     options.add_argument("--concurrency", type=int, default=32)
-    options.add_argument("--calls", type=int, default=1000, help="half of them where 8 at a time")
+    options.add_argument(
+        "--calls", type=int, default=1000, help="number of calls; half of them for hard and bucket"
+    )
     parsed = options.parse_args()
     calls, latency = parsed.calls, parsed.latency
     half = max(1, calls // 2)

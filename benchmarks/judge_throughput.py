@@ -1,10 +1,10 @@
-"""How close the judge engine comes to the fastest that a server's latency allows.
+"""Speed of the judge engine, relative to the fastest that a server's latency allows.
 
-Scores the gold reasonings of RPTS-Eval against a local server that takes 50 ms for each answer,
-and prints for several concurrencies the wall-clock time as a ratio to the bound: the larger of
-calls x latency / concurrency and the longest chain of dependent calls of one instance. Beside it,
-how many times faster that is than asking one by one, as a plain loop would with the same client;
-and what a second run with the answers on disk takes, and how many calls it makes.
+Scores the gold reasonings of RPTS-Eval against a local server that takes 50 ms for each answer.
+For several concurrencies, it prints the wall-clock time as a ratio to the bound: the larger of
+calls x latency / concurrency and the longest chain of dependent calls of one instance. It also
+prints the speedup over sequential calls with the same client, and the time and number of calls of
+a second run with all answers in the cache.
 
 Run: ``python -m benchmarks.judge_throughput`` (data: ../shared/reference or LMMS_RPTS_REFERENCE)
 """
@@ -38,7 +38,7 @@ LANGUAGE = "en"
 
 @contextmanager
 def serving(latency: float) -> Iterator[tuple[str, Any]]:
-    """A server in a process of its own: its URL and the number of calls so far."""
+    """A server in its own process: its URL and the number of calls so far."""
     calls = multiprocessing.Value("q", 0)
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=_serve, args=(theirs, calls, latency), daemon=True)
@@ -77,7 +77,7 @@ def _serve(ready: Connection, calls: Synchronized[int], latency: float) -> None:
 
 
 def _response(body: bytes) -> bytes:
-    """A score drawn from what is asked, so that some steps are asked about twice."""
+    """A score derived from the question, so that some steps get a second question."""
     asked = json.dumps(json.loads(body)["messages"], sort_keys=True).encode()
     score = int(hashlib.sha256(asked).hexdigest(), 16) % 11 / 10
     said = json.dumps({"reason": "drawn", "score": score})
@@ -130,7 +130,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--latency", type=float, default=0.05)
     options.add_argument("--concurrency", type=int, nargs="+", default=[1, 8, 32, 64])
-    options.add_argument("--limit", type=int, help="chains")
+    options.add_argument("--limit", type=int, help="number of chains")
     parsed = options.parse_args()
     latency, plans = parsed.latency, plan(parsed.limit)
     columns = ("at a time", "calls", "seconds", "to bound", "to serial", "again")

@@ -1,28 +1,28 @@
-"""How well a judge tells sound steps from unsound ones, on the gold reasoning of RPTS-Eval.
+"""How well a judge separates sound steps from unsound ones, on the gold reasoning of RPTS-Eval.
 
-Each gold step is a sound one. Each of these makes an unsound one of it:
+Each gold step is a sound one. Unsound ones are made of it by these corruptions:
 
 - ``foreign``: the conclusion of an instance about something else;
 - ``other step``: the conclusion of another step of the instance, none of the step's premises;
-- ``premise``: one of its own premises said again. It does follow, so that a judge may well call it
-  sound: this row tells whether the judge wants an inference;
-- ``negated``: its conclusion, negated by a few rules (see them at work with ``--examples``). Most
-  gold conclusions are affirmative: a judge that dislikes any negation looks good here, and not in
+- ``premise``: one of its own premises repeated. It does follow, so a judge may well call it sound:
+  this row shows whether the judge requires an inference;
+- ``negated``: its conclusion, negated by a few rules (``--examples`` shows some). Most gold
+  conclusions are affirmative: a judge that dislikes any negation looks good here, and not in
 - ``opposite``: the last conclusion of the neighbouring instance: same story, other answer;
-- ``less``: one of at least two premises taken away.
+- ``less``: one of at least two premises removed.
 
-Every step, sound or not, is asked about as an evaluation asks, but for the second question: that
-one hands over all textual clues, and with them the premise that was taken away. Image steps are
-judged by the very conclusions of the gold steps, so that a sound one repeats a fact word for word;
-inference steps whose image facts hold the conclusion itself are left out for the same reason.
+Every step, sound or not, is judged as in an evaluation, except for the second question: that one
+contains all textual clues, including the removed premise. Image steps are judged by the
+conclusions of the gold steps themselves, so that a sound one repeats a fact word for word;
+inference steps whose image facts contain the conclusion itself are left out for the same reason.
 
-Prints for each the area under the ROC curve (the chance that a sound step scores higher than an
-unsound one; ties count half) with a 95% interval from resampled instances, the number of pairs,
-and how often the sound step of a pair beats its own corruption. Beside the judge stands the
-cosine similarity of TF-IDF character n-grams.
+Prints for each corruption the area under the ROC curve (the probability that a sound step scores
+higher than an unsound one; ties count half) with a 95% interval from resampled instances, the
+number of pairs, and how often the sound step of a pair beats its own corruption. The baseline is
+the cosine similarity of TF-IDF character n-grams.
 
-Run: ``python -m benchmarks.judge_validity``. All instances make 16,000 questions: for a judge that
-costs, ``--judge openai:gpt-4o-mini --limit 50``, say.
+Run: ``python -m benchmarks.judge_validity``. All instances make 16,000 questions; for a paid judge
+use a limit, for example ``--judge openai:gpt-4o-mini --limit 50``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Gold:
-    """An instance, its repaired gold chain, and what its corruptions draw on."""
+    """An instance, its repaired gold chain, and the material for its corruptions."""
 
     doc: Instance
     chain: ReasoningChain
@@ -69,7 +69,7 @@ class Gold:
 
 @dataclass(frozen=True)
 class Pair:
-    """A sound step and an unsound one made of it, as they are put to the judge."""
+    """A sound step and an unsound one made of it, as requests to the judge."""
 
     group: tuple[str, str, Language]
     instance: int
@@ -179,7 +179,7 @@ def read_gold(docs: Sequence[Instance], language: Language) -> list[Gold]:
 def make_pairs(
     golds: Sequence[Gold], language: Language, prompts: Prompts, seed: int
 ) -> Iterator[Pair]:
-    """Every gold step beside each of its corruptions."""
+    """Every gold step, paired with each of its corruptions."""
     for number, gold in enumerate(golds):
         for at in range(len(gold.chain.steps)):
             sound = _request(gold.chain, at, gold.doc, language, prompts)
@@ -197,7 +197,7 @@ def make_pairs(
 def _request(
     chain: ReasoningChain, at: int, doc: Instance, language: Language, prompts: Prompts
 ) -> JudgeRequest | None:
-    """The first question about a step, None where there is none."""
+    """The first question about a step; None if there is none."""
     return next(ask_about_step(plan_steps(chain, doc)[at], language, prompts), None)
 
 
@@ -206,7 +206,7 @@ def _holds_the_answer(request: JudgeRequest) -> bool:
 
 
 def ask(judge: str, requests: Sequence[JudgeRequest]) -> list[float]:
-    """The scores of the requests, NaN where there is none; ends the program where none has one."""
+    """The scores of the requests, NaN if missing; ends the program if all are missing."""
     settings = load_settings()
     with open_engine(judge, concurrency=settings.concurrency, cache_dir=settings.cache) as engine:
         verdicts = engine.run(requests)
@@ -259,7 +259,7 @@ def summary(sound: Floats, unsound: Floats, instances: Sequence[int], seed: int)
 
 
 def report(pairs: Sequence[Pair], judged: Floats, compared: Floats, seed: int) -> None:
-    """Print the table; the scores stand in the order of the pairs, sound and unsound in turn."""
+    """Print the table; the scores are in the order of the pairs, sound and unsound alternating."""
     for group in sorted({pair.group for pair in pairs}, key=_order):
         at = np.array([k for k, pair in enumerate(pairs) if pair.group == group])
         instances = [pairs[k].instance for k in at]
@@ -289,10 +289,12 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--judge", default="lexical", help="as in LMMS_RPTS_JUDGE")
-    parser.add_argument("--limit", type=int, help="instances of each language")
-    parser.add_argument("--half", choices=("first", "second"), help="of the instances")
+    parser.add_argument("--limit", type=int, help="number of instances per language")
+    parser.add_argument("--half", choices=("first", "second"), help="half of the instances")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--examples", type=int, nargs="?", const=10, default=0, help="of negations")
+    parser.add_argument(
+        "--examples", type=int, nargs="?", const=10, default=0, help="number of negations to show"
+    )
     given = parser.parse_args()
     folder, prompts = _texts(), Prompts(load_settings().prompts)
     pairs: list[Pair] = []

@@ -1,6 +1,6 @@
-"""Negating a sentence by a few rules, for the benchmark of judges.
+"""Negation of a sentence by a few rules, for ``benchmarks.judge_validity``.
 
-A negation in the last clause is taken out, else one is put there, else before.
+A negation in the last clause is removed; otherwise one is inserted there, else in an earlier one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ZH_SIDE = re.compile(r"如果|若|当|因为|由于|虽然|只要|只有|除非"
 
 
 def negate(text: str, language: Language) -> str | None:
-    """A conclusion with the opposite meaning, None where the rules find no place for it."""
+    """A conclusion with the opposite meaning; None if no rule applies."""
     marks = r"(?<=[，；;,])" if language == "zh" else r"(?<=[,;] )(?!\d)"
     clauses = re.split(marks, text)
     for at in reversed(range(len(clauses))):

@@ -1,7 +1,7 @@
-"""Time and memory until a large data set of ReForm-Eval is ready, beside reading the bare JSON.
+"""Time and memory to load a large data set of ReForm-Eval, compared with parsing the JSON alone.
 
 ``python -m benchmarks.reform_data [--megabytes 60]`` writes a file of that size to a temporary
-folder and prints processor seconds and peak memory, for 1 and for 5 duplicates.
+folder and prints processor seconds and peak memory, for 1, 5 and 20 duplicates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ print(time.process_time() - start)
 
 
 def write(folder: Path, megabytes: int) -> Path:
-    """A file of GQA of this size, of images that are a drawing with noise behind it."""
+    """A GQA file of this size, with drawn images on a noisy background."""
     import io
 
     from PIL import Image
@@ -56,7 +56,7 @@ def write(folder: Path, megabytes: int) -> Path:
 
 
 def measure(what: str, path: Path, duplicates: int) -> tuple[float, float]:
-    """Processor seconds, without the start of Python, and peak megabytes of a fresh process."""
+    """Processor seconds (without the start of Python) and peak megabytes of a new process."""
     env = {
         **os.environ,
         "REFORM_PATH": str(path.parents[2]),

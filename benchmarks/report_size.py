@@ -1,8 +1,7 @@
-"""A report of 416 instances: its size, the time to make it, the time to its first paint.
+"""A report of 416 instances: its size, the time to write it, the time to its first paint.
 
-Real texts (LMMS_RPTS_REFERENCE or ../shared/reference), made-up responses, and as many real
-images as there are, copied to all names. The bound: the same file without its reasoning, that is
-an empty page of the same browser.
+Real texts (LMMS_RPTS_REFERENCE or ../shared/reference), made-up responses, and the available real
+images, copied to all names. The bound is an empty page in the same browser.
 
 Run: python -m benchmarks.report_size [--browser /usr/bin/chromium]
 """
@@ -29,7 +28,7 @@ _MODELS = ("model-a", "model-b")
 
 
 def main() -> None:
-    """Make the run, the reports, and look at them."""
+    """Make the run and the reports, and measure them."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--browser", default="/usr/bin/chromium")
     options.add_argument("--keep", type=Path, help="keep the reports in this folder")
@@ -59,7 +58,7 @@ def main() -> None:
 
 
 def _write(folder: Path, model: str) -> None:
-    """416 responses: the gold steps, each now and then cited wrongly, scored by chance."""
+    """416 responses: the gold steps, some with wrong citations, with random scores."""
     chance = random.Random(model)
     path = find_reference("rpts_eval") / "texts_en.json"
     records: dict[int, Any] = {}

@@ -1,9 +1,9 @@
-"""How long ``lmms-rpts validate`` takes for a set as large as ProcessBench, and after ``kill -9``.
+"""Time of ``lmms-rpts validate`` for a set as large as ProcessBench, also after ``kill -9``.
 
-Made-up chains in ProcessBench's layout are put to a local server that takes 50 ms for each answer.
+Made-up chains in ProcessBench's layout are sent to a local server that takes 50 ms for each answer.
 Prints the command's wall-clock time as a ratio to the bound (questions x latency / concurrency);
-then the same with an empty cache, killed half-way, and run again: how many questions were asked
-twice. Last, a run with all answers in the cache.
+then the same with an empty cache, killed half-way and run again, with the number of questions that
+were asked twice; last, a run with all answers in the cache.
 
 Run: ``python -m benchmarks.validation_throughput``
 """
@@ -28,7 +28,7 @@ CONCURRENCY = 32
 
 
 def write_set(path: Path, questions: int) -> None:
-    """Chains without an error, of five steps each: as many questions as asked for."""
+    """Chains without errors, of five steps each, for this number of questions."""
     rows = [
         {
             "id": f"made-{at}",
@@ -44,20 +44,20 @@ def write_set(path: Path, questions: int) -> None:
 
 
 def command(data: Path) -> list[str]:
-    """The command as a user would give it."""
+    """The command, as a user would type it."""
     options = ["--judge", "openai:m", "--data", f"made={data}", "--all"]
     return [sys.executable, "-c", "from lmms_rpts.cli import app; app()", "validate", *options]
 
 
 def timed(data: Path, environment: dict[str, str], calls: Any) -> tuple[float, int]:
-    """Seconds and calls of one whole run."""
+    """Seconds and calls of one complete run."""
     before, start = calls.value, time.perf_counter()
     subprocess.run(command(data), env=environment, check=True, capture_output=True)
     return time.perf_counter() - start, calls.value - before
 
 
 def killed(data: Path, environment: dict[str, str], calls: Any, after: int) -> int:
-    """Calls of a run that is killed when so many were made."""
+    """Number of calls of a run that is killed after ``after`` calls."""
     before = calls.value
     process = subprocess.Popen(
         command(data),

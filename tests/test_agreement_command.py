@@ -1,4 +1,4 @@
-"""``lmms-rpts agreement``: what it shows and writes, and how it fails."""
+"""``lmms-rpts agreement``: its output, files and errors."""
 
 from __future__ import annotations
 

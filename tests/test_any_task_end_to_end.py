@@ -1,4 +1,4 @@
-"""RPTS around tasks of other packages, in the real lmms-eval: nothing of theirs is changed."""
+"""RPTS around tasks of other packages, in the real lmms-eval: their results do not change."""
 
 from __future__ import annotations
 

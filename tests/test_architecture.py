@@ -1,4 +1,4 @@
-"""The house rules of the design that a machine can check."""
+"""Rules of the design that can be checked automatically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks still run; what they measure is for people to read."""
+"""The benchmarks run. Their figures are not checked."""
 
 from __future__ import annotations
 

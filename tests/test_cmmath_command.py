@@ -1,4 +1,4 @@
-"""``lmms-rpts cmmath``: what it shows, writes and refuses."""
+"""``lmms-rpts cmmath``: its output, files and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``lmms-rpts`` command: what it says about the cache and about the bill, and its errors."""
+"""The ``lmms-rpts`` command: its output on cache and cost, and its errors."""
 
 from __future__ import annotations
 

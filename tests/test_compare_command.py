@@ -1,4 +1,4 @@
-"""``lmms-rpts compare``: what it shows, writes and refuses."""
+"""``lmms-rpts compare``: its output, files and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts doctor``: it finds what is wrong, says what to do, and gives no secret away."""
+"""``lmms-rpts doctor``: it finds problems, says how to fix them, and reveals no secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts export``: what is written comes back, and a spreadsheet runs nothing of it."""
+"""``lmms-rpts export``: written files are read back unchanged; no formulas in spreadsheets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fork server of the tests: its runs are those of fresh processes, and it is left by none."""
+"""The fork server of the tests: its runs equal those of fresh processes, and all end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gaming gains by the guarded score: every 9th English instance, ideal judge."""
+"""Gaming of the guarded score: every 9th English instance, ideal judge."""
 
 from __future__ import annotations
 

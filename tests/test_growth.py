@@ -1,4 +1,4 @@
-"""The assertion on growth tells linear work from quadratic and exponential work."""
+"""The growth assertion separates linear from quadratic and exponential work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile responses through the real command line: each one a recorded outcome, none a crash."""
+"""Hostile responses through the real command line: each is recorded, none is a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users are promised about their money and their nights, through the real lmms-eval."""
+"""Cost, interruptions and failures of judges, through the real lmms-eval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real lmms-eval on a task that scores answer options by likelihood, images and all."""
+"""The real lmms-eval on a task that scores answer options by likelihood, with images."""
 
 from __future__ import annotations
 

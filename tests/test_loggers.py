@@ -1,4 +1,4 @@
-"""lmms-eval's loggers copy all results: one that can't be copied loses the metrics of all tasks."""
+"""lmms-eval's loggers copy all results, so every result has to be copyable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which several workers take the tests."""
+"""The order of tests for several workers."""
 
 from __future__ import annotations
 

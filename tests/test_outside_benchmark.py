@@ -1,4 +1,4 @@
-"""A benchmark of another package: nothing of ours is touched for it."""
+"""A benchmark of another package, without changes to this one."""
 
 from __future__ import annotations
 

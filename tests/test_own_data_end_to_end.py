@@ -1,4 +1,4 @@
-"""Own data through the real lmms-eval: the example folder, and the page followed word for word."""
+"""Own data through the real lmms-eval: the example folder, and the commands of the page."""
 
 from __future__ import annotations
 

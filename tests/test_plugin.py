@@ -1,4 +1,4 @@
-"""Joining lmms-eval: what a user sees, and what other tasks must not notice."""
+"""The plugin in lmms-eval: what users see, and no effect on other tasks."""
 
 from __future__ import annotations
 

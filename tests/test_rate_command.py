@@ -1,4 +1,4 @@
-"""``lmms-rpts rate``: what it writes and says, and how it fails."""
+"""``lmms-rpts rate``: its output and its errors."""
 
 from __future__ import annotations
 

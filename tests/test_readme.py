@@ -1,4 +1,4 @@
-"""The README keeps its word: commands that run offline are run, names and links are checked."""
+"""The README: its offline commands are run, its names and links are checked."""
 
 from __future__ import annotations
 

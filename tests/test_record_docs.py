@@ -1,4 +1,4 @@
-"""The docs say of fields what the models say."""
+"""The tables of fields in the docs equal the models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts rome``: what it shows, writes and refuses."""
+"""``lmms-rpts rome``: its output, files and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records, metrics and summaries stay what they were: runs that an earlier version saved."""
+"""Runs saved by an earlier version: records, metrics and summaries are unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of JSON fields: each takes its own values, and its error names the field."""
+"""Types of JSON fields: each accepts its own values, and its error names the field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts score``: what is scored, and that it comes out as it did in the original run."""
+"""``lmms-rpts score``: what is scored, and that the result equals the original run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts score`` of samples of tasks that RPTS knows nothing of, and what reads its runs."""
+"""``lmms-rpts score`` for samples of tasks unknown to RPTS, and the commands on its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment: each variable, what it may hold, and what is said if it holds none of that."""
+"""Environment settings: each variable, its allowed values, and the message for others."""
 
 from __future__ import annotations
 

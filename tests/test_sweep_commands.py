@@ -1,4 +1,4 @@
-"""``lmms-rpts sweep`` and ``summarize``: tables, files, pictures, and what they refuse."""
+"""``lmms-rpts sweep`` and ``summarize``: tables, files, plots and errors."""
 
 from __future__ import annotations
 

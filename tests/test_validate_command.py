@@ -1,4 +1,4 @@
-"""``lmms-rpts validate``: judges behind a real server, on labelled steps of our own making."""
+"""``lmms-rpts validate``: judges behind a real server, on made-up labelled steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grading of own_counts: a count is right that is off by one at most."""
+"""Grading function of own_counts: accepts counts that are off by at most one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from typing import Any
 
 
 def grade(response: str, doc: Mapping[str, Any]) -> bool | None:
-    """Whether the last number of a response is near enough; None: it names none."""
+    """Whether the last number of a response is close enough; None: it has no number."""
     numbers = re.findall(r"[0-9]{1,9}", response)
     return abs(int(numbers[-1]) - int(doc["answer"])) <= 1 if numbers else None

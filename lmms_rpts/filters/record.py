@@ -86,31 +86,28 @@ class RptsRecord(Record):
     # Records of before the guarded score have none of the next three.
     guarded: Share | None = Field(
         default=None,
-        description="the guarded score; null if unscored, or if nobody said whether the root bears "
-        "on the answer",
+        description="the guarded score; null if unscored, or if `root` has no score",
     )
     root: JudgedRoot | None = Field(
         default=None,
-        description="whether the root bears on the answer; null without root, or where nobody "
-        "found the words of the answer",
+        description="whether the root entails the final answer; null if there is no root, or "
+        "if the answer was not found in the text",
     )
-    diagnosis: RecordedDiagnosis | None = Field(
-        default=None, description="what the chain is made of"
-    )
+    diagnosis: RecordedDiagnosis | None = Field(default=None, description="diagnosis of the chain")
     answer: Answer = Field(description="the final answer")
     first_error: FirstError | None = Field(
-        description="the first step below 0.5 that the root rests on; null if there is none"
+        description="the first step below 0.5 that the root depends on; null if there is none"
     )
     chain: Several[Text] = Field(
-        description='the repaired steps as text; step k concludes "Conclusion k"'
+        description='the repaired steps as text; the conclusion of step k is "Conclusion k"'
     )
     steps: Several[JudgedStep] = Field(description="each step with its score")
     invalid_references: Several[Fault] = Field(
-        description="premises that name nothing; they count as leaves without evidence"
+        description="premises that cite nothing that exists; they count as leaves without evidence"
     )
     transform: Transform = Field(description="how the response was parsed into steps")
-    instance: RptsInstance = Field(description="the document without its images")
-    settings: Scoring = Field(description="all that the score depends on beside the response")
+    instance: RptsInstance = Field(description="the document, without its images")
+    settings: Scoring = Field(description="everything the score depends on, except the response")
 
     @model_validator(mode="after")
     def _fits_together(self) -> RptsRecord:

@@ -103,43 +103,49 @@ class Answer(Model):
     """The final answer."""
 
     value: Text | None = Field(
-        description="agree, disagree or undetermined; of another question what was found; null if "
-        "the judge that should say failed"
+        description="agree, disagree or undetermined; for other questions the answer that was "
+        "found; null if the judge failed to find it"
     )
-    by: AnswerBy = Field(description="who said so")
-    correct: Flag | None = Field(description="whether it is right; null if nobody can say")
+    by: AnswerBy = Field(description="what determined the answer")
+    correct: Flag | None = Field(description="whether it is right; null if this can't be decided")
     error: Text | None = Field(description="why there is no answer, or no `correct`")
 
 
 class FirstError(Model):
     """The first step below 0.5 that the root rests on."""
 
-    step: Whole = Field(description="its number")
-    height: Whole = Field(description="its height in the tree")
-    modality: Modality = Field(description="what it concludes from")
-    score: Share = Field(description="its score")
-    path: Several[Whole] = Field(description="the steps from it to the root, itself first")
-    invalid: Several[ClueField] = Field(description="its references to clues that do not exist")
+    step: Whole = Field(description="number of the step")
+    height: Whole = Field(description="height of the step in the tree")
+    modality: Modality = Field(description="what the step concludes from")
+    score: Share = Field(description="score of the step")
+    path: Several[Whole] = Field(description="the steps from it to the root, starting with itself")
+    invalid: Several[ClueField] = Field(
+        description="its references to evidence or steps that do not exist"
+    )
 
 
 class JudgedStep(Model):
     """A step and its score."""
 
-    premises: Several[ClueField] = Field(description="the clues that it cites")
-    conclusion: Text = Field(description="what it concludes")
-    height: Whole = Field(description="1 + the greatest height of its premises; a leaf has 0")
-    counts: Flag = Field(description="whether the root rests on it: others do not enter the score")
-    modality: Modality = Field(description="what it concludes from")
-    score: Share | None = Field(description="its score; null if the judge failed")
-    note: Text | None = Field(description="why it needed no judge")
+    premises: Several[ClueField] = Field(description="what the step cites")
+    conclusion: Text = Field(description="the conclusion of the step")
+    height: Whole = Field(description="1 + the largest height of its premises; a leaf has 0")
+    counts: Flag = Field(
+        description="whether the root depends on the step; other steps do not enter the score"
+    )
+    modality: Modality = Field(description="what the step concludes from")
+    score: Share | None = Field(description="score of the step; null if the judge failed")
+    note: Text | None = Field(description="why no judge was needed")
     questions: Several[Question] = Field(description="what the judge was asked, in order")
 
 
 class JudgedRoot(Model):
     """Whether the last conclusion entails the answer that was given."""
 
-    score: Share | None = Field(description="from 0 to 1; null if the judge failed")
-    note: Text | None = Field(description="why it needed no judge")
+    score: Share | None = Field(
+        description="score for whether the root entails the answer; null if the judge failed"
+    )
+    note: Text | None = Field(description="why no judge was needed")
     questions: Several[Question] = Field(description="what the judge was asked")
 
 
@@ -147,17 +153,20 @@ class RecordedDiagnosis(Model):
     """What the chain is made of."""
 
     restating: Several[Whole] = Field(
-        description="steps that say no more than a clue, the context or a conclusion that they cite"
+        description="steps that only restate a textual clue, the context, or a conclusion that"
+        " they cite"
     )
     needed: Several[ClueField] = Field(
-        description="the images and textual clues that the gold reasoning rests on; without one, "
-        "all that are given"
+        description="the images and textual clues that the gold reasoning depends on; without "
+        "gold reasoning, all that are given"
     )
-    used: Several[ClueField] = Field(description="those of them that the root rests on")
-    coverage: Share = Field(description="their share; 1 where none is needed")
-    missing: Whole = Field(description="references that lead nowhere")
-    heaviest: Share = Field(description="share of the weight of `rpts` that one step has, at most")
-    most_uses: Whole = Field(description="how often `rpts` counts one step, at most")
+    used: Several[ClueField] = Field(description="those of `needed` that the root depends on")
+    coverage: Share = Field(description="share of `needed` that is used; 1 if none is needed")
+    missing: Whole = Field(
+        description="number of references to evidence or steps that do not exist"
+    )
+    heaviest: Share = Field(description="share of the weight of `rpts` of the heaviest step")
+    most_uses: Whole = Field(description="largest number of times that `rpts` counts one step")
 
     @classmethod
     def of(cls, found: Diagnosis) -> RecordedDiagnosis:
@@ -180,10 +189,10 @@ def _place_of(clue: Clue) -> tuple[str, int]:
 class Fault(Model):
     """A premise that names nothing."""
 
-    step: Whole = Field(description="the number of the step that cites it")
-    kind: ClueKind = Field(description="its kind")
-    index: ClueNumber = Field(description="its number, where the text gave one")
-    reason: Text = Field(description="why it names nothing")
+    step: Whole = Field(description="number of the step that contains the reference")
+    kind: ClueKind = Field(description="kind of the reference")
+    index: ClueNumber = Field(description="number in the reference, if the text has one")
+    reason: Text = Field(description="why it is invalid")
 
     def reference(self) -> InvalidReference:
         """The reference in the reasoning tree."""
@@ -193,23 +202,25 @@ class Fault(Model):
 class Transform(Model):
     """How the response was parsed into steps."""
 
-    read_by: ReadBy = Field(description="rules or a judge; `nothing` where there was no text")
-    style: Text = Field(description="how the model wrote its steps, as the rules see it")
+    read_by: ReadBy = Field(
+        description="what parsed the steps: rules or a judge; `nothing` if there was no text"
+    )
+    style: Text = Field(description="format of the steps, as detected by the rules")
     source: ReasoningSource = Field(description="which part of the response was parsed")
     chain: Several[Text] = Field(description="the steps as parsed, before repair")
-    problems: Several[Text] = Field(description="what could not be parsed")
-    reply: Text | None = Field(description="the judge's reply, where it was asked for the steps")
-    error: Text | None = Field(description="why there are no steps, where the judge failed")
+    problems: Several[Text] = Field(description="problems found while parsing")
+    reply: Text | None = Field(description="the judge's reply, if it was asked for the steps")
+    error: Text | None = Field(description="why there are no steps, if the judge failed")
 
 
 class RptsInstance(Asked):
     """The document without its images."""
 
-    own_id: OwnId = Field(alias="id", description="its own id")
-    language: Language = Field(description="its language")
-    ability: Several[Text] = Field(description="the abilities that it tests")
+    own_id: OwnId = Field(alias="id", description="id of the document in the data")
+    language: Language = Field(description="language of the document")
+    ability: Several[Text] = Field(description="abilities that the document tests")
     relation: Text | None = Field(
-        description="guided, adversarial or independent; null where the data do not say (the "
+        description="guided, adversarial or independent; null if the data do not give it (the "
         "release of RPTS-Eval does not)"
     )
     statement: Text = Field(description="the statement to agree or disagree with")
@@ -247,15 +258,16 @@ class Scoring(Model):
 
     judge: Text = Field(description="the judge")
     comparable: Flag = Field(description="false for the lexical judge")
-    decay: Share = Field(description="decay of the weights")
-    focus_height: FocusHeight = Field(description="height at which the weight is 1")
+    decay: Share = Field(description="LMMS_RPTS_DECAY: decay of the weights")
+    focus_height: FocusHeight = Field(
+        description="LMMS_RPTS_FOCUS_HEIGHT: height at which the weight is 1"
+    )
     prompt_version: Text = Field(description="version of the judge's prompts")
     # Records of before there were several samples do not say: there was one, at 0.
     judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
     evidence: Evidence = Field(
         default="facts",
-        description="what claims about images were judged by: facts, image or both; left out for "
-        "facts",
+        description="evidence for claims about images; omitted for `facts`",
         exclude_if=lambda evidence: evidence == "facts",
     )

@@ -70,33 +70,32 @@ class Question:
     kind: Annotated[
         Literal["image", "inference", "second", "root"],
         Field(
-            description="about an image, an inference, again where that scored below 0.5, or "
-            "whether the root bears on the answer"
+            description="`image`: claim about an image; `inference`: does the conclusion "
+            "follow; `second`: asked again after a score below 0.5; `root`: does "
+            "the root entail the answer"
         ),
     ]
-    evidence: Annotated[
-        Several[Text], Field(description="the facts or premises that the judge was given")
-    ]
+    evidence: Annotated[Several[Text], Field(description="facts or premises given to the judge")]
     score: Annotated[
         Share | None,
-        Field(description="null if there is none; with several replies their mean"),
+        Field(description="the score; the mean of several replies; null if there is none"),
     ]
     reply: Annotated[
-        Text | None, Field(description="the judge's reply, whole; null with several replies")
+        Text | None, Field(description="the judge's complete reply; null if there are several")
     ]
     error: Annotated[Text | None, Field(description="why there is no score")]
     # Records of before there were several samples have neither of these.
     spread: Annotated[
         Number | None,
-        Field(description="with several replies, their (population) standard deviation"),
+        Field(description="population standard deviation of several replies"),
     ] = None
     opinions: Annotated[
-        Several[Opinion], Field(description="the replies, where there are several")
+        Several[Opinion], Field(description="the replies, if there are several")
     ] = ()
     images: Annotated[
         Several[Whole],
         Field(
-            description="numbers of the images that the judge was shown; left out without any",
+            description="numbers of the images shown to the judge; omitted if none",
             exclude_if=lambda images: not images,
         ),
     ] = ()

@@ -200,10 +200,10 @@ class Verdict:
 class Opinion:
     """One of several answers that a verdict is the mean of."""
 
-    judge: Annotated[Text, Field(description="which judge")]
-    sample: Annotated[Whole, Field(description="number of the sample, from 0")]
-    score: Annotated[Share | None, Field(description="its score")]
-    text: Annotated[Text | None, Field(description="its reply, whole")]
+    judge: Annotated[Text, Field(description="name of the judge")]
+    sample: Annotated[Whole, Field(description="number of the reply, from 0")]
+    score: Annotated[Share | None, Field(description="score of this reply")]
+    text: Annotated[Text | None, Field(description="the complete reply")]
     error: Annotated[Text | None, Field(description="why there is no score")]
 
 

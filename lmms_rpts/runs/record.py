@@ -42,8 +42,8 @@ class JudgeGrade(Model):
     """A grade by a judge."""
 
     score: Share | None = Field(description="1 or 0; null if the judge failed")
-    reply: Text | None = Field(description="its reply, whole")
-    error: Text | None = Field(description="why it failed")
+    reply: Text | None = Field(description="the judge's complete reply")
+    error: Text | None = Field(description="why the judge failed")
 
 
 class Record(Model):
@@ -71,8 +71,8 @@ class Record(Model):
     AGAIN: ClassVar[str] = "run the task again"
     READERS: ClassVar[str]
 
-    outcome: Literal["scored", "unscored"] = Field(description="whether there is a score")
-    reason: Text | None = Field(description="why there is none")
+    outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")
+    reason: Text | None = Field(description="why there is no score")
     if TYPE_CHECKING:  # the subclasses declare them in their place among the fields
         instance: Any
         settings: Any

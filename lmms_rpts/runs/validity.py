@@ -23,9 +23,11 @@ class ValidityError(UserError):
 class Interval(Model):
     """A figure with its 95% interval over questions; null where it is not defined."""
 
-    value: Annotated[Number | None, Field(description="null where it is not defined")]
-    low: Annotated[Number | None, Field(description="of the 95% interval over questions")] = None
-    high: Annotated[Number | None, Field(description="of the same interval")] = None
+    value: Annotated[Number | None, Field(description="the value; null if it is not defined")]
+    low: Annotated[
+        Number | None, Field(description="lower end of the 95% interval over questions")
+    ] = None
+    high: Annotated[Number | None, Field(description="upper end of the same interval")] = None
 
 
 Figures = Mapping[Text, Interval]
@@ -34,44 +36,51 @@ Figures = Mapping[Text, Interval]
 class Bin(Model):
     """One bin of the reliability diagram: steps with scores near each other."""
 
-    score: Annotated[Share, Field(description="their mean score")]
-    sound: Annotated[Share, Field(description="the share of them that is sound")]
-    low: Annotated[Share | None, Field(description="its 95% interval")] = None
-    high: Annotated[Share | None, Field(description="of the same interval")] = None
-    n: Annotated[Whole, Field(description="how many steps")]
+    score: Annotated[Share, Field(description="mean score of the bin's steps")]
+    sound: Annotated[Share, Field(description="share of these steps that are sound")]
+    low: Annotated[Share | None, Field(description="lower end of the 95% interval of `sound`")] = (
+        None
+    )
+    high: Annotated[Share | None, Field(description="upper end of the same interval")] = None
+    n: Annotated[Whole, Field(description="number of steps")]
 
 
 class Usage(Model):
     """What the judge was asked for one set."""
 
-    calls: Annotated[Whole, Field(description="calls that were made")]
-    input_tokens: Annotated[Whole, Field(description="tokens in")]
-    output_tokens: Annotated[Whole, Field(description="tokens out")]
+    calls: Annotated[Whole, Field(description="number of calls")]
+    input_tokens: Annotated[Whole, Field(description="input tokens")]
+    output_tokens: Annotated[Whole, Field(description="output tokens")]
     cost: Annotated[Number | None, Field(description="null without prices")] = None
-    found: Annotated[Whole, Field(description="answers that were there already")]
+    found: Annotated[Whole, Field(description="number of cache hits")]
 
 
 class JudgedChain(Model):
     """The labels and scores of one chain, without its texts."""
 
-    id: Annotated[Text, Field(description="of the chain, within its set")]
-    question: Annotated[Text, Field(description="of which question; questions are resampled")]
-    stratum: Annotated[Text, Field(description="the part of the set it belongs to")]
-    labels: Annotated[Several[Flag | None], Field(description="sound or not; null: not counted")]
+    id: Annotated[Text, Field(description="id of the chain within its set")]
+    question: Annotated[Text, Field(description="id of its question; intervals resample questions")]
+    stratum: Annotated[Text, Field(description="stratum of the set that it belongs to")]
+    labels: Annotated[
+        Several[Flag | None], Field(description="whether each step is sound; null: not counted")
+    ]
     scores: Annotated[
-        Several[Share | None], Field(description="of the judge; null: not asked, or no answer")
+        Several[Share | None],
+        Field(description="the judge's scores; null: not asked, or no answer"),
     ]
     first_error: Annotated[
-        Whole | None, Field(description="number of the first wrong step, from 0; null: none")
+        Whole | None, Field(description="index of the first wrong step, from 0; null: none")
     ] = None
     located: Annotated[
-        Flag, Field(description="whether the data say where the first error is, if any")
+        Flag, Field(description="whether the data give the place of the first error, if any")
     ] = True
     places: Annotated[
-        Several[Whole], Field(description="of each step in the chain, where some are alternatives")
+        Several[Whole],
+        Field(description="position of each step in the chain, if some steps are alternatives"),
     ] = ()
     path: Annotated[
-        Several[Whole], Field(description="the chain, where steps are alternatives")
+        Several[Whole],
+        Field(description="indices of the chosen steps, if some steps are alternatives"),
     ] = ()
 
     @model_validator(mode="after")
@@ -103,57 +112,63 @@ class JudgedChain(Model):
 class PublishedFigure(Model):
     """A figure of others, by their own protocol."""
 
-    judge: Annotated[Text, Field(description="who was measured")]
-    metric: Annotated[Text, Field(description="as its authors call it")]
+    judge: Annotated[Text, Field(description="the judge that was measured")]
+    metric: Annotated[Text, Field(description="name of the metric in the source")]
     value: Annotated[Number, Field(description="from 0 to 1")]
-    source: Annotated[Text, Field(description="where it stands")]
+    source: Annotated[Text, Field(description="source of the figure")]
 
 
 class ValidatedSet(Model):
     """One set of labelled steps, and how the judge did on it."""
 
-    name: Annotated[Text, Field(description="as given on the command line")]
-    layout: Annotated[Text, Field(description="whose data they are")]
-    licence: Annotated[Text, Field(description="of the data")] = ""
-    sha256: Mapping[Text, Text] = Field(default_factory=dict, description="of each file")
-    n_chains: Annotated[Whole, Field(description="chains that were used")]
-    n_steps: Annotated[Whole, Field(description="labelled steps of them")]
-    n_wrong: Annotated[Whole, Field(description="steps of them that are wrong")]
-    n_questions: Annotated[Whole, Field(description="questions of them: what is resampled")]
-    available: Annotated[Whole, Field(description="chains that the data hold")]
+    name: Annotated[Text, Field(description="name of the set, as given on the command line")]
+    layout: Annotated[Text, Field(description="layout of the data")]
+    licence: Annotated[Text, Field(description="licence of the data")] = ""
+    sha256: Mapping[Text, Text] = Field(default_factory=dict, description="SHA-256 of each file")
+    n_chains: Annotated[Whole, Field(description="number of chains used")]
+    n_steps: Annotated[Whole, Field(description="number of labelled steps in them")]
+    n_wrong: Annotated[Whole, Field(description="number of wrong steps in them")]
+    n_questions: Annotated[
+        Whole, Field(description="number of questions in them; intervals resample these")
+    ]
+    available: Annotated[Whole, Field(description="number of chains in the data")]
     skipped: Mapping[Text, Whole] = Field(
-        default_factory=dict, description="rows that do not fit, by the field that is wrong"
+        default_factory=dict, description="number of rows that do not fit, by the invalid field"
     )
     left_out: Mapping[Text, Whole] = Field(
-        default_factory=dict, description="rows left out, by reason"
+        default_factory=dict, description="number of rows left out, by reason"
     )
     premises: Annotated[
         Literal["given", "all"],
-        Field(description="what a step was judged by: those that the data name, or all before it"),
+        Field(description="premises of a step: those that the data name, or all earlier steps"),
     ] = "all"
     blind: Annotated[
-        Flag, Field(description="whether the questions go with images that the judge did not see")
+        Flag, Field(description="whether the questions have images that the judge did not see")
     ] = False
     shortened: Annotated[
-        Whole, Field(description="questions whose oldest premises were left out for their length")
+        Whole,
+        Field(
+            description="number of questions whose oldest premises were left out because of their "
+            "length"
+        ),
     ] = 0
-    metrics: Annotated[Figures, Field(description="of the judge")]
+    metrics: Annotated[Figures, Field(description="metrics of the judge")]
     own_metrics: Figures = Field(
-        default_factory=dict, description="what the authors of the set report, by their names"
+        default_factory=dict, description="the published metrics of the set, by their names"
     )
     baselines: Mapping[Text, Figures] = Field(
-        default_factory=dict, description="what needs no judge"
+        default_factory=dict, description="metrics of the baselines, by baseline"
     )
     thresholds: Annotated[
-        Several[Number], Field(description="the cross-fitted ones, of both halves")
+        Several[Number], Field(description="cross-fitted thresholds, one per half")
     ] = ()
-    bins: Annotated[Several[Bin], Field(description="of the reliability diagram")] = ()
+    bins: Annotated[Several[Bin], Field(description="bins of the reliability diagram")] = ()
     published: Annotated[
-        Several[PublishedFigure], Field(description="figures of others, by other protocols")
+        Several[PublishedFigure], Field(description="published figures, from other protocols")
     ] = ()
-    usage: Annotated[Usage | None, Field(description="what the judge took")] = None
+    usage: Annotated[Usage | None, Field(description="usage of the judge")] = None
     chains: Annotated[
-        Several[JudgedChain], Field(description="labels and scores, without texts")
+        Several[JudgedChain], Field(description="labels and scores of each chain, without texts")
     ] = ()
 
     @model_validator(mode="after")
@@ -166,17 +181,19 @@ class ValidatedSet(Model):
 class Validity(Model):
     """How one judge did on sets of labelled steps, and by which settings."""
 
-    format: Annotated[Literal["lmms-rpts-validity"], Field(description="what this file is")]
-    version: Annotated[Whole, Field(description="of this format")] = VERSION
-    judge: Annotated[Text, Field(description="as in LMMS_RPTS_JUDGE")]
-    judge_samples: Annotated[Whole, Field(description="answers whose mean is a score")] = 1
-    temperature: Annotated[Number, Field(description="of the judge")] = 0.0
-    prompt_version: Annotated[Text, Field(description="of the judge's prompts")] = ""
-    created: Annotated[Text, Field(description="date, as 2026-11-22")] = ""
+    format: Annotated[Literal["lmms-rpts-validity"], Field(description="format of the file")]
+    version: Annotated[Whole, Field(description="version of the format")] = VERSION
+    judge: Annotated[Text, Field(description="the judge, as in LMMS_RPTS_JUDGE")]
+    judge_samples: Annotated[
+        Whole, Field(description="number of answers whose mean is a score")
+    ] = 1
+    temperature: Annotated[Number, Field(description="temperature of the judge")] = 0.0
+    prompt_version: Annotated[Text, Field(description="version of the judge's prompts")] = ""
+    created: Annotated[Text, Field(description="date, such as 2026-11-22")] = ""
     lmms_rpts: Annotated[Text, Field(description="version of the package")] = ""
-    seed: Annotated[Whole, Field(description="of the draw of chains")] = 0
-    limit: Annotated[Whole | None, Field(description="chains a set; null: all")] = None
-    sets: Annotated[Several[ValidatedSet], Field(description="one for each --data")]
+    seed: Annotated[Whole, Field(description="seed for drawing chains")] = 0
+    limit: Annotated[Whole | None, Field(description="number of chains per set; null: all")] = None
+    sets: Annotated[Several[ValidatedSet], Field(description="one entry per --data")]
 
 
 def read_validity(path: Path) -> Validity:

@@ -1,4 +1,4 @@
-"""Agreement of step scores: the formulas against others' code, matching, and hostile CSVs."""
+"""Agreement of step scores: formulas against reference code, matching of steps, hostile CSVs."""
 
 from __future__ import annotations
 

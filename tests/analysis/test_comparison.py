@@ -1,4 +1,4 @@
-"""Two runs compared: differences by hand and against scipy, and the documents that flipped."""
+"""Comparison of two runs: differences worked manually and by scipy, and flipped documents."""
 
 from __future__ import annotations
 

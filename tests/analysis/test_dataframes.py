@@ -1,4 +1,4 @@
-"""Frames of runs: their columns keep their types, whatever stands in them."""
+"""Data frames of runs: their columns keep their types, whatever the values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the guarded score adds to a comparison: counts beyond one."""
+"""The guarded score in a comparison: counts above one."""
 
 from __future__ import annotations
 

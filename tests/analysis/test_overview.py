@@ -1,4 +1,4 @@
-"""A run in numbers, worked by hand."""
+"""Overview of a run: figures worked manually."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a rating page saved: read, merged by rater, and held against the run."""
+"""Files saved by a rating page: read, merged by rater, and checked against the run."""
 
 from __future__ import annotations
 

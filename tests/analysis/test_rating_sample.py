@@ -1,4 +1,4 @@
-"""Samples for people to rate: whole responses, both verdicts, the same for the same seed."""
+"""Samples for human raters: whole responses, both verdicts, reproducible by seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models side by side: rounds, intervals, and what makes numbers unlike."""
+"""Summary of several models: rounds, intervals, and runs that are not comparable."""
 
 from __future__ import annotations
 

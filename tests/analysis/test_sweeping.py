@@ -1,4 +1,4 @@
-"""RPTS under other settings: sums worked by hand, and the run's own numbers to the bit."""
+"""RPTS under other settings: sums worked manually, and the run's own values to the bit."""
 
 from __future__ import annotations
 

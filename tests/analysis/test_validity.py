@@ -1,4 +1,4 @@
-"""Runs matched with validity files, and what is said of their judges."""
+"""Runs matched with validity files, and the notes on their judges."""
 
 from __future__ import annotations
 

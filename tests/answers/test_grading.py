@@ -1,4 +1,4 @@
-"""The contract of the grader: what it shows, which gold answers it refuses, and no surprises."""
+"""Contract of the grader: its results, the gold answers it refuses, and no exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The diagnosis of a chain against its document, with the rule of the clean-up."""
+"""Diagnosis of a chain against its document, with the restatement rule of the clean-up."""
 
 from __future__ import annotations
 

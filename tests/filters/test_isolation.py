@@ -1,4 +1,4 @@
-"""One response that our code fails on is that response's outcome, never the run's."""
+"""Isolation: an internal error affects one response only, never the run."""
 
 from __future__ import annotations
 

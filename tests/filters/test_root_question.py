@@ -1,4 +1,4 @@
-"""The question whether the last conclusion bears on the answer: who is asked, what, and when."""
+"""The question whether the last conclusion entails the answer: when it is asked, and how."""
 
 from __future__ import annotations
 

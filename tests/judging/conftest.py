@@ -1,4 +1,4 @@
-"""What all tests of judging share: a clean environment, short pauses, and a judge server."""
+"""Fixtures of all tests of judging: a clean environment, short pauses, and a judge server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small pieces that tests of judging are made of."""
+"""Small requests and dialogues for tests of judging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run spends: sums worked by hand, and a budget that ends the asking."""
+"""Budget of a run: sums worked manually, and a budget that stops the calls."""
 
 from __future__ import annotations
 

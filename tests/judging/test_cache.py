@@ -1,4 +1,4 @@
-"""Answers on disk: nothing is paid for twice, and no fault of the file ends a run."""
+"""Cache of answers: nothing is asked twice, and no error of the file ends a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many calls may be under way: bound, order, throttling, recovery, and places given back."""
+"""Concurrency limit: bound, order, throttling, recovery, and released slots."""
 
 from __future__ import annotations
 

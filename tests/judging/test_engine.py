@@ -1,4 +1,4 @@
-"""The engine: order, deduplication, retries, bounds, threads, and failures that stay failures."""
+"""The judge engine: order, deduplication, retries, limits, threads, and permanent failures."""
 
 from __future__ import annotations
 

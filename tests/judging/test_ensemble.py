@@ -1,4 +1,4 @@
-"""Several opinions on one question: means and spreads worked by hand, and what is missing named."""
+"""Several judges and repeats: means and standard deviations worked manually, missing answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a failed call: without keys, on one line, with a pause that can be waited."""
+"""Messages about failed calls: no keys, one line, and a pause that can be waited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that fails in all the ways that servers do: every instance is accounted for."""
+"""A server with all kinds of failures: every instance is accounted for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that a model writes can leave its fence in a judge's prompt, or begin a turn."""
+"""Fencing: no text of a model can leave its fence in a judge's prompt, or begin a turn."""
 
 from __future__ import annotations
 

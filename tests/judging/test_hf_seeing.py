@@ -1,4 +1,4 @@
-"""Judges in process that see: a real LLaVA of a few thousand parameters on the CPU."""
+"""Local judges with vision: a real LLaVA of a few thousand parameters on the CPU."""
 
 from __future__ import annotations
 

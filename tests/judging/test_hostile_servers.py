@@ -1,4 +1,4 @@
-"""Servers that are broken or mean harm: each reply is an outcome of its call, and of that only."""
+"""Broken and hostile servers: each reply affects its own call only."""
 
 from __future__ import annotations
 

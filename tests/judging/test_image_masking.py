@@ -1,4 +1,4 @@
-"""What is taken for an image in a server's words, and what is not."""
+"""Image data in a server's messages: what is masked, and what is not."""
 
 from __future__ import annotations
 

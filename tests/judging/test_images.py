@@ -1,4 +1,4 @@
-"""Images as judges are shown them: any mode, any format, hostile files, and nothing kept."""
+"""Images for judges: all modes and formats, hostile files, and nothing stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lexical judge: it tells repeating from inventing, and some claims that were turned round."""
+"""The lexical judge: it separates repetition from invention, and detects some negations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lmms-eval's own judge providers against a real server: their faults must not be ours."""
+"""lmms-eval's own judge providers against a real server, including their errors."""
 
 from __future__ import annotations
 

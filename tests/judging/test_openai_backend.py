@@ -1,4 +1,4 @@
-"""The OpenAI backend against a real server: what it sends, and what it makes of every answer."""
+"""The OpenAI backend against a real server: its requests, and its handling of every reply."""
 
 from __future__ import annotations
 

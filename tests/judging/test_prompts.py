@@ -1,4 +1,4 @@
-"""Prompts: what a model wrote can't pass itself off as part of the instructions."""
+"""Prompts: the text of a model can never act as instructions."""
 
 from __future__ import annotations
 

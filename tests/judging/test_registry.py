@@ -1,4 +1,4 @@
-"""Choosing a judge by one string, and what is said about a string that chooses none."""
+"""Choosing a judge by name, and the error messages for unknown names."""
 
 from __future__ import annotations
 

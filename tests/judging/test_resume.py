@@ -1,4 +1,4 @@
-"""Killed in the middle, again and again: what was answered is not asked again."""
+"""Runs killed repeatedly: answered questions are not asked again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading scores: a table of replies, and what must hold for any reply."""
+"""Parsing scores: a table of replies, and properties for any reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges that see, behind the OpenAI protocol: the right image with the right question."""
+"""Judges with vision behind the OpenAI protocol: the right image with the right question."""
 
 from __future__ import annotations
 

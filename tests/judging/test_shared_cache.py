@@ -1,4 +1,4 @@
-"""Processes that share a cache share calls: each question is asked by one of them."""
+"""Processes that share a cache share calls: each question is asked once."""
 
 from __future__ import annotations
 

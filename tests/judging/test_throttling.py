@@ -1,4 +1,4 @@
-"""Servers that put calls off, in simulated time: how fast all is answered, and in how many calls.
+"""Servers that throttle calls, in simulated time: total time and number of calls.
 
 The real JudgeClient and its limit run on a loop whose time passes at once. ``bound`` is what the
 server allows at best; answers take 0.7 to 1.3 times the latency.

@@ -1,4 +1,4 @@
-"""Verdicts of one word: read where a reply states one, and never guessed."""
+"""Parsing one-word verdicts: only where a reply states one."""
 
 from __future__ import annotations
 

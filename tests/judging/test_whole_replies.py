@@ -1,4 +1,4 @@
-"""Whole replies as judges write them, and the score or the refusal to read one."""
+"""Complete replies as judges write them: their score, or the refusal to parse one."""
 
 from __future__ import annotations
 

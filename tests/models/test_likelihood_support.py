@@ -1,4 +1,4 @@
-"""Which models have likelihoods: the table against lmms-eval's code, and what users are told."""
+"""Models with likelihoods: the table against lmms-eval's code, and the messages."""
 
 from __future__ import annotations
 

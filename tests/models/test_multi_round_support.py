@@ -1,4 +1,4 @@
-"""Which models hold conversations in rounds: the table against lmms-eval's code, and the check."""
+"""Models with multi-round generation: the table against lmms-eval's code, and the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved responses, served to the right document."""
+"""Replay: saved responses are matched with the right document."""
 
 from __future__ import annotations
 

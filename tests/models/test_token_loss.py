@@ -1,4 +1,4 @@
-"""Losses of answer options, and how they come through lmms-eval."""
+"""Losses of answer options, and their way through lmms-eval."""
 
 from __future__ import annotations
 

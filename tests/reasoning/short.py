@@ -1,4 +1,4 @@
-"""Chains in a line: ``chain("i0 > A", "c0 t1 > B")``."""
+"""Short notation for chains: ``chain("i0 > A", "c0 t1 > B")``."""
 
 from __future__ import annotations
 

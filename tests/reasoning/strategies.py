@@ -1,4 +1,4 @@
-"""What hypothesis draws: chains of any shape, and text made of what the parsers look for."""
+"""Hypothesis strategies: chains of any shape, and texts made of what the parsers look for."""
 
 from __future__ import annotations
 

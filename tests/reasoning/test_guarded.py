@@ -1,4 +1,4 @@
-"""The guarded score and the diagnosis, worked by hand, and what no chain can do to them."""
+"""The guarded score and the diagnosis: values worked manually, and properties of any chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a chain that is too long: the end, and what it rests on."""
+"""Chains that are too long: the last steps, and those they depend on, are kept."""
 
 from __future__ import annotations
 

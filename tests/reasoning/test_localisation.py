@@ -1,4 +1,4 @@
-"""The first wrong step and what rests on it."""
+"""The first wrong step, and the steps that depend on it."""
 
 from __future__ import annotations
 

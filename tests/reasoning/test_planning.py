@@ -1,4 +1,4 @@
-"""What the judge is asked, and how its answers count."""
+"""Questions to the judge, and how its answers count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a response is judged: what it says openly, or what it thought."""
+"""Which part of a response is judged: its open text, or its thinking."""
 
 from __future__ import annotations
 

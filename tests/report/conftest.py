@@ -1,4 +1,4 @@
-"""What tests of reports share: a browser."""
+"""Fixtures of tests of reports: a browser."""
 
 from __future__ import annotations
 

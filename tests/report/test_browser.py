@@ -1,4 +1,4 @@
-"""The report in a real browser: finding, opening and reading instances, whatever they hold."""
+"""The report in a real browser: finding, opening and reading instances."""
 
 from __future__ import annotations
 

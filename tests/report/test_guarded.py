@@ -1,4 +1,4 @@
-"""The guarded score in a report: beside RPTS, with reasons, sorted and chosen by."""
+"""The guarded score in a report: next to RPTS, with reasons, sorted and filtered."""
 
 from __future__ import annotations
 

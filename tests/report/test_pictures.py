@@ -1,4 +1,4 @@
-"""Images in a report: small, made anew, and only those of the instances."""
+"""Images in a report: scaled down, re-encoded, and only those of the instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots of a sweep and of models: colours, scales, and labels that stand apart."""
+"""Plots of a sweep and of models: colours, scales, and labels that do not overlap."""
 
 from __future__ import annotations
 

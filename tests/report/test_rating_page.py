@@ -1,4 +1,4 @@
-"""The rating page in a real browser: keys, what is kept, what is saved, and what it never holds."""
+"""The rating page in a real browser: keys, stored ratings, the saved file, and hidden data."""
 
 from __future__ import annotations
 

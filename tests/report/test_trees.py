@@ -1,4 +1,4 @@
-"""The picture of a tree: everything is there, nothing overlaps, errors are marked."""
+"""Drawing of a tree: complete, without overlaps, errors marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a validation: figures, what to doubt, misses, and hostile texts, in a browser too."""
+"""The page of a validation: figures, warnings, worst errors, hostile texts, in a browser too."""
 
 from __future__ import annotations
 

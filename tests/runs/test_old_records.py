@@ -1,4 +1,4 @@
-"""Records of before there was a guarded score: a run that an earlier version saved."""
+"""Records from before the guarded score: a run saved by an earlier version."""
 
 from __future__ import annotations
 

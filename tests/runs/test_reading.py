@@ -1,4 +1,4 @@
-"""Runs: found in folders, told apart, put together, named; and the real demo read back."""
+"""Reading runs: found in folders, distinguished, merged, named; and the real demo."""
 
 from __future__ import annotations
 

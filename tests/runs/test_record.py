@@ -1,4 +1,4 @@
-"""Records field by field: each is missing or of the wrong kind once, and nothing crashes later."""
+"""Records field by field: missing or of the wrong type, with an error message and no crash."""
 
 from __future__ import annotations
 

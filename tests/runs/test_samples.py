@@ -1,4 +1,4 @@
-"""Samples files: cut, spoilt, of other benchmarks, of other versions. One message, or the truth."""
+"""Samples files: cut off, damaged, of other benchmarks or versions."""
 
 from __future__ import annotations
 

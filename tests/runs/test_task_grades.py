@@ -1,4 +1,4 @@
-"""Grades of saved responses to foreign tasks, from files that anybody wrote."""
+"""Grades of saved responses to tasks of other packages, from files of any origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dependence on wording and position: values worked by hand, and models made up to differ."""
+"""Dependence on wording and position: values worked manually, and simulated models."""
 
 from __future__ import annotations
 

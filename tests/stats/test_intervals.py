@@ -1,4 +1,4 @@
-"""Intervals: values worked by others, scipy's own, and the properties that callers lean on."""
+"""Intervals: published values, those of scipy, and the properties that callers rely on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corrected share of wrong steps: by hand, at its edges, and how often its interval holds."""
+"""The corrected share of wrong steps: manual values, edge cases, coverage of its interval."""
 
 from __future__ import annotations
 

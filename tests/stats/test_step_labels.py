@@ -1,4 +1,4 @@
-"""How well a judge tells sound steps from wrong ones: by hand, by scikit-learn, by brute force."""
+"""Measures of a judge on labelled steps: manual values, scikit-learn, brute force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real browser, as people open reports with: Debian's Chromium, driven by Playwright."""
+"""A real browser for tests: Debian's Chromium, driven by Playwright."""
 
 from __future__ import annotations
 

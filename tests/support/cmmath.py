@@ -1,4 +1,4 @@
-"""Small problems of our own in CMMaTH's layout, with a placeholder for each image."""
+"""Small problems in CMMaTH's layout, with a placeholder for each image."""
 
 from __future__ import annotations
 

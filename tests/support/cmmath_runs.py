@@ -1,4 +1,4 @@
-"""Runs of CMMaTH as lmms-eval writes them, made without it: records with the grades wanted."""
+"""Runs of CMMaTH in the format of lmms-eval, made without it: records with given grades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variables that our settings are read from, but for LMMS_RPTS_CACHE: see conftest.py."""
+"""The environment variables of our settings, except LMMS_RPTS_CACHE: see conftest.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge server that fails on purpose, the same way each time, and writes down every call.
+"""A judge server that fails on purpose, deterministically, and logs every call.
 
 A process of its own: ``python -m tests.support.fault_server --log FILE [--faulty] [--seed N]
 [--latency S] [--port N]`` prints its URL, then serves until killed. In a test: ``with

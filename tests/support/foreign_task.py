@@ -1,4 +1,4 @@
-"""A task of another package that RPTS knows nothing of: squares, each of a colour of its own.
+"""A task of another package, unknown to RPTS: squares, each with its own colour.
 
 Its folder is written by the test: a task file, the module of its functions, data and images. What
 models say is written here as well, so that a judge can check which image belongs to it.

@@ -1,4 +1,4 @@
-"""Asking the fork servers for runs of lmms-eval; needs the standard library alone.
+"""Client of the fork servers for runs of lmms-eval; needs only the standard library.
 
 Run as ``python -IS fork_client.py SOCKET PYTHON ARGUMENTS`` it stands for ``PYTHON ARGUMENTS``:
 what the server can run runs there, with this process's streams, signals and exit status.

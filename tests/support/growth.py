@@ -1,4 +1,4 @@
-"""How the work of a function grows with its input: an assertion that holds on any machine.
+"""Growth of the work of a function with its input: an assertion that holds on any machine.
 
 No test asserts seconds: they tell more about the machine, and what else it does, than about the
 code. Two processor times of one function, taken one after the other, tell how it grows.

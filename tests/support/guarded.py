@@ -1,4 +1,4 @@
-"""Records with a judged root, as the guarded score needs them."""
+"""Records with a judged root, as required by the guarded score."""
 
 from __future__ import annotations
 

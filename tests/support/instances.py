@@ -1,4 +1,4 @@
-"""Small instances of our own, as documents and as a folder in the publishers' layout."""
+"""Small instances, as documents and as a folder in the publishers' layout."""
 
 from __future__ import annotations
 

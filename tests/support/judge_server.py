@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks the OpenAI chat-completions protocol, to test judges against.
+"""A real HTTP server with the OpenAI chat-completions protocol, for tests of judges.
 
 In a test: ``with JudgeServer(answer=by_prompt()) as server``. As a process: ``python -m
 tests.support.judge_server --port 0 --answer by_prompt`` prints its URL, then serves until killed.

@@ -1,4 +1,4 @@
-"""Labelled chains with scores, written shortly."""
+"""Labelled chains with scores, in a short notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled chains of our own making, in the layout of ProcessBench, and a judge that knows them."""
+"""Made-up labelled chains in the layout of ProcessBench, and a judge that knows them."""
 
 from __future__ import annotations
 

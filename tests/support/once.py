@@ -1,4 +1,4 @@
-"""What several processes of a test run need, built by one of them."""
+"""Resources shared by the processes of a test run, built by one of them."""
 
 from __future__ import annotations
 

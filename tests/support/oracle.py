@@ -1,4 +1,4 @@
-"""A judge whose every answer depends on all that it was asked: a wrong pairing changes it."""
+"""A judge whose answers depend on the whole question: a wrong pairing changes them."""
 
 from __future__ import annotations
 

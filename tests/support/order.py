@@ -1,4 +1,4 @@
-"""The order of tests for several workers: long modules first, so that none is left with one.
+"""The order of tests for several workers: long modules first, for an even load.
 
 ``--dist worksteal`` deals the list out in equal parts, and who is done takes tests from the end of
 another's part. There lie short tests, whose modules share nothing that takes long to make.

@@ -1,4 +1,4 @@
-"""Parts of a drawn SVG, for tests to look at."""
+"""Parts of a drawn SVG, for tests."""
 
 from __future__ import annotations
 

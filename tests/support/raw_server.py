@@ -1,4 +1,4 @@
-"""A TCP server that says exactly the bytes it is given, for replies no HTTP library would send.
+"""A TCP server that sends exactly the given bytes, for replies no HTTP library would send.
 
 In a test: ``with RawServer(response(b"{}")) as server``.
 """

@@ -49,7 +49,7 @@ def table(model: type[BaseModel]) -> str:
     """All fields of a model as a Markdown table; those of its parts have dotted names."""
     rows = list(_rows(model, ""))
     if issubclass(model, Record):
-        version = f"{model.VERSION}; readers refuse any other"
+        version = f"{model.VERSION}; readers reject other versions"
         rows = [
             ("schema", "text", f"`{model.SCHEMA}`"),
             ("schema_version", "whole number", version),

@@ -1,4 +1,4 @@
-"""Where the reference data lies: real data and the answers of the published code."""
+"""Location of the reference data: real data, and answers of the published code."""
 
 from __future__ import annotations
 

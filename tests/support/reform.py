@@ -1,4 +1,4 @@
-"""A small folder of ReForm-Eval in the publishers' layout, with drawings of our own."""
+"""A small folder of ReForm-Eval in the publishers' layout, with drawn images."""
 
 from __future__ import annotations
 

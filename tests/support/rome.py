@@ -1,4 +1,4 @@
-"""A small data set of our own in ROME's layout, and answers whose grades were worked by hand."""
+"""A small data set in ROME's layout, and answers with manually worked grades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as lmms-eval writes them, made without it: records by the real code, scores as wanted."""
+"""Runs in the format of lmms-eval, made without it: records by the real code, given scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of all benchmarks on instances of our own, and what the commands say of them.
+"""Runs of all benchmarks on made-up instances, and the output of the commands on them.
 
 ``python -m tests.support.saved_runs`` writes both to tests/fixtures/saved_runs, which holds what
 the project wrote before its redesign. Write it anew only where a change is meant; CHANGELOG.md

@@ -1,4 +1,4 @@
-"""Scoring the gold reasoning of RPTS-Eval: work for a judge, of the size that users have.
+"""Scoring the gold reasoning of RPTS-Eval: a realistic load for a judge.
 
 As a process: ``python -m tests.support.score_gold [--limit N] [--language en]`` prints one line of
 JSON for each chain, with its step scores, errors and calls, then one with the budget's calls. Which

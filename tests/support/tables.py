@@ -1,4 +1,4 @@
-"""Tables: one test for many rows, which reports every row that fails."""
+"""Tables of test cases: one test for many rows, which reports every failing row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validity files of made-up judges, with rates that are known."""
+"""Validity files of made-up judges, with known error rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for what happens in another thread or process, and interrupting processes."""
+"""Waiting for another thread or process, and interrupting processes."""
 
 from __future__ import annotations
 

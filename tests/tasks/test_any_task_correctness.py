@@ -1,4 +1,4 @@
-"""Whether an answer is right, as a foreign task's metric says."""
+"""Correctness of an answer by the metric of another package's task."""
 
 from __future__ import annotations
 

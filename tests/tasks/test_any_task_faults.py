@@ -1,4 +1,4 @@
-"""Faults of another package's task: of one document, or exactly lmms-eval's own."""
+"""Errors of another package's task: of one document, or exactly those of lmms-eval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and prompts of tasks that RPTS is put around."""
+"""Names and prompts of wrapped tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RPTS can't be put around is refused before a model is loaded, and says why."""
+"""Tasks that cannot be wrapped are refused before a model is loaded, with the reason."""
 
 from __future__ import annotations
 

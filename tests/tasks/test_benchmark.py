@@ -1,4 +1,4 @@
-"""The registry of benchmarks: ours, those of other packages, and what is said of a clash."""
+"""The registry of benchmarks: built-in ones, those of other packages, and name clashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CMMaTH's problems: found, read, checked before anything costly, and handed to lmms-eval."""
+"""Data of CMMaTH: found, parsed, checked before a model is loaded, passed to lmms-eval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cmmath_grade``: whose grade counts, what the judge is shown, and what stands in the record."""
+"""``cmmath_grade``: which grade counts, the prompts of the judge, and the record."""
 
 from __future__ import annotations
 

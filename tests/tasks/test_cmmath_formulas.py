@@ -1,4 +1,4 @@
-"""Formulas: what is read as one, and when two are equal. All values are worked by hand."""
+"""Formulas: what is parsed as one, and when two are equal. Values are worked manually."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader of CMMaTH against tables graded by hand, hostile texts, and harmless changes.
+"""The grader of CMMaTH: manually graded tables, hostile texts, and harmless changes.
 
 Each test of a table reports every row that fails.
 """

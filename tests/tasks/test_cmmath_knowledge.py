@@ -1,4 +1,4 @@
-"""Knowledge points of CMMaTH: read, and counted by hand."""
+"""Knowledge points of CMMaTH: parsed, and counted manually."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is shown of CMMaTH, and that what it is asked for is what the problem asks."""
+"""Prompts of CMMaTH: what a model is shown, and the requested form of answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the records of ``cmmath_grade`` to CMMaTH's metrics, with values worked by hand."""
+"""From the records of ``cmmath_grade`` to CMMaTH's metrics, with manually worked values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of CMMaTH: read as those of RPTS are, and their numbers by hand."""
+"""Summaries of CMMaTH runs: reading, and manually worked values."""
 
 from __future__ import annotations
 

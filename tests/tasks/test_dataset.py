@@ -1,4 +1,4 @@
-"""Data that are missing, broken or incomplete: one error, before anything costly."""
+"""Data that are missing, broken or incomplete: one error, before a model is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images that data name outside of their folder never reach a model."""
+"""Images outside of the data folder never reach a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users' own data: every fault is told before a model is loaded, with file, place and field."""
+"""Own data: every error is reported before a model is loaded, with file, place and field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts of users' tasks, in both languages, with and without images, clues and options."""
+"""Prompts of own tasks, in both languages, with and without images, clues and options."""
 
 from __future__ import annotations
 

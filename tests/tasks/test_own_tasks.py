@@ -1,4 +1,4 @@
-"""Tasks of users with our filters: what can't be scored is told before a model is loaded."""
+"""Own tasks with the built-in filters: errors are reported before a model is loaded."""
 
 from __future__ import annotations
 

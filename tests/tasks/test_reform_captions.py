@@ -1,4 +1,4 @@
-"""Caption metrics: against the published code, and with a Java that is absent, slow or broken."""
+"""Caption metrics: against the published code, and with Java missing, slow or broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ReForm-Eval's data: read as published, faults named, images found where they lie."""
+"""ReForm-Eval's data: parsed as published, errors named, images found."""
 
 from __future__ import annotations
 

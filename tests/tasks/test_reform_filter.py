@@ -1,4 +1,4 @@
-"""ReForm-Eval's filters, metrics and summary: each answer graded by itself, wordings told apart."""
+"""ReForm-Eval's filters, metrics and summary: each answer graded separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published scoring of ReForm-Eval, against what the published code answered."""
+"""The published scoring of ReForm-Eval, against recorded results of the published code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strict grading of ReForm-Eval: what a careful person reads in an answer."""
+"""Strict grading of ReForm-Eval, against manual grades."""
 
 from __future__ import annotations
 

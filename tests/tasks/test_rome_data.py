@@ -1,4 +1,4 @@
-"""ROME's annotations: found, read, checked before anything costly, and handed to lmms-eval."""
+"""Data of ROME: found, parsed, checked before a model is loaded, passed to lmms-eval."""
 
 from __future__ import annotations
 

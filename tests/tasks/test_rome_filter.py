@@ -1,4 +1,4 @@
-"""``rome_answer``: who grades, what the judge is shown, and what stands in the record."""
+"""``rome_answer``: which grader counts, the prompts of the judge, and the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is shown of ROME, and that what it is asked for can be read."""
+"""Prompts of ROME: what a model is shown, and that the requested form can be parsed."""
 
 from __future__ import annotations
 

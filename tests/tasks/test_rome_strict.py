@@ -1,4 +1,4 @@
-"""The strict graders of ROME, against answers graded by hand."""
+"""The strict graders of ROME, against manually graded answers."""
 
 from __future__ import annotations
 

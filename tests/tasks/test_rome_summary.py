@@ -1,4 +1,4 @@
-"""Runs of ROME: read as those of RPTS are, and their numbers by hand."""
+"""Summaries of ROME runs: reading, and manually worked values."""
 
 from __future__ import annotations
 

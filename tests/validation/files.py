@@ -1,4 +1,4 @@
-"""Rows of the published files, without the loader: a list, JSON lines, or an object of lists."""
+"""Rows of the published files, parsed without the loader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made-up row of each layout, in the fields that its publishers use, and the chain it is."""
+"""A made-up row of each layout, with the publishers' fields, and the resulting chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two validity files, as others may have written them."""
+"""Comparison of two validity files, including files of other origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts of published step labels: rows that don't fit, and rows made to break the readers."""
+"""Layouts of published step labels: invalid rows, and rows made to break the readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts of published step labels: the publishers' own rows, counted by other code.
+"""Layouts of published step labels: the publishers' rows, counted by independent code.
 
 Each expected figure is worked out here from the raw objects, as their papers describe them.
 """

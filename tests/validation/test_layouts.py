@@ -1,4 +1,4 @@
-"""Layouts of published step labels: made-up rows, and the chains that they are."""
+"""Layouts of published step labels: made-up rows, and the resulting chains."""
 
 from __future__ import annotations
 

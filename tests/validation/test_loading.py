@@ -1,4 +1,4 @@
-"""Sets of labelled steps, read from files and folders, whole and broken."""
+"""Sets of labelled steps, loaded from files and folders, valid and broken."""
 
 from __future__ import annotations
 

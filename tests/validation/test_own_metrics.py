@@ -1,4 +1,4 @@
-"""What the authors of each set report: values worked by hand, and scikit-learn's."""
+"""Published metrics of each set: manually worked values, and scikit-learn's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labelled steps of our own: whole, right in form, and without tells."""
+"""The bundled labelled steps: complete, in the right form, without hints at the label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled steps as they are put to a judge."""
+"""Questions to the judge about labelled steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Baselines and ``lexical`` on the publishers' rows, against other code that reads them anew."""
+"""Baselines and ``lexical`` on the publishers' rows, against independent code."""
 
 from __future__ import annotations
 

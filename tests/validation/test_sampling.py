@@ -1,4 +1,4 @@
-"""The draw of chains: stratified, stable, the same for every judge."""
+"""Sampling of chains: stratified, stable, the same for every judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms of a validation: why a metric has no value, and which judges are to be doubted."""
+"""Terms of a validation: why a metric has no value, and which judges are doubtful."""
 
 from __future__ import annotations
 

@@ -28,40 +28,38 @@ class RuleGrade(Model):
 
     outcome: Literal["correct", "incorrect", "undecided"] = Field(description="the grade")
     answer: Text = Field(description="the final answer that was found; may be empty")
-    rule: Text = Field(description="which rule decided, or why none could")
+    rule: Text = Field(description="the rule that decided, or why none could")
 
 
 class CmmathGrades(Model):
     """The grades of the answer."""
 
     rule: RuleGrade | None = Field(
-        description="by rules, whoever grades; null only where there is no response"
+        description="grade by rules, for every CMMATH_GRADER; null only if there is no response"
     )
-    judge: JudgeGrade | None = Field(description="by the judge; null where it was not asked")
+    judge: JudgeGrade | None = Field(description="grade by the judge; null if it was not asked")
 
 
 class MistakeEntry(Model):
     """The kind of mistake in a wrong answer."""
 
-    kind: Mistake | None = Field(description="null if the judge failed")
-    reply: Text | None = Field(description="the judge's reply, whole")
+    kind: Mistake | None = Field(description="kind of mistake; null if the judge failed")
+    reply: Text | None = Field(description="the judge's complete reply")
     error: Text | None = Field(description="why the judge failed")
 
 
 class CmmathInstance(Asked):
     """The problem without its images."""
 
-    id: Text = Field(description="its own id, the same in all tasks")
+    id: Text = Field(description="id of the problem, the same in all tasks")
     question: Text = Field(description="the problem in the publishers' notation")
-    reference: Text = Field(description="the reference answer in that notation")
-    form: Text = Field(description="what is asked: choice, blank, parts or open")
-    category: Text | None = Field(
-        description="what kind of picture it has; null where the data do not say"
-    )
-    grade_id: Whole | None = Field(description="the school year, as published; null as above")
-    grade_group: Whole | None = Field(description="the school, as published; null as above")
+    reference: Text = Field(description="the reference answer in the same notation")
+    form: Text = Field(description="form of the problem: choice, blank, parts or open")
+    category: Text | None = Field(description="kind of picture; null if the data do not give it")
+    grade_id: Whole | None = Field(description="school year, as published; null as above")
+    grade_group: Whole | None = Field(description="school, as published; null as above")
     knowledge_point: Text | None = Field(
-        description="the knowledge points that it needs, as published; null as above"
+        description="knowledge points, as published; null as above"
     )
     images: Several[Text] = Field(description="the file names of the images")
 
@@ -76,11 +74,9 @@ class CmmathGrading(Model):
 
     grader: CmmathGrader = Field(description="CMMATH_GRADER")
     mistakes: Flag = Field(default=False, description="CMMATH_ERRORS")
-    named_judge: Text | None = Field(
-        alias="judge", description="the judge; null where none can be asked"
-    )
+    named_judge: Text | None = Field(alias="judge", description="the judge; null if none is set")
     prompt_version: Text = Field(description="version of the judge's prompts")
-    rules_version: Text = Field(description="version of the rules")
+    rules_version: Text = Field(description="version of the grading rules")
 
     @property
     def model(self) -> str | None:
@@ -105,23 +101,26 @@ class CmmathRecord(Record):
     READERS: ClassVar[str] = "lmms-rpts grades summarises them"
 
     score: Share | None = Field(
-        description="the grade that counts, 1 or 0; null if unscored, never a zero for what nobody "
-        "could decide"
+        description="the grade that counts, 1 or 0; null if unscored (an undecided answer is "
+        "never 0)"
     )
-    grader: Literal["rule", "judge"] | None = Field(description="who gave it; null if nobody")
+    grader: Literal["rule", "judge"] | None = Field(
+        description="what gave the grade; null if there is none"
+    )
     grades: CmmathGrades = Field(description="all grades of the answer")
     answer_type: Text = Field(
-        description="type of the reference; `unknown` where an internal error left the response "
+        description="type of the reference; `unknown` if an internal error left the response "
         "unscored"
     )
     answer: Text = Field(
-        description="the text that was graded: what stands outside the thinking; may be empty"
+        description="the text that was graded: the response without its thinking; may be empty"
     )
-    source: ReasoningSource = Field(description="where the reasoning stands in the response")
+    source: ReasoningSource = Field(description="where the reasoning is in the response")
     mistake: MistakeEntry | None = Field(
-        description="null where it was not asked for (CMMATH_ERRORS=0, or the score is not 0)"
+        description="the kind of mistake; null if this was not asked (CMMATH_ERRORS=0, or the "
+        "score is not 0)"
     )
-    instance: CmmathInstance = Field(description="the problem without its images")
+    instance: CmmathInstance = Field(description="the problem, without its images")
     settings: CmmathGrading = Field(description="how the answer was graded")
 
     @property

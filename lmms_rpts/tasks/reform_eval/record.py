@@ -24,34 +24,36 @@ class ReformGrade(Model):
     """One reading of the answer."""
 
     chosen: Whole | None = Field(
-        description="the place of the chosen option as shown, which may lie beyond the last; null "
-        "if none was, and where the answer is free"
+        description="index of the chosen option as shown, which may be beyond the last; null "
+        "if none was chosen, and for free answers"
     )
     correct: Flag | None = Field(
-        description="right or wrong; null where the reference is empty, and for captions"
+        description="whether it is right; null if the reference is empty, and for captions"
     )
-    rule: Text = Field(description="which rule decided; may be empty")
+    rule: Text = Field(description="the rule that decided; may be empty")
 
 
 class ReformInstance(Asked):
     """One duplicate of a sample, without its image."""
 
-    id: Text = Field(description="the sample's own id")
-    sample: Whole = Field(description="its place in the data")
-    duplicate: Whole = Field(description="which of its duplicates, from 0")
-    set: Text = Field(description="the data set's name")
-    kind: Kind = Field(description="choice, ocr, kie or caption")
-    method: Method = Field(description="generation or likelihood")
+    id: Text = Field(description="id of the sample in the data")
+    sample: Whole = Field(description="index of the sample in the data")
+    duplicate: Whole = Field(description="number of the duplicate, from 0")
+    set: Text = Field(description="name of the data set")
+    kind: Kind = Field(description="kind of the set")
+    method: Method = Field(description="how it was asked")
     instruct: Text = Field(description="the instruction; may be empty")
-    question: Text = Field(description="the question, with its options where they are shown")
-    options: Several[Text] = Field(description="in the order in which they are shown; may be empty")
-    order: Several[Whole] = Field(description="for each of these its place in the data")
-    marks: Text = Field(description="their marks; empty where they are not shown")
-    right: Whole | None = Field(
-        description="the place of the right one as shown; null: free answer"
+    question: Text = Field(description="the question, with its options if they are shown")
+    options: Several[Text] = Field(
+        description="options in the order in which they are shown; may be empty"
     )
-    answers: Several[Text] = Field(description="what a free answer may be; reference captions")
-    round: Whole | None = Field(description="of a dialogue, from 0; null for others")
+    order: Several[Whole] = Field(description="for each option, its index in the data")
+    marks: Text = Field(description="marks of the options; empty if they are not shown")
+    right: Whole | None = Field(
+        description="index of the right option as shown; null for free answers"
+    )
+    answers: Several[Text] = Field(description="accepted free answers; reference captions")
+    round: Whole | None = Field(description="round of a dialogue, from 0; null for other sets")
 
     @property
     def key(self) -> tuple[str, int]:
@@ -62,22 +64,22 @@ class ReformInstance(Asked):
 class ReformAsking(Model):
     """How samples were asked and graded."""
 
-    instructions: Text = Field(description="whose: ours or published")
-    instructions_sha256: Text = Field(description="of the instructions, in hexadecimal")
+    instructions: Text = Field(description="which instructions: ours or published")
+    instructions_sha256: Text = Field(description="SHA-256 of the instructions, in hexadecimal")
     duplicates: Whole | None = Field(
-        default=None, description="REFORM_DUPLICATES; null: 5, captions 1"
+        default=None, description="REFORM_DUPLICATES; null: 5, for captions 1"
     )
     wording: WordingChoice = Field(description="REFORM_WORDING")
     order: Order = Field(description="REFORM_ORDER")
     marks: Mark = Field(description="REFORM_MARKS")
     in_context: Flag = Field(description="REFORM_IN_CONTEXT")
-    reduction: Reduction | None = Field(description="REFORM_REDUCTION; null by generation")
+    reduction: Reduction | None = Field(description="REFORM_REDUCTION; null for generation")
     seed: Whole = Field(description="REFORM_SEED")
     # Records of before there were online histories have none.
     history: History = Field(
         default="gold",
-        description="whose answers the past rounds of a dialogue have: gold (the right ones) or "
-        "online (the model's own)",
+        description="answers in the past rounds of a dialogue: `gold` (the right ones) or "
+        "`online` (the model's own)",
     )
 
     @property
@@ -100,19 +102,21 @@ class ReformRecord(Record):
     READERS: ClassVar[str] = "lmms-rpts grades summarises them"
 
     score: Share | None = Field(
-        description="by the published rules: 1 or 0; captions: ROUGE-L; null if unscored"
+        description="1 or 0 by the published rules; ROUGE-L for captions; null if unscored"
     )
-    published: ReformGrade = Field(description="by the published rules")
-    strict: ReformGrade = Field(description="by ours")
-    prediction: Text = Field(description="the text that was graded; by likelihood the option")
+    published: ReformGrade = Field(description="grade by the published rules")
+    strict: ReformGrade = Field(description="grade by the strict rules")
+    prediction: Text = Field(
+        description="the text that was graded; for likelihood the chosen option"
+    )
     source: Literal[ReasoningSource, "likelihood"] = Field(
-        description="where the prediction stands in the response"
+        description="where the prediction is in the response"
     )
     losses: Several[Number] = Field(
-        description="by likelihood, of each option: the negative log-likelihood that was compared"
+        description="likelihood only: the negative log-likelihood of each option that was compared"
     )
-    means: Several[Number] = Field(description="by likelihood, of each option: the loss per token")
-    instance: ReformInstance = Field(description="one duplicate of a sample, without its image")
+    means: Several[Number] = Field(description="likelihood only: the loss per token of each option")
+    instance: ReformInstance = Field(description="one duplicate of the sample, without its image")
     settings: ReformAsking = Field(description="how samples were asked and graded")
 
     @classmethod

@@ -39,32 +39,32 @@ class RomeGrades(Model):
     """The grades of the answer."""
 
     rule: Share | None = Field(
-        description="by the published rules; null only where there is no response, or the "
-        "question's own data fit no rule"
+        description="grade by the published rules; null only if there is no response, or if no"
+        " rule fits the question's data"
     )
-    strict: Share | None = Field(description="by our rules; null as above")
-    llm: JudgeGrade | None = Field(description="by the judge; null where it was not asked")
+    strict: Share | None = Field(description="grade by the strict rules; null as above")
+    llm: JudgeGrade | None = Field(description="grade by the judge; null if it was not asked")
 
 
 class Consistency(Model):
     """Whether the answer is what the thinking arrived at."""
 
-    consistent: Flag | None = Field(description="right or wrong; null if the judge failed")
-    reply: Text | None = Field(description="the judge's reply, whole")
+    consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
+    reply: Text | None = Field(description="the judge's complete reply")
     error: Text | None = Field(description="why the judge failed")
 
 
 class RomeInstance(Asked):
     """The question without its images."""
 
-    id: Text = Field(description="its own id")
-    subtask: Text = Field(description="its subtask")
-    language: Text = Field(description="its language")
+    id: Text = Field(description="id of the question")
+    subtask: Text = Field(description="subtask of the question")
+    language: Text = Field(description="language of the question")
     question: Text = Field(description="the question")
     reference: Text = Field(description="the reference answer")
-    evaluator: Text = Field(description="the published rule that grades it")
+    evaluator: Text = Field(description="the published rule that grades the question")
     evaluator_kwargs: CanonicalJson = Field(description="the arguments of that rule")
-    question_type: Text | None = Field(description="null where the data do not say")
+    question_type: Text | None = Field(description="as published; null if the data do not give it")
     image_type: Text | None = Field(description="as above")
     image_subtype: Text | None = Field(description="as above")
     reasoning_type: Text | None = Field(description="as above")
@@ -76,7 +76,7 @@ class RomeGrading(Model):
 
     grader: RomeGrader = Field(description="ROME_GRADER")
     model: Text | None = Field(
-        alias="judge", description="the judge; null where none is asked about this question"
+        alias="judge", description="the judge; null if none is asked about this question"
     )
     prompt_version: Text = Field(description="version of the judge's prompts")
 
@@ -95,19 +95,19 @@ class RomeRecord(Record):
     READERS: ClassVar[str] = "lmms-rpts grades summarises them"
 
     score: Share | None = Field(
-        description="the grade that counts; null if unscored, never a zero for a judge that failed"
+        description="the grade that counts; null if unscored (a failure of the judge is never 0)"
     )
-    grader: Grader = Field(description="who gave it")
+    grader: Grader = Field(description="what gave the grade")
     grades: RomeGrades = Field(description="all grades of the answer")
     answer: Text = Field(
-        description="the text that was graded: what stands outside the thinking; may be empty"
+        description="the text that was graded: the response without its thinking; may be empty"
     )
-    source: ReasoningSource = Field(description="where the reasoning stands in the response")
+    source: ReasoningSource = Field(description="where the reasoning is in the response")
     consistency: Consistency | None = Field(
-        description="whether the answer is what the thinking arrived at; null where it was not "
-        "asked for, or where thinking or answer are missing"
+        description="whether the answer agrees with the thinking; null if this was not asked, "
+        "or if thinking or answer is missing"
     )
-    instance: RomeInstance = Field(description="the question without its images")
+    instance: RomeInstance = Field(description="the question, without its images")
     settings: RomeGrading = Field(description="how the answer was graded")
 
     @property

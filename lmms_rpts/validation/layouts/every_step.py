@@ -58,9 +58,9 @@ PRMBENCH = Layout(
     title="PRMBench (arXiv 2501.03124), and Socratic-PRMBench in the same fields",
     fields=frozenset({"modified_question", "modified_process", "error_steps"}),
     read=_read_prmbench,
-    labels="A model wrote errors into sound solutions, people checked them; wrong: the listed "
-    "steps, redundant and circular ones too; sound: all others, even where they rest on a wrong "
-    "one.",
+    labels="A model inserted errors into sound solutions; human annotators checked them. "
+    "Wrong: the listed steps, including redundant and circular ones. Sound: all others,"
+    " even if they depend on a wrong one.",
     licence="Apache-2.0",
     source="git clone https://github.com/ssmisya/PRMBench "
     "(https://huggingface.co/datasets/hitsmy/PRMBench_Preview)",
@@ -138,9 +138,9 @@ DELTABENCH = Layout(
     title="DeltaBench (arXiv 2502.19361)",
     fields=frozenset({"question", "reason_error_section_numbers"}),
     read=_read_deltabench,
-    labels="People labelled sections of long thinking, up to the last that they marked; wrong: an "
-    "error of the section's own. Sections that are only of no use count as neutral, and what "
-    "follows the last mark as unlabelled.",
+    labels="Human annotators labelled sections of long thinking, up to the last one that they "
+    "marked. Wrong: the section itself has an error. Sections that are only useless "
+    "count as neutral, and those after the last mark as unlabelled.",
     licence="none stated",
     source="git clone https://github.com/OpenStellarTeam/DeltaBench",
     path="data/Deltabench_v1.jsonl",

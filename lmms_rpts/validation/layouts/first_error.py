@@ -45,8 +45,8 @@ PROCESSBENCH = Layout(
     title="ProcessBench (arXiv 2412.06559)",
     fields=frozenset({"problem", "steps", "label"}),
     read=_read_processbench,
-    labels="Three experts or more marked the first wrong step; sound: a step before it, and every "
-    "step of a solution without one.",
+    labels="Three or more experts marked the first wrong step. Sound: a step before it, and "
+    "every step of a solution without errors.",
     licence="Apache-2.0",
     source="git clone https://github.com/ljxzs-jjlzs/ProcessBench "
     "(a copy of https://huggingface.co/datasets/Qwen/ProcessBench)",
@@ -73,8 +73,9 @@ BIGBENCH_MISTAKE = Layout(
     title="BIG-Bench Mistake (arXiv 2311.08516)",
     fields=frozenset({"input", "steps", "mistake_index"}),
     read=_read_bigbench_mistake,
-    labels="Three people or more marked the first mistake, by majority (Dyck languages: mostly a "
-    "program); sound: a step before it, and every step where none is marked.",
+    labels="Three or more human annotators marked the first mistake, by majority (Dyck "
+    "languages: mostly a program). Sound: a step before it, and every step of a chain "
+    "without a mark.",
     licence="Apache-2.0",
     source="git clone https://github.com/WHGTyen/BIG-Bench-Mistake",
     path=".",
@@ -110,8 +111,8 @@ MR_GSM8K = Layout(
     title="MR-GSM8K (arXiv 2312.17080)",
     fields=frozenset({"question", "question_type", "model_output_steps"}),
     read=_read_mr_gsm8k,
-    labels="People marked the first wrong step; sound: a step before it, and every step of a "
-    "correct solution. Programs (POT) are left out.",
+    labels="Human annotators marked the first wrong step. Sound: a step before it, and every "
+    "step of a correct solution. Programs (POT) are left out.",
     licence="MIT",
     source="git clone https://github.com/dvlab-research/MR-GSM8K",
     path="dataset",
@@ -149,9 +150,9 @@ MR_BEN = Layout(
     title="MR-Ben (arXiv 2406.13975)",
     fields=frozenset({"Question", "Model_Solution_Steps", "Model_Solution_First_Error_Step"}),
     read=_read_mr_ben,
-    labels="People marked the first wrong step, by the number written in it; lines without a "
-    "number belong to the step before them. Sound: a step before the error, and every step of a "
-    "correct solution. Coding is left out: lines of code are marked there.",
+    labels="Human annotators marked the first wrong step by its number; lines without a number"
+    " belong to the step before them. Sound: a step before the error, and every step of"
+    " a correct solution. Coding is left out: its labels mark lines of code.",
     licence="MIT",
     source="git clone https://github.com/dvlab-research/Mr-Ben",
     path="data",
@@ -175,8 +176,8 @@ STEPVERIFY = Layout(
     title="Stepwise verification of tutors (arXiv 2407.09136)",
     fields=frozenset({"problem", "student_incorrect_solution", "incorrect_index"}),
     read=_read_stepverify,
-    labels="Teachers marked the first wrong step of students' solutions, all of them wrong; "
-    "sound: a step before it. Some errors are steps after the right answer.",
+    labels="Teachers marked the first wrong step of students' solutions, all of which are "
+    "wrong. Sound: a step before it. Some errors are steps after the right answer.",
     licence="CC BY-SA 4.0",
     source="git clone https://github.com/eth-lre/verify-then-generate",
     path="dataset/dataset.json",
@@ -205,8 +206,8 @@ REASONEVAL = Layout(
     title="MR-MATH of ReasonEval, invalid steps (arXiv 2404.05692)",
     fields=frozenset({"question", "model_output_step_format", "model_output_solution_correctness"}),
     read=_read_reasoneval,
-    labels="People marked the first wrong step of solutions that all reach the right answer; "
-    "sound: a step before it, and every step of a correct solution.",
+    labels="Human annotators marked the first wrong step of solutions that all reach the right"
+    " answer. Sound: a step before it, and every step of a correct solution.",
     licence="none stated",
     source="git clone https://github.com/GAIR-NLP/ReasonEval",
     path="dataset/mr-math_invalid_errors.json",

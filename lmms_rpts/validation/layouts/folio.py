@@ -33,8 +33,9 @@ FOLIO = Layout(
     title="FOLIO (arXiv 2209.00840)",
     fields=frozenset({"premises", "conclusion", "label"}),
     read=_read,
-    labels="People wrote premises and conclusions, logic proved the labels; sound: the conclusion "
-    "follows; wrong: it is contradicted, or the premises don't decide it.",
+    labels="Human annotators wrote premises and conclusions; a logic prover verified the "
+    "labels. Sound: the conclusion follows. Wrong: the premises contradict it, or do "
+    "not decide it.",
     licence="CC BY-SA 4.0",
     source="git clone https://github.com/Yale-LILY/FOLIO",
     path="data/v0.0/folio-validation.jsonl",

@@ -90,9 +90,10 @@ PARC = Layout(
     title="PARC / PERL (arXiv 2502.02362)",
     fields=frozenset({"question", "steps", "premise_annotation", "error_annotation"}),
     read=_read,
-    labels="A strong model labelled every step, people checked a tenth; wrong: an error of the "
-    "step's own (logic, mathematics, missing steps, other). A step that is only wrong because it "
-    "rests on a wrong one is sound, and counted as inherited.",
+    labels="A strong model labelled every step; human annotators checked a tenth. Wrong: the "
+    "step itself has an error (logic, mathematics, missing steps, other). A step that "
+    "is wrong only because it depends on a wrong one is sound, and counted as "
+    "inherited.",
     licence="MIT",
     source="git clone https://github.com/SagnikMukherjee/PARC",
     path="datasets",

@@ -98,8 +98,9 @@ VISUALPROCESSBENCH = Layout(
     title="VisualProcessBench (arXiv 2503.10291)",
     fields=frozenset({"image", "question", "response"}),
     read=_read_visualprocessbench,
-    labels="People labelled every step, those after an error too; neutral steps, without "
-    "reasoning, are not counted. Whether a step that inherits an error is wrong is not said.",
+    labels="Human annotators labelled every step, including those after an error. Neutral "
+    "steps, without reasoning, are not counted. The publishers do not say whether a "
+    "step that inherits an error is wrong.",
     licence="MIT",
     source="https://huggingface.co/datasets/OpenGVLab/VisualProcessBench",
     path="test.jsonl",
@@ -154,8 +155,8 @@ VLRMBENCH = Layout(
     title="VLRMBench (arXiv 2503.07478)",
     fields=frozenset({"image", "question", "task_gt"}),
     read=_read_vlrmbench,
-    labels="A model wrote errors into solutions, people checked them; wrong: the marked steps; "
-    "sound: all others, even where they rest on a wrong one.",
+    labels="A model inserted errors into solutions; human annotators checked them. Wrong: the "
+    "marked steps. Sound: all others, even if they depend on a wrong one.",
     licence="Apache-2.0",
     source="git clone https://github.com/JCruan519/VLRMBench "
     "(pictures: https://huggingface.co/datasets/Winston-Yuan/VLRMBench)",
@@ -209,8 +210,9 @@ PROJUDGEBENCH = Layout(
     title="ProJudgeBench (arXiv 2503.06553)",
     fields=frozenset({"question", "student_solution", "process_evaluation"}),
     read=_read_projudgebench,
-    labels="Experts labelled every step of solutions in four sciences, those after an error too; "
-    "whether a step that inherits an error is wrong is not said.",
+    labels="Experts labelled every step of solutions in four sciences, including those after "
+    "an error. The publishers do not say whether a step that inherits an error is "
+    "wrong.",
     licence="CC BY-NC 4.0",
     source="https://huggingface.co/datasets/julyai/ProJudgeBench",
     path="test.parquet",

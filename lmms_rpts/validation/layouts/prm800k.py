@@ -141,9 +141,9 @@ PRM800K = Layout(
     title="PRM800K (arXiv 2305.20050)",
     fields=frozenset({"question", "label", "is_quality_control_question"}),
     read=_read,
-    labels="A person rated each completion; wrong: -1; sound: 1, and 0, which is right but gets "
-    "nowhere. Completions are asked after the steps that were chosen before them. Questions that "
-    "checked the labellers, bad problems and those given up are left out.",
+    labels="A human annotator rated each completion. Wrong: -1; sound: 1, and 0 (right, but no"
+    " progress). The premises of a completion are the steps chosen before it. "
+    "Quality-control questions, bad problems and abandoned ones are left out.",
     licence="MIT",
     source="git clone https://github.com/openai/prm800k (its data need git-lfs)",
     path="prm800k/data",

@@ -155,10 +155,10 @@ def _label(score: float | None) -> bool | None:
 
 LAYOUT = Layout(
     name="ratings",
-    title="Ratings of people (lmms-rpts rate)",
+    title="Human ratings (lmms-rpts rate)",
     fields=frozenset({"format", "rater", "items"}),
     read=read,
-    labels="your raters, every inference; sound: their mean is above 0.5",
+    labels="Your raters scored every inference. Sound: their mean is above 0.5.",
     licence="that of the rated run's data",
     source=f"lmms-rpts rate RUN -o rate.html; the page saves files of the format {FORMAT}",
     fixed_premises=True,

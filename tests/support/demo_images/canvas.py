@@ -1,4 +1,4 @@
-"""An anti-aliased drawing surface: everything is drawn large and scaled down at the end."""
+"""Anti-aliased drawing surface: drawn large, and scaled down at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts, clocks and other things to be read off."""
+"""Charts, clocks and other things with values to read."""
 
 from __future__ import annotations
 

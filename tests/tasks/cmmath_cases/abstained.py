@@ -1,4 +1,4 @@
-"""Cases that a person decides and the rules leave undecided: what they can't read yet.
+"""Cases that a person can decide and the rules leave undecided, since they can't parse them.
 
 A list that may only become shorter: a case that the rules decide rightly must leave it.
 """

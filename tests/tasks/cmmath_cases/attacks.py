@@ -1,4 +1,4 @@
-"""Attacks: answers that hold the right value, or beg for the mark, and don't answer rightly.
+"""Attacks: answers that contain the right value, or ask for the mark, without answering.
 
 Each way to cheat is written for each target; none may be graded correct. ``{r}`` is the right
 answer, ``{w}`` and ``{v}`` are wrong ones, ``{q}`` is the question.

@@ -1,4 +1,4 @@
-"""How a grading case worked by hand is written down."""
+"""Notation of a manually worked grading case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the final answer is: thinking, refusals, cut texts, chatter, taken-back answers."""
+"""Place of the final answer: thinking, refusals, cut texts, chatter, withdrawn answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fractions, roots and multiples of pi: equal values, and values that only come near."""
+"""Fractions, roots and multiples of pi: equal values, and values that are only close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile texts: no exception, no long run, and never "correct" where that would be wrong."""
+"""Hostile texts: no exception, no long run, and never wrongly "correct"."""
 
 from __future__ import annotations
 

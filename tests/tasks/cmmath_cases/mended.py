@@ -1,4 +1,4 @@
-"""Answers of the kinds that a blind tester found misread: variations, worked by hand."""
+"""Variations of the answers that a blind tester found misread, worked manually."""
 
 from __future__ import annotations
 

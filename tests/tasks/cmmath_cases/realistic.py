@@ -1,4 +1,4 @@
-"""Answers as weak and strong models write them, graded by hand before the rules were run."""
+"""Answers in the manner of weak and strong models, graded before the rules were run."""
 
 from __future__ import annotations
 

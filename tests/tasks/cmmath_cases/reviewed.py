@@ -1,4 +1,4 @@
-"""What reviewers found: wordings that were graded wrongly once."""
+"""Wordings that were once graded wrongly, found by reviewers."""
 
 from __future__ import annotations
 

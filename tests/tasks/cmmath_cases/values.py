@@ -1,4 +1,4 @@
-"""Values of each type, in a line each: a reference, and answers to it.
+"""Values of each type, one line each: a reference, and answers to it.
 
 ``::`` answers that are right, ``!!`` answers that are wrong, ``??`` answers that can't be compared;
 they are parted by ``;;``, and ``⏎`` stands for the end of a line.
