@@ -143,6 +143,8 @@ _kinds: Mapping[str, Callable[[GradedAnswer], Sequence[str]]] = {
 
 def _grade_text(grade: ShownGrade, scale: str = "") -> str:
     """A grade in a word or two."""
+    if grade.word:
+        return grade.word
     if grade.value is None:
         return "failed" if grade.error else "none"
     if scale:

@@ -26,7 +26,10 @@ URGENCY: tuple[Graded, ...] = ("wrong", "unscored", "partial", "value", "right")
 MOST_ANSWERS = 20
 """Answers of one run to one question that are shown; there may be any number in a file."""
 MOST_VALUES = 60
-"""Values of a breakdown that a filter offers."""
+"""Values of a breakdown that a filter offers, and that one record has."""
+MOST_GROUPS = 500
+"""Values of a breakdown that has a table."""
+LONGEST_TAG = 200
 
 
 @dataclass(frozen=True)
@@ -234,14 +237,22 @@ def _guarded(grading: Grading) -> Grading:
 def _shown_breakdowns(grading: Grading) -> list[str]:
     """The names of the breakdowns that a report shows."""
     by = grading.breakdowns if grading.display.by is None else grading.display.by
-    names = [*([grading.first] if grading.first else []), *by]
+    return _known(grading, [grading.first, *by])
+
+
+def _filtered(grading: Grading) -> list[str]:
+    """The names of the breakdowns that a report filters by."""
+    return _known(grading, [*_shown_breakdowns(grading), *grading.display.filters])
+
+
+def _known(grading: Grading, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name in grading.breakdowns))
 
 
 def _differs(values_of: Callable[[Any], Iterable[str | None]], runs: Iterable[AnyRun]) -> bool:
-    """Whether a breakdown has several values: one alone says nothing."""
-    every = (tuple(values_of(record)) for run in runs for record in run.responses)
-    return len(set(every)) > 1
+    """Whether a breakdown has several values, but not as many as there are records."""
+    every = {tuple(values_of(record)) for run in runs for record in run.responses}
+    return 1 < len(every) <= MOST_GROUPS
 
 
 # --- which questions are shown -------------------------------------------------------------------
@@ -378,8 +389,12 @@ class _Builder:
 
     def _tags(self, record: Any) -> dict[str, tuple[str, ...]]:
         found = {
-            name: tuple(each for each in self._grading.breakdowns[name](record) if each is not None)
-            for name in _shown_breakdowns(self._grading)
+            name: tuple(
+                each[:LONGEST_TAG]
+                for each in islice(self._grading.breakdowns[name](record), MOST_VALUES)
+                if each is not None
+            )
+            for name in _filtered(self._grading)
         }
         return {name: values for name, values in found.items() if values}
 
@@ -402,7 +417,7 @@ def _plain(text: str) -> str:
 def _filters(grading: Grading, entries: Collection[GradedEntry]) -> dict[str, tuple[str, ...]]:
     """The values that the table can be filtered by, where there are several, but not too many."""
     filters = {}
-    for name in _shown_breakdowns(grading):
+    for name in _filtered(grading):
         values = _values(name, entries)
         if 1 < len(values) <= MOST_VALUES:
             filters[name] = tuple(sorted(values))

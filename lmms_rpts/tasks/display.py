@@ -47,6 +47,8 @@ class ShownGrade:
     Attributes:
         grader: who gave it, such as ``published rules``.
         value: from 0 to 1; None where there is none.
+        word: what is shown of it where that is not right, wrong or a number, such as
+            ``undecided``.
         counts: whether it is the one that the score is taken from.
         found: the final answer as this grader found it; None where it does not say.
         reason: the rule that decided, or what kind of mistake it is.
@@ -57,6 +59,7 @@ class ShownGrade:
 
     grader: str
     value: float | None
+    word: str = ""
     counts: bool = False
     found: str | None = None
     reason: str = ""
@@ -127,7 +130,8 @@ class Display:
             several.
         scale: what the score of a record measures, such as ``ROUGE-L``; empty where it says whether
             the answer is right.
-        by: the breakdowns that a report shows, and filters by; None: all.
+        by: the breakdowns that a report has a table of, and filters by; None: all.
+        filters: further breakdowns that it filters by.
     """
 
     question: Callable[[Any], ShownQuestion] = usual_question
@@ -135,6 +139,7 @@ class Display:
     together: Callable[[Sequence[Any]], Mapping[str, str]] = no_more
     scale: Callable[[Any], str] = right_or_wrong
     by: Sequence[str] | None = None
+    filters: Sequence[str] = ()
 
 
 def _first_text(value: object, names: Sequence[str]) -> str:

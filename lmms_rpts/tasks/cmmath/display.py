@@ -12,11 +12,7 @@ from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuest
 def _question(record: CmmathRecord) -> ShownQuestion:
     instance = record.instance
     details = {
-        "form": instance.form,
-        "type of the answer": record.answer_type,
-        "category": instance.category,
         "school year": instance.grade_id,
-        "school": instance.grade_group,
         "knowledge points": instance.knowledge_point,
     }
     return ShownQuestion(
@@ -39,6 +35,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
     yield ShownGrade(
         grader="rules",
         value=record.ruled,
+        word="undecided" if record.undecided else "",
         counts=record.grader == "rule",
         found=rule.answer if rule else None,
         reason=rule.rule if rule else "",
@@ -59,7 +56,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
         yield ShownGrade(
             grader=f"kind of mistake ({name})",
             value=None,
-            reason=mistake.kind or "",
+            word=mistake.kind or "",
             reply=mistake.reply,
             error=mistake.error,
         )

@@ -17,7 +17,6 @@ def _question(record: ReformRecord) -> ShownQuestion:
     known = data_sets().get(instance.set)
     details = {
         "set": known.title if known else instance.set,
-        "dimension": known.dimension if known else "",
         "method": instance.method,
         "round": "" if instance.round is None else str(instance.round),
     }
@@ -104,6 +103,11 @@ def _scale(record: ReformRecord) -> str:
 
 
 DISPLAY = Display(
-    question=_question, answer=_answer, together=_together, scale=_scale, by=("dimension",)
+    question=_question,
+    answer=_answer,
+    together=_together,
+    scale=_scale,
+    by=(),  # the sheets have a table by dimension
+    filters=("dimension",),
 )
 """How a report shows them."""

@@ -10,23 +10,18 @@ from lmms_rpts.tasks.rome.extraction import extract_answer
 from lmms_rpts.tasks.rome.final_answer import whole_answer
 from lmms_rpts.tasks.rome.record import RomeRecord
 
+_AGREEMENT = {True: "consistent", False: "inconsistent", None: ""}
+
 
 def _question(record: RomeRecord) -> ShownQuestion:
     instance = record.instance
-    details = {
-        "evaluator": instance.evaluator,
-        "arguments": instance.evaluator_kwargs,
-        "question type": instance.question_type,
-        "image type": instance.image_type,
-        "image subtype": instance.image_subtype,
-        "reasoning type": instance.reasoning_type,
-    }
+    details = {"evaluator": instance.evaluator, "arguments": instance.evaluator_kwargs}
     return ShownQuestion(
         text=instance.question,
         gold=(instance.reference,),
         language=instance.language,
         images=instance.images,
-        details={name: text for name, text in details.items() if text},
+        details=details,
     )
 
 
@@ -64,8 +59,9 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
         )
     if record.consistency is not None:
         yield ShownGrade(
-            grader="agreement of thinking and answer",
+            grader="thinking and answer",
             value=None if record.consistent is None else float(record.consistent),
+            word=_AGREEMENT[record.consistent],
             asked=_asked_consistency(record),
             reply=record.consistency.reply,
             error=record.consistency.error,
