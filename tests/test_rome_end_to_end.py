@@ -33,9 +33,11 @@ SAID = {
     for at, (identity, answer) in enumerate(ANSWERS.items())
 }
 
-N_IMAGES = sum(
-    1 if isinstance(each["img_path"], str) else len(each["img_path"]) for each in ENTRIES
-)
+IMAGES = [
+    name
+    for entry in ENTRIES
+    for name in (entry["img_path"] if isinstance(entry["img_path"], list) else [entry["img_path"]])
+]
 BAR = ANSWERS["question_spatial_1"]
 
 
@@ -155,7 +157,7 @@ def test_a_report_shows_them(
     page = tmp_path / "report.html"
     done = CliRunner().invoke(app, ["report", str(judged.folder), "-o", str(page)])
     assert done.exit_code == 0, done.output
-    assert f"{len(ENTRIES)} instances, {N_IMAGES} images" in done.output
+    assert f"{len(ENTRIES)} instances, {len(IMAGES)} images" in done.output
     assert "images were not found" not in done.output
     html = page.read_text(encoding="utf-8")
     for entry in ENTRIES:

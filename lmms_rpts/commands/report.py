@@ -43,9 +43,8 @@ def report(
         typer.Option(
             "--limit",
             min=0,
-            help="Largest number of instances of each graded benchmark (ROME, CMMaTH, ...) to "
-            "show, those with wrong answers first; 0: all. Default: 1000 in a file, 5000 in a "
-            "folder.",
+            help="Largest number of instances of each graded benchmark to show, those with wrong "
+            "answers first; 0: all. Default: 1000 in a file, 5000 in a folder.",
             show_default=False,
         ),
     ] = None,

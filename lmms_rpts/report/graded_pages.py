@@ -7,7 +7,8 @@ from typing import Any
 
 from jinja2 import Environment
 
-from lmms_rpts.report.graded_view import URGENCY, GradedAnswer, GradedEntry, GradedView
+from lmms_rpts.report.graded_choice import URGENCY
+from lmms_rpts.report.graded_view import GradedAnswer, GradedEntry, GradedView
 from lmms_rpts.report.pictures import Picture
 from lmms_rpts.tasks.display import ShownGrade
 

@@ -8,9 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.report.graded_choice import (
+    Case,
+    Graded,
+    choose,
+    flags_of,
+    identity,
+    outcome_of,
+    rank_of,
+    score_of,
+)
 from lmms_rpts.runs.logged import Logged, read_logged
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -19,10 +29,6 @@ from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.sheets import Sheet, summary_sheets
 
-Graded = Literal["wrong", "unscored", "partial", "value", "right"]
-"""How an answer was graded: ``value`` is a score that is not right or wrong."""
-
-URGENCY: tuple[Graded, ...] = ("wrong", "unscored", "partial", "value", "right")
 MOST_ANSWERS = 20
 """Answers of one run to one question that are shown; there may be any number in a file."""
 MOST_VALUES = 60
@@ -157,16 +163,6 @@ class GradedView:
         return [say(each) for each in self.summary.models] if say else []
 
 
-@dataclass(frozen=True)
-class _Case:
-    """The answers to one question, before they are prepared: number of the run, and record."""
-
-    task: str
-    key: tuple[object, ...]
-    answers: tuple[tuple[int, Any], ...]
-    rank: tuple[float, ...]
-
-
 def make_graded(
     benchmark: Benchmark,
     grading: Grading,
@@ -193,12 +189,12 @@ def make_graded(
     found: dict[tuple[object, ...], list[tuple[int, Any]]] = {}
     for at, run in enumerate(runs):
         for record in run.responses:
-            found.setdefault(_identity(record), []).append((at, record))
+            found.setdefault(identity(record), []).append((at, record))
     cases = [
-        _Case(str(key[0]), key, tuple(answers), min(_rank(safe, each) for _, each in answers))
+        Case(str(key[0]), key, tuple(answers), min(rank_of(safe, each) for _, each in answers))
         for key, answers in found.items()
     ]
-    chosen = _chosen(cases, limit)
+    chosen = choose(cases, limit)
     builder = _Builder(benchmark, safe, runs, _logged(safe, runs, chosen), given)
     entries = tuple(builder.entry(case) for case in chosen)
     return GradedView(
@@ -206,16 +202,11 @@ def make_graded(
         grading=safe,
         runs=tuple(runs),
         summary=summarize_grades(safe, runs, by),
-        outcomes=tuple(Counter(_outcome(safe, each) for each in run.responses) for run in runs),
+        outcomes=tuple(Counter(outcome_of(safe, each) for each in run.responses) for run in runs),
         entries=entries,
         total=len(cases),
         filters=_filters(safe, entries),
     )
-
-
-def _identity(record: Any) -> tuple[object, ...]:
-    """Its task and question; the id, since a number may be another question in other data."""
-    return (*record.instance.key, str(getattr(record.instance, "id", "")))
 
 
 def _guarded(grading: Grading) -> Grading:
@@ -255,53 +246,11 @@ def _differs(values_of: Callable[[Any], Iterable[str | None]], runs: Iterable[An
     return 1 < len(every) <= MOST_GROUPS
 
 
-# --- which questions are shown -------------------------------------------------------------------
-
-
-def _score(grading: Grading, record: Any) -> float | None:
-    found = next(iter(grading.metrics.values()))(record)
-    return None if found is None else float(found)
-
-
-def _outcome(grading: Grading, record: Any) -> Graded:
-    score = _score(grading, record)
-    if score is None:
-        return "unscored"
-    if grading.display.scale(record):
-        return "value"
-    return "right" if score >= 1 else "partial" if score > 0 else "wrong"
-
-
-def _flags(grading: Grading, record: Any) -> tuple[str, ...]:
-    return tuple(name for name, listing in grading.lists.items() if listing.wanted(record))
-
-
-def _rank(grading: Grading, record: Any) -> tuple[float, ...]:
-    """The lower, the sooner it is looked at."""
-    score = _score(grading, record)
-    order = URGENCY.index(_outcome(grading, record))
-    return (order, not _flags(grading, record), 1.0 if score is None else score)
-
-
-def _chosen(cases: Sequence[_Case], limit: int | None) -> list[_Case]:
-    """The cases that are shown: round robin over the tasks, each by urgency, then by place."""
-    ordered = sorted(cases, key=lambda case: (case.rank, *map(_sortable, case.key)))
-    if limit is None or len(ordered) <= limit:
-        return ordered
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int]] = []
-    for place, case in enumerate(ordered):
-        turns.append((seen[case.task], place))
-        seen[case.task] += 1
-    return [ordered[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
-
-
-def _sortable(part: object) -> tuple[int, str]:
-    return (part, "") if isinstance(part, int) else (0, str(part))
+# --- entries -------------------------------------------------------------------------------------
 
 
 def _logged(
-    grading: Grading, runs: Sequence[AnyRun], cases: Sequence[_Case]
+    grading: Grading, runs: Sequence[AnyRun], cases: Sequence[Case]
 ) -> Mapping[tuple[str, int], Logged]:
     """What the samples say of the questions that their records do not hold."""
     lacking: set[tuple[str, int]] = set()
@@ -313,9 +262,6 @@ def _logged(
     if not lacking:
         return {}
     return read_logged((file for run in runs for file in run.files), lacking)
-
-
-# --- entries -------------------------------------------------------------------------------------
 
 
 class _Builder:
@@ -332,7 +278,7 @@ class _Builder:
         self._benchmark, self._grading, self._runs = benchmark, grading, runs
         self._logged, self._given = logged, given
 
-    def entry(self, case: _Case) -> GradedEntry:
+    def entry(self, case: Case) -> GradedEntry:
         """The entry of one question."""
         record = case.answers[0][1]
         anchor = self._anchor(case.task, str(case.key[1]))
@@ -364,10 +310,10 @@ class _Builder:
             record=record,
             question=self._question(record),
             shown=self._grading.display.answer(record),
-            outcome=_outcome(self._grading, record),
+            outcome=outcome_of(self._grading, record),
             scale=self._grading.display.scale(record),
-            score=_score(self._grading, record),
-            flags=_flags(self._grading, record),
+            score=score_of(self._grading, record),
+            flags=flags_of(self._grading, record),
         )
 
     def _question(self, record: Any) -> ShownQuestion:
@@ -381,8 +327,8 @@ class _Builder:
     def _cell(self, records: Sequence[Any], shown: Sequence[GradedAnswer]) -> RunCell | None:
         if not shown:
             return None
-        worst = min(shown, key=lambda each: _rank(self._grading, each.record))
-        right = sum(_outcome(self._grading, each) == "right" for each in records)
+        worst = min(shown, key=lambda each: rank_of(self._grading, each.record))
+        right = sum(outcome_of(self._grading, each) == "right" for each in records)
         together = self._grading.display.together
         facts = together(records[:MOST_ANSWERS]) if len(records) > 1 else {}
         return RunCell(worst, right, len(records), len(records) - len(shown), facts)
