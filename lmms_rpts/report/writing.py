@@ -143,7 +143,7 @@ def write_report(
         len(gallery),
         len(wanted) + count_images(views),
         tuple(mismatches),
-        tuple(_left_out(views)),
+        tuple(_left_out(views, is_file)),
         tuple(_variables(kinds)),
     )
 
@@ -161,13 +161,14 @@ def _graded_pictures(
     return found | own_pictures(views, images, longest_side)
 
 
-def _left_out(views: Sequence[GradedView]) -> Iterator[str]:
+def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
+    folder = "; a folder as output takes more" if is_file else ""
     for view in views:
         if len(view.entries) < view.total:
             yield (
                 f"{len(view.entries):,} of {view.total:,} {view.grading.questions} of "
                 f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
-                "shows more, --limit 0 all; a folder as output has a page for each"
+                f"shows more, --limit 0 all{folder}"
             )
 
 
