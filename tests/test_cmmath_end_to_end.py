@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from lmms_rpts.cli import app
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, ssr
 from lmms_rpts.tasks.cmmath.results import METRICS
 from tests.support.cmmath import draw_images
@@ -100,6 +102,28 @@ def test_every_answer_is_graded_beside_its_own_problem(graded: Run, said: dict[s
                 assert (outcome, record["score"]) == ("incorrect", 0.0)
         right = [each for each in found.values() if "最终答案" in said[each["instance"]["id"]]]
         assert sum(each["score"] == 1.0 for each in right) >= 0.9 * len(right)
+
+
+def test_a_report_shows_them(
+    tmp_path: Path,
+    graded: Run,
+    data: Path,
+    problems: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CMMATH_PATH", str(data))
+    arguments = ["report", str(graded.folder), "--limit", "0", "-o", str(tmp_path / "pages")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert "images were not found" not in done.output
+    pages = list((tmp_path / "pages" / "instances").iterdir())
+    assert len(pages) == len(TASKS) * len(problems)
+    for at, record in graded.records("cmmath").items():
+        page = (tmp_path / "pages" / "instances" / f"cmmath-{at}.html").read_text("utf-8")
+        assert f"cmmath · {record['instance']['id']}" in page
+        undecided = record["grades"]["rule"]["outcome"] == "undecided"
+        assert (">undecided</span>" in page) is undecided
+        assert "<img " in page
 
 
 def test_the_metrics_are_those_of_the_records(graded: Run) -> None:

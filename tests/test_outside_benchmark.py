@@ -61,6 +61,27 @@ def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
     assert "Colours does not support --tree" in told.stdout
 
 
+def test_a_report_shows_it(tmp_path: Path, samples: Path) -> None:
+    arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "colours")
+    run_lmms_eval(tmp_path / "out", *arguments, env=ENV, importing=True)
+    page = tmp_path / "report.html"
+    told = run([COMMAND, "report", str(tmp_path / "out"), "-o", str(page)], env=ENV, importing=True)
+    assert told.returncode == 0, told.stdout
+    assert f"{page}: 3 instances, 0 images" in told.stdout
+    html = page.read_text(encoding="utf-8")
+    assert "Colours: said" in html
+    assert 'id="graded-colours"' in html
+    # The record does not hold the question: it is that of the samples.
+    questions = (PACKAGE / "colours" / "questions.jsonl").read_text(encoding="utf-8")
+    for line in questions.splitlines():
+        question = json.loads(line)
+        at = list(SAID).index(question["id"])
+        article = html[html.index(f'id="colours-{at}"') :].partition("Response")[0]
+        assert question["question"] in article
+        assert f'<b dir="auto">{question["answer"]}</b>' in article
+    assert "The samples do not hold" not in html
+
+
 def test_its_data_are_checked_before_a_model_is_loaded(tmp_path: Path, samples: Path) -> None:
     arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "colours")
     env = ENV | {"COLOURS_PATH": str(tmp_path)}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from lmms_rpts.cli import app
 from lmms_rpts.tasks.reform_eval.dataset import TASKS, load_documents
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
@@ -82,6 +85,24 @@ def test_all_61_sets_have_the_results_of_their_answers(one: Run) -> None:
 
 def _options(run: Run, task: str) -> list[str]:
     return [text for each in run.records(task).values() for text in each["instance"]["options"]]
+
+
+def test_a_report_shows_samples_of_all_sets(
+    tmp_path: Path, one: Run, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    page = tmp_path / "report.html"
+    arguments = ["report", str(one.folder), "--limit", "61", "-o", str(page)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    # One of each set, with its image.
+    assert "61 instances, 61 images" in done.output
+    html = page.read_text("utf-8")
+    shown = set(re.findall(r'<article class="instance" id="([a-z0-9-]+)-\d+"', html))
+    assert shown == {task.replace("_", "-") for task in BY_GENERATION}
+    assert "wording 5" in html
+    assert "instability 0." in html
 
 
 def test_two_processes_give_the_same_records(

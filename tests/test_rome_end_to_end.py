@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
+from typer.testing import CliRunner
 
+from lmms_rpts.cli import app
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.rome.results import METRICS
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
@@ -29,6 +32,18 @@ SAID = {
     identity: ANSWERS[identity] if at % 3 == 0 else f"<think>{THOUGHTS[identity]}</think>{answer}"
     for at, (identity, answer) in enumerate(ANSWERS.items())
 }
+
+IMAGES = [
+    name
+    for entry in ENTRIES
+    for name in (entry["img_path"] if isinstance(entry["img_path"], list) else [entry["img_path"]])
+]
+BAR = ANSWERS["question_spatial_1"]
+
+
+def html_escape(text: str) -> str:
+    """As the templates of reports write it."""
+    return str(Markup.escape(text))
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +148,29 @@ def test_the_results_file_names_grader_and_judge(judged: Run) -> None:
         )
     assert written["usage"]["judges"]["calls"] == 12 + 8
     assert "sk-secret-of-the-test" not in file.read_text(encoding="utf-8") + judged.output
+
+
+def test_a_report_shows_them(
+    tmp_path: Path, judged: Run, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROME_PATH", str(data))
+    page = tmp_path / "report.html"
+    done = CliRunner().invoke(app, ["report", str(judged.folder), "-o", str(page)])
+    assert done.exit_code == 0, done.output
+    assert f"{len(ENTRIES)} instances, {len(IMAGES)} images" in done.output
+    assert "images were not found" not in done.output
+    html = page.read_text(encoding="utf-8")
+    for entry in ENTRIES:
+        identity = entry["question_id"]
+        assert html_escape(entry["question"]) in html
+        assert html_escape(f"that of {identity}") in html
+    for record in records(judged).values():
+        assert html_escape(record["grades"]["llm"]["reply"]) in html
+    # What the judge was asked is put together again, to the letter.
+    asked = Prompts().render(
+        "grade", "en", question="How long is the bar?", reference="2 cm", answer=BAR
+    )
+    assert html_escape(str(asked[1]["content"])) in html
 
 
 def test_two_processes_give_the_same_records(

@@ -38,10 +38,23 @@ def report(
         int,
         typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),
     ] = 480,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            min=0,
+            help="Largest number of instances of each graded benchmark to show, those with wrong "
+            "answers first; 0: all. Default: 1000 in a file, 5000 in a folder.",
+            show_default=False,
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
 ) -> None:
     """Show where the reasoning broke: numbers, and every instance with its reasoning as a tree.
+
+    Graded answers (ROME, CMMaTH, ReForm-Eval and benchmarks of other packages) are shown with
+    their grades and the reasons for them.
 
     Several runs stand side by side. The file needs no network, opens from disk, and can be sent
     to others; mind that it holds the images and texts of the benchmark.
@@ -52,7 +65,7 @@ def report(
     """
     with told():
         from lmms_rpts.report.writing import write_report
-        from lmms_rpts.tasks.rpts_eval.runs import read_runs
+        from lmms_rpts.tasks.all_runs import read_all_runs
 
         if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
             fail(
@@ -62,7 +75,7 @@ def report(
         if images is not None and not images.is_dir():
             fail(f"--images: {images} is no folder")
         files = read_validities(validity)
-        found = read_runs(runs)
+        found = read_all_runs(runs).every
         spare(found, [output], *(each.path for each in files))
         written = write_report(
             found,
@@ -73,6 +86,7 @@ def report(
             include_path=include_path,
             longest_side=image_size,
             validity=files,
+            limit=limit,
         )
     typer.echo(
         f"{written.path}: {written.instances} instances, {written.images} images, "
@@ -80,13 +94,12 @@ def report(
     )
     for said in written.mismatches:
         typer.echo(f"Note: {printable(said)}", err=True)
+    for said in written.left_out:
+        typer.echo(f"Note: {printable(said)}.", err=True)
     missing = written.images_wanted - written.images
     if missing and not no_images:
-        from lmms_rpts.tasks.documents import scored_tasks
-
-        variables = dict.fromkeys(each.data_variable for each in scored_tasks().values())
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or can't be read: name "
-            f"their folder with --images, or set {' or '.join(filter(None, variables))}.",
+            f"their folder with --images, or set {' or '.join(written.variables)}.",
             err=True,
         )

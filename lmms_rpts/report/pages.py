@@ -16,6 +16,8 @@ from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.frame import Frame
+from lmms_rpts.report.graded_pages import GradedPages
+from lmms_rpts.report.graded_view import GradedEntry
 from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
 from lmms_rpts.report.view import URGENCY, Answer, Entry, View
 from lmms_rpts.runs.validity_figures import decimal, percent, title_of
@@ -41,11 +43,15 @@ class Pages:
     Args:
         title: of the report.
         no_image: what stands where an image is not shown.
+        graded: the benchmarks with graded answers; None: there are none.
     """
 
-    def __init__(self, view: View, title: str, no_image: str) -> None:
+    def __init__(
+        self, view: View, title: str, no_image: str, graded: GradedPages | None = None
+    ) -> None:
         self.view, self.title = view, title
-        self._frame = Frame()
+        self.graded = graded or GradedPages((), {}, no_image)
+        self._frame = _frame(bool(self.graded.views))
         self._environment = self._frame.environment
         self._environment.globals.update(
             right_reason=RIGHT_REASON,
@@ -70,12 +76,17 @@ class Pages:
             corrected_explained=EXPLAINED,
         )
 
+    @property
+    def count(self) -> int:
+        """The number of instances, of all kinds."""
+        return len(self.view.entries) + self.graded.count
+
     def single(self) -> Iterator[str]:
         """The one page, in parts, the entries each for itself."""
         # No text can hold this mark: all others are escaped.
         before, mark, after = self._page(self.title, Links(), Markup("")).partition(_MAIN)
         yield before + mark
-        yield self._overview(Links(), lambda entry: f"#{entry.anchor}")
+        yield from self._overviews(lambda entry: f"#{entry.anchor}")
         order = self.view.entries
         for at, entry in enumerate(order):
             links = Links(
@@ -83,11 +94,15 @@ class Pages:
                 next=f"#{order[at + 1].anchor}" if at + 1 < len(order) else None,
             )
             yield self._instance(entry, links)
+        for view, graded, previous, following in self.graded.entries():
+            links = Links(previous=previous and f"#{previous}", next=following and f"#{following}")
+            body = self.graded.instance(self._environment, view, graded, links)
+            yield self._article(graded.anchor, body)
         yield after
 
     def index(self) -> str:
         """The overview of a report in a folder."""
-        body = self._overview(Links(), lambda entry: f"instances/{entry.anchor}.html")
+        body = "".join(self._overviews(lambda entry: f"instances/{entry.anchor}.html"))
         return self._page(self.title, Links(), Markup(body))  # noqa: S704 - rendered
 
     def instances(self) -> Iterator[tuple[str, str]]:
@@ -103,6 +118,24 @@ class Pages:
             body = Markup(self._instance(entry, links, opened=True))  # noqa: S704 - rendered
             title = f"{entry.instance.task} {entry.instance.id} · {self.title}"
             yield f"{entry.anchor}.html", self._page(title, links, body, "'self' file: data:")
+        for view, graded, before, after in self.graded.entries():
+            links = Links(
+                overview="../index.html",
+                images=f"../{_IMAGES}",
+                previous=before and f"{before}.html",
+                next=after and f"{after}.html",
+            )
+            text = self.graded.instance(self._environment, view, graded, links)
+            body = Markup(self._article(graded.anchor, text, opened=True))  # noqa: S704 - rendered
+            title = f"{graded.task} {graded.name} · {self.title}"
+            yield f"{graded.anchor}.html", self._page(title, links, body, "'self' file: data:")
+
+    def _overviews(self, link: Callable[[Entry | GradedEntry], str]) -> Iterator[str]:
+        """The overview of the RPTS runs, where there are any, and of each graded benchmark."""
+        if self.view.runs:
+            yield self._overview(Links(), link)
+        title = None if self.view.runs else self.title
+        yield from self.graded.sections(self._environment, title, link)
 
     def _overview(self, links: Links, link: Any) -> str:
         seen = dict(zip((run.label for run in self.view.runs), self.view.overviews, strict=True))
@@ -124,13 +157,24 @@ class Pages:
 
     def _instance(self, entry: Entry, links: Links, opened: bool = False) -> str:
         body = self._environment.get_template("instance.jinja").render(entry=entry, links=links)
+        return self._article(entry.anchor, body, opened)
+
+    def _article(self, anchor: str, body: str, opened: bool = False) -> str:
         kind = "instance open" if opened else "instance"
-        return f'<article class="{kind}" id="{entry.anchor}">\n{body}</article>\n'
+        return f'<article class="{kind}" id="{anchor}">\n{body}</article>\n'
 
     def _page(self, title: str, links: Links, body: Markup, images: str = "data:") -> str:
-        places = {"#overview": "Overview", "#instances": "Instances"}
+        places = {"#overview": "Overview", "#instances": "Instances"} if self.view.runs else {}
+        places |= self.graded.places
         parts = [(links.overview + place, name) for place, name in places.items()]
         return self._frame.page(title, body, parts=parts, credit=_CREDIT, images=images)
+
+
+def _frame(graded: bool) -> Frame:
+    """The frame of the pages, with what the graded benchmarks need where there are any."""
+    if not graded:
+        return Frame()
+    return Frame(("report.css", "tree.css", "graded.css"), ("report.js", "graded.js"))
 
 
 def _heights(seen: Overview) -> Sequence[int]:

@@ -12,20 +12,35 @@ from tqdm import tqdm
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.files import draft_of
+from lmms_rpts.report.graded_pages import GradedPages
+from lmms_rpts.report.graded_pictures import (
+    count_images,
+    graded_views,
+    own_pictures,
+    tasks_in,
+    wanted_images,
+)
+from lmms_rpts.report.graded_view import GradedView
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture, shrink_all, shrink_image
 from lmms_rpts.report.view import make_view
+from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
+from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
 from lmms_rpts.tasks.any_task.loading import load_task, named_images, read_image_name
+from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.documents import images_folder
+from lmms_rpts.tasks.documents import images_folder, scored_tasks
 from lmms_rpts.tasks.include_path import own_image_folders
 from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
-from lmms_rpts.tasks.rpts_eval.runs import Run
 
 T = TypeVar("T")
 
 LONGEST_SIDE = 480
+LIMIT = 1_000
+"""Instances of a graded benchmark that one file shows, if nothing else is set."""
+FOLDER_LIMIT = 5_000
+"""The same for a folder."""
 _MANY = 50
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: name its folder with --images."
@@ -46,6 +61,8 @@ class Written:
         images: how many of the ``images_wanted`` it shows.
         images_wanted: how many images the instances have.
         mismatches: why files on judges that were named are not of the runs' judges.
+        left_out: of which graded benchmarks not all instances are shown, a sentence for each.
+        variables: the variables that say where images are.
     """
 
     path: Path
@@ -54,10 +71,12 @@ class Written:
     images: int
     images_wanted: int
     mismatches: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 def write_report(
-    runs: Sequence[Run],
+    runs: Sequence[AnyRun],
     output: Path,
     *,
     title: str | None = None,
@@ -67,10 +86,12 @@ def write_report(
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
     validity: Sequence[ValidityFile] = (),
+    limit: int | None = None,
 ) -> Written:
-    """Write a report of one or several runs.
+    """Write a report of one or several runs, scored by RPTS or with graded answers.
 
     Args:
+        runs: as ``read_runs`` and the readers of graded benchmarks return them.
         output: a file that ends with ``.html`` or ``.htm``; anything else is a folder.
         title: of the page; None: the tasks and the runs.
         with_images: False leaves them out.
@@ -79,22 +100,32 @@ def write_report(
         longest_side: of the images shown, in pixels.
         progress: whether long work shows a bar.
         validity: what is known of judges, beside what the runs' own results name.
+        limit: the largest number of instances of each graded benchmark that are shown, wrong and
+            ungraded ones first; 0: all; None: 1,000 in a file, 5,000 in a folder.
 
     Raises:
         ReportError: where ``output`` can't be written.
+        RunError: for a run without records that a report can show.
     """
+    kinds = sort_runs(runs)
+    is_file = output.suffix.lower() in (".html", ".htm")
     gallery: dict[tuple[str, str], Picture] = {}
     wanted = {
         (response.instance.task, name)
-        for run in runs
+        for run in kinds.rpts
         for response in run.responses
         for name in response.instance.visual_clue
     }
     if with_images:
         gallery = find_pictures(wanted, images, longest_side, progress, include_path)
-    view = make_view(runs, gallery, validity)
-    pages = Pages(view, title or _title(runs), _NOT_FOUND if with_images else _NOT_WANTED)
-    is_file = output.suffix.lower() in (".html", ".htm")
+    view = make_view(kinds.rpts, gallery, validity)
+    usual = LIMIT if is_file else FOLDER_LIMIT
+    most = usual if limit is None else limit or None
+    views = graded_views(kinds.graded, most, (entry.anchor.lower() for entry in view.entries))
+    if with_images:
+        gallery |= _graded_pictures(views, images, longest_side, progress)
+    no_image = _NOT_FOUND if with_images else _NOT_WANTED
+    pages = Pages(view, title or _title(kinds), no_image, GradedPages(views, gallery, no_image))
     try:
         size = (
             _write_file(pages, output, progress)
@@ -105,7 +136,47 @@ def write_report(
         raise ReportError(f"cannot write to {error.filename or output}: {error.strerror}") from None
     path = output if is_file else output / "index.html"
     mismatches = dict.fromkeys(said for note in view.validity for said in note.mismatches)
-    return Written(path, size, len(view.entries), len(gallery), len(wanted), tuple(mismatches))
+    return Written(
+        path,
+        size,
+        pages.count,
+        len(gallery),
+        len(wanted) + count_images(views),
+        tuple(mismatches),
+        tuple(_left_out(views, is_file)),
+        tuple(_variables(kinds)),
+    )
+
+
+def _graded_pictures(
+    views: Sequence[GradedView], images: Path | None, longest_side: int, progress: bool
+) -> dict[tuple[str, str], Picture]:
+    """The pictures of graded instances, as ``GradedPages`` takes them."""
+    wanted = wanted_images(views)
+    there = tasks_in(images, wanted)
+    inside = {each for each in wanted if each[0] in there}
+    found = find_pictures(inside, images, longest_side, progress) if inside else {}
+    if wanted - inside:
+        found |= find_pictures(wanted - inside, None, longest_side, progress)
+    return found | own_pictures(views, images, longest_side)
+
+
+def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
+    folder = "; a folder as output takes more" if is_file else ""
+    for view in views:
+        if len(view.entries) < view.total:
+            yield (
+                f"{len(view.entries):,} of {view.total:,} {view.grading.questions} of "
+                f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
+                f"shows more, --limit 0 all{folder}"
+            )
+
+
+def _variables(kinds: AllRuns) -> Iterator[str]:
+    """The variables that say where the data of these runs are."""
+    found = list(scored_tasks().values()) if kinds.rpts else []
+    found += [benchmarks()[name] for name in kinds.graded]
+    yield from filter(None, dict.fromkeys(each.data_variable for each in found))
 
 
 def find_pictures(
@@ -161,9 +232,11 @@ def _task_pictures(
     return found
 
 
-def _title(runs: Sequence[Run]) -> str:
-    tasks = sorted({task for run in runs for task in run.tasks})
-    return f"{', '.join(tasks)}: {', '.join(run.label for run in runs)}"
+def _title(kinds: AllRuns) -> str:
+    tasks = sorted({task for run in kinds.rpts for task in run.tasks})
+    names = [*tasks, *(benchmarks()[name].title for name in kinds.graded)]
+    labels = dict.fromkeys(run.label for run in kinds.every)
+    return f"{', '.join(names)}: {', '.join(labels)}"
 
 
 def _write_file(pages: Pages, output: Path, progress: bool) -> int:
@@ -209,7 +282,7 @@ def _put(path: Path, text: str) -> int:
 
 
 def _counted(parts: Iterator[T], pages: Pages, progress: bool) -> Iterator[T]:
-    count = len(pages.view.entries)
+    count = pages.count
     yield from tqdm(
         parts, total=count, desc="Writing instances", disable=not progress or count < _MANY
     )

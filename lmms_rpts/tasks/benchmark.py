@@ -61,6 +61,9 @@ class Benchmark:
             score`` takes responses to them.
         documents: gives the documents of one of these, without images, by their task.
         images: gives the folder of a task's images on this machine, or None; downloads nothing.
+        picture: gives the image of an instance whose record names none, as a Pillow image, or None;
+            its arguments are the instance and the folder that the user named with ``--images``, or
+            None. Downloads nothing.
         unforeseeable: why nobody can tell what a run of these tasks will ask of judges, for
             ``lmms-rpts estimate``; empty where that can be told.
     """
@@ -81,6 +84,7 @@ class Benchmark:
     scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     documents: str | None = None
     images: str | None = None
+    picture: str | None = None
     unforeseeable: str = ""
 
     def __post_init__(self) -> None:

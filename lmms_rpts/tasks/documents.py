@@ -7,7 +7,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
+from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, benchmarks
 from lmms_rpts.tasks.data_errors import DataError
 
 
@@ -34,8 +34,14 @@ def images_folder(task: str) -> Path | None:
 
     Nothing is downloaded.
     """
-    benchmark = scored_tasks().get(task)
-    if benchmark is None:
+    benchmark = scored_tasks().get(task) or _graded(task)
+    if benchmark is None or benchmark.images is None:
         return None
     folder: Path | None = resolve_name(str(benchmark.images))(task)
     return folder
+
+
+def _graded(task: str) -> Benchmark | None:
+    """The benchmark that grades the answers to a task."""
+    found = benchmark_of(task)
+    return found if found is not None and found.grades else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.tasks.display import Display
 from lmms_rpts.tasks.results import Metrics
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class Grading:
         lists: single answers to look at, by option.
         tree: a tree of a subject's runs.
         tree_sheets: tables of trees, down to a level.
+        display: how a report shows its answers one by one.
     """
 
     title: str
@@ -144,3 +146,4 @@ class Grading:
     lists: Mapping[str, Listing] = field(default_factory=dict)
     tree: Callable[[Subject, Sequence[AnyRun]], Any] | None = None
     tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None
+    display: Display = field(default_factory=Display)

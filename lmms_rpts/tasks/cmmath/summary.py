@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
+from lmms_rpts.tasks.cmmath.display import DISPLAY
 from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
 from lmms_rpts.tasks.cmmath.results import METRICS as _OF_DOCUMENTS
@@ -179,4 +180,5 @@ GRADING = Grading(
     },
     tree=tree_of,
     tree_sheets=tree_sheets,
+    display=DISPLAY,
 )

@@ -25,4 +25,5 @@ BENCHMARK = Benchmark(
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
     foreign=f"{_HERE}.published_files:find_published",
+    picture=f"{_HERE}.pictures:picture_of",
 )

@@ -23,6 +23,7 @@ from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.dataset import TASKS
 from lmms_rpts.tasks.reform_eval.dimensions import dimension_numbers, dimension_sheets
+from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
 from lmms_rpts.tasks.reform_eval.results import CHOICE, instability_over
 from lmms_rpts.tasks.reform_eval.sets import data_sets
@@ -278,4 +279,5 @@ GRADING = Grading(
             texts=6,
         )
     },
+    display=DISPLAY,
 )

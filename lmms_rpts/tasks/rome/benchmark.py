@@ -23,4 +23,5 @@ BENCHMARK = Benchmark(
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.summary:GRADING",
     request_kinds=REQUEST_KINDS,
+    images=f"{_HERE}.dataset:images_folder",
 )

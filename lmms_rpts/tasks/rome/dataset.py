@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.data import add_image_column, digest, download, store
+from lmms_rpts.tasks.data import add_image_column, digest, download, downloaded, store
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rome.settings import asks_judge, load_rome_settings
 from lmms_rpts.tasks.rome.source_format import (
@@ -82,6 +82,12 @@ def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, which are decoded when a document is looked at, not before."""
     folder = source().folder
     return add_image_column(dataset, folder, folder)
+
+
+def images_folder(task: str) -> Path | None:
+    """Where the images lie on this machine; None if they aren't here. Nothing is downloaded."""
+    folder = load_rome_settings().path or downloaded(HUB_DATASET)
+    return folder if folder is not None and folder.is_dir() else None
 
 
 @cache  # a failure is not kept: the next call tries again

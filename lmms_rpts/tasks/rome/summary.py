@@ -10,6 +10,7 @@ from lmms_rpts.tasks.grade_types import Figures, Grading, Listing
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
+from lmms_rpts.tasks.rome.display import DISPLAY
 from lmms_rpts.tasks.rome.record import RomeRecord, RomeRun
 from lmms_rpts.tasks.rome.results import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
@@ -110,4 +111,5 @@ GRADING = Grading(
             texts=5,
         )
     },
+    display=DISPLAY,
 )

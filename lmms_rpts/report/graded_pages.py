@@ -1,0 +1,162 @@
+"""HTML of graded answers in a report: a section for each benchmark, and its instances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jinja2 import Environment
+
+from lmms_rpts.report.graded_choice import URGENCY
+from lmms_rpts.report.graded_view import GradedAnswer, GradedEntry, GradedView
+from lmms_rpts.report.pictures import Picture
+from lmms_rpts.tasks.display import ShownGrade
+
+OUTCOME_NAMES = {
+    "right": "right",
+    "partial": "right in part",
+    "value": "scored",
+    "wrong": "wrong",
+    "unscored": "not graded",
+}
+"""The words of outcomes, in the order of legends."""
+
+FLAG_NAMES = {"disagreements": "graders disagree", "undecided": "undecided"}
+"""The words of lists that benchmarks have; others are called by their names."""
+
+LONGEST = 50_000
+"""Characters of one text that a page shows."""
+MOST_ROWS = 200
+"""Rows of one table of numbers."""
+
+Gallery = Mapping[tuple[str, str], Picture]
+"""Pictures by task and file name, and by anchor where the benchmark finds them by itself."""
+
+
+class GradedPages:
+    """Renders the graded benchmarks of one report.
+
+    Args:
+        views: of the benchmarks.
+        gallery: their pictures.
+        no_image: what is shown where an image is not there.
+    """
+
+    def __init__(self, views: Sequence[GradedView], gallery: Gallery, no_image: str) -> None:
+        self.views, self._gallery, self._no_image = views, gallery, no_image
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The names of the sections, by their places in the page."""
+        return {f"#{view.name}": view.benchmark.title for view in self.views}
+
+    @property
+    def count(self) -> int:
+        """The number of instances."""
+        return sum(len(view.entries) for view in self.views)
+
+    def sections(
+        self, environment: Environment, title: str | None, link: Callable[[GradedEntry], str]
+    ) -> Iterator[str]:
+        """The section of each benchmark.
+
+        Args:
+            environment: of the templates.
+            title: the heading of the page; None where it has one already.
+            link: the address of an entry's page.
+        """
+        template = environment.get_template("graded_overview.jinja")
+        for at, view in enumerate(self.views):
+            yield template.render(
+                view=view,
+                title=title if at == 0 else None,
+                link=link,
+                outcomes=OUTCOME_NAMES,
+                flags=FLAG_NAMES,
+                urgency=URGENCY.index,
+                cell_parts=cell_parts,
+                most_rows=MOST_ROWS,
+                by_run=_by_run,
+                kinds=_kinds,
+                several_tasks=len({entry.task for entry in view.entries}) > 1,
+            )
+
+    def entries(self) -> Iterator[tuple[GradedView, GradedEntry, str | None, str | None]]:
+        """Each entry with its view, and the anchors of those before and after it."""
+        for view in self.views:
+            anchors = [None, *(entry.anchor for entry in view.entries), None]
+            for at, entry in enumerate(view.entries):
+                yield view, entry, anchors[at], anchors[at + 2]
+
+    def instance(
+        self, environment: Environment, view: GradedView, entry: GradedEntry, links: Any
+    ) -> str:
+        """The content of an entry's page."""
+        return environment.get_template("graded_instance.jinja").render(
+            view=view,
+            entry=entry,
+            links=links,
+            outcomes=OUTCOME_NAMES,
+            flags=FLAG_NAMES,
+            grade_class=_grade_class,
+            grade_text=_grade_text,
+            bounded=bounded,
+            no_image=self._no_image,
+            images=[(name, self._picture(entry, name)) for name in entry.images],
+        )
+
+    def _picture(self, entry: GradedEntry, name: str) -> Picture | None:
+        return self._gallery.get((entry.task, name) if name else (entry.anchor, ""))
+
+
+def cell_parts(text: str) -> tuple[str, str]:
+    """The value of a cell of a table, and its interval or deviation."""
+    for mark in (" [", " ±"):
+        value, found, rest = text.partition(mark)
+        if found:
+            return value, (found + rest).strip()
+    return text, ""
+
+
+def bounded(text: str, longest: int = LONGEST) -> str:
+    """A text, its middle left out where it is too long for a page."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n\n[… {left_out:,} characters left out …]\n\n{text[-half:]}"
+
+
+def _by_run(entry: GradedEntry, words_of: Callable[[GradedAnswer], Sequence[str]]) -> str:
+    """Words of each run, for the script: ``+`` between the words, a space between the runs."""
+    found: list[set[str]] = [set() for _ in entry.by_run]
+    for answer in entry.answers:
+        found[answer.run].update(words_of(answer))
+    return " ".join("+".join(sorted(each)) or "-" for each in found)
+
+
+_kinds: Mapping[str, Callable[[GradedAnswer], Sequence[str]]] = {
+    "outcomes": lambda answer: [answer.outcome],
+    "flags": lambda answer: answer.flags,
+}
+"""What the script filters by."""
+
+
+def _grade_text(grade: ShownGrade, scale: str = "") -> str:
+    """A grade in a word or two."""
+    if grade.word:
+        return grade.word
+    if grade.value is None:
+        return "failed" if grade.error else "none"
+    if scale:
+        return f"{grade.value:.3f}"
+    words = {1.0: "right", 0.0: "wrong"}
+    return words.get(grade.value, f"{grade.value:.3g}")
+
+
+def _grade_class(grade: ShownGrade, scale: str = "") -> str:
+    if grade.value is None:
+        return "g-unscored"
+    if scale:
+        return "g-value"
+    return {1.0: "g-right", 0.0: "g-wrong"}.get(grade.value, "g-partial")

@@ -1,0 +1,378 @@
+"""View model of graded answers: the instances of one benchmark with the answers of its runs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.report.graded_choice import (
+    Case,
+    Graded,
+    choose,
+    flags_of,
+    identity,
+    outcome_of,
+    rank_of,
+    score_of,
+)
+from lmms_rpts.runs.logged import Logged, read_logged
+from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.display import ShownAnswer, ShownQuestion
+from lmms_rpts.tasks.grade_types import Grading
+from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.sheets import Sheet, summary_sheets
+
+MOST_ANSWERS = 20
+"""Answers of one run to one question that are shown; there may be any number in a file."""
+MOST_VALUES = 60
+"""Values of a breakdown that a filter offers, and that one record has."""
+MOST_GROUPS = 500
+"""Values of a breakdown that has a table."""
+LONGEST_TAG = 200
+
+
+@dataclass(frozen=True)
+class GradedAnswer:
+    """One graded answer as a page shows it.
+
+    Attributes:
+        anchor: names its place.
+        label: of its run.
+        run: number of its run.
+        record: the whole record.
+        question: as it was asked in this answer's variant.
+        shown: the answer and its grades.
+        outcome: how it was graded.
+        scale: what the score measures, where it is not right or wrong.
+        score: the grade that counts; None where there is none.
+        flags: the lists of the benchmark that it is on, such as ``disagreements``.
+    """
+
+    anchor: str
+    label: str
+    run: int
+    record: Any
+    question: ShownQuestion
+    shown: ShownAnswer
+    outcome: Graded
+    scale: str
+    score: float | None
+    flags: tuple[str, ...]
+
+    @cached_property
+    def parts(self) -> tuple[str, str | None]:
+        """What stands outside the thinking, and the thinking, None without any."""
+        spoken, thinking, _ = split_thinking(self.record.text or "")
+        return spoken.strip(), thinking
+
+    @property
+    def repeat(self) -> int:
+        """The number among the responses to one document, from 0."""
+        return int(self.record.repeat)
+
+
+@dataclass(frozen=True)
+class RunCell:
+    """The answers of one run to one question, for the table.
+
+    Attributes:
+        worst: the answer that most needs a look.
+        right: the number of right answers.
+        of: the number of answers.
+        left_out: the number of answers that are not shown.
+        facts: about these answers together, by name.
+    """
+
+    worst: GradedAnswer
+    right: int
+    of: int
+    left_out: int
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class GradedEntry:
+    """A question with the answers of all runs.
+
+    Attributes:
+        anchor: names its page.
+        task: its task.
+        name: its own id.
+        question: in the variant of the first answer.
+        images: file names of its images; empty for one that the benchmark finds by itself.
+        tags: its values of the breakdowns, by their names.
+        answers: those that are shown.
+        by_run: of each run; None where it has no answer.
+    """
+
+    anchor: str
+    task: str
+    name: str
+    question: ShownQuestion
+    images: tuple[str, ...]
+    tags: Mapping[str, tuple[str, ...]]
+    answers: tuple[GradedAnswer, ...]
+    by_run: tuple[RunCell | None, ...]
+
+
+@dataclass(frozen=True)
+class GradedView:
+    """All that a report shows of one benchmark.
+
+    Attributes:
+        benchmark: which one.
+        grading: how its answers are summarised and shown.
+        runs: its runs.
+        summary: the numbers.
+        outcomes: for each run the number of answers by outcome.
+        entries: the questions that are shown, those that most need a look first.
+        total: the number of all questions.
+        filters: the values of each breakdown that the shown questions have.
+    """
+
+    benchmark: Benchmark
+    grading: Grading
+    runs: tuple[AnyRun, ...]
+    summary: GradeSummary
+    outcomes: tuple[Mapping[str, int], ...]
+    entries: tuple[GradedEntry, ...]
+    total: int
+    filters: Mapping[str, tuple[str, ...]]
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name in anchors."""
+        return f"graded-{_plain(self.benchmark.name)}"
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The tables of ``lmms-rpts grades``."""
+        return summary_sheets(self.summary)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is said of each model."""
+        say = self.grading.sentence
+        return [say(each) for each in self.summary.models] if say else []
+
+
+def make_graded(
+    benchmark: Benchmark,
+    grading: Grading,
+    runs: Sequence[AnyRun],
+    limit: int | None,
+    given: set[str],
+) -> GradedView:
+    """Bring the runs of one benchmark together by question.
+
+    Args:
+        limit: the largest number of questions to show: wrong and unscored ones first, the same
+            number of each task as far as possible; None: all.
+        given: the anchors that are taken; those of this view are added.
+
+    Raises:
+        RunError: where samples that are read again can't be.
+    """
+    safe = _guarded(grading)
+    by = [
+        name
+        for name in _shown_breakdowns(safe)
+        if name != safe.first and _differs(safe.breakdowns[name], runs)
+    ]
+    found: dict[tuple[object, ...], list[tuple[int, Any]]] = {}
+    for at, run in enumerate(runs):
+        for record in run.responses:
+            found.setdefault(identity(record), []).append((at, record))
+    cases = [
+        Case(str(key[0]), key, tuple(answers), min(rank_of(safe, each) for _, each in answers))
+        for key, answers in found.items()
+    ]
+    chosen = choose(cases, limit)
+    builder = _Builder(benchmark, safe, runs, _logged(safe, runs, chosen), given)
+    entries = tuple(builder.entry(case) for case in chosen)
+    return GradedView(
+        benchmark=benchmark,
+        grading=safe,
+        runs=tuple(runs),
+        summary=summarize_grades(safe, runs, by),
+        outcomes=tuple(Counter(outcome_of(safe, each) for each in run.responses) for run in runs),
+        entries=entries,
+        total=len(cases),
+        filters=_filters(safe, entries),
+    )
+
+
+def _guarded(grading: Grading) -> Grading:
+    """The same, where a breakdown that fails on a record gives no value."""
+
+    def guard(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
+        def values(record: Any) -> tuple[str | None, ...]:
+            try:
+                return tuple(values_of(record))
+            except Exception:  # another package's function, on any file
+                return (None,)
+
+        return values
+
+    safe = {name: guard(values_of) for name, values_of in grading.breakdowns.items()}
+    return replace(grading, breakdowns=safe)
+
+
+def _shown_breakdowns(grading: Grading) -> list[str]:
+    """The names of the breakdowns that a report shows."""
+    by = grading.breakdowns if grading.display.by is None else grading.display.by
+    return _known(grading, [grading.first, *by])
+
+
+def _filtered(grading: Grading) -> list[str]:
+    """The names of the breakdowns that a report filters by."""
+    return _known(grading, [*_shown_breakdowns(grading), *grading.display.filters])
+
+
+def _known(grading: Grading, names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(name for name in names if name in grading.breakdowns))
+
+
+def _differs(values_of: Callable[[Any], Iterable[str | None]], runs: Iterable[AnyRun]) -> bool:
+    """Whether a breakdown has several values, but not as many as there are records."""
+    every = {tuple(values_of(record)) for run in runs for record in run.responses}
+    return 1 < len(every) <= MOST_GROUPS
+
+
+# --- entries -------------------------------------------------------------------------------------
+
+
+def _logged(
+    grading: Grading, runs: Sequence[AnyRun], cases: Sequence[Case]
+) -> Mapping[tuple[str, int], Logged]:
+    """What the samples say of the questions that their records do not hold."""
+    lacking: set[tuple[str, int]] = set()
+    for case in cases:
+        for _, record in case.answers:
+            asked = grading.display.question(record)
+            if not asked.text or (asked.right is None and not asked.gold):
+                lacking.add((record.instance.task, record.instance.doc_id))
+    if not lacking:
+        return {}
+    return read_logged((file for run in runs for file in run.files), lacking)
+
+
+class _Builder:
+    """Prepares the entries of one benchmark."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        grading: Grading,
+        runs: Sequence[AnyRun],
+        logged: Mapping[tuple[str, int], Logged],
+        given: set[str],
+    ) -> None:
+        self._benchmark, self._grading, self._runs = benchmark, grading, runs
+        self._logged, self._given = logged, given
+
+    def entry(self, case: Case) -> GradedEntry:
+        """The entry of one question."""
+        record = case.answers[0][1]
+        anchor = self._anchor(case.task, str(case.key[1]))
+        by_run = [
+            [each for at, each in case.answers if at == number] for number in range(len(self._runs))
+        ]
+        shown = [
+            [self._answer(anchor, number, at, each) for at, each in enumerate(own[:MOST_ANSWERS])]
+            for number, own in enumerate(by_run)
+        ]
+        question = next(each for answers in shown for each in answers).question
+        names = tuple(question.images) or (("",) if self._benchmark.picture else ())
+        return GradedEntry(
+            anchor=anchor,
+            task=case.task,
+            name=str(case.key[2]) or str(case.key[1]),
+            question=question,
+            images=tuple(dict.fromkeys(names))[:MOST_ANSWERS],
+            tags=self._tags(record),
+            answers=tuple(each for answers in shown for each in answers),
+            by_run=tuple(map(self._cell, by_run, shown)),
+        )
+
+    def _answer(self, anchor: str, run: int, at: int, record: Any) -> GradedAnswer:
+        return GradedAnswer(
+            anchor=f"{anchor}--m{run}" + (f"-{at}" if at else ""),
+            label=self._runs[run].label,
+            run=run,
+            record=record,
+            question=self._question(record),
+            shown=self._grading.display.answer(record),
+            outcome=outcome_of(self._grading, record),
+            scale=self._grading.display.scale(record),
+            score=score_of(self._grading, record),
+            flags=flags_of(self._grading, record),
+        )
+
+    def _question(self, record: Any) -> ShownQuestion:
+        asked = self._grading.display.question(record)
+        logged = self._logged.get((record.instance.task, record.instance.doc_id), Logged())
+        gold = tuple(asked.gold)
+        if asked.right is None and not gold and logged.target:
+            gold = (logged.target,)
+        return replace(asked, text=asked.text or logged.question, gold=gold)
+
+    def _cell(self, records: Sequence[Any], shown: Sequence[GradedAnswer]) -> RunCell | None:
+        if not shown:
+            return None
+        worst = min(shown, key=lambda each: rank_of(self._grading, each.record))
+        right = sum(outcome_of(self._grading, each) == "right" for each in records)
+        together = self._grading.display.together
+        facts = together(records[:MOST_ANSWERS]) if len(records) > 1 else {}
+        return RunCell(worst, right, len(records), len(records) - len(shown), facts)
+
+    def _tags(self, record: Any) -> dict[str, tuple[str, ...]]:
+        found = {
+            name: tuple(
+                each[:LONGEST_TAG]
+                for each in islice(self._grading.breakdowns[name](record), MOST_VALUES)
+                if each is not None
+            )
+            for name in _filtered(self._grading)
+        }
+        return {name: values for name, values in found.items() if values}
+
+    def _anchor(self, task: str, number: str) -> str:
+        """A name for a page: readable, the same in every report, each given once."""
+        base = f"{_plain(task)}-{_plain(number)}"
+        name, count = base, 1
+        # Some file systems don't tell small letters from capitals.
+        while name.lower() in self._given:
+            count += 1
+            name = f"{base}-x{count}"
+        self._given.add(name.lower())
+        return name
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text)[:60].strip("-")
+
+
+def _filters(grading: Grading, entries: Collection[GradedEntry]) -> dict[str, tuple[str, ...]]:
+    """The values that the table can be filtered by, where there are several, but not too many."""
+    filters = {}
+    for name in _filtered(grading):
+        values = _values(name, entries)
+        if 1 < len(values) <= MOST_VALUES:
+            filters[name] = tuple(sorted(values))
+    return filters
+
+
+def _values(name: str, entries: Iterable[GradedEntry]) -> list[str]:
+    def every() -> Iterator[str]:
+        for entry in entries:
+            yield from entry.tags.get(name, ())
+
+    return list(islice(dict.fromkeys(every()), MOST_VALUES + 1))

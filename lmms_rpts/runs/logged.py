@@ -1,0 +1,85 @@
+"""What lmms-eval logged of documents next to their responses: the prompt and the gold answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Set
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lmms_rpts.escaping import storable
+from lmms_rpts.runs.samples import RunError
+
+_SAMPLES = "_samples_"
+_QUESTIONS = ("question", "query", "problem", "prompt", "text")
+LONGEST = 20_000
+"""Characters of a prompt that are read."""
+
+
+class Logged(NamedTuple):
+    """What is logged of a document; empty texts where the samples do not hold it."""
+
+    question: str = ""
+    target: str = ""
+
+
+def read_logged(
+    files: Iterable[Path], wanted: Set[tuple[str, int]]
+) -> dict[tuple[str, int], Logged]:
+    """The questions and gold answers of documents, by task and document.
+
+    The question is that of ``doc``, where an older lmms-eval logged it, else the prompt
+    (``input``). Lines that are not JSON objects are left out.
+
+    Args:
+        files: samples files of lmms-eval.
+        wanted: tasks and numbers of the documents.
+
+    Raises:
+        RunError: where a file can't be read.
+    """
+    found: dict[tuple[str, int], Logged] = {}
+    for file in files:
+        _, named, task = file.stem.partition(_SAMPLES)
+        for entry in _entries(file):
+            doc_id = entry.get("doc_id")
+            of = task if named else str(entry.get("task", "task"))
+            # 1.0 and True would be found as 1.
+            if type(doc_id) is int and (of, doc_id) in wanted and (of, doc_id) not in found:
+                found[of, doc_id] = Logged(_question(entry), _text(entry.get("target")))
+    return found
+
+
+def _entries(file: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        with file.open("rb") as lines:
+            for line in lines:
+                try:
+                    entry = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(entry, dict):
+                    yield entry
+    except OSError as error:
+        raise RunError(f"{file} can't be read ({error.strerror})") from None
+
+
+def _question(entry: Mapping[str, Any]) -> str:
+    doc = entry.get("doc")
+    fields = [doc.get(name) for name in _QUESTIONS] if isinstance(doc, dict) else []
+    return next(filter(None, map(_text, fields)), "") or _prompt(entry.get("input"))
+
+
+def _prompt(value: object) -> str:
+    """The text of a prompt: a text, or messages with parts that may be images."""
+    if isinstance(value, str):
+        return _text(value)
+    messages = value if isinstance(value, list) else []
+    contents = [each.get("content") for each in messages if isinstance(each, dict)]
+    parts = [part for each in contents for part in (each if isinstance(each, list) else [each])]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return _text("\n".join(each for each in texts if isinstance(each, str)))
+
+
+def _text(value: object) -> str:
+    return storable(value[:LONGEST]) if isinstance(value, str) else ""

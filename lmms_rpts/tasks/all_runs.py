@@ -1,0 +1,125 @@
+"""Runs of all benchmarks: those that RPTS scored and those with graded answers, told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.runs.reading import Foreign, read_runs_of, split_label, types_in
+from lmms_rpts.runs.record import Record
+from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, record_types
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
+
+
+@dataclass(frozen=True)
+class AllRuns:
+    """Runs by what their records are.
+
+    Attributes:
+        rpts: those that RPTS scored.
+        graded: those with graded answers, by the names of their benchmarks.
+    """
+
+    rpts: tuple[Run, ...] = ()
+    graded: Mapping[str, tuple[AnyRun, ...]] = field(default_factory=dict)
+
+    @property
+    def every(self) -> tuple[AnyRun, ...]:
+        """All of them."""
+        return (*self.rpts, *(run for runs in self.graded.values() for run in runs))
+
+
+def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
+    """Read what records of RPTS and of graded benchmarks there are at these paths.
+
+    A folder may hold both. Each path must hold some.
+
+    Raises:
+        RunError: naming the file, the line and the remedy, where something can't be read.
+    """
+    graded = {name: each for name, each in benchmarks().items() if each.grades}
+    types = {name: _record_of(each) for name, each in graded.items()}
+    scored: list[str | Path] = []
+    places: dict[str, list[str | Path]] = {name: [] for name in graded}
+    for path in paths:
+        there = types_in([path], [RptsRecord, *types.values()])
+        own = [name for name, record in types.items() if record in there]
+        own += [name for name in graded if name not in own and _holds_foreign(graded[name], path)]
+        for name in own:
+            places[name].append(path)
+        if RptsRecord in there:
+            scored.append(path)
+        elif not own:
+            _refuse(path, graded.values())
+    # Each reader would list the files of the others as passed over.
+    logger.disable("lmms_rpts.runs.reading")
+    try:
+        found = {
+            name: tuple(read_runs_of(types[name], chosen, record_types, foreign_of(graded[name])))
+            for name, chosen in places.items()
+            if chosen
+        }
+        # Without a path the reader says what to name.
+        return AllRuns(tuple(read_runs(scored)) if scored or not found else (), found)
+    finally:
+        logger.enable("lmms_rpts.runs.reading")
+
+
+def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
+    """Runs that were read, by what their records are.
+
+    Raises:
+        RunError: for a run with records of an unknown type, or without any.
+    """
+    types = {_record_of(each): name for name, each in benchmarks().items() if each.grades}
+    scored: list[Any] = []
+    graded: dict[str, list[AnyRun]] = {name: [] for name in types.values()}
+    for run in runs:
+        kind = type(run.responses[0]) if run.responses else None
+        if kind is RptsRecord:
+            scored.append(run)
+        elif kind in types:
+            graded[types[kind]].append(run)
+        else:
+            what = "no responses" if kind is None else f"records of the unknown type {kind}"
+            raise RunError(f"the run {run.label} holds {what}")
+    return AllRuns(tuple(scored), {name: tuple(each) for name, each in graded.items() if each})
+
+
+def foreign_of(benchmark: Benchmark) -> Foreign | None:
+    """What reads results of a benchmark that others wrote; None: nothing does."""
+    return None if benchmark.foreign is None else resolve_name(benchmark.foreign)
+
+
+def _record_of(benchmark: Benchmark) -> type[Record]:
+    record: type[Record] = resolve_name(str(benchmark.record))
+    return record
+
+
+def _holds_foreign(benchmark: Benchmark, path: str | Path) -> bool:
+    reader = foreign_of(benchmark)
+    return reader is not None and reader(split_label(path)[1]) is not None
+
+
+def _refuse(path: str | Path, graded: Iterable[Benchmark]) -> None:
+    """Raise for a path without records of ours.
+
+    Raises:
+        RunError: always; where there are no samples, the reader's own.
+    """
+    place = split_label(path)[1]
+    if not place.is_dir() or not any("_samples_" in each.name for each in place.rglob("*.jsonl")):
+        read_runs([path])
+    titles = ", ".join(each.title for each in graded)
+    raise RunError(
+        f"{place} holds samples, but neither RPTS scores nor graded answers of {titles}. Score "
+        "them with lmms-rpts score, or name a run with lmms-rpts filters (--log_samples)"
+    )

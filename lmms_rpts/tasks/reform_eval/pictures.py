@@ -1,0 +1,63 @@
+"""Images of ReForm-Eval's samples for reports: records name none, so they are found in the data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from PIL import Image
+
+from lmms_rpts.tasks.data import downloaded
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.images import as_rgb
+from lmms_rpts.tasks.reform_eval.dataset import HUB_DATASET, load_samples
+from lmms_rpts.tasks.reform_eval.images import with_boxes
+from lmms_rpts.tasks.reform_eval.places import HUB_FOLDER, root_of
+from lmms_rpts.tasks.reform_eval.record import ReformInstance
+from lmms_rpts.tasks.reform_eval.sample import Sample
+from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
+
+
+def picture_of(instance: ReformInstance, folder: Path | None = None) -> Image.Image | None:
+    """The image of a sample as a model was shown it; None where it is not on this machine.
+
+    Args:
+        folder: of the data; None: where REFORM_PATH says, else the Hub's copy. Nothing is
+            downloaded.
+    """
+    root = _root(folder)
+    chosen = data_sets().get(instance.set)
+    if root is None or chosen is None:
+        return None
+    samples = _samples(instance.set, root)
+    if instance.sample >= len(samples) or str(samples[instance.sample].id) != instance.id:
+        return None
+    sample = samples[instance.sample]
+    try:
+        return with_boxes(as_rgb(sample.image.open()), chosen.boxes, list(sample.boxes))
+    except (OSError, ValueError):
+        return None
+
+
+def _root(folder: Path | None) -> Path | None:
+    path = folder or load_reform_settings().path
+    if path is not None:
+        return root_of(path)
+    copy = _hub_copy()
+    return copy and copy / HUB_FOLDER
+
+
+@lru_cache(maxsize=1)
+def _hub_copy() -> Path | None:
+    return downloaded(HUB_DATASET)
+
+
+@lru_cache(maxsize=8)
+def _samples(name: str, root: Path) -> tuple[Sample, ...]:
+    settings = replace(load_reform_settings(), path=root)
+    try:
+        return load_samples(data_sets()[name], settings).samples
+    except DataError:
+        return ()

@@ -1,0 +1,83 @@
+"""``lmms-rpts report`` on graded answers: what it says, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from tests.support.rome_runs import make_rome_record, write_rome_run
+from tests.support.saved_runs import SAVED
+from tests.support.tables import table
+
+
+def report(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("ROME_PATH", "CMMATH_PATH"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+
+def test_one_report_shows_all_that_a_folder_holds(tmp_path: Path) -> None:
+    done = report(SAVED, "-o", tmp_path / "r.html")
+    assert done.exit_code == 0, done.output
+    assert "50 instances" in done.output
+    assert "or set RPTS_PATH or CMMATH_PATH or ROME_PATH." in done.output
+    html = (tmp_path / "r.html").read_text("utf-8")
+    for place in ("overview", "instances", "graded-rome", "graded-cmmath"):
+        assert html.count(f'<section id="{place}"') == 1
+
+
+@table("name, title", ("rome", "ROME"), ("cmmath", "CMMaTH"))
+def test_one_graded_benchmark_alone(tmp_path: Path, name: str, title: str) -> None:
+    done = report(SAVED / name, "-o", tmp_path / "r.html", "--no-images")
+    assert done.exit_code == 0, done.output
+    assert "not found" not in done.output
+    html = (tmp_path / "r.html").read_text("utf-8")
+    assert f"<title>{title}: {name}</title>" in html
+    assert 'id="overview"' not in html
+    # The interval that lmms-rpts grades shows.
+    grades = CliRunner().invoke(app, ["grades", str(SAVED / name)], env={"COLUMNS": "200"})
+    line = next(each for each in grades.stdout.splitlines() if _is_whole(each, name))
+    interval = line[line.index("[") : line.index("]") + 1]
+    assert interval in html
+
+
+def _is_whole(line: str, name: str) -> bool:
+    return line.strip().startswith("all questions" if name == "rome" else "cmmath ")
+
+
+def test_rpts_runs_are_shown_as_before(tmp_path: Path) -> None:
+    report(SAVED / "careful", SAVED / "cmmath_rpts", "-o", tmp_path / "r.html", "--no-images")
+    html = (tmp_path / "r.html").read_text("utf-8")
+    assert "graded" not in html
+
+
+def test_the_limit_is_told(tmp_path: Path) -> None:
+    write_rome_run(tmp_path / "run", {"academic": [make_rome_record(0.0)] * 3})
+    done = report(tmp_path / "run", "-o", tmp_path / "r.html", "--limit", "2", "--no-images")
+    assert "2 instances" in done.output
+    assert "2 of 3 questions of ROME are shown" in done.output
+    assert "--limit 0 all" in done.output
+
+
+def test_what_holds_neither_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "20260102_030405_samples_mmmu.jsonl"
+    other.write_text('{"doc_id": 0, "filtered_resps": "A"}\n')
+    done = report(tmp_path, "-o", tmp_path / "r.html")
+    assert done.exit_code == 1
+    assert "holds samples, but neither RPTS scores nor graded answers of ROME" in done.output
+    assert "lmms-rpts score" in done.output
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_the_samples_are_not_written_over() -> None:
+    file = next((SAVED / "rome").glob("*_samples_*"))
+    done = report(SAVED / "rome", "-o", file)
+    assert done.exit_code == 1

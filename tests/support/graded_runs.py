@@ -1,0 +1,64 @@
+"""Runs of graded benchmarks for tests of reports: ROME, and ReForm-Eval on drawings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.tasks.reform_eval.dataset import TASKS, load_documents
+from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
+from tests.support.reform import write_reform
+
+LOSSES = ((-3.0, False), (-1.5, True), (-2.25, False), (-9.0, False))
+"""What a model gives for the options of a sample: the mean loss and whether it is greedy."""
+
+
+def write_reform_runs(folder: Path, tasks: Iterable[str], right: Iterable[int]) -> Path:
+    """Write data, and a run in which the duplicates with these numbers are answered right.
+
+    Returns:
+        The folder of the run; the data are in ``data`` next to it.
+    """
+    chosen = set(right)
+    data, out = write_reform(folder / "data", 2), folder / "run"
+    out.mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REFORM_PATH", str(data))
+        patch.setenv("REFORM_REDUCTION", "mean")
+        for task in tasks:
+            rows = list(_rows(task, chosen))
+            path = out / f"20260102_030405_samples_{task}.jsonl"
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return out
+
+
+def _rows(task: str, right: set[int]) -> Iterable[dict[str, Any]]:
+    documents = [
+        asdict(each) | {"options": list(each.options)} for each in load_documents(*TASKS[task])
+    ]
+    for at, document in enumerate(documents):
+        document = {name: _listed(value) for name, value in document.items()}
+        if TASKS[task][1] == "likelihood":
+            losses = [[each] for each in LOSSES[: len(document["options"])]]
+            written: Any = ReformLikelihoodFilter().apply(losses, [document] * len(losses))
+            yield {"doc_id": at, "resps": losses, "filtered_resps": written}
+            continue
+        said = _answer(document, document["duplicate"] in right)
+        (written,) = ReformAnswerFilter().apply([[said]], [document])
+        yield {"doc_id": at, "resps": [said], "filtered_resps": written}
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _answer(document: dict[str, Any], right: bool) -> str:
+    if not document["options"]:
+        return document["answers"][0] if right else "nothing"
+    place = (document["right"] + (not right)) % len(document["options"])
+    return f"({document['marks'][place]}) {document['options'][place]}"
