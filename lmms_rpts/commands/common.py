@@ -107,12 +107,17 @@ def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
     return read_validity_files(paths or ([setting] if setting else []))
 
 
-def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Sequence[Path]:
-    """The files to write; ends with a message where one can't be, before anything is computed."""
+def check_suffixes(
+    paths: Sequence[Path] | None, allowed: tuple[str, ...], plotted: tuple[str, ...] = PLOTS
+) -> Sequence[Path]:
+    """The files to write; ends with a message where one can't be, before anything is computed.
+
+    ``plotted``: the suffixes of files that matplotlib draws.
+    """
     for path in paths or []:
         if path.suffix.lower() not in allowed:
             fail(f"can't write {path}: give a file that ends in one of {', '.join(allowed)}")
-        if path.suffix.lower() in PLOTS and find_spec("matplotlib") is None:
+        if path.suffix.lower() in plotted and find_spec("matplotlib") is None:
             fail(f'to draw {path}, install matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
 
