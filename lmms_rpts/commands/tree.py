@@ -23,6 +23,7 @@ from lmms_rpts.escaping import listed, printable
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
+    from lmms_rpts.report.layout import Sizes
     from lmms_rpts.report.tree_figure import TreeFigure
     from lmms_rpts.report.trees import TreePicture
     from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -63,6 +64,10 @@ def tree(
     node_width: Annotated[
         int, typer.Option("--node-width", min=130, max=600, help="Width of a step, in pixels.")
     ] = 190,
+    lines: Annotated[
+        int,
+        typer.Option("--lines", min=1, max=60, help="Lines of text per step; the rest is cut off."),
+    ] = 6,
     transparent: Annotated[
         bool, typer.Option("--transparent", help="Leave out the white background.")
     ] = False,
@@ -91,9 +96,11 @@ def tree(
     chosen = [
         (run, _response(run, instance, _task(found, instance, task), repeat)) for run in found
     ]
-    trees = _gold_tree(chosen, node_width) if gold else _trees(chosen, node_width)
+    from lmms_rpts.report.layout import Sizes
     from lmms_rpts.report.tree_figure import make_figure
 
+    sizes = Sizes(node=node_width, lines=lines)
+    trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
     figure = make_figure(trees, legend)
     name = f"{'Gold reasoning' if gold else 'Reasoning'}: {chosen[0][1].instance.task} {instance}"
     for path in files:
@@ -137,13 +144,9 @@ def _response(run: Run, instance: str, task: str, repeat: int) -> RptsRecord:
     fail(f"{run.label} has {count} to instance {instance}: there is no repeat {repeat}")
 
 
-def _trees(
-    chosen: Sequence[tuple[Run, RptsRecord]], node_width: int
-) -> list[tuple[str, TreePicture]]:
-    from lmms_rpts.report.layout import Sizes
+def _trees(chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes) -> list[tuple[str, TreePicture]]:
     from lmms_rpts.report.trees import draw_response
 
-    sizes = Sizes(node=node_width)
     trees = [
         (run.label if len(chosen) > 1 else "", draw_response(response, sizes))
         for run, response in chosen
@@ -154,15 +157,14 @@ def _trees(
 
 
 def _gold_tree(
-    chosen: Sequence[tuple[Run, RptsRecord]], node_width: int
+    chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes
 ) -> list[tuple[str, TreePicture]]:
-    from lmms_rpts.report.layout import Sizes
     from lmms_rpts.report.trees import draw_gold
 
     instance = chosen[0][1].instance
     if any(response.instance.reasoning != instance.reasoning for _, response in chosen):
         fail("The runs have different gold reasoning for this instance. Pass one of them")
-    picture = draw_gold(instance, Sizes(node=node_width))
+    picture = draw_gold(instance, sizes)
     if not picture.steps:
         fail("There is no tree to draw: the instance has no gold reasoning with steps")
     return [("", picture)]

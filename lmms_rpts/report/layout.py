@@ -25,9 +25,10 @@ _STEP, _LEAF, _PASSAGE, _FIXED = 1000.0, 1.0, 30.0, 1e9
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Widths in the drawing, in CSS pixels."""
+    """Widths in the drawing, in CSS pixels, and ``lines``: of text in a step, at most."""
 
     node: int = 190
+    lines: int = 6
     passage: int = 10
     gap: int = 14
 

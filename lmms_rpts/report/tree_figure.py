@@ -72,7 +72,8 @@ def make_figure(trees: Sequence[tuple[str, TreePicture]], with_legend: bool = Fa
             texts.append(Text(_MARGIN, top + TITLE_SIZE, "".join(line), "title"))
             top += _TITLE
         if picture.steps:
-            placed.append(Placed((width - picture.width) // 2, top, picture))
+            left = _MARGIN if title else (width - picture.width) // 2
+            placed.append(Placed(left, top, picture))
         else:
             texts.append(Text(_MARGIN, top + LEGEND_SIZE, "no steps of reasoning", "note"))
         top += (picture.height or _EMPTY) + _BETWEEN

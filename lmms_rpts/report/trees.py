@@ -22,7 +22,7 @@ LEAF = 26
 """Height of a leaf."""
 _HEAD, _FLAGS, _FOOT = 24, 20, 8
 _BETWEEN, _MARGIN = 38, 4
-_MOST_LINES, _MOST_LEAVES, _MOST_LINES_DRAWN = 6, 6, 5000
+_MOST_LEAVES, _MOST_DRAWN = 6, 5000
 _LEAST_LEAF = 66
 _EMPTY = "(empty)"
 
@@ -187,7 +187,7 @@ def draw_tree(
     leaves = _leaves(tree)
     layout = lay_out(tree, [[leaf.width for leaf in each] for each in leaves], sizes)
     texts = [clean(step.conclusion) or _EMPTY for step in tree.chain.steps]
-    wrapped = [wrap(text, sizes.node - 2 * PADDING, TEXT, _MOST_LINES) for text in texts]
+    wrapped = [wrap(text, sizes.node - 2 * PADDING, TEXT, sizes.lines) for text in texts]
     path = error.path if error else ()
     marks = ["path" if at in path else "" for at in range(len(texts))]
     if error:
@@ -221,8 +221,8 @@ def draw_tree(
         node=sizes.node,
         steps=steps,
         leaves=_leaf_boxes(tree, leaves, layout, rows),
-        lines=tuple(lines[:_MOST_LINES_DRAWN]),
-        summary=_summary(tree, error, len(lines) - _MOST_LINES_DRAWN),
+        lines=tuple(lines[:_MOST_DRAWN]),
+        summary=_summary(tree, error, len(lines) - _MOST_DRAWN),
     )
 
 
