@@ -20,7 +20,7 @@ _ORDERINGS = 12
 _MOVES = 8
 _MOST_PASSAGES = 600
 # How hard a place is to push aside: leaves make room for passing lines, and these for steps.
-_STEP, _LEAF, _PASSAGE, _FIXED = 1000.0, 1.0, 30.0, 1e9
+_STEP, _LEAF, _PASSAGE, _FIXED = 1e5, 1.0, 30.0, 1e9
 
 
 @dataclass(frozen=True, slots=True)

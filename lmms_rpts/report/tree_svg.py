@@ -128,7 +128,7 @@ def _flags(step: StepBox) -> Iterator[Markup]:
         yield Markup(
             '<g class="flag{}"><rect x="{}" y="{}" width="{}" height="{}" rx="8"/>{}</g>'
         ).format(
-            " wrong" if flag != "restates" else "",
+            " restates" if flag == "restates" else "",
             *(left, top, width, _FLAG_HEIGHT),
             _text(left + width // 2, top + 12, f"{flag} ", ""),
         )

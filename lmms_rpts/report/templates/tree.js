@@ -40,17 +40,20 @@
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + new XMLSerializer().serializeToString(svg) + "\n";
   }
 
+  // Links of steps lead to ANCHOR-s0, ANCHOR-s1 and so on.
+  const nameOf = (place) => place.querySelector("svg a").getAttribute("href").slice(1).replace(/-s\d+$/, "");
+
   function save(button) {
     const place = button.closest(".tree-save").previousElementSibling;
     const text = standalone(place.querySelector("svg"), place.getAttribute("aria-label"), place.querySelector("p").textContent);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    link.download = button.dataset.file;
+    link.download = nameOf(place) + ".svg";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
-  for (const button of document.querySelectorAll(".tree-save button")) button.hidden = false;
+  for (const each of document.querySelectorAll(".tree-save")) each.hidden = false;
   document.addEventListener("click", (event) => {
     const button = event.target.closest && event.target.closest(".tree-save button");
     if (button) save(button);
