@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 from matplotlib import font_manager, style
 from matplotlib.axes import Axes
@@ -33,6 +34,8 @@ _LONGEST_INCHES, _LONGEST_PIXELS = 200, 12_000
 # Type 42: publishers refuse PDFs with Type 3 fonts. A "$" begins no formula.
 _STYLE = {"text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "lmms-rpts"}
 _DASHES = (0, (4, 3))
+_LEAF_EDGES = {"image": "run0", "text": "run3"}
+_LEAF_CORNERS = {"image": 3, "conclusion": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,38 +56,59 @@ class _Sheet:
     top: int = 0
 
     def box(
-        self, x: float, y: float, width: float, height: float, corner: float, **look: object
+        self,
+        place: tuple[float, float, float, float],
+        corner: float,
+        face: str,
+        edge: str,
+        width: float = 1,
+        dashed: bool = False,
     ) -> None:
-        corner = min(corner, width / 2, height / 2)
-        shape = f"round,pad=0,rounding_size={corner}"
-        at = x + self.left, y + self.top
-        look["linewidth"] = float(str(look.get("linewidth", 1))) * _POINTS * self.scale
-        self.axes.add_patch(FancyBboxPatch(at, width, height, boxstyle=shape, **look))  # type: ignore[arg-type]
+        """A box at (left, top, width, height); colours by name, ``none`` for no fill."""
+        x, y, wide, high = place
+        shape = f"round,pad=0,rounding_size={min(corner, wide / 2, high / 2)}"
+        self.axes.add_patch(
+            FancyBboxPatch(
+                (x + self.left, y + self.top),
+                *(wide, high),
+                boxstyle=shape,
+                facecolor=light_colours().get(face, "none"),
+                edgecolor=light_colours()[edge],
+                linewidth=width * _POINTS * self.scale,
+                linestyle=_DASHES if dashed else "-",
+            )
+        )
 
-    def line(self, drawn: Curve, colour: str, width: float, dashed: bool) -> None:
-        moved = Affine2D().translate(self.left, self.top).transform_path(drawn)
-        points = width * _POINTS * self.scale
+    def line(self, drawn: Curve, edge: str, width: float, dashed: bool = False) -> None:
+        """A line in the colour of this name."""
         self.axes.add_patch(
             PathPatch(
-                *(moved,),
+                Affine2D().translate(self.left, self.top).transform_path(drawn),
                 fill=False,
-                edgecolor=colour,
-                linewidth=points,
+                edgecolor=light_colours()[edge],
+                linewidth=width * _POINTS * self.scale,
                 linestyle=_DASHES if dashed else "-",
             )
         )
 
     def text(
-        self, x: float, y: float, text: str, size: float, align: str = "left", bold: bool = False,
-        colour: str = "ink",
-    ) -> None:  # fmt: skip
+        self,
+        place: tuple[float, float],
+        text: str,
+        size: float = TEXT,
+        align: str = "left",
+        bold: bool = False,
+        ink: str = "ink",
+    ) -> None:
+        """A line of text at (x, baseline); ``size`` in pixels."""
+        x, y = place
         self.axes.text(
             *(x + self.left, y + self.top, text.rstrip()),
             fontsize=size * _POINTS * self.scale * _font()[1],
             fontweight="bold" if bold else "normal",
             ha=align,
             va="baseline",
-            color=light_colours()[colour],
+            color=light_colours()[ink],
         )
 
 
@@ -115,7 +139,7 @@ def draw_figure(figure: TreeFigure, kind: str, *, dpi: int = DPI, background: bo
         for line in figure.texts:
             title = line.kind == "title"
             size_of = TITLE_SIZE if title else LEGEND_SIZE
-            sheet.text(line.left, line.baseline, line.text, size_of, bold=title)
+            sheet.text((line.left, line.baseline), line.text, size_of, bold=title)
         file = io.BytesIO()
         metadata = {"CreationDate": None} if kind == "pdf" else {}
         drawn.savefig(file, format=kind, dpi=used_dpi, metadata=metadata)
@@ -144,6 +168,7 @@ def _plotting() -> Iterator[list[str]]:
         )
 
 
+@cache
 def _font() -> tuple[str, float]:
     """The name of the font, and its scale: an installed one whose widths were estimated."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
@@ -174,77 +199,51 @@ def _line(sheet: _Sheet, line: Line) -> None:
         codes += [int(Curve.LINETO if codes else Curve.MOVETO), *[int(Curve.CURVE4)] * 3]
     drawn = Curve([*points, (points[-1][0], line.end)], [*codes, int(Curve.LINETO)])
     wrong = line.mark == "path"
-    colour = light_colours()["wrong" if wrong else "faint"]
-    sheet.line(drawn, colour, 3 if wrong else 1.3, line.mark == "stray")
+    edge, width = ("wrong", 3.0) if wrong else ("faint", 1.3)
+    sheet.line(drawn, edge, width, dashed=line.mark == "stray")
 
 
 def _leaf(sheet: _Sheet, leaf: LeafBox) -> None:
-    colours = light_colours()
-    edges = {"image": "run0", "text": "run3"}
-    edge = "wrong" if leaf.fault else edges.get(leaf.kind, "faint")
+    edge = "wrong" if leaf.fault else _LEAF_EDGES.get(leaf.kind, "faint")
+    width = 2 if leaf.fault else 3 if leaf.kind == "context" else 1.5
+    place = leaf.left, leaf.top, leaf.width, LEAF
     if leaf.kind != "more":
-        sheet.box(
-            *(
-                leaf.left,
-                leaf.top,
-                leaf.width,
-                LEAF,
-                {"image": 3, "conclusion": 8}.get(leaf.kind, LEAF),
-            ),
-            facecolor=colours["card"],
-            edgecolor=colours[edge],
-            linewidth=2 if leaf.fault else 3 if leaf.kind == "context" else 1.5,
-            linestyle=_DASHES if leaf.fault else "-",
-        )
-    colour = "faint" if leaf.kind == "more" else "wrong" if leaf.fault else "ink"
-    middle = leaf.left + leaf.width / 2
-    sheet.text(middle, leaf.top + 17, leaf.label, TEXT, "center", leaf.kind != "more", colour)
+        corner = _LEAF_CORNERS.get(leaf.kind, LEAF)
+        sheet.box(place, corner, "card", edge, width, dashed=bool(leaf.fault))
+    ink = "faint" if leaf.kind == "more" else "wrong" if leaf.fault else "ink"
+    middle = leaf.left + leaf.width / 2, leaf.top + 17
+    sheet.text(middle, leaf.label, align="center", bold=leaf.kind != "more", ink=ink)
 
 
 def _step(sheet: _Sheet, step: StepBox, width: int, scored: bool) -> None:
-    colours = light_colours()
-    fill = score_class(step.score) if scored else "ground"
-    first = step.mark == "first"
-    sheet.box(
-        *(step.left, step.top, width, step.height, 8),
-        facecolor=colours[fill],
-        edgecolor=colours["wrong" if first else "faint"],
-        linewidth=3.5 if first else 1,
-        linestyle="-" if step.counts else _DASHES,
-    )
+    face = score_class(step.score) if scored else "ground"
+    edge, stroke = ("wrong", 3.5) if step.mark == "first" else ("faint", 1.0)
+    place = step.left, step.top, width, step.height
+    sheet.box(place, 8, face, edge, stroke, dashed=not step.counts)
     left, right = step.left + PADDING, step.left + width - PADDING
-    sheet.text(left, step.top + 18, step.head, TEXT, bold=True)
-    sheet.text(right, step.top + 18, step.score_text, TEXT, "right", bold=True)
+    sheet.text((left, step.top + 18), step.head, bold=True)
+    sheet.text((right, step.top + 18), step.score_text, align="right", bold=True)
     _flags(sheet, step.flags, left, step.top + 25)
+    x, align = (left, "left") if step.rightward else (right, "right")
     for at, line in enumerate(step.lines):
-        y = step.first_baseline + at * LINE
-        sheet.text(
-            left if step.rightward else right, y, line, TEXT, "left" if step.rightward else "right"
-        )
+        sheet.text((x, step.first_baseline + at * LINE), line, align=align)
 
 
 def _flags(sheet: _Sheet, flags: Iterable[str], left: float, top: float) -> None:
-    colours = light_colours()
     for flag in flags:
         width = round(width_of(flag, 11, bold=True)) + 10
-        wrong = flag != "restates"
-        face, edge, ink = ("wrong", "wrong", "card") if wrong else ("card", "faint", "ink")
-        sheet.box(left, top, width, 16, 8, facecolor=colours[face], edgecolor=colours[edge])
-        sheet.text(left + width / 2, top + 12, flag, 11, "center", True, ink)
+        restates = flag == "restates"
+        face, edge, ink = ("card", "faint", "ink") if restates else ("wrong", "wrong", "card")
+        sheet.box((left, top, width, 16), 8, face, edge)
+        sheet.text((left + width / 2, top + 12), flag, 11, "center", bold=True, ink=ink)
         left += width + 4
 
 
 def _swatch(sheet: _Sheet, box: Swatch) -> None:
-    colours = light_colours()
     if box.kind == "path":
         y = box.top + box.height // 2
-        sheet.line(Curve([(box.left, y), (box.left + box.width, y)]), colours["wrong"], 3, False)
+        sheet.line(Curve([(box.left, y), (box.left + box.width, y)]), "wrong", 3)
         return
-    first = box.kind == "first"
-    sheet.box(
-        *(box.left, box.top, box.width, box.height, 2),
-        facecolor=colours.get(box.kind, "none"),
-        edgecolor=colours["wrong" if first else "faint"],
-        linewidth=3.5 if first else 1,
-        linestyle=_DASHES if box.kind == "stray" else "-",
-    )
+    edge, stroke = ("wrong", 3.5) if box.kind == "first" else ("faint", 1.0)
+    place = box.left, box.top, box.width, box.height
+    sheet.box(place, 2, box.kind, edge, stroke, dashed=box.kind == "stray")
