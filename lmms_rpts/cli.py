@@ -24,6 +24,7 @@ from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
 from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
+from lmms_rpts.commands.tree import tree
 from lmms_rpts.commands.validate import validate
 
 app = typer.Typer(
@@ -37,7 +38,7 @@ _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answ
 
 for panel, commands in {
     _PREPARE: (init, doctor, estimate),
-    _LOOK: (report, summarize, compare, sweep, export, grades, rome, cmmath),
+    _LOOK: (report, tree, summarize, compare, sweep, export, grades, rome, cmmath),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:

@@ -110,12 +110,17 @@ def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
     return read_validity_files(paths or ([setting] if setting else []))
 
 
-def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Sequence[Path]:
-    """The files to write; fails before any work if one of them cannot be written."""
+def check_suffixes(
+    paths: Sequence[Path] | None, allowed: tuple[str, ...], plotted: tuple[str, ...] = PLOTS
+) -> Sequence[Path]:
+    """The files to write; fails before any work if one of them cannot be written.
+
+    ``plotted``: suffixes of files that matplotlib draws.
+    """
     for path in paths or []:
         if path.suffix.lower() not in allowed:
             fail(f"cannot write {path}: use a file name that ends in {', '.join(allowed)}")
-        if path.suffix.lower() in PLOTS and find_spec("matplotlib") is None:
+        if path.suffix.lower() in plotted and find_spec("matplotlib") is None:
             fail(f'drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
 

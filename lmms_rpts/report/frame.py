@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
-from lmms_rpts.filters.record import RIGHT_REASON
+from lmms_rpts.report.scores import figure, score_class, signed
+from lmms_rpts.report.tree_svg import inline_svg
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before anything is painted, so that nothing is painted that goes away at once."""
@@ -33,8 +34,8 @@ class Frame:
 
     def __init__(
         self,
-        styles: Sequence[str] = ("report.css", "tree.css"),
-        scripts: Sequence[str] = ("report.js",),
+        styles: Sequence[str] = ("report.css", "tree.css", "tree_svg.css"),
+        scripts: Sequence[str] = ("report.js", "tree.js"),
     ) -> None:
         self.environment = Environment(
             loader=PackageLoader("lmms_rpts.report"),
@@ -45,7 +46,11 @@ class Frame:
         )
         self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
         self.environment.globals.update(
-            version=__version__, score_class=_score_class, figure=_figure, signed=_signed
+            version=__version__,
+            score_class=score_class,
+            figure=figure,
+            signed=signed,
+            tree_svg=inline_svg,
         )
         self._style = Markup("\n").join(self._source(each) for each in styles)
         self._script = Markup("\n").join(self._source(each) for each in scripts)
@@ -103,24 +108,3 @@ def _hash(script: str) -> str:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
-
-
-def _figure(value: float | None, digits: int) -> str:
-    """A number for people; what lies below the mark is not rounded up to it."""
-    if value is None:
-        return "–"
-    while value < RIGHT_REASON <= round(value, digits) and digits < 6:
-        digits += 1
-    return f"{value + 0.0:.{digits}f}"
-
-
-def _signed(value: float | None) -> str:
-    """A difference of two scores: ``+0.25``; a minus as people write it."""
-    if value is None:
-        return "–"
-    rounded = round(value, 2)
-    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"
-
-
-def _score_class(score: float | None) -> str:
-    return "sx" if score is None else f"s{round(score * 10)}"

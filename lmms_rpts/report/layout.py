@@ -1,32 +1,36 @@
-"""Layout of a reasoning tree: layers by height, few crossings, no overlaps.
+"""Layout of a reasoning tree: layers by height, few crossings, parents centred, no overlaps.
 
-A small form of the layered drawing of Sugiyama, Tagawa and Toda (1981): an edge over several
-layers passes through a narrow place in each of them, places are ordered by the mean of their
-neighbours, and then moved towards them as far as others leave room.
+A layered drawing after Sugiyama, Tagawa and Toda (1981). A line over several layers passes through
+a narrow place in each of them. Layers are ordered by the means of their neighbours, and the order
+with the fewest crossings is used. Positions follow from the order: each place moves to the mean of
+its neighbours, as near as the others allow (the exact weighted least squares solution for one
+layer, by pooling adjacent violators).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import accumulate, pairwise
 from statistics import fmean
 
 from lmms_rpts.reasoning import ReasoningTree
-from lmms_rpts.reasoning.tree import cited_steps
 
-_SWEEPS = 13
-_MOST_PASSAGES = 300
+_ORDERINGS = 12
+_MOVES = 8
+_MOST_PASSAGES = 600
+# How hard a place is to push aside: leaves make room for passing lines, and these for steps.
+_STEP, _LEAF, _PASSAGE, _FIXED = 1e5, 1.0, 30.0, 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Widths in the drawing, in CSS pixels."""
+    """Widths in the drawing, in CSS pixels, and ``lines``: of text in a step, at most."""
 
-    node: int = 180
-    leaf: int = 82
+    node: int = 190
+    lines: int = 6
     passage: int = 10
-    gap: int = 12
+    gap: int = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,8 @@ class Layout:
     """A drawn tree: layer 0 is the lowest.
 
     Attributes:
-        centres: the middle of each step, from the left; it stands in the layer of its height.
-        leaves: for each step the middles of its leaves, which stand one layer below it.
+        centres: the middle of each step, from the left; its layer is its height.
+        leaves: for each step the middles of its leaves, which are one layer below it.
         edges: for each citation (cited step, citing step) the places that its line passes
             through, from the cited step up to the citing one: (layer, middle).
         width: of the whole.
@@ -47,98 +51,285 @@ class Layout:
     width: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Place:
+    """Something that takes up room in a layer.
+
+    ``up`` and ``down`` are its neighbours in the layers above and below; ``lead_up`` and
+    ``lead_down`` are those of them that it is aligned with.
+    """
+
     layer: int
     width: float
+    weight: float
+    order: float = 0.0
     centre: float = 0.0
-    neighbours: list[_Place] = field(default_factory=list)
+    up: list[_Place] = field(default_factory=list)
+    down: list[_Place] = field(default_factory=list)
+    lead_up: list[_Place] = field(default_factory=list)
+    lead_down: list[_Place] = field(default_factory=list)
 
 
-def lay_out(tree: ReasoningTree, leaves: Sequence[int], sizes: Sizes | None = None) -> Layout:
-    """Place the steps of a tree and ``leaves[i]`` leaves below step i."""
+@dataclass(slots=True)
+class _Graph:
+    steps: list[_Place]
+    leaves: list[list[_Place]]
+    routes: dict[tuple[int, int], list[_Place]]
+
+
+def lay_out(
+    tree: ReasoningTree, leaves: Sequence[Sequence[float]], sizes: Sizes | None = None
+) -> Layout:
+    """Place the steps of a tree; ``leaves[i]`` are the widths of the leaves below step i."""
     sizes = sizes or Sizes()
-    steps = [_Place(height, sizes.node) for height in tree.heights]
-    below = [
-        [_Place(step.layer - 1, sizes.leaf) for _ in range(count)]
-        for step, count in zip(steps, leaves, strict=True)
-    ]
-    for step, its_leaves in zip(steps, below, strict=True):
-        for leaf in its_leaves:
-            _tie(leaf, step)
-    cited = {(child, at) for at in range(len(steps)) for child in cited_steps(tree.chain, at)}
-    passages = sum(tree.heights[at] - tree.heights[child] - 1 for child, at in cited)
-    routes = {
-        (child, at): _route(steps[child], steps[at], sizes, passages <= _MOST_PASSAGES)
-        for child, at in sorted(cited)
-    }
-    _settle(_layers([*steps, *chain.from_iterable(below)], list(routes.values())), sizes.gap)
-    drawn = [*steps, *chain.from_iterable(below)]
-    left = min((each.centre - each.width / 2 for each in drawn), default=0.0)
-    right = max((each.centre + each.width / 2 for each in drawn), default=0.0)
+    graph = _graph(tree, leaves, sizes)
+    count = max(tree.heights, default=0) + 1
+    edges = [0.0] * count
+    for part in _reading_order(tree, graph):
+        layers = _layers(part, count)
+        _order(layers)
+        _settle(layers, sizes.gap)
+        _pack(layers, edges, sizes)
     return Layout(
-        centres=tuple(each.centre - left for each in steps),
-        leaves=tuple(tuple(leaf.centre - left for leaf in its_leaves) for its_leaves in below),
+        centres=tuple(each.centre for each in graph.steps),
+        leaves=tuple(tuple(leaf.centre for leaf in below) for below in graph.leaves),
         edges=tuple(
-            (child, at, tuple((each.layer, each.centre - left) for each in route))
-            for (child, at), route in routes.items()
+            (child, at, tuple((each.layer, each.centre) for each in route))
+            for (child, at), route in graph.routes.items()
         ),
-        width=right - left,
+        width=max(0.0, max(edges) - sizes.gap),
     )
 
 
-def _tie(low: _Place, high: _Place) -> None:
-    low.neighbours.append(high)
-    high.neighbours.append(low)
+def _graph(tree: ReasoningTree, leaves: Sequence[Sequence[float]], sizes: Sizes) -> _Graph:
+    heights = tree.heights
+    steps = [_Place(height, sizes.node, _STEP) for height in heights]
+    below = [
+        [_Place(step.layer - 1, width, _LEAF) for width in widths]
+        for step, widths in zip(steps, leaves, strict=True)
+    ]
+    cited = {(child, at) for child, parents in enumerate(tree.parents) for at in parents}
+    passages = sum(heights[at] - heights[child] - 1 for child, at in cited)
+    nearest = [min((heights[at] for at in parents), default=0) for parents in tree.parents]
+    routes = {}
+    for child, at in sorted(cited):
+        layers = range(heights[child] + 1, heights[at]) if passages <= _MOST_PASSAGES else ()
+        route = [
+            steps[child],
+            *(_Place(layer, sizes.passage, _PASSAGE) for layer in layers),
+            steps[at],
+        ]
+        _tie(route, leads=heights[at] == nearest[child])
+        routes[child, at] = route
+    for step, its_leaves in zip(steps, below, strict=True):
+        for leaf in its_leaves:
+            # A step is centred over its leaves only where it cites no other step.
+            _tie([leaf, step], leads=False)
+            leaf.lead_up.append(step)
+    return _Graph(steps, below, routes)
 
 
-def _route(low: _Place, high: _Place, sizes: Sizes, through: bool) -> list[_Place]:
-    """From one step up to another; ``through``: with a place of its own in the layers between."""
-    layers = range(low.layer + 1, high.layer) if through else ()
-    route = [low, *(_Place(layer, sizes.passage) for layer in layers), high]
-    for below, above in pairwise(route):
-        _tie(below, above)
-    return route
+def _tie(route: Sequence[_Place], leads: bool) -> None:
+    """Join the places of a line; ``leads``: its ends are aligned with each other.
+
+    A step is aligned with the nearest of the steps that cite it. Lines to others only pass by:
+    else a chain whose steps cite early conclusions again would not be straight.
+    """
+    for low, high in pairwise(route):
+        low.up.append(high)
+        high.down.append(low)
+        if leads or low is not route[0]:
+            low.lead_up.append(high)
+        if leads or high is not route[-1]:
+            high.lead_down.append(low)
 
 
-def _layers(drawn: Sequence[_Place], routes: Sequence[Sequence[_Place]]) -> list[list[_Place]]:
-    """Places by layer, lowest first; each begins in the order in which the steps were reasoned."""
-    layers: list[list[_Place]] = [[] for _ in range(max((s.layer for s in drawn), default=0) + 1)]
-    for place in (*drawn, *(each for route in routes for each in route[1:-1])):
+def _reading_order(tree: ReasoningTree, graph: _Graph) -> Iterator[list[_Place]]:
+    """The places of each connected part: that of the last step first, others by their last step.
+
+    Depth first from the last step, premises as they are cited: of a tree in the strict sense this
+    order has no crossings.
+    """
+    seen: set[int] = set()
+    parts = _parts(tree)
+    for last in reversed(range(len(graph.steps))):
+        if last in seen:
+            continue
+        part: list[_Place] = []
+        for root in reversed(parts[last]):
+            waiting: list[int | _Place] = [root]
+            while waiting:
+                each = waiting.pop()
+                if isinstance(each, _Place):
+                    part.append(each)
+                elif each not in seen:
+                    seen.add(each)
+                    part.append(graph.steps[each])
+                    waiting.extend(reversed(_premises(tree, graph, each)))
+        yield part
+
+
+def _parts(tree: ReasoningTree) -> list[list[int]]:
+    """For each step the steps that are connected with it, itself included, in order."""
+    parts = [[at] for at in range(len(tree.heights))]
+    for child, parents in enumerate(tree.parents):
+        for at in parents:
+            smaller, larger = sorted((parts[child], parts[at]), key=len)
+            if smaller is not larger:
+                larger.extend(smaller)
+                for each in smaller:
+                    parts[each] = larger
+    for part in {id(part): part for part in parts}.values():
+        part.sort()
+    return parts
+
+
+def _premises(tree: ReasoningTree, graph: _Graph, at: int) -> list[int | _Place]:
+    """What a step cites, in order: leaves, and the passages to steps before those steps."""
+    leaves = iter(graph.leaves[at])
+    premises: list[int | _Place] = []
+    for clue in dict.fromkeys(tree.chain.steps[at].premises):
+        if clue.kind == "conclusion" and clue.index is not None and clue.index < at:
+            premises += [*graph.routes[clue.index, at][1:-1], clue.index]
+        else:
+            premises += [leaf for leaf in (next(leaves, None),) if leaf]
+    return [*premises, *leaves]
+
+
+def _layers(ordered: Sequence[_Place], count: int) -> list[list[_Place]]:
+    """Places by layer, lowest first."""
+    layers: list[list[_Place]] = [[] for _ in range(count)]
+    for place in ordered:
         layers[place.layer].append(place)
     for layer in layers:
-        at = 0.0
-        for place in layer:
-            place.centre = at + place.width / 2
-            at += place.width
+        _number(layer)
     return layers
 
 
-def _settle(layers: Sequence[list[_Place]], gap: float) -> None:
-    for sweep in range(_SWEEPS):
+def _number(layer: Sequence[_Place]) -> None:
+    for at, place in enumerate(layer):
+        place.order = at
+
+
+# --- order within the layers
+
+
+def _order(layers: list[list[_Place]]) -> None:
+    """Order each layer by the means of its neighbours; keep the order with fewest crossings."""
+    best, fewest = [list(layer) for layer in layers], _crossings(layers)
+    for sweep in range(_ORDERINGS):
+        if not fewest:
+            break
         for layer in layers if sweep % 2 else layers[::-1]:
-            layer.sort(key=_wish)
-            _spread(layer, gap)
+            key = _mean_order("down" if sweep % 2 else "up")
+            layer.sort(key=key)
+            _number(layer)
+        found = _crossings(layers)
+        if found < fewest:
+            best, fewest = [list(layer) for layer in layers], found
+    for layer, kept in zip(layers, best, strict=True):
+        layer[:] = kept
 
 
-def _wish(place: _Place) -> float:
-    if not place.neighbours:
-        return place.centre
-    return fmean(each.centre for each in place.neighbours)
+def _mean_order(side: str) -> Callable[[_Place], float]:
+    def mean(place: _Place) -> float:
+        near: list[_Place] = getattr(place, side)
+        return fmean(each.order for each in near) if near else place.order
+
+    return mean
 
 
-def _spread(layer: Sequence[_Place], gap: float) -> None:
-    """Move each place to where it wishes to be, as near as the order and the gaps allow.
+def _crossings(layers: Sequence[Sequence[_Place]]) -> int:
+    """How many pairs of lines cross between neighbouring layers."""
+    total = 0
+    for below, layer in pairwise(layers):
+        ends = {id(place): at for at, place in enumerate(layer)}
+        lines = [sorted(ends[id(each)] for each in place.up if id(each) in ends) for place in below]
+        total += _inversions([end for group in lines for end in group], len(layer))
+    return total
 
-    The mean of pushing all to the right and all to the left keeps the order, and the gaps.
+
+def _inversions(numbers: Sequence[int], limit: int) -> int:
+    """Pairs of which the larger comes first, counted with a Fenwick tree (numbers < limit)."""
+    sums, found = [0] * (limit + 1), 0
+    for seen, number in enumerate(numbers):
+        at, no_larger = number + 1, 0
+        while at:
+            no_larger += sums[at]
+            at &= at - 1
+        found += seen - no_larger
+        at = number + 1
+        while at <= limit:
+            sums[at] += 1
+            at += at & -at
+    return found
+
+
+# --- positions
+
+
+def _settle(layers: Sequence[Sequence[_Place]], gap: float) -> None:
+    """Give each place its centre; the last pass goes up, so that parents are above children."""
+    for layer in layers:
+        _place(layer, [0.0] * len(layer), gap)
+    for _ in range(_MOVES):
+        for layer in reversed(layers):
+            _place(layer, [_mean(each.lead_up or each.up, each) for each in layer], gap)
+        for layer in layers:
+            _place(layer, [_mean(each.lead_down or each.down, each) for each in layer], gap)
+    _fit_leaves(layers, gap)
+
+
+def _mean(near: Sequence[_Place], place: _Place) -> float:
+    return fmean(each.centre for each in near) if near else place.centre
+
+
+def _fit_leaves(layers: Sequence[Sequence[_Place]], gap: float) -> None:
+    """Move leaves to below their steps, as far as the room between other places allows."""
+    for layer in layers:
+        wishes = [each.centre if each.down or not each.up else each.up[0].centre for each in layer]
+        wishes = [
+            wish if each.weight == _LEAF else each.centre
+            for wish, each in zip(wishes, layer, strict=True)
+        ]
+        _place(layer, wishes, gap, lambda each: _LEAF if each.weight == _LEAF else _FIXED)
+
+
+def _place(
+    layer: Sequence[_Place],
+    wishes: Sequence[float],
+    gap: float,
+    weight: Callable[[_Place], float] = lambda place: place.weight,
+) -> None:
+    """Move places as near to their wishes as their order and the gaps allow.
+
+    Minimises the weighted sum of squares: without the room that the places to the left take up,
+    that is isotonic regression, whose solution pools neighbours that are out of order.
     """
-    wishes = [_wish(place) for place in layer]
-    rightwards, leftwards = list(wishes), list(wishes)
-    for at in range(1, len(layer)):
-        room = (layer[at - 1].width + layer[at].width) / 2 + gap
-        rightwards[at] = max(wishes[at], rightwards[at - 1] + room)
-    for at in range(len(layer) - 2, -1, -1):
-        room = (layer[at].width + layer[at + 1].width) / 2 + gap
-        leftwards[at] = min(wishes[at], leftwards[at + 1] - room)
-    for place, right, left in zip(layer, rightwards, leftwards, strict=True):
-        place.centre = (right + left) / 2
+    steps = ((one.width + other.width) / 2 + gap for one, other in pairwise(layer))
+    rooms = list(accumulate(steps, initial=0.0))[: len(layer)]
+    blocks: list[tuple[float, float, int]] = []
+    for place, wish, room in zip(layer, wishes, rooms, strict=True):
+        mean, mass, count = wish - room, weight(place), 1
+        while blocks and blocks[-1][0] > mean:
+            other, more, others = blocks.pop()
+            mean = (mean * mass + other * more) / (mass + more)
+            mass, count = mass + more, count + others
+        blocks.append((mean, mass, count))
+    means = (mean for mean, _, count in blocks for _ in range(count))
+    for place, mean, room in zip(layer, means, rooms, strict=True):
+        place.centre = mean + room
+
+
+def _pack(layers: Sequence[Sequence[_Place]], edges: list[float], sizes: Sizes) -> None:
+    """Move a part to the right of those before it, whose right edges by layer are ``edges``."""
+    # No edge is below 0: nothing of a part is left of the picture.
+    shift = max(
+        edge - (layer[0].centre - layer[0].width / 2)
+        for edge, layer in zip(edges, layers, strict=True)
+        if layer
+    )
+    for at, layer in enumerate(layers):
+        for place in layer:
+            place.centre += shift
+            edges[at] = place.centre + place.width / 2 + sizes.gap

@@ -53,12 +53,16 @@ _PLACES = sorted(
 _LINE = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 6}
 
 
+def chinese_fonts() -> list[str]:
+    """Name of the first installed font with Chinese characters; empty without one."""
+    installed = sorted({font.name for font in font_manager.fontManager.ttflist})
+    return [name for part in _CHINESE for name in installed if part in name][:1]
+
+
 @contextmanager
 def _plotting() -> Iterator[None]:
     """Fixed style, independent of the user's matplotlibrc; no warnings about missing glyphs."""
-    installed = sorted({font.name for font in font_manager.fontManager.ttflist})
-    chinese = [name for part in _CHINESE for name in installed if part in name][:1]
-    fonts = {"font.family": ["DejaVu Sans", *chinese, "sans-serif"]}
+    fonts = {"font.family": ["DejaVu Sans", *chinese_fonts(), "sans-serif"]}
     with style.context(["default", {**_STYLE, **fonts}]), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield

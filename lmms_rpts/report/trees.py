@@ -1,4 +1,7 @@
-"""SVG picture of a reasoning tree: boxes for steps and leaves, lines for citations."""
+"""Picture of a reasoning tree: boxes for steps and leaves, lines for citations.
+
+``tree_svg`` and ``tree_plot`` draw it.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,43 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lmms_rpts.analysis.differences import clue_label, idle_steps
-from lmms_rpts.filters.record import FirstError, RptsRecord
-from lmms_rpts.reasoning import Clue, ReasoningTree
+from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
+from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
 from lmms_rpts.report.layout import Layout, Sizes, lay_out
+from lmms_rpts.report.scores import figure
+from lmms_rpts.report.wrapping import Wrapped, clean, is_rightward, width_of, wrap
 
-_SIZES = Sizes()
-_NODE, _LEAF, _BETWEEN, _FROM_TOP = 104, 30, 40, 16
-_MOST_LEAVES = 6
+TEXT, LINE, PADDING = 12, 15, 9
+"""Font size, line height, and space at the sides of a box, in pixels."""
+LEAF = 26
+"""Height of a leaf."""
+_HEAD, _FLAGS, _FOOT = 24, 20, 8
+_BETWEEN, _MARGIN = 38, 4
+_MOST_LEAVES, _MOST_DRAWN = 6, 5000
+_LEAST_LEAF = 66
+_EMPTY = "(empty)"
 
 
 @dataclass(frozen=True, slots=True)
 class LeafBox:
-    """A clue that a step cites. ``fault``: why it is none; ``kind`` is ``more`` for the rest."""
+    """A clue that a step cites.
 
-    left: float
-    top: float
+    Attributes:
+        left, top, width: of the box, in pixels.
+        step: the step that cites it.
+        kind: as of a clue; ``more`` for the leaves that are not drawn one by one.
+        label: its text.
+        name: of a clue that exists, for scripts: ``image:0``; else None.
+        fault: why the clue does not exist; None if it does.
+    """
+
+    left: int
+    top: int
+    width: int
+    step: int
     kind: str
     label: str
+    name: str | None
     fault: str | None
 
 
@@ -31,44 +54,125 @@ class LeafBox:
 class StepBox:
     """A step.
 
-    ``mark``: first (the first wrong step), path (it rests on that one), or empty. ``restates``: it
-    says nothing new.
+    Attributes:
+        left, top, height: of the box, in pixels.
+        step: its number.
+        lines: its conclusion as it is drawn; ``cut``: there is more of it.
+        rightward: whether the lines are read from left to right.
+        conclusion: the whole of it, up to ``wrapping.LONGEST`` characters.
+        score: its score; the colour shows nothing else.
+        counts: whether the root is based on it.
+        mark: ``first`` for the first wrong step, ``path`` for those based on it up to the root.
+        restates: whether it says nothing new.
     """
 
-    left: float
-    top: float
+    left: int
+    top: int
+    height: int
     step: int
+    lines: tuple[str, ...]
+    cut: bool
+    rightward: bool
     conclusion: str
     score: float | None
     counts: bool
     mark: str
     restates: bool
 
+    @property
+    def head(self) -> str:
+        """The name of the step."""
+        return f"Conclusion {self.step}"
+
+    @property
+    def score_text(self) -> str:
+        """The score as it is drawn; empty without one."""
+        return "" if self.score is None else figure(self.score)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What is said below the name."""
+        wrong, idle = self.mark == "first", self.restates
+        return ("first wrong step",) * wrong + ("restates",) * idle
+
+    @property
+    def first_baseline(self) -> int:
+        """Of the first line of the conclusion."""
+        return self.top + _HEAD + _FLAGS * bool(self.flags) + TEXT - 2
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, as the ``d`` of an SVG path; ``mark``: path where an error passes along it."""
+    """A line upwards: curves, joined by vertical parts where it passes a layer.
 
-    path: str
+    ``curves``: (x, y, to x, to y) of each. ``mark``: ``path`` where an error passes along it,
+    ``stray`` where a step that does not count cites something.
+    """
+
+    curves: tuple[tuple[int, int, int, int], ...]
+    end: int
     mark: str
 
 
 @dataclass(frozen=True, slots=True)
 class TreePicture:
-    """All that the template draws; measures are CSS pixels. ``summary`` says it in words."""
+    """What is drawn of a tree, in CSS pixels; ``summary`` describes it in words."""
 
     width: int
     height: int
+    node: int
     steps: tuple[StepBox, ...]
     leaves: tuple[LeafBox, ...]
     lines: tuple[Line, ...]
     summary: str
 
+    @property
+    def scored(self) -> bool:
+        """Whether any step has a score; a gold tree has none."""
+        return any(step.score is not None for step in self.steps)
 
-def draw_response(response: RptsRecord) -> TreePicture:
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A leaf without its place; see ``LeafBox``."""
+
+    kind: str
+    label: str
+    name: str | None
+    fault: str | None
+
+    @property
+    def width(self) -> int:
+        return max(_LEAST_LEAF, round(width_of(self.label, TEXT, bold=True)) + 2 * PADDING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The upper edge of each layer, by its number, and the height of its highest box."""
+
+    tops: tuple[int, ...]
+    heights: tuple[int, ...]
+
+    def bottom(self, layer: int) -> int:
+        return self.tops[layer] + self.heights[layer]
+
+
+def draw_response(response: RptsRecord, sizes: Sizes | None = None) -> TreePicture:
     """The tree of a scored response."""
     scores = [step.score for step in response.steps]
-    return draw_tree(response.tree(), scores, response.first_error, idle_steps(response))
+    return draw_tree(response.tree(), scores, response.first_error, idle_steps(response), sizes)
+
+
+def gold_tree(instance: RptsInstance) -> ReasoningTree:
+    """The gold reasoning of an instance, as far as it can be parsed."""
+    chain = parse_chain(list(instance.reasoning), instance.language)
+    return build_tree(chain, len(instance.visual_clue), len(instance.textual_clue))
+
+
+def draw_gold(instance: RptsInstance, sizes: Sizes | None = None) -> TreePicture:
+    """The gold reasoning of an instance; its steps have no scores."""
+    tree = gold_tree(instance)
+    return draw_tree(tree, [None] * len(tree.heights), sizes=sizes)
 
 
 def draw_tree(
@@ -76,107 +180,157 @@ def draw_tree(
     scores: Sequence[float | None],
     error: FirstError | None = None,
     idle: Collection[int] = (),
+    sizes: Sizes | None = None,
 ) -> TreePicture:
     """A tree with one score (None: there is none) for each step; ``idle`` ones only restate."""
-    faults = {(fault.step, fault.clue): fault.reason for fault in tree.invalid}
-    clues = [_leaves(tree, at) for at in range(len(tree.heights))]
-    layout = lay_out(tree, [min(len(each), _MOST_LEAVES) for each in clues], _SIZES)
-    tops = _tops(max(tree.heights, default=0))
+    sizes = sizes or Sizes()
+    leaves = _leaves(tree)
+    layout = lay_out(tree, [[leaf.width for leaf in each] for each in leaves], sizes)
+    texts = [clean(step.conclusion) or _EMPTY for step in tree.chain.steps]
+    wrapped = [wrap(text, sizes.node - 2 * PADDING, TEXT, sizes.lines) for text in texts]
     path = error.path if error else ()
+    marks = ["path" if at in path else "" for at in range(len(texts))]
+    if error:
+        marks[error.step] = "first"
+    heights = [
+        _box_height(each, mark == "first" or at in idle)
+        for at, (each, mark) in enumerate(zip(wrapped, marks, strict=True))
+    ]
+    rows = _rows(tree, heights)
     steps = tuple(
         StepBox(
-            left=round(layout.centres[at] - _SIZES.node / 2, 1),
-            top=tops[tree.heights[at]],
+            left=round(layout.centres[at] - sizes.node / 2) + _MARGIN,
+            top=rows.tops[tree.heights[at]],
+            height=heights[at],
             step=at,
-            conclusion=step.conclusion,
+            lines=wrapped[at].lines,
+            cut=wrapped[at].cut,
+            rightward=is_rightward(text),
+            conclusion=text,
             score=scores[at],
             counts=tree.uses[at] > 0,
-            mark="first" if error and at == error.step else "path" if at in path else "",
+            mark=marks[at],
             restates=at in idle,
         )
-        for at, step in enumerate(tree.chain.steps)
+        for at, text in enumerate(texts)
     )
-    leaves = tuple(
-        LeafBox(
-            round(centre - _SIZES.leaf / 2, 1),
-            tops[tree.heights[at] - 1],
-            *_leaf(clues[at], place, faults, at),
-        )
-        for at, centres in enumerate(layout.leaves)
-        for place, centre in enumerate(centres)
-    )
+    lines = [*_citations(layout, tree, rows, steps, path), *_stems(layout, tree, rows, steps)]
     return TreePicture(
-        width=round(layout.width),
-        height=tops[0] + _LEAF if steps else 0,
+        width=round(layout.width) + 2 * _MARGIN if steps else 0,
+        height=rows.bottom(0) + _MARGIN if steps else 0,
+        node=sizes.node,
         steps=steps,
-        leaves=leaves,
-        lines=(*_citations(layout, tops, path), *_stems(layout, tree, tops)),
-        summary=_summary(tree, error),
+        leaves=_leaf_boxes(tree, leaves, layout, rows),
+        lines=tuple(lines[:_MOST_DRAWN]),
+        summary=_summary(tree, error, len(lines) - _MOST_DRAWN),
     )
 
 
-def _leaves(tree: ReasoningTree, at: int) -> list[Clue]:
-    """What a step cites beside earlier conclusions, references that lead nowhere included."""
-    return [
-        clue
-        for clue in tree.chain.steps[at].premises
-        if not (clue.kind == "conclusion" and clue.index is not None and clue.index < at)
-    ]
+def _box_height(wrapped: Wrapped, flagged: bool) -> int:
+    return _HEAD + _FLAGS * flagged + LINE * len(wrapped.lines) + _FOOT
 
 
-def _leaf(
-    clues: Sequence[Clue], place: int, faults: dict[tuple[int, Clue], str], at: int
-) -> tuple[str, str, str | None]:
-    if place == _MOST_LEAVES - 1 and len(clues) > _MOST_LEAVES:
-        return "more", f"and {len(clues) - place} more", None
-    clue = clues[place]
-    return clue.kind, clue_label(clue), faults.get((at, clue))
+def _leaves(tree: ReasoningTree) -> list[list[_Leaf]]:
+    """What each step cites besides earlier conclusions, clues that do not exist included."""
+    faults = {(fault.step, fault.clue): fault.reason for fault in tree.invalid}
+    found = []
+    for at, step in enumerate(tree.chain.steps):
+        clues = [each for each in step.premises if not _is_earlier(each, at)]
+        shown = len(clues) if len(clues) <= _MOST_LEAVES else _MOST_LEAVES - 1
+        leaves = [_leaf(clue, faults.get((at, clue))) for clue in clues[:shown]]
+        if shown < len(clues):
+            leaves.append(_Leaf("more", f"and {len(clues) - shown} more", None, None))
+        found.append(leaves)
+    return found
 
 
-def _tops(highest: int) -> list[int]:
-    """The upper edge of each layer, by its number; the root's is at the top."""
-    return [_FROM_TOP + (highest - layer) * (_NODE + _BETWEEN) for layer in range(highest + 1)]
+def _is_earlier(clue: Clue, at: int) -> bool:
+    return clue.kind == "conclusion" and clue.index is not None and clue.index < at
 
 
-def _citations(layout: Layout, tops: Sequence[int], path: Sequence[int]) -> list[Line]:
+def _leaf(clue: Clue, fault: str | None) -> _Leaf:
+    name = clue.kind if clue.index is None else f"{clue.kind}:{clue.index}"
+    return _Leaf(clue.kind, clue_label(clue), None if fault else name, fault)
+
+
+def _leaf_boxes(
+    tree: ReasoningTree, leaves: Sequence[Sequence[_Leaf]], layout: Layout, rows: _Rows
+) -> tuple[LeafBox, ...]:
+    return tuple(
+        LeafBox(
+            left=round(centre - leaf.width / 2) + _MARGIN,
+            top=rows.tops[tree.heights[at] - 1],
+            width=leaf.width,
+            step=at,
+            kind=leaf.kind,
+            label=leaf.label,
+            name=leaf.name,
+            fault=leaf.fault,
+        )
+        for at, (below, centres) in enumerate(zip(leaves, layout.leaves, strict=True))
+        for leaf, centre in zip(below, centres, strict=True)
+    )
+
+
+def _rows(tree: ReasoningTree, heights: Sequence[int]) -> _Rows:
+    """Layers take the height of their highest box; the root's is at the top."""
+    highest = [LEAF] * (max(tree.heights, default=0) + 1)
+    for layer, height in zip(tree.heights, heights, strict=True):
+        highest[layer] = max(highest[layer], height)
+    tops, top = [], _MARGIN
+    for height in reversed(highest):
+        tops.append(top)
+        top += height + _BETWEEN
+    return _Rows(tuple(reversed(tops)), tuple(highest))
+
+
+def _citations(
+    layout: Layout,
+    tree: ReasoningTree,
+    rows: _Rows,
+    steps: Sequence[StepBox],
+    path: Sequence[int],
+) -> list[Line]:
     errors = set(pairwise(path))
     lines = []
     for child, at, places in layout.edges:
-        d = ""
-        for (low, x), (high, to_x) in pairwise(places):
-            y, until = float(tops[low]), float(tops[high] + _NODE)
-            d += f"{'L' if d else 'M'}{x:.1f} {y:.1f}{_curve(x, y, to_x, until)}"
-        lines.append(Line(d, "path" if (child, at) in errors else ""))
+        curves = tuple(
+            (round(x) + _MARGIN, rows.tops[low], round(to_x) + _MARGIN, rows.bottom(high))
+            for (low, x), (high, to_x) in pairwise(places)
+        )
+        mark = "path" if (child, at) in errors else "" if tree.uses[at] else "stray"
+        lines.append(Line(curves, steps[at].top + steps[at].height, mark))
     return lines
 
 
-def _stems(layout: Layout, tree: ReasoningTree, tops: Sequence[int]) -> list[Line]:
+def _stems(
+    layout: Layout, tree: ReasoningTree, rows: _Rows, steps: Sequence[StepBox]
+) -> list[Line]:
     lines = []
     for at, centres in enumerate(layout.leaves):
-        y, until = tops[tree.heights[at] - 1], tops[tree.heights[at]] + _NODE
+        layer, to_x = tree.heights[at], round(layout.centres[at]) + _MARGIN
         for x in centres:
-            lines.append(Line(f"M{x:.1f} {y}{_curve(x, y, layout.centres[at], until)}", ""))
+            curve = (round(x) + _MARGIN, rows.tops[layer - 1], to_x, rows.bottom(layer))
+            mark = "" if tree.uses[at] else "stray"
+            lines.append(Line((curve,), steps[at].top + steps[at].height, mark))
     return lines
 
 
-def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
-    middle = (y + to_y) / 2
-    return f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y:.1f}"
-
-
-def _summary(tree: ReasoningTree, error: FirstError | None) -> str:
+def _summary(tree: ReasoningTree, error: FirstError | None, left_out: int) -> str:
     count = len(tree.heights)
     if not count:
         return "There are no steps."
-    told = f"A tree of {count} step{'s' * (count > 1)}, {max(tree.heights)} high."
-    if error:
-        told += (
+    summary = f"A tree of {count} step{'s' * (count > 1)}, {max(tree.heights)} high."
+    if error and len(error.path) > 1:
+        summary += (
             f" The first wrong step is Conclusion {error.step}, at height {error.height}; "
-            f"from there it leads to the root by {_listed(error.path)}."
-            if len(error.path) > 1
-            else f" The first wrong step is the last, Conclusion {error.step}."
+            f"the path from it to the root is {_listed(error.path)}."
         )
-    return told
+    elif error:
+        summary += f" The first wrong step is the last, Conclusion {error.step}."
+    if left_out > 0:
+        summary += f" {left_out} citations are not drawn."
+    return summary
 
 
 def _listed(path: Sequence[int]) -> str:

@@ -13,9 +13,8 @@ from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, ov
 from lmms_rpts.analysis.validity import ValidityNote, validity_notes
 from lmms_rpts.filters.record import RptsInstance, RptsRecord
 from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.reasoning.tree import ReasoningTree, build_tree
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.trees import TreePicture, draw_response, draw_tree
+from lmms_rpts.report.trees import TreePicture, draw_gold, draw_response
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -92,13 +91,6 @@ class Entry:
     by_run: tuple[Answer | None, ...]
 
     @cached_property
-    def gold_tree(self) -> ReasoningTree:
-        """The gold reasoning, as far as it can be read."""
-        found = self.instance
-        chain = parse_chain(list(found.reasoning), found.language)
-        return build_tree(chain, len(found.visual_clue), len(found.textual_clue))
-
-    @cached_property
     def gold_lines(self) -> tuple[tuple[int | None, str], ...]:
         """The gold reasoning line by line, each with the number of the step that it is."""
         count, lines = 0, []
@@ -111,7 +103,7 @@ class Entry:
     @cached_property
     def gold(self) -> TreePicture:
         """The gold reasoning as a picture."""
-        return draw_tree(self.gold_tree, [None] * len(self.gold_tree.heights))
+        return draw_gold(self.instance)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,184 @@
+"""``lmms-rpts tree``: draw the reasoning of a response as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmms_rpts.commands.common import (
+    Runs,
+    check_outputs,
+    check_suffixes,
+    complain,
+    fail,
+    spare,
+    told,
+    write_bytes,
+)
+from lmms_rpts.escaping import listed, printable
+
+if TYPE_CHECKING:
+    from lmms_rpts.filters.record import RptsRecord
+    from lmms_rpts.report.layout import Sizes
+    from lmms_rpts.report.tree_figure import TreeFigure
+    from lmms_rpts.report.trees import TreePicture
+    from lmms_rpts.tasks.rpts_eval.runs import Run
+
+_PLOTTED = (".pdf", ".png")
+_SUFFIXES = (".svg", *_PLOTTED)
+
+
+def tree(
+    runs: Runs,
+    instance: Annotated[
+        str,
+        typer.Option("--id", metavar="ID", help="Id of the instance.", show_default=False),
+    ],
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: .svg, or .pdf or .png (drawn by matplotlib). May be repeated. "
+            "Default: tree.svg.",
+            show_default=False,
+        ),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", help="Task of the instance, if several tasks have this id."),
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option("--repeat", min=1, help="Number of the response, if there are several.")
+    ] = 1,
+    gold: Annotated[
+        bool, typer.Option("--gold", help="Draw the gold reasoning of the instance.")
+    ] = False,
+    legend: Annotated[
+        bool, typer.Option("--legend", help="Explain colours and lines below the tree.")
+    ] = False,
+    node_width: Annotated[
+        int, typer.Option("--node-width", min=130, max=600, help="Width of a step, in pixels.")
+    ] = 190,
+    lines: Annotated[
+        int,
+        typer.Option("--lines", min=1, max=60, help="Lines of text per step; the rest is cut off."),
+    ] = 6,
+    transparent: Annotated[
+        bool, typer.Option("--transparent", help="Leave out the white background.")
+    ] = False,
+    dpi: Annotated[
+        int, typer.Option("--dpi", min=36, max=1200, help="Resolution of a .png.")
+    ] = 200,
+) -> None:
+    """Draw the reasoning of a response as a tree, as a figure for a paper.
+
+    Steps have the colour of their score; the first wrong step has a thick border and a label.
+    Several runs are drawn in one picture, one below the other, with their names as titles.
+
+      lmms-rpts tree results --id 7 -o figure.svg -o figure.pdf
+
+      lmms-rpts tree small=results/a large=results/b --id 7 --legend -o figure.pdf
+
+      lmms-rpts tree results --id 7 --gold -o gold.svg
+    """
+    files = check_suffixes(output or [Path("tree.svg")], _SUFFIXES, _PLOTTED)
+    check_outputs(files)
+    with told():
+        from lmms_rpts.tasks.rpts_eval.runs import read_runs
+
+        found = read_runs(runs)
+    spare(found, files)
+    chosen = [
+        (run, _response(run, instance, _task(found, instance, task), repeat)) for run in found
+    ]
+    from lmms_rpts.report.layout import Sizes
+    from lmms_rpts.report.tree_figure import make_figure
+
+    sizes = Sizes(node=node_width, lines=lines)
+    trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
+    figure = make_figure(trees, legend)
+    name = f"{'Gold reasoning' if gold else 'Reasoning'}: {chosen[0][1].instance.task} {instance}"
+    for path in files:
+        write_bytes(path, _drawn(path, figure, name, dpi, not transparent))
+
+
+def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:
+    """The task of the instance; ends with a message where it is not clear."""
+    tasks = sorted({name for run in runs for name in run.tasks})
+    if task is not None and task not in tasks:
+        fail(f"Unknown task {task}. The runs have: {', '.join(tasks)}")
+    keys = {(each.instance.task, each.instance.id) for run in runs for each in run.responses}
+    having = sorted(name for name, own in keys if own == instance and task in (None, name))
+    if len(having) > 1:
+        fail(f"The id {instance} is in several tasks. Set --task to one of: {', '.join(having)}")
+    if not having:
+        known = sorted({own for name, own in keys if task in (None, name)}, key=_by_number)
+        near = get_close_matches(instance, known, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"The ids are: {listed(known)}"
+        fail(f"Unknown instance id {instance}. {hint}")
+    return having[0]
+
+
+def _by_number(own: str) -> tuple[int, str]:
+    """Ids by length first, so that 2 comes before 10."""
+    return len(own), own
+
+
+def _response(run: Run, instance: str, task: str, repeat: int) -> RptsRecord:
+    there = [
+        each for each in run.responses if (each.instance.task, each.instance.id) == (task, instance)
+    ]
+    if not there:
+        fail(f"{run.label} has no response to instance {instance} of {task}")
+    # Documents with the same id: the first of them.
+    first = [each for each in there if each.instance.key == there[0].instance.key]
+    for each in first:
+        if each.repeat == repeat - 1:
+            return each
+    count = f"{len(first)} response{'s' * (len(first) > 1)}"
+    fail(f"{run.label} has {count} to instance {instance}: there is no repeat {repeat}")
+
+
+def _trees(chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes) -> list[tuple[str, TreePicture]]:
+    from lmms_rpts.report.trees import draw_response
+
+    trees = [
+        (run.label if len(chosen) > 1 else "", draw_response(response, sizes))
+        for run, response in chosen
+    ]
+    if not any(picture.steps for _, picture in trees):
+        fail("There is no tree to draw: no step of reasoning could be parsed from the response")
+    return trees
+
+
+def _gold_tree(
+    chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes
+) -> list[tuple[str, TreePicture]]:
+    from lmms_rpts.report.trees import draw_gold
+
+    instance = chosen[0][1].instance
+    if any(response.instance.reasoning != instance.reasoning for _, response in chosen):
+        fail("The runs have different gold reasoning for this instance. Pass one of them")
+    picture = draw_gold(instance, sizes)
+    if not picture.steps:
+        fail("There is no tree to draw: the instance has no gold reasoning with steps")
+    return [("", picture)]
+
+
+def _drawn(path: Path, figure: TreeFigure, name: str, dpi: int, background: bool) -> bytes:
+    kind = path.suffix.lower()
+    if kind == ".svg":
+        from lmms_rpts.report.tree_svg import standalone_svg
+
+        return standalone_svg(figure, name, background).encode("utf-8")
+    from lmms_rpts.report.tree_plot import draw_figure
+
+    drawn = draw_figure(figure, kind[1:], dpi=dpi, background=background)
+    for warning in drawn.warnings:
+        complain(f"Note: {path}: {printable(warning)}")
+    return drawn.content

@@ -1,0 +1,171 @@
+"""Text wrapping by estimated widths, for drawings whose fonts are not known in advance.
+
+Widths are those of Helvetica and the fonts of the same metrics (Arial, Liberation Sans, Arimo,
+Nimbus Sans), with a margin for others.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+_WIDTHS = {
+    0.28: " !,./:;I[\\]ft|'ijl",
+    0.34: '()-`r"{}',
+    0.41: "*‘’",
+    0.56: "#$0123456789?L_abdeghnopqucksvxyzJ^–",
+    0.59: "+<=>~",
+    0.67: "&ABEKPSVXYFTZ",
+    0.73: "CDHNRUw",
+    0.78: "GOQ",
+    0.84: "Mm",
+    0.95: "%W",
+    1.02: "@",
+    # Some fonts draw these signs of Arabic and cuneiform as wide as whole words.
+    3.0: "\ufdfa\ufdfb",
+    12.0: "\ufdfd\U0001242b\U00012219",
+}
+"""Advance widths in em, by the characters that have them; those of signs are rounded up."""
+_KNOWN = {char: width for width, chars in _WIDTHS.items() for char in chars}
+_MARGIN = 1.05
+_BOLD = 1.08
+_UNKNOWN = {"Lu": 0.8, "Ll": 0.65, "Lo": 0.75, "Mn": 0.0, "Me": 0.0, "Cf": 0.0, "Mc": 0.5}
+"""Widths of characters that are not in the table, by their category; 0.85 for others."""
+_EMOJI = "So"
+_JOINERS = "\u200d\ufe0e\ufe0f"
+_TONES = range(0x1F3FB, 0x1F400)
+_NOT_FIRST = frozenset("、。，．：；！？）」』】》〉〕｝”’…％、ー々)]},.;:!?%")
+_NOT_LAST = frozenset("（「『【《〈〔｛“‘([{")
+_BREAK_AFTER = frozenset(" -/")
+# Direction controls: a line that ends inside an override would not be closed.
+_DROPPED = frozenset(
+    map(
+        chr,
+        (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xAD, 0xFEFF, *range(0xE0000, 0xE0080)),
+    )
+) | frozenset("\ufff9\ufffa\ufffb")
+_MOST_MARKS = 4
+ELLIPSIS = "…"
+LONGEST = 4000
+"""Characters of a text that a drawing holds at most, hidden ones included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """Lines of a text; ``cut``: there is more than they show.
+
+    A line keeps the space at its end, so that the lines put together are the text.
+    """
+
+    lines: tuple[str, ...]
+    cut: bool
+
+
+def clean(text: str, longest: int = LONGEST) -> str:
+    """A text that XML, HTML and a plot can hold, in one line of at most ``longest`` characters.
+
+    Control characters, lone surrogates and noncharacters become U+FFFD. Direction overrides are
+    left out, and so are stacked accents after the fourth.
+    """
+    begun = text.lstrip()
+    line = " ".join(begun[: longest + 1].split())
+    kept: list[str] = []
+    marks = 0
+    for char in line:
+        kind = unicodedata.category(char)
+        marks = marks + 1 if kind in ("Mn", "Me") else 0
+        if char not in _DROPPED and marks <= _MOST_MARKS:
+            kept.append("\N{REPLACEMENT CHARACTER}" if _is_invalid(char, kind) else char)
+    return "".join(kept) if len(begun) <= longest else f"{''.join(kept)[: longest - 1]}{ELLIPSIS}"
+
+
+def _is_invalid(char: str, kind: str) -> bool:
+    code = ord(char)
+    return kind in ("Cc", "Cs") or code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+
+
+def is_rightward(text: str) -> bool:
+    """Whether the first letter with a direction is read from left to right; True without one."""
+    for char in text:
+        direction = unicodedata.bidirectional(char)
+        if direction in ("L", "R", "AL"):
+            return direction == "L"
+    return True
+
+
+def width_of(text: str, size: float, bold: bool = False) -> float:
+    """Estimated width of a clean text in a font of ``size`` pixels."""
+    return sum(map(_advance, text)) * size * _MARGIN * (_BOLD if bold else 1)
+
+
+def wrap(text: str, width: float, size: float, most: int, bold: bool = False) -> Wrapped:
+    """Break a clean text into at most ``most`` lines of ``width`` pixels; the rest is cut off."""
+    room = width / (size * _MARGIN * (_BOLD if bold else 1))
+    parts = [(part, sum(map(_advance, part))) for part in _clusters(text)]
+    lines: list[str] = []
+    at = 0
+    while at < len(parts) and len(lines) < most:
+        end = _line_end(parts, at, room)
+        lines.append("".join(part for part, _ in parts[at:end]))
+        at = end
+    if at < len(parts):
+        lines[-1] = _with_ellipsis(lines[-1], room)
+    return Wrapped(tuple(lines), at < len(parts))
+
+
+def _clusters(text: str) -> Iterator[str]:
+    """What belongs together: a letter with its accents, an emoji with its parts."""
+    start = 0
+    for at, (before, char) in enumerate(pairwise(text), 1):
+        joined = char in _JOINERS or before == "\u200d" or ord(char) in _TONES
+        if not joined and not unicodedata.category(char).startswith("M"):
+            yield text[start:at]
+            start = at
+    if text:
+        yield text[start:]
+
+
+def _line_end(parts: Sequence[tuple[str, float]], start: int, room: float) -> int:
+    """End of the line that begins at ``start``: the last break that fits, if there is one."""
+    used, break_at = 0.0, 0
+    for at in range(start, len(parts)):
+        part, width = parts[at]
+        if at > start and _may_break(parts[at - 1][0], part):
+            break_at = at
+        used += width
+        # A space at the end of a line takes up no room.
+        if used > room and part != " " and at > start:
+            return break_at or at
+    return len(parts)
+
+
+def _may_break(before: str, after: str) -> bool:
+    if after == " " or after in _NOT_FIRST or before in _NOT_LAST:
+        return False
+    return before in _BREAK_AFTER or _is_wide(before) or _is_wide(after)
+
+
+def _with_ellipsis(line: str, room: float) -> str:
+    parts = list(_clusters(line.rstrip()))
+    room -= _advance(ELLIPSIS)
+    while parts and sum(map(_advance, "".join(parts))) > room:
+        parts.pop()
+    return "".join(parts).rstrip() + ELLIPSIS
+
+
+def _is_wide(cluster: str) -> bool:
+    return unicodedata.east_asian_width(cluster[0]) in "WF"
+
+
+def _advance(char: str) -> float:
+    known = _KNOWN.get(char)
+    if known is not None:
+        return known
+    kind = unicodedata.category(char)
+    if unicodedata.east_asian_width(char) in "WF":
+        return 1.35 if kind == _EMOJI else 1.0
+    if kind.startswith("P"):
+        return 1.0
+    return _UNKNOWN.get(kind, 0.85)

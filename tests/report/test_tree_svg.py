@@ -1,0 +1,175 @@
+"""The SVG of a tree: valid XML whatever the texts hold, compact, and marked for the page."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
+from lmms_rpts.report.colours import light_colours, template_text
+from lmms_rpts.report.tree_figure import make_figure
+from lmms_rpts.report.tree_svg import inline_svg, standalone_svg
+from lmms_rpts.report.trees import TreePicture, draw_tree
+from tests.reasoning.strategies import any_chains, texts
+from tests.report.test_hostile import ATTACKS
+from tests.support.growth import assert_linear
+from tests.support.tables import table
+
+SVG = "{http://www.w3.org/2000/svg}"
+LINES = (
+    "Image0 + Image9 -> Conclusion0:The clock shows nine.",
+    "Conclusion0 + Text0 + Context -> Conclusion1:The shop is closed.",
+)
+
+
+def draw(*lines: str, scores: list[float] | None = None) -> TreePicture:
+    tree = build_tree(parse_chain(list(lines), "en"), 2, 2)
+    error = None if scores is None else locate_error(tree, scores)
+    return draw_tree(tree, scores or [None] * len(lines), error)
+
+
+def draw_text(text: str) -> TreePicture:
+    step = Step((Clue("image", 0), Clue("text", None)), text)
+    return draw_tree(build_tree(ReasoningChain((step,)), 1, 0), [0.25])
+
+
+def parsed(picture: TreePicture, title: str = "") -> ElementTree.Element:
+    return ElementTree.fromstring(standalone_svg(make_figure([(title, picture)], True), title))
+
+
+def of_class(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [each for each in svg.iter() if name in each.get("class", "").split()]
+
+
+def text_of(element: ElementTree.Element) -> str:
+    return "".join("".join(each.itertext()) for each in element.iter(f"{SVG}text"))
+
+
+def test_the_parts_of_a_picture() -> None:
+    svg = parsed(draw(*LINES, scores=[0.2, 0.9]))
+    steps = [each for each in of_class(svg, "step") if each.find(f"{SVG}text") is not None]
+    assert [text_of(each) for each in steps] == [
+        "Conclusion 0 0.20 first wrong step The clock shows nine.",
+        "Conclusion 1 0.90 The shop is closed.",
+    ]
+    assert [each.get("class") for each in steps] == ["step s2 first", "step s9"]
+    assert [text_of(each) for each in of_class(svg, "leaf")] == [
+        *("Image 0", "Image 9", "Text 0", "Context"),
+    ]
+    assert len(of_class(svg, "path")) == 2, "the line and the legend"
+    assert "first wrong step is Conclusion 0" in (svg.findtext(f"{SVG}desc") or "")
+
+
+def test_a_page_gets_links_and_leaves_that_scripts_find() -> None:
+    drawn = inline_svg(draw(*LINES), "here")
+    assert re.findall(r'href="([^"]+)"', drawn) == ["#here-s0", "#here-s1"]
+    assert re.findall(r'data-leaf="([^"]+)"', drawn) == ["image:0", "text:0", "context"]
+    assert drawn.count('tabindex="0"') == 4
+    assert 'aria-label="Image 9, which does not exist"' in drawn
+    assert "<title>there are only 2 of this kind, numbered from 0</title>" in drawn
+    assert 'class="tree-svg plain"' in drawn
+    assert "style=" not in drawn
+
+
+def test_a_file_has_neither_links_nor_variables() -> None:
+    drawn = standalone_svg(make_figure([("", draw(*LINES))]), "x")
+    for part in ("href", "tabindex", "data-leaf", "var(", "@import", "url("):
+        assert part not in drawn
+    assert "tree-svg" in drawn
+    assert 'class="bg"' in drawn
+    assert 'class="bg"' not in standalone_svg(make_figure([("", draw(*LINES))]), "x", False)
+
+
+def test_every_colour_is_known() -> None:
+    used = set(re.findall(r"var\(--([\w-]+)\)", template_text("tree_svg.css")))
+    assert used <= set(light_colours())
+    assert {"wrong", "faint", "ink", "card", "ground", "sx", *(f"s{n}" for n in range(11))} <= used
+
+
+@table("text", *ATTACKS)
+def test_hostile_texts_are_texts(text: str) -> None:
+    svg = parsed(draw_text(text), text)
+    assert {each.tag.removeprefix(SVG) for each in svg.iter()} == {
+        *("svg", "title", "desc", "style", "rect", "g", "path", "text"),
+    }
+    names = {name for each in svg.iter() for name in each.attrib}
+    assert not any(name.startswith("on") or "href" in name for name in names)
+    inline = inline_svg(draw_text(text), "a")
+    assert len(re.findall("<text", inline)) == inline.count("</text>")
+    ElementTree.fromstring(inline)
+
+
+@settings(max_examples=60)
+@given(st.text(st.characters(), max_size=400) | texts, st.text(st.characters(), max_size=40))
+def test_any_text_is_valid_xml(text: str, title: str) -> None:
+    svg = parsed(draw_text(text), title)
+    (step,) = [each for each in of_class(svg, "step") if each.find(f"{SVG}text") is not None]
+    assert step.find(f"{SVG}text") is not None
+    ElementTree.fromstring(inline_svg(draw_text(text), "a"))
+
+
+@settings(max_examples=60)
+@given(any_chains)
+def test_any_chain_is_drawn(chain: ReasoningChain) -> None:
+    picture = draw_tree(build_tree(chain, 2, 2), [0.5] * len(chain.steps))
+    svg = parsed(picture)
+    steps = [each for each in of_class(svg, "step") if each.find(f"{SVG}text") is not None]
+    assert len(steps) == len(chain.steps)
+
+
+def test_a_long_text_is_whole_in_the_title() -> None:
+    said = " ".join(f"word{at}" for at in range(200))
+    svg = parsed(draw_text(said))
+    titles = [each.text for each in svg.iter(f"{SVG}title")]
+    assert f"Conclusion 0, score 0.25: {said}" in titles
+
+
+def test_a_million_characters_and_four_hundred_steps() -> None:
+    assert len(inline_svg(draw_text("x" * 10**6), "a")) < 10_000
+    premises = [" + ".join(f"Conclusion{b}" for b in range(at)) or "Image0" for at in range(400)]
+    picture = draw(*(f"{each} -> Conclusion{at}:{'y' * 9}" for at, each in enumerate(premises)))
+    assert len(inline_svg(picture, "a")) < 500_000
+
+
+def test_a_tree_is_compact() -> None:
+    """A step with its leaf and lines takes up some 600 characters and its text."""
+    picture = draw(*(f"Image0 + Conclusion{at - 1} -> Conclusion{at}:x" for at in range(1, 21)))
+    assert len(inline_svg(picture, "a")) < 20 * 700
+
+
+def test_rightward_and_leftward_text() -> None:
+    hebrew = parsed(draw_text("שלום abc"))
+    (line,) = of_class(hebrew, "rtl")
+    (head,) = of_class(hebrew, "h")
+    assert int(line.get("x", "0")) > int(head.get("x", "0"))
+    assert not of_class(parsed(draw_text("abc שלום")), "rtl")
+
+
+def test_several_trees_are_below_one_another() -> None:
+    empty = draw()
+    figure = make_figure([("model a", draw(*LINES)), ("model b", draw(*LINES)), ("none", empty)])
+    first, second = figure.trees
+    assert first.top + first.picture.height < second.top
+    assert [text.text for text in figure.texts] == [
+        *("model a", "model b", "none", "no steps of reasoning"),
+    ]
+    assert figure.width >= second.left + second.picture.width
+    assert figure.height > second.top + second.picture.height
+
+
+def test_a_legend_explains_what_occurs() -> None:
+    shown = {text.text for text in make_figure([("", draw(*LINES, scores=[0.2, 0.9]))], True).texts}
+    assert shown == {"score from 0 to 1", "first wrong step", "path from it to the last step"}
+    sound = make_figure([("", draw(*LINES, scores=[0.9, 0.9]))], True)
+    assert {text.text for text in sound.texts} == {"score from 0 to 1"}
+    assert make_figure([("", draw(*LINES))], True).texts == ()
+
+
+def test_work_grows_no_faster_than_the_tree() -> None:
+    def make(count: int) -> TreePicture:
+        return draw(*(f"Image0 + Conclusion{at - 1} -> Conclusion{at}:x" for at in range(count)))
+
+    assert_linear(lambda picture: inline_svg(picture, "a"), make, 20)

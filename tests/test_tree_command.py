@@ -1,0 +1,196 @@
+"""``lmms-rpts tree``: pictures of the right kind, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import util
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from lmms_rpts.cli import app
+from tests.report.test_hostile import ATTACKS
+from tests.support.instances import make_doc
+from tests.support.pictures import texts_of_svg
+from tests.support.runs import make_record, write_run
+from tests.support.tables import table
+
+LONG = "The clock above the door of the shop shows nine in the evening, and it is dark. " * 4
+STEPS = (f"Image0 -> {LONG}", "Conclusion0 + Text0 -> The shop is closed.")
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, ["tree", *map(str, arguments)])
+
+
+def record(scores: list[float | None], **changes: Any) -> dict[str, Any]:
+    return make_record(scores, steps=STEPS, doc=make_doc(id="q1", **changes))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two models; model a answered twice."""
+    found = tmp_path / "runs"
+    for model, records in {
+        "a": [record([0.2, 0.9]), record([1.0, 1.0])],
+        "b": record([0.75, None]),
+    }.items():
+        write_run(found / model, {0: records}, model_args=f"pretrained=lab/model-{model}")
+    return found
+
+
+def drawn(path: Path) -> str:
+    """The texts of an SVG, put together."""
+    return " ".join("".join(texts_of_svg(path.read_text(encoding="utf-8"))).split())
+
+
+def test_a_picture_of_each_kind(command: Command, runs: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "out" / f"tree.{kind}" for kind in ("svg", "pdf", "png")]
+    outputs = [part for file in files for part in ("-o", file)]
+    said = command(runs / "a", "--id", "q1", "--legend", *outputs)
+    assert said.exit_code == 0, said.output
+    assert said.output.count("Written: ") == 3
+    svg, pdf, png = files
+    shown = drawn(svg)
+    for part in ("Conclusion 0", "0.20", "first wrong step", "The shop is closed.", "score from 0"):
+        assert part in shown
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert b"/Type3" not in pdf.read_bytes(), "publishers refuse fonts of this type"
+    with Image.open(png) as picture:
+        picture.load()
+        width = float(ElementTree.fromstring(svg.read_text()).get("width", "nan"))
+        assert picture.format == "PNG"
+        assert picture.size[0] == pytest.approx(width * 200 / 96, abs=2)
+        assert picture.convert("RGB").getpixel((1, 1)) == (255, 255, 255)
+
+
+def test_the_same_run_gives_the_same_bytes(command: Command, runs: Path, tmp_path: Path) -> None:
+    for kind in ("svg", "pdf", "png"):
+        both = [tmp_path / f"{at}.{kind}" for at in range(2)]
+        for path in both:
+            assert command(runs / "a", "--id", "q1", "-o", path).exit_code == 0
+        assert both[0].read_bytes() == both[1].read_bytes(), kind
+
+
+def test_the_default_is_an_svg_without_matplotlib(
+    command: Command, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "lmms_rpts.commands.common.find_spec",
+        lambda name: None if name == "matplotlib" else util.find_spec(name),
+    )
+    assert command(runs / "a", "--id", "q1").exit_code == 0
+    assert (tmp_path / "tree.svg").exists()
+    refused = command(runs / "a", "--id", "q1", "-o", "x.pdf")
+    assert refused.exit_code == 1
+    assert 'pip install "lmms-rpts[plots]"' in refused.output
+
+
+def test_repeats_gold_and_several_runs(command: Command, runs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.svg"
+    command(runs / "a", "--id", "q1", "--repeat", "2", "-o", path)
+    assert "1.00" in drawn(path)
+    assert "first wrong step" not in drawn(path)
+    command(runs, "--id", "q1", "--gold", "-o", path)
+    assert "The clock shows nine." in drawn(path)
+    command(f"one={runs / 'a'}", f"two={runs / 'b'}", "--id", "q1", "-o", path)
+    shown = drawn(path)
+    assert re.search("one.*0.20.*two.*0.75|0.20.*0.75.*one.*two", shown.replace("\n", " "))
+
+
+def test_width_lines_and_background(command: Command, runs: Path, tmp_path: Path) -> None:
+    path, png = tmp_path / "x.svg", tmp_path / "x.png"
+    for options, whole in ((), False), (("--lines", "30", "--node-width", "300"), True):
+        assert command(runs / "a", "--id", "q1", *options, "-o", path).exit_code == 0
+        assert (LONG.strip() in drawn(path)) is whole
+    command(runs / "a", "--id", "q1", "--transparent", "--dpi", "72", "-o", path, "-o", png)
+    assert 'class="bg"' not in path.read_text(encoding="utf-8")
+    with Image.open(png) as picture:
+        assert picture.convert("RGBA").getpixel((1, 1))[3] == 0
+
+
+@table(
+    "arguments, message",
+    (("--id", "q11"), "Unknown instance id q11. Did you mean q1?"),
+    (("--id", "zzz"), "Unknown instance id zzz. The ids are: q1"),
+    (("--id", "q1", "--task", "nope"), "Unknown task nope. The runs have: rpts_eval_en"),
+    (("--id", "q1", "--repeat", "3"), "has 2 responses to instance q1: there is no repeat 3"),
+    (("--id", "q1", "-o", "x.gif"), "can't write x.gif"),
+    (("--id", "q1", "-o", "runs"), "can't write runs"),
+)
+def test_what_is_refused(
+    command: Command, runs: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    said = command(runs / "a", *arguments)
+    assert said.exit_code == 1
+    assert message in said.output
+    assert not isinstance(said.exception, Exception) or isinstance(said.exception, SystemExit)
+
+
+def test_the_task_is_asked_for_where_several_have_the_id(command: Command, tmp_path: Path) -> None:
+    for task in ("rpts_eval_en", "my_task"):
+        write_run(tmp_path / "run", {0: record([1.0, 1.0])}, task=task)
+    said = command(tmp_path / "run", "--id", "q1")
+    assert said.exit_code == 1
+    assert "is in several tasks. Set --task to one of: my_task, rpts_eval_en" in said.output
+    assert command(tmp_path / "run", "--id", "q1", "--task", "my_task").exit_code == 0
+
+
+def test_runs_without_that_instance_or_without_steps(command: Command, tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {0: record([1.0, 1.0])}, model_args="name=a")
+    write_run(
+        tmp_path / "b",
+        {0: make_record([], steps=(), doc=make_doc(id="q9", reasoning=[]))},
+        model_args="name=b",
+    )
+    both = command(tmp_path / "a", tmp_path / "b", "--id", "q1")
+    assert both.exit_code == 1
+    assert "b has no response to instance q1 of rpts_eval_en" in both.output
+    none = command(tmp_path / "b", "--id", "q9")
+    assert none.exit_code == 1
+    assert "There is no tree to draw: no step of reasoning" in none.output
+    assert "no gold reasoning" in command(tmp_path / "b", "--id", "q9", "--gold").output
+
+
+def test_hostile_texts_in_all_kinds(command: Command, tmp_path: Path) -> None:
+    for at, text in enumerate([*ATTACKS, "\ufffe $x_1^2$ \\alpha", "x" * 10**5]):
+        hostile = record([0.2, 0.9])
+        for step in hostile["steps"]:
+            step["conclusion"] = text
+        folder = write_run(tmp_path / f"run{at}", {0: hostile}).parent
+        outputs = [tmp_path / f"{at}.{kind}" for kind in ("svg", "pdf", "png")]
+        said = command(folder, "--id", "q1", *(part for each in outputs for part in ("-o", each)))
+        assert said.exit_code == 0, (at, said.output)
+        ElementTree.fromstring(outputs[0].read_text(encoding="utf-8"))
+        assert "Traceback" not in said.output
+
+
+def test_characters_that_no_font_has_are_reported(command: Command, tmp_path: Path) -> None:
+    strange = record([0.2, 0.9])
+    strange["steps"][0]["conclusion"] = "\U00016a6e\U0001e8c7"  # Mro and Mende Kikakui
+    strange["steps"][1]["conclusion"] = "שלום"
+    write_run(tmp_path / "run", {0: strange})
+    said = command(tmp_path / "run", "--id", "q1", "-o", tmp_path / "x.pdf")
+    assert said.exit_code == 0
+    assert "no installed font has some of the characters" in said.output
+    assert "read from right to left is not laid out" in said.output
+
+
+def test_a_picture_that_is_too_large_is_drawn_smaller(command: Command, tmp_path: Path) -> None:
+    steps = ["Image0 -> x", *(f"Conclusion{at - 1} + Text0 -> x" for at in range(1, 64))]
+    write_run(tmp_path / "run", {0: make_record([1.0] * 64, steps=steps, doc=make_doc(id="q1"))})
+    png, pdf = tmp_path / "x.png", tmp_path / "x.pdf"
+    said = command(tmp_path / "run", "--id", "q1", "--dpi", "1200", "-o", png, "-o", pdf)
+    assert said.exit_code == 0, said.output
+    assert "the picture is too large for 1200 dpi" in said.output
+    with Image.open(png) as picture:
+        assert max(picture.size) <= 12_000
