@@ -36,8 +36,24 @@ def report(
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave the images out.")] = False,
     image_size: Annotated[
         int,
-        typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),
+        typer.Option(
+            "--image-size",
+            min=32,
+            max=4096,
+            help="Longer side of images in the pages, in pixels.",
+        ),
     ] = 480,
+    zoom_size: Annotated[
+        int | None,
+        typer.Option(
+            "--zoom-size",
+            min=32,
+            max=4096,
+            help="Longer side of enlarged images, in pixels. Default: 720 in one file, 1600 in a "
+            "folder.",
+            show_default=False,
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
 ) -> None:
@@ -72,6 +88,7 @@ def report(
             images=images,
             include_path=include_path,
             longest_side=image_size,
+            zoom_side=zoom_size,
             validity=files,
         )
     typer.echo(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 from collections.abc import Sequence
 from functools import partial
 
@@ -19,6 +20,22 @@ _EARLY = Markup('document.documentElement.classList.add("js");')
 
 _LABEL = 61
 
+STYLES = ("report.css", "viewer.css", "tree.css")
+SCRIPTS = (
+    "core.js",
+    "theme.js",
+    "table.js",
+    "navigation.js",
+    "keys.js",
+    "zoom.js",
+    "previews.js",
+    "record.js",
+    "fit.js",
+    "print.js",
+    "address.js",
+)
+"""Of a report: ``core.js`` is the first, since the others use what it defines."""
+
 
 class Frame:
     """Renders whole pages around what stands in them.
@@ -33,8 +50,8 @@ class Frame:
 
     def __init__(
         self,
-        styles: Sequence[str] = ("report.css", "tree.css"),
-        scripts: Sequence[str] = ("report.js",),
+        styles: Sequence[str] = STYLES,
+        scripts: Sequence[str] = SCRIPTS,
     ) -> None:
         self.environment = Environment(
             loader=PackageLoader("lmms_rpts.report"),
@@ -43,7 +60,7 @@ class Frame:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
+        self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL), content=_content)
         self.environment.globals.update(
             version=__version__, score_class=_score_class, figure=_figure, signed=_signed
         )
@@ -103,6 +120,11 @@ def _hash(script: str) -> str:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _content(text: str) -> Markup:
+    """Text for the content of an element, where quotation marks may stay: JSON is full of them."""
+    return Markup(html.escape(text, quote=False))  # noqa: S704 - escaped
 
 
 def _figure(value: float | None, digits: int) -> str:

@@ -10,13 +10,23 @@ from typing import Any
 from markupsafe import Markup
 
 from lmms_rpts.analysis.differences import APART, clue_label
+from lmms_rpts.analysis.gold_match import LEAST
 from lmms_rpts.analysis.metrics import COUNTS, GROUPS
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.frame import Frame
-from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
+from lmms_rpts.report.pictures import Picture
+from lmms_rpts.report.terms import (
+    DIFFERING_MARKS,
+    DIFFERING_WORDS,
+    HEADLINE_WORDS,
+    METRIC_WORDS,
+    MODALITY_WORDS,
+    OUTCOME_WORDS,
+    QUESTION_WORDS,
+)
 from lmms_rpts.report.view import URGENCY, Answer, Entry, View
 from lmms_rpts.runs.validity_figures import decimal, percent, title_of
 
@@ -40,10 +50,11 @@ class Pages:
 
     Args:
         title: of the report.
-        no_image: what stands where an image is not shown.
+        no_image: what is shown instead of a missing image.
+        longest_side: of the images as the page shows them, in pixels; they may hold more.
     """
 
-    def __init__(self, view: View, title: str, no_image: str) -> None:
+    def __init__(self, view: View, title: str, no_image: str, longest_side: int = 480) -> None:
         self.view, self.title = view, title
         self._frame = Frame()
         self._environment = self._frame.environment
@@ -54,10 +65,15 @@ class Pages:
             modalities=MODALITY_WORDS,
             questions=QUESTION_WORDS,
             metric_groups=GROUPS,
+            headline=HEADLINE_WORDS,
             counts=COUNTS,
             metrics=METRIC_WORDS,
             apart=APART,
             no_image=no_image,
+            differing=DIFFERING_WORDS,
+            differing_marks=DIFFERING_MARKS,
+            least_overlap=LEAST,
+            fitted=partial(_fitted, longest=longest_side),
             clue_label=clue_label,
             bar=estimate_bar,
             heat=_heat,
@@ -82,7 +98,10 @@ class Pages:
                 previous=f"#{order[at - 1].anchor}" if at else None,
                 next=f"#{order[at + 1].anchor}" if at + 1 < len(order) else None,
             )
-            yield self._instance(entry, links)
+            # Without scripts it is shown; with them it is parsed when it is opened (core.js).
+            yield (
+                f'<noscript data-entry="{entry.anchor}">\n{self._instance(entry, links)}</noscript>\n'
+            )
         yield after
 
     def index(self) -> str:
@@ -131,6 +150,12 @@ class Pages:
         places = {"#overview": "Overview", "#instances": "Instances"}
         parts = [(links.overview + place, name) for place, name in places.items()]
         return self._frame.page(title, body, parts=parts, credit=_CREDIT, images=images)
+
+
+def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
+    """Width and height at which a picture is shown."""
+    scale = min(1.0, longest / max(picture.width, picture.height))
+    return max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
 
 
 def _heights(seen: Overview) -> Sequence[int]:

@@ -26,6 +26,9 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 T = TypeVar("T")
 
 LONGEST_SIDE = 480
+ZOOM_IN_FILE, ZOOM_IN_FOLDER = 720, 1600
+"""Longer side of the images that are kept: a report in one file has to stay small."""
+
 _MANY = 50
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: name its folder with --images."
@@ -65,6 +68,7 @@ def write_report(
     images: Path | None = None,
     include_path: Path | None = None,
     longest_side: int = LONGEST_SIDE,
+    zoom_side: int | None = None,
     progress: bool = True,
     validity: Sequence[ValidityFile] = (),
 ) -> Written:
@@ -76,7 +80,9 @@ def write_report(
         with_images: False leaves them out.
         images: the folder of the images; None: where the tasks have them.
         include_path: folder with tasks of the user's own.
-        longest_side: of the images shown, in pixels.
+        longest_side: of the images as the pages show them, in pixels.
+        zoom_side: of the images that are kept, for zoom; None: 720 pixels in a file, 1600 in a
+            folder. Never less than ``longest_side``.
         progress: whether long work shows a bar.
         validity: what is known of judges, beside what the runs' own results name.
 
@@ -90,11 +96,13 @@ def write_report(
         for response in run.responses
         for name in response.instance.visual_clue
     }
-    if with_images:
-        gallery = find_pictures(wanted, images, longest_side, progress, include_path)
-    view = make_view(runs, gallery, validity)
-    pages = Pages(view, title or _title(runs), _NOT_FOUND if with_images else _NOT_WANTED)
     is_file = output.suffix.lower() in (".html", ".htm")
+    if with_images:
+        zoom = zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER)
+        gallery = find_pictures(wanted, images, max(zoom, longest_side), progress, include_path)
+    view = make_view(runs, gallery, validity)
+    missing = _NOT_FOUND if with_images else _NOT_WANTED
+    pages = Pages(view, title or _title(runs), missing, longest_side)
     try:
         size = (
             _write_file(pages, output, progress)

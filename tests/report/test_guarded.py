@@ -78,19 +78,19 @@ def test_sorting_by_guarded_score_and_difference(opened: Opened) -> None:
     heads = page.locator("#table thead th")
     expect(heads).to_have_text(
         [
-            *("instance", "statement", "kind"),
+            *("instance", "statement", "kind", "disagree"),
             *("model-a", "RPTS", "guarded", "difference"),
             *("model-b", "RPTS", "guarded", "difference"),
         ]
     )
-    heads.nth(5).get_by_role("button").click()
+    heads.nth(6).get_by_role("button").click()
     expect_listed(page, "q1", "q2", "q0", "q3", "q4")
     # Without a value last, in both directions.
-    heads.nth(6).get_by_role("button").click()
+    heads.nth(7).get_by_role("button").click()
     expect_listed(page, "q2", "q0", "q1", "q3", "q4")
-    heads.nth(6).get_by_role("button").click()
+    heads.nth(7).get_by_role("button").click()
     expect_listed(page, "q1", "q0", "q2", "q3", "q4")
-    cells = page.locator("#table tbody tr:visible td:nth-child(7)")
+    cells = page.locator("#table tbody tr:visible td:nth-child(8)")
     expect(cells).to_have_text(["+0.60 (differ)", "0.00", "−0.01", "–", "–"])
 
 
