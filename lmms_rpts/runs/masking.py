@@ -9,9 +9,10 @@ MASK = "***"
 LONGEST = 2000
 """Characters of a setting that are shown."""
 
-_SECRET_NAME = re.compile(
-    r"key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie", re.I
-)
+_DEEPEST, _MOST = 4, 100
+
+_SECRET = r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie)"
+_SECRET_NAME = re.compile(_SECRET, re.I)
 # max_new_tokens=2048 and tokenizer=lab/model: they limit and name, and open nothing.
 _COUNT_NAME = re.compile(r"tokens$", re.I)
 _PLAIN_NAME = re.compile(r"tokenizer(?:_(?:mode|name|path|revision))?$", re.I)
@@ -19,7 +20,7 @@ _DIGITS = re.compile(r"\d{1,9}$", re.ASCII)
 _PART = re.compile(r",(?=\s{0,9}[\w.-]{1,80}\s{0,9}=)")
 _URL_USER = re.compile(r"(?<=://)[^/\s@]{1,400}@")
 _ASSIGNED = re.compile(
-    r"(?<![\w.-])(?P<name>[\w.-]{1,80})(?P<mark>[\"']?\s{0,9}[:=]\s{0,9})"
+    rf"(?P<name>[\w.-]{{0,60}}?{_SECRET}[\w.-]{{0,60}})(?P<mark>[\"']?\s{{0,9}}[:=]\s{{0,9}})"
     r"(?P<value>\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|(?:(?:bearer|basic)\s+)?[^\"',;&\s{}]{1,2000})",
     re.I,
 )
@@ -38,19 +39,21 @@ def is_secret(name: str, value: str = "") -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def mask_value(name: str, value: object) -> str:
+def mask_value(name: str, value: object, deep: int = 0) -> str:
     """A setting's value as text, ``***`` where the name or the value shows that it is a secret."""
-    if isinstance(value, Mapping):
-        return mask_settings(value)
-    text = str(value)[:LONGEST]
+    if isinstance(value, Mapping) and not is_secret(name):
+        return f"{{{mask_settings(value, deep + 1)}}}"
+    text = "..." if deep >= _DEEPEST else str(value)[:LONGEST]
     return MASK if is_secret(name, text) else mask_text(text)
 
 
-def mask_settings(settings: object) -> str:
+def mask_settings(settings: object, deep: int = 0) -> str:
     """Settings as ``name=value, ...``; texts as lmms-eval takes them, ``a=1,b=2``, included."""
+    if deep > _DEEPEST:
+        return "..."
     if isinstance(settings, Mapping):
-        pairs = [(str(name), value) for name, value in list(settings.items())[:100]]
-        shown = (f"{mask_text(name)}={mask_value(name, value)}" for name, value in pairs)
+        pairs = [(str(name), value) for name, value in list(settings.items())[:_MOST]]
+        shown = (f"{mask_text(name)}={mask_value(name, value, deep)}" for name, value in pairs)
         return ", ".join(shown)[:LONGEST]
     parts = _PART.split(str(settings)[:LONGEST])
     return ", ".join(_mask_part(part.strip()) for part in parts if part.strip())

@@ -160,9 +160,8 @@ def _wall_time(results: Mapping[str, Any]) -> str:
 def _count(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    if not math.isfinite(value) or not 0 <= value < 1e15:
-        return ""
-    return f"{int(value):,}"
+    # Not finite: NaN compares as False.
+    return f"{int(value):,}" if 0 <= value < 1e15 else ""
 
 
 def _usage(source: str) -> Callable[[Mapping[str, Any]], str]:
@@ -196,7 +195,7 @@ def _judge_cost(results: Mapping[str, Any]) -> str:
     """Cost of the judge in the currency of LMMS_RPTS_PRICE, as the filters wrote it."""
     judges = _part(results, "usage", "judges")
     cost = judges.get("cost")
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not math.isfinite(cost):
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < 1e15:
         return ""
     cached = _count(judges.get("found"))
     about = "about " if judges.get("guessed") is True else ""

@@ -256,7 +256,8 @@ def test_print_shows_what_is_open_with_all_its_details(browser: Any, report: Pat
     page = open_page(browser, report, "#rpts-eval-en-4").page
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert page.locator("article.open details:not([open])").count() == 0
+    assert page.locator("article.open details:not([open]):not(.record)").count() == 0
+    assert page.locator("article.open details.record[open]").count() == 0
     assert page.locator(".bar-top").is_hidden()
     assert page.locator("article.open pre.reply").first.is_visible()
     assert page.pdf().startswith(b"%PDF")
