@@ -60,7 +60,9 @@ class Frame:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL), content=_content)
+        self.environment.filters.update(
+            cut=_cut, name=partial(cut_middle, length=_LABEL), content=_content
+        )
         self.environment.globals.update(
             version=__version__, score_class=_score_class, figure=_figure, signed=_signed
         )

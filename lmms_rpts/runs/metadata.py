@@ -175,7 +175,9 @@ def _usage(source: str) -> Callable[[Mapping[str, Any]], str]:
             "thinking": _count(used.get("reasoning_tokens")),
             "calls": _count(used.get("n_api_calls")),
         }
-        return ", ".join(f"{count} {word}" for word, count in words.items() if count not in ("", "0"))
+        return ", ".join(
+            f"{count} {word}" for word, count in words.items() if count not in ("", "0")
+        )
 
     return read
 

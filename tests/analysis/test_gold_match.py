@@ -8,7 +8,9 @@ from lmms_rpts.reasoning.clues import Language
 from tests.support.tables import table
 
 
-def tree(lines: list[str], language: Language = "en", images: int = 3, texts: int = 3) -> ReasoningTree:
+def tree(
+    lines: list[str], language: Language = "en", images: int = 3, texts: int = 3
+) -> ReasoningTree:
     return build_tree(parse_chain(lines, language), images, texts)
 
 

@@ -95,7 +95,14 @@ def test_all_of_it() -> None:
     }
 
 
-@table("seconds, shown", ("1.6993", "1.7 s"), (75, "1 min 15 s"), ("nan", None), ("x", None), (-1, None))
+@table(
+    "seconds, shown",
+    ("1.6993", "1.7 s"),
+    (75, "1 min 15 s"),
+    ("nan", None),
+    ("x", None),
+    (-1, None),
+)
 def test_wall_time(seconds: object, shown: str | None) -> None:
     assert metadata_of({"total_evaluation_time_seconds": seconds}).get("wall time") == shown
 
@@ -106,7 +113,21 @@ def test_tokens_of_a_local_model() -> None:
     assert metadata_of({"throughput": {"total_gen_tokens": 17}})["tokens of the model"] == "17 out"
 
 
-@table("odd", None, "text", 7, [], {}, [1], True, math.nan, math.inf, 10**400, {"a": {"b": []}}, "\ud800\n")
+@table(
+    "odd",
+    None,
+    "text",
+    7,
+    [],
+    {},
+    [1],
+    True,
+    math.nan,
+    math.inf,
+    10**400,
+    {"a": {"b": []}},
+    "\ud800\n",
+)
 def test_odd_values_are_left_out_or_shown_as_text(odd: Any) -> None:
     """A results file of others may hold anything; nothing raises."""
     assert isinstance(metadata_of(dict.fromkeys(RESULTS, odd)), dict)

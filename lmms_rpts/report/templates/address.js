@@ -16,7 +16,7 @@
     const hash = (id ? encodeURIComponent(id) : "") + (query ? `?${query}` : "");
     try {
       if (push && `#${hash}` !== location.hash) history.pushState({ whole: true }, "", `#${hash}`);
-      else if (hash || location.hash) history.replaceState({ whole: true }, "", `#${hash}`);
+      else history.replaceState({ whole: true }, "", hash || location.hash ? `#${hash}` : location.href);
     } catch { /* some browsers refuse it for files, or if it is done too often */ }
   }
   function follow() {
@@ -35,6 +35,7 @@
     }
     state.apply(new URLSearchParams(parsed().query || ""));
     report.go(parsed().id);
+    write(false);
     window.addEventListener("hashchange", follow);
   });
 })();

@@ -43,7 +43,7 @@
     leaf.setAttribute("aria-describedby", "preview");
     const text = article.querySelector(".statement p[lang]");
     box.replaceChildren(typeof found === "string" ? element("p", { textContent: found, lang: text ? text.lang : "", dir: "auto" }) : found);
-    if (!box.isConnected) document.body.append(box);
+    if (!box.isConnected) document.querySelector("main").append(box);
     box.hidden = false;
     place();
     const image = box.querySelector("img");
