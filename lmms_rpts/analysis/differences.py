@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
 
-from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.record import RptsRecord, is_sound
 from lmms_rpts.reasoning import Clue, InvalidReference
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 
 APART = 0.3
 "RPTS and guarded score differ if the difference is larger than this."
+
+Differing = Literal["answer", "soundness", "rpts"]
+"""What runs may differ in on one instance: right or wrong, sound or unsound, RPTS by ``APART``."""
+
+DIFFERING: tuple[Differing, ...] = get_args(Differing)
 
 _MOST_NAMED = 6
 _MANY = 1_000_000
@@ -41,6 +47,22 @@ def is_apart(record: RptsRecord) -> bool:
     """Whether the two scores differ by more than ``APART``, beyond rounding."""
     difference = difference_of(record)
     return difference is not None and round(abs(difference), 9) > APART
+
+
+def differing_in(records: Sequence[RptsRecord]) -> tuple[Differing, ...]:
+    """What the responses of several runs to one instance differ in.
+
+    Unscored responses, and answers that nobody could grade, differ from none.
+    """
+    right = {each.answer.correct for each in records} - {None}
+    scores = [each.rpts for each in records if each.rpts is not None]
+    spread = max(scores) - min(scores) if scores else 0.0
+    found = {
+        "answer": len(right) > 1,
+        "soundness": len(set(map(is_sound, scores))) > 1,
+        "rpts": round(spread, 9) > APART,
+    }
+    return tuple(each for each in DIFFERING if found[each])
 
 
 def idle_steps(record: RptsRecord) -> frozenset[int]:

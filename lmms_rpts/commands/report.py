@@ -36,7 +36,12 @@ def report(
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave the images out.")] = False,
     image_size: Annotated[
         int,
-        typer.Option("--image-size", min=32, max=4096, help="Longer side of the images shown."),
+        typer.Option(
+            "--image-size",
+            min=32,
+            max=4096,
+            help="Longer side of images in the pages, in pixels.",
+        ),
     ] = 480,
     limit: Annotated[
         int | None,
@@ -45,6 +50,17 @@ def report(
             min=0,
             help="Largest number of instances of each graded benchmark to show, those with wrong "
             "answers first; 0: all. Default: 1000 in a file, 5000 in a folder.",
+            show_default=False,
+        ),
+    ] = None,
+    zoom_size: Annotated[
+        int | None,
+        typer.Option(
+            "--zoom-size",
+            min=32,
+            max=4096,
+            help="Longer side of enlarged images, in pixels. Default: 720 in one file, 1600 in a "
+            "folder.",
             show_default=False,
         ),
     ] = None,
@@ -85,6 +101,7 @@ def report(
             images=images,
             include_path=include_path,
             longest_side=image_size,
+            zoom_side=zoom_size,
             validity=files,
             limit=limit,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 from collections.abc import Sequence
 from functools import partial
 
@@ -20,6 +21,23 @@ _EARLY = Markup('document.documentElement.classList.add("js");')
 
 _LABEL = 61
 
+STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css")
+SCRIPTS = (
+    "core.js",
+    "theme.js",
+    "table.js",
+    "navigation.js",
+    "keys.js",
+    "zoom.js",
+    "previews.js",
+    "record.js",
+    "tree.js",
+    "fit.js",
+    "print.js",
+    "address.js",
+)
+"""Of a report: ``core.js`` is the first, since the others use what it defines."""
+
 
 class Frame:
     """Renders whole pages around what stands in them.
@@ -34,8 +52,8 @@ class Frame:
 
     def __init__(
         self,
-        styles: Sequence[str] = ("report.css", "tree.css", "tree_svg.css"),
-        scripts: Sequence[str] = ("report.js", "tree.js"),
+        styles: Sequence[str] = STYLES,
+        scripts: Sequence[str] = SCRIPTS,
     ) -> None:
         self.environment = Environment(
             loader=PackageLoader("lmms_rpts.report"),
@@ -44,7 +62,9 @@ class Frame:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters.update(cut=_cut, name=partial(cut_middle, length=_LABEL))
+        self.environment.filters.update(
+            cut=_cut, name=partial(cut_middle, length=_LABEL), content=_content
+        )
         self.environment.globals.update(
             version=__version__,
             score_class=score_class,
@@ -108,3 +128,8 @@ def _hash(script: str) -> str:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _content(text: str) -> Markup:
+    """Text for the content of an element, where quotation marks may stay: JSON is full of them."""
+    return Markup(html.escape(text, quote=False))  # noqa: S704 - escaped

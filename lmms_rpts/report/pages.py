@@ -10,15 +10,25 @@ from typing import Any
 from markupsafe import Markup
 
 from lmms_rpts.analysis.differences import APART, clue_label
+from lmms_rpts.analysis.gold_match import LEAST
 from lmms_rpts.analysis.metrics import COUNTS, GROUPS
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
-from lmms_rpts.report.frame import Frame
+from lmms_rpts.report.frame import STYLES, Frame
 from lmms_rpts.report.graded_pages import GradedPages
 from lmms_rpts.report.graded_view import GradedEntry
-from lmms_rpts.report.terms import METRIC_WORDS, MODALITY_WORDS, OUTCOME_WORDS, QUESTION_WORDS
+from lmms_rpts.report.pictures import Picture
+from lmms_rpts.report.terms import (
+    DIFFERING_MARKS,
+    DIFFERING_WORDS,
+    HEADLINE_WORDS,
+    METRIC_WORDS,
+    MODALITY_WORDS,
+    OUTCOME_WORDS,
+    QUESTION_WORDS,
+)
 from lmms_rpts.report.view import URGENCY, Answer, Entry, View
 from lmms_rpts.runs.validity_figures import decimal, percent, title_of
 
@@ -42,12 +52,18 @@ class Pages:
 
     Args:
         title: of the report.
-        no_image: what stands where an image is not shown.
+        no_image: what is shown instead of a missing image.
+        longest_side: of the images as the page shows them, in pixels; they may hold more.
         graded: the benchmarks with graded answers; None: there are none.
     """
 
     def __init__(
-        self, view: View, title: str, no_image: str, graded: GradedPages | None = None
+        self,
+        view: View,
+        title: str,
+        no_image: str,
+        longest_side: int = 480,
+        graded: GradedPages | None = None,
     ) -> None:
         self.view, self.title = view, title
         self.graded = graded or GradedPages((), {}, no_image)
@@ -60,10 +76,15 @@ class Pages:
             modalities=MODALITY_WORDS,
             questions=QUESTION_WORDS,
             metric_groups=GROUPS,
+            headline=HEADLINE_WORDS,
             counts=COUNTS,
             metrics=METRIC_WORDS,
             apart=APART,
             no_image=no_image,
+            differing=DIFFERING_WORDS,
+            differing_marks=DIFFERING_MARKS,
+            least_overlap=LEAST,
+            fitted=partial(_fitted, longest=longest_side),
             clue_label=clue_label,
             bar=estimate_bar,
             heat=_heat,
@@ -93,11 +114,11 @@ class Pages:
                 previous=f"#{order[at - 1].anchor}" if at else None,
                 next=f"#{order[at + 1].anchor}" if at + 1 < len(order) else None,
             )
-            yield self._instance(entry, links)
+            yield _folded(entry.anchor, self._instance(entry, links))
         for view, graded, previous, following in self.graded.entries():
             links = Links(previous=previous and f"#{previous}", next=following and f"#{following}")
             body = self.graded.instance(self._environment, view, graded, links)
-            yield self._article(graded.anchor, body)
+            yield _folded(graded.anchor, self._article(graded.anchor, body))
         yield after
 
     def index(self) -> str:
@@ -171,10 +192,19 @@ class Pages:
 
 
 def _frame(graded: bool) -> Frame:
-    """The frame of the pages, with what the graded benchmarks need where there are any."""
-    if not graded:
-        return Frame()
-    return Frame(("report.css", "tree.css", "graded.css"), ("report.js", "graded.js"))
+    """The frame of the pages, with the style of graded benchmarks if there are any."""
+    return Frame((*STYLES, "graded.css") if graded else STYLES)
+
+
+def _folded(anchor: str, article: str) -> str:
+    """Shown by browsers without scripts; others parse it when it is opened (core.js)."""
+    return f'<noscript data-entry="{anchor}">\n{article}</noscript>\n'
+
+
+def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
+    """Width and height at which a picture is shown."""
+    scale = min(1.0, longest / max(picture.width, picture.height))
+    return max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
 
 
 def _heights(seen: Overview) -> Sequence[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lmms_rpts.analysis.differences import Differing
 from lmms_rpts.analysis.overview import Outcome
 from lmms_rpts.reasoning.localisation import Modality
 
@@ -27,12 +28,32 @@ METRIC_WORDS = {
     "steps": "steps for each response",
 }
 
+HEADLINE_WORDS = {
+    "rpts": "RPTS",
+    "accuracy": "accuracy",
+    "accuracy_rpts": "right and sound",
+    "right_for_wrong_reason": "right, wrong reason",
+}
+"""The metrics at the top of a report."""
+
 OUTCOME_WORDS: dict[Outcome, str] = {
     "right_sound": "right, sound on the whole",
     "right_unsound": "right for the wrong reason",
     "wrong_sound": "wrong, though sound on the whole",
     "wrong_unsound": "wrong, and unsound",
     "unjudged": "not judged, or no answer",
+}
+
+DIFFERING_WORDS: dict[Differing, str] = {
+    "answer": "right in one, wrong in another",
+    "soundness": "sound in one, unsound in another",
+    "rpts": "RPTS differs by more than 0.3",
+}
+
+DIFFERING_MARKS: dict[Differing, str] = {
+    "answer": "answer",
+    "soundness": "soundness",
+    "rpts": "RPTS",
 }
 
 MODALITY_WORDS: dict[Modality, str] = {

@@ -8,13 +8,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lmms_rpts.analysis.differences import difference_of, differences_of, idle_steps, is_apart
+from lmms_rpts.analysis.differences import (
+    Differing,
+    difference_of,
+    differences_of,
+    differing_in,
+    idle_steps,
+    is_apart,
+)
+from lmms_rpts.analysis.gold_match import GoldMatch, match_steps, matched_by
 from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, overview_of
 from lmms_rpts.analysis.validity import ValidityNote, validity_notes
 from lmms_rpts.filters.record import RptsInstance, RptsRecord
-from lmms_rpts.reasoning import parse_chain
+from lmms_rpts.reasoning import ReasoningTree, parse_chain
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.trees import TreePicture, draw_gold, draw_response
+from lmms_rpts.report.trees import TreePicture, draw_gold, draw_response, gold_tree
+from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -26,6 +35,9 @@ URGENCY: tuple[Outcome, ...] = (
     "right_sound",
 )
 assert set(URGENCY) == set(OUTCOMES)
+
+MOST_RAW = 100_000
+"""Characters of a record that the page holds."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,12 @@ class Answer:
         """Its reasoning."""
         return draw_response(self.response)
 
+    @cached_property
+    def raw(self) -> str | None:
+        """The record as JSON in one line; None where it is too long for a page."""
+        text = self.response.to_json()
+        return text if len(text) <= MOST_RAW else None
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -101,6 +119,39 @@ class Entry:
         return tuple(lines)
 
     @cached_property
+    def _gold_tree(self) -> ReasoningTree:
+        return gold_tree(self.instance)
+
+    @cached_property
+    def matches(self) -> dict[str, tuple[GoldMatch | None, ...]]:
+        """For each answer, by its anchor, the gold steps that its steps match by evidence."""
+        return {
+            each.anchor: match_steps(each.response.tree(), self._gold_tree) for each in self.answers
+        }
+
+    @cached_property
+    def matched(self) -> tuple[tuple[tuple[Answer, tuple[int, ...]], ...], ...]:
+        """For each gold step the answers with steps that match it, and those steps."""
+        count = len(self._gold_tree.heights)
+        found = [(each, matched_by(self.matches[each.anchor], count)) for each in self.answers]
+        return tuple(
+            tuple((answer, steps[number]) for answer, steps in found if steps[number])
+            for number in range(count)
+        )
+
+    @cached_property
+    def spread(self) -> float | None:
+        """The highest minus the lowest RPTS in ``by_run``; None where fewer than two have one."""
+        found = (each.response.rpts for each in self.by_run if each)
+        scores = [score for score in found if score is not None]
+        return max(scores) - min(scores) if len(scores) > 1 else None
+
+    @cached_property
+    def differing(self) -> tuple[Differing, ...]:
+        """What the runs differ in, by the responses in ``by_run``."""
+        return differing_in([each.response for each in self.by_run if each])
+
+    @cached_property
     def gold(self) -> TreePicture:
         """The gold reasoning as a picture."""
         return draw_gold(self.instance)
@@ -111,7 +162,8 @@ class View:
     """All that a report shows.
 
     ``entries``: right for the wrong reason first, then by the lowest RPTS. ``validity``: what is
-    known of the runs' judges; empty where no file is named.
+    known of the runs' judges; empty where no file is named. ``metadata``: of each run what its
+    results file says about how it was made; empty where there is no such file.
     """
 
     runs: tuple[Run, ...]
@@ -119,6 +171,12 @@ class View:
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...]
     validity: tuple[ValidityNote, ...] = ()
+    metadata: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def metadata_names(self) -> tuple[str, ...]:
+        """The names in ``metadata``, each once, in the order to show them."""
+        return tuple(dict.fromkeys(name for each in self.metadata for name in each))
 
 
 Gallery = Mapping[tuple[str, str], Picture]
@@ -139,6 +197,7 @@ def make_view(runs: Sequence[Run], gallery: Gallery, validity: Sequence[Validity
         entries=tuple(sorted(entries, key=_urgency)),
         warnings=tuple(_warnings(runs, entries)),
         validity=validity_notes(runs, validity),
+        metadata=tuple(metadata_of(run.results) for run in runs),
     )
 
 

@@ -41,6 +41,9 @@ LIMIT = 1_000
 """Instances of a graded benchmark that one file shows, if nothing else is set."""
 FOLDER_LIMIT = 5_000
 """The same for a folder."""
+ZOOM_IN_FILE, ZOOM_IN_FOLDER = 720, 1600
+"""Longer side of the images that are kept: a report in one file has to stay small."""
+
 _MANY = 50
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: name its folder with --images."
@@ -84,6 +87,7 @@ def write_report(
     images: Path | None = None,
     include_path: Path | None = None,
     longest_side: int = LONGEST_SIDE,
+    zoom_side: int | None = None,
     progress: bool = True,
     validity: Sequence[ValidityFile] = (),
     limit: int | None = None,
@@ -97,7 +101,9 @@ def write_report(
         with_images: False leaves them out.
         images: the folder of the images; None: where the tasks have them.
         include_path: folder with tasks of the user's own.
-        longest_side: of the images shown, in pixels.
+        longest_side: of the images as the pages show them, in pixels.
+        zoom_side: of the images that are kept, for zoom; None: 720 pixels in a file, 1600 in a
+            folder. Never less than ``longest_side``.
         progress: whether long work shows a bar.
         validity: what is known of judges, beside what the runs' own results name.
         limit: the largest number of instances of each graded benchmark that are shown, wrong and
@@ -117,15 +123,17 @@ def write_report(
         for name in response.instance.visual_clue
     }
     if with_images:
-        gallery = find_pictures(wanted, images, longest_side, progress, include_path)
+        zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
+        gallery = find_pictures(wanted, images, zoom, progress, include_path)
     view = make_view(kinds.rpts, gallery, validity)
     usual = LIMIT if is_file else FOLDER_LIMIT
     most = usual if limit is None else limit or None
     views = graded_views(kinds.graded, most, (entry.anchor.lower() for entry in view.entries))
     if with_images:
-        gallery |= _graded_pictures(views, images, longest_side, progress)
+        gallery |= _graded_pictures(views, images, zoom, progress)
     no_image = _NOT_FOUND if with_images else _NOT_WANTED
-    pages = Pages(view, title or _title(kinds), no_image, GradedPages(views, gallery, no_image))
+    graded = GradedPages(views, gallery, no_image)
+    pages = Pages(view, title or _title(kinds), no_image, longest_side, graded)
     try:
         size = (
             _write_file(pages, output, progress)

@@ -96,12 +96,12 @@ def test_filters_and_search(opened: Opened) -> None:
     page = opened.page
     shown = page.locator("#graded-rome .shown")
     expect(shown).to_have_text("4 of 4 shown")
-    page.locator("select[name=flags]").select_option("disagreements")
+    page.locator("select[name=flag]").select_option("disagreements")
     expect_listed(page, "academic_0")
-    page.locator("select[name=flags]").select_option("")
-    page.locator("select[name=outcomes]").select_option("wrong")
+    page.locator("select[name=flag]").select_option("")
+    page.locator("select[name=outcome]").select_option("wrong")
     expect_listed(page, "academic_1")
-    page.locator("select[name=run]").select_option(label="model-b")
+    page.locator("select[name=model]").select_option(label="model-b")
     page.get_by_role("button", name="Show all").click()
     expect(shown).to_have_text("4 of 4 shown")
     page.locator("select[data-by=subtask]").select_option("=geo")
@@ -156,7 +156,7 @@ def test_a_deep_link_opens_the_answer_of_a_run(browser: Any, alone: Path) -> Non
 def test_without_scripts_all_can_be_read(browser: Any, alone: Path) -> None:
     page = open_page(browser, alone, java_script_enabled=False).page
     assert page.locator("article.instance:visible").count() == 4
-    assert page.locator("form.graded-controls").is_hidden()
+    assert page.locator("#graded-rome form.controls").is_hidden()
     page.context.close()
 
 

@@ -78,31 +78,31 @@ def test_sorting_by_guarded_score_and_difference(opened: Opened) -> None:
     heads = page.locator("#table thead th")
     expect(heads).to_have_text(
         [
-            *("instance", "statement", "kind"),
+            *("instance", "statement", "kind", "disagree"),
             *("model-a", "RPTS", "guarded", "difference"),
             *("model-b", "RPTS", "guarded", "difference"),
         ]
     )
-    heads.nth(5).get_by_role("button").click()
+    heads.nth(6).get_by_role("button").click()
     expect_listed(page, "q1", "q2", "q0", "q3", "q4")
     # Without a value last, in both directions.
-    heads.nth(6).get_by_role("button").click()
+    heads.nth(7).get_by_role("button").click()
     expect_listed(page, "q2", "q0", "q1", "q3", "q4")
-    heads.nth(6).get_by_role("button").click()
+    heads.nth(7).get_by_role("button").click()
     expect_listed(page, "q1", "q0", "q2", "q3", "q4")
-    cells = page.locator("#table tbody tr:visible td:nth-child(7)")
+    cells = page.locator("#table tbody tr:visible td:nth-child(8)")
     expect(cells).to_have_text(["+0.60 (differ)", "0.00", "−0.01", "–", "–"])
 
 
 def test_choosing_those_that_differ(opened: Opened) -> None:
     page = opened.page
     page.get_by_label("Guarded").select_option("apart")
-    expect(page.locator("#shown")).to_have_text("1 of 5 instances")
+    expect(page.locator("#instances .shown")).to_have_text("1 of 5 shown")
     expect_listed(page, "q1")
     page.locator("#by-run").select_option(label="model-b")
-    expect(page.locator("#shown")).to_have_text("0 of 5 instances")
+    expect(page.locator("#instances .shown")).to_have_text("0 of 5 shown")
     page.get_by_role("button", name="Show all").click()
-    expect(page.locator("#shown")).to_have_text("5 of 5 instances")
+    expect(page.locator("#instances .shown")).to_have_text("5 of 5 shown")
 
 
 def test_the_page_of_one_that_differs(opened: Opened) -> None:
@@ -165,7 +165,7 @@ def test_metrics_stand_in_groups_and_counts_have_no_bar(tmp_path: Path) -> None:
     write_run(tmp_path, {0: guarded_record([1.0] * 4, steps=PADDED)})
     html = html_of(tmp_path)
     names = ["as published", "guarded", "diagnostics of the chains"]
-    places = [html.index(f'<th scope="rowgroup" colspan="2">{name}</th>') for name in names]
+    places = [html.index(f'<th scope="col">{name}</th>') for name in names]
     order = [places[0], html.index("<code>rpts<"), places[1], html.index("<code>rpts_guarded<")]
     order += [places[2], html.index("<code>evidence_coverage<"), html.index("<code>steps<")]
     assert order == sorted(order)

@@ -103,7 +103,7 @@ def test_all_models_beside_one_another(
     written = write_report(hostile_runs, tmp_path / "all.html")
     found = open_page(browser, written.path)
     heads = found.page.locator("#table thead th").count()
-    assert heads == 3 + 4 * len(ATTACKS)
+    assert heads == 4 + 4 * len(ATTACKS)
     assert found.page.evaluate("window.hacked") is None
     assert found.complaints == []
 

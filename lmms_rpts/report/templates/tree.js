@@ -1,4 +1,3 @@
-"use strict";
 // Saving a tree as an SVG file that needs neither this page nor its style.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
@@ -53,7 +52,9 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
-  for (const each of document.querySelectorAll(".tree-save")) each.hidden = false;
+  document.addEventListener("report:made", (event) => {
+    for (const each of event.target.querySelectorAll(".tree-save")) each.hidden = false;
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest && event.target.closest(".tree-save button");
     if (button) save(button);

@@ -1,0 +1,95 @@
+"""Steps of a response matched with the gold steps that use the same evidence.
+
+A match says that two steps are based on the same images and texts, and not that they say the same:
+no judge is asked. It is for display; no score depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lmms_rpts.judging.backends.lexical import similarity
+from lmms_rpts.reasoning import Clue, ReasoningTree
+from lmms_rpts.reasoning.tree import cited_steps
+
+LEAST = 0.5
+"""The smallest overlap of evidence that makes a match."""
+
+_MOST_STEPS = 200
+_DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class GoldMatch:
+    """The gold steps that one step corresponds to.
+
+    Attributes:
+        steps: their numbers, in order; several where neither evidence nor words decide.
+        overlap: Jaccard index of the evidence, from ``LEAST`` to 1.
+    """
+
+    steps: tuple[int, ...]
+    overlap: float
+
+
+def match_steps(tree: ReasoningTree, gold: ReasoningTree) -> tuple[GoldMatch | None, ...]:
+    """For each step the gold steps with the most similar evidence.
+
+    The evidence of a step is the set of images, texts and the context that it is based on,
+    directly or through earlier conclusions; references to clues that do not exist are no evidence.
+    Of gold steps with equal overlap, those with the most similar words match.
+
+    Returns:
+        One match for each step of ``tree``; None where no overlap reaches ``LEAST``. Chains of over
+        200 steps have no matches.
+    """
+    if max(len(tree.heights), len(gold.heights)) > _MOST_STEPS:
+        return (None,) * len(tree.heights)
+    theirs = evidence_sets(gold)
+    wanted = [step.conclusion for step in gold.chain.steps]
+    return tuple(
+        _match(own, step.conclusion, theirs, wanted)
+        for own, step in zip(evidence_sets(tree), tree.chain.steps, strict=True)
+    )
+
+
+def evidence_sets(tree: ReasoningTree) -> tuple[frozenset[Clue], ...]:
+    """For each step the valid leaves below it, conclusions followed."""
+    invalid = {(fault.step, fault.clue) for fault in tree.invalid}
+    found: list[frozenset[Clue]] = []
+    for at, step in enumerate(tree.chain.steps):
+        own = (
+            clue
+            for clue in step.premises
+            if clue.kind != "conclusion" and (at, clue) not in invalid
+        )
+        found.append(frozenset(own).union(*(found[child] for child in cited_steps(tree.chain, at))))
+    return tuple(found)
+
+
+def matched_by(matches: Sequence[GoldMatch | None], n_gold: int) -> tuple[tuple[int, ...], ...]:
+    """For each of ``n_gold`` gold steps the numbers of the steps that match it."""
+    return tuple(
+        tuple(at for at, match in enumerate(matches) if match and number in match.steps)
+        for number in range(n_gold)
+    )
+
+
+def _match(
+    own: frozenset[Clue], text: str, theirs: Sequence[frozenset[Clue]], wanted: Sequence[str]
+) -> GoldMatch | None:
+    overlaps = [_jaccard(own, other) for other in theirs]
+    best = max(overlaps, default=0.0)
+    if best < LEAST:
+        return None
+    alike = [at for at, overlap in enumerate(overlaps) if overlap == best]
+    if len(alike) > 1:
+        words = {at: round(similarity(text, wanted[at]), _DIGITS) for at in alike}
+        alike = [at for at in alike if words[at] == max(words.values())]
+    return GoldMatch(tuple(alike), best)
+
+
+def _jaccard(one: frozenset[Clue], other: frozenset[Clue]) -> float:
+    either = len(one | other)
+    return len(one & other) / either if either else 0.0

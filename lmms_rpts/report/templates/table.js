@@ -1,0 +1,113 @@
+// Tables of instances: sorting and filters. Their state is read and set by address.js.
+(() => {
+  const changed = (list, push) => { if (report.changed) report.changed(list, push); };
+  const collator = new Intl.Collator("en", { numeric: true });
+  const textIn = (cell) => cell.textContent.trim().toLowerCase();
+
+  // --- sorting
+  function sorter(table, rows) {
+    const body = table.tBodies[0], headers = Array.from(table.tHead.rows[0].cells);
+    const valueOf = (row, column) => (row.cells[column].dataset.sort ?? textIn(row.cells[column]));
+    const sorted = { header: null, down: false };
+    function sortBy(header, down) {
+      for (const other of headers) other.setAttribute("aria-sort", "none");
+      Object.assign(sorted, { header, down });
+      if (!header) { body.append(...rows); return; }
+      header.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const keyed = rows.map((row, at) => ({ row, at, key: valueOf(row, header.cellIndex) }));
+      const numbers = keyed.every((each) => each.key === "" || !Number.isNaN(Number(each.key)));
+      const compare = (a, b) => (numbers ? a - b : collator.compare(a, b));
+      // Rows without a value are last in both directions.
+      keyed.sort((a, b) => (a.key === "") - (b.key === "") || (down ? compare(b.key, a.key) : compare(a.key, b.key)) || a.at - b.at);
+      body.append(...keyed.map((each) => each.row));
+    }
+    return { headers, sorted, sortBy };
+  }
+
+  // --- filters; each select says by its data what it compares
+  function valuesOf(row, select) {
+    const { by, dimension } = select.dataset;
+    if (by) return JSON.parse(row.dataset.by)[by] || [];
+    return dimension === "ability" ? JSON.parse(row.dataset.ability) : [row.dataset[dimension]];
+  }
+  // Data of several runs: "right+flagged - wrong". All filters by run look at the same one.
+  function hasInRun(row, select, run) {
+    const values = row.dataset[select.dataset.perRun].split(" ").map((each) => each.split("+"));
+    return run === "" ? values.some((each) => each.includes(select.value)) : values[Number(run)].includes(select.value);
+  }
+  function fitsSelect(row, select, run) {
+    if (!select.value || select.name === "model") return true;
+    if (select.dataset.perRun) return hasInRun(row, select, run);
+    if (select.dataset.any) return row.dataset[select.dataset.any].split(" ").includes(select.value);
+    return valuesOf(row, select).includes(select.value.slice(1));
+  }
+
+  function prepare(table) {
+    const list = { place: table.closest(".list") };
+    const form = list.place.querySelector("form.controls"), rows = Array.from(table.tBodies[0].rows);
+    const fields = Array.from(form.elements).filter((each) => each.name);
+    const rowTexts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+    const { headers, sorted, sortBy } = sorter(table, rows);
+    for (const header of headers) {
+      const button = report.element("button", { type: "button", textContent: header.textContent });
+      button.addEventListener("click", () => { sortBy(header, header.getAttribute("aria-sort") === "ascending"); changed(list, true); });
+      header.replaceChildren(button);
+      header.setAttribute("aria-sort", "none");
+    }
+
+    const valueIn = (name) => { const field = form.elements.namedItem(name); return field ? field.value : ""; };
+    const hasWords = (row, words) => words.every((word) => rowTexts.get(row).includes(word) || report.textOf(row.dataset.entry).includes(word));
+    function choose() {
+      const words = valueIn("q").toLowerCase().split(/\s+/).filter(Boolean), run = valueIn("model");
+      const selects = fields.filter((each) => each.tagName === "SELECT");
+      let count = 0;
+      for (const row of rows) {
+        row.hidden = !(selects.every((each) => fitsSelect(row, each, run)) && hasWords(row, words));
+        count += !row.hidden;
+      }
+      list.place.querySelector(".shown").textContent = `${count} of ${rows.length} shown`;
+      list.place.querySelector(".nothing").hidden = count > 0;
+    }
+    let waiting = 0;
+    form.addEventListener("input", (event) => {
+      clearTimeout(waiting);
+      const typed = event.target.type === "search";
+      waiting = setTimeout(() => { choose(); changed(list, !typed); }, typed ? 80 : 0);
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("reset", () => setTimeout(() => { choose(); changed(list, true); }));
+    list.place.querySelector(".clear").addEventListener("click", () => form.reset());
+    form.hidden = false;
+
+    // A click anywhere in a row opens it, unless text is being selected.
+    table.tBodies[0].addEventListener("click", (event) => {
+      const row = event.target.closest("tr");
+      if (event.target.closest("a, button") || !row || String(getSelection())) return;
+      row.querySelector("a").click();
+    });
+
+    // --- state: only what differs from the start
+    list.read = () => {
+      const found = new URLSearchParams();
+      for (const each of fields) if (each.value) found.set(each.name, each.value.replace(/^=/, ""));
+      if (sorted.header) {
+        found.set("sort", sorted.header.dataset.column);
+        if (sorted.down) found.set("dir", "desc");
+      }
+      return found;
+    };
+    list.apply = (wanted) => {
+      for (const each of fields) {
+        const value = wanted.get(each.name) || "";
+        if (each.tagName !== "SELECT") { each.value = value.slice(0, 300); continue; }
+        const known = Array.from(each.options).findIndex((one) => one.value === value || one.value === `=${value}`);
+        each.selectedIndex = Math.max(0, known);
+      }
+      const header = headers.find((each) => each.dataset.column === wanted.get("sort"));
+      sortBy(header || null, wanted.get("dir") === "desc");
+      choose();
+    };
+    return list;
+  }
+  report.lists = report.tables.map(prepare);
+})();

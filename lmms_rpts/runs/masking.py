@@ -1,0 +1,76 @@
+"""Masking of secrets in the settings of a run, before they are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+MASK = "***"
+LONGEST = 2000
+"""Characters of a setting that are shown."""
+
+_DEEPEST, _MOST = 4, 100
+
+_SECRET = r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie)"
+_SECRET_NAME = re.compile(_SECRET, re.I)
+# max_new_tokens=2048 and tokenizer=lab/model: they limit and name, and open nothing.
+_COUNT_NAME = re.compile(r"tokens$", re.I)
+_PLAIN_NAME = re.compile(r"tokenizer(?:_(?:mode|name|path|revision))?$", re.I)
+_DIGITS = re.compile(r"\d{1,9}$", re.ASCII)
+_PART = re.compile(r",(?=\s{0,9}[\w.-]{1,80}\s{0,9}=)")
+_URL_USER = re.compile(r"(?<=://)[^/\s@]{1,400}@")
+_ASSIGNED = re.compile(
+    rf"(?P<name>[\w.-]{{0,60}}?{_SECRET}[\w.-]{{0,60}})(?P<mark>[\"']?\s{{0,9}}[:=]\s{{0,9}})"
+    r"(?P<value>\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|(?:(?:bearer|basic)\s+)?[^\"',;&\s{}]{1,2000})",
+    re.I,
+)
+# Keys of OpenAI, Anthropic, Hugging Face, GitHub, Google, AWS, Slack, and JSON Web Tokens.
+_KNOWN_KEY = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-|hf_|gh[pousr]_|github_pat_|AIza|AKIA|xox[abps]-|eyJ)[\w.-]{8,2000}"
+)
+
+
+def is_secret(name: str, value: str = "") -> bool:
+    """Whether a setting of this name may hold a secret; counts of tokens do not."""
+    if _PLAIN_NAME.match(name.strip()):
+        return False
+    if _COUNT_NAME.search(name.strip()) and _DIGITS.match(value.strip()):
+        return False
+    return _SECRET_NAME.search(name) is not None
+
+
+def mask_value(name: str, value: object, deep: int = 0) -> str:
+    """A setting's value as text, ``***`` where the name or the value shows that it is a secret."""
+    if isinstance(value, Mapping) and not is_secret(name):
+        return f"{{{mask_settings(value, deep + 1)}}}"
+    text = "..." if deep >= _DEEPEST else str(value)[:LONGEST]
+    return MASK if is_secret(name, text) else mask_text(text)
+
+
+def mask_settings(settings: object, deep: int = 0) -> str:
+    """Settings as ``name=value, ...``; texts as lmms-eval takes them, ``a=1,b=2``, included."""
+    if deep > _DEEPEST:
+        return "..."
+    if isinstance(settings, Mapping):
+        pairs = [(str(name), value) for name, value in list(settings.items())[:_MOST]]
+        shown = (f"{mask_text(name)}={mask_value(name, value, deep)}" for name, value in pairs)
+        return ", ".join(shown)[:LONGEST]
+    parts = _PART.split(str(settings)[:LONGEST])
+    return ", ".join(_mask_part(part.strip()) for part in parts if part.strip())
+
+
+def _mask_part(part: str) -> str:
+    name, mark, value = part.partition("=")
+    return f"{mask_text(name)}={mask_value(name, value)}" if mark else mask_text(part)
+
+
+def mask_text(text: str) -> str:
+    """Text without the user and password of URLs, assigned secrets and well-known forms of keys."""
+    text = _URL_USER.sub(f"{MASK}@", text[:LONGEST])
+    return _KNOWN_KEY.sub(MASK, _ASSIGNED.sub(_hidden, text))
+
+
+def _hidden(found: re.Match[str]) -> str:
+    if not is_secret(found["name"], found["value"]):
+        return found[0]
+    return f"{found['name']}{found['mark']}{MASK}"

@@ -1,0 +1,475 @@
+"""The report as a viewer: zoom, keys, addresses, previews, raw records, disagreement."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+from playwright.sync_api import expect
+
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.report.view import MOST_RAW, make_view
+from lmms_rpts.report.writing import write_report
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
+from tests.support.browser import Opened, open_page
+from tests.support.instances import make_doc
+from tests.support.runs import make_record, write_run
+
+# doc_id: (answer, scores) of model a, of model b
+ANSWERS: dict[int, tuple[tuple[str, list[float]], tuple[str, list[float]]]] = {
+    0: (("agree", [1.0, 1.0]), ("agree", [0.9, 0.9])),  # alike
+    1: (("agree", [1.0, 1.0]), ("disagree", [0.9, 0.9])),  # another answer
+    2: (("agree", [0.6, 0.6]), ("agree", [0.4, 0.4])),  # unsound in one
+    3: (("agree", [1.0, 1.0]), ("agree", [0.6, 0.6])),  # RPTS by 0.4
+}
+SECRET = "sk-verysecret12345678"
+
+
+def record(doc_id: int, run: int) -> dict[str, Any]:
+    answer, scores = ANSWERS[doc_id][run]
+    doc = make_doc(id=f"q{doc_id}", visual_clue=["wide.png", "tall.png"], ability=["OCR", "Math"])
+    return make_record(scores, answer=answer, doc=doc)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("viewer")
+    for run, model in enumerate("ab"):
+        records = {doc_id: record(doc_id, run) for doc_id in ANSWERS}
+        write_run(folder / model, records, model_args=f"pretrained=lab/m-{model},api_key={SECRET}")
+    (folder / "images").mkdir()
+    Image.effect_noise((1000, 500), 60).convert("RGB").save(folder / "images" / "wide.png")
+    Image.new("RGB", (50, 90), "navy").save(folder / "images" / "tall.png")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> Path:
+    runs = read_runs([folder / "a", folder / "b"])
+    return write_report(runs, folder / "report.html", images=folder / "images").path
+
+
+@pytest.fixture(scope="module")
+def pages(folder: Path) -> Path:
+    runs = read_runs([folder / "a", folder / "b"])
+    return write_report(runs, folder / "pages", images=folder / "images").path
+
+
+@pytest.fixture
+def opened(browser: Any, report: Path) -> Iterator[Opened]:
+    found = open_page(browser, report)
+    yield found
+    found.page.context.close()
+    assert found.complaints == []
+    assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def expect_listed(page: Any, *names: str) -> None:
+    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+
+
+def go(page: Any, place: str) -> None:
+    page.evaluate("place => { location.hash = place; }", place)
+
+
+def scale(page: Any) -> float:
+    style = page.locator("dialog.zoom img").evaluate("each => each.style.transform")
+    return float(re.search(r"scale\(([\d.]+)\)", style)[1])  # type: ignore[index]
+
+
+# --- images
+
+
+def test_an_image_opens_large(opened: Opened) -> None:
+    page = opened.page
+    go(page, "rpts-eval-en-0")
+    images = page.locator("article.open .images img")
+    assert images.nth(0).get_attribute("width") == "480"
+    # Once, larger than it is shown.
+    assert images.nth(0).evaluate("each => each.decode().then(() => each.naturalWidth)") == 720
+    images.nth(0).click()
+    dialog = page.locator("dialog.zoom")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator("img")).to_have_attribute("alt", "Image 0: wide.png")
+    assert dialog.locator("img").bounding_box()["width"] > 1000
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page).to_have_url(re.compile("#rpts-eval-en-0$"))
+    expect(images.nth(0)).to_be_focused()
+
+
+def test_an_enlarged_image_by_keyboard(opened: Opened) -> None:
+    page = opened.page
+    go(page, "rpts-eval-en-0")
+    images = page.locator("article.open .images img")
+    images.nth(0).focus()
+    page.keyboard.press("Enter")
+    caption = page.locator(".zoom-caption")
+    expect(caption).to_have_text("Image 0: wide.png (1 of 2)")
+    page.keyboard.press("+")
+    assert scale(page) > 1
+    page.keyboard.press("ArrowDown")
+    assert "translate(0px, -80px)" in page.locator("dialog.zoom img").get_attribute("style")
+    page.keyboard.press("0")
+    assert scale(page) == 1
+    page.keyboard.press("-")
+    assert scale(page) == 1
+    page.keyboard.press("ArrowRight")
+    expect(caption).to_have_text("Image 1: tall.png (2 of 2)")
+    page.keyboard.press("ArrowRight")
+    expect(caption).to_have_text("Image 0: wide.png (1 of 2)")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("j")
+    page.keyboard.press("Escape")
+    # The keys of the page did nothing; the image that was shown has the focus.
+    expect(page.locator("article.open h1")).to_contain_text("q0")
+    expect(images.nth(1)).to_be_focused()
+
+
+def test_an_enlarged_image_by_mouse(opened: Opened) -> None:
+    page = opened.page
+    go(page, "rpts-eval-en-0")
+    page.locator("article.open .images img").nth(0).click()
+    page.mouse.move(900, 500)
+    page.mouse.wheel(0, -200)
+    expect(page.locator(".stage.zoomed")).to_be_visible()
+    before = page.locator("dialog.zoom img").get_attribute("style")
+    page.mouse.down()
+    page.mouse.move(940, 530)
+    page.mouse.up()
+    assert page.locator("dialog.zoom img").get_attribute("style") != before
+    page.get_by_role("button", name="Fit to the window").click()
+    assert scale(page) == 1
+    page.get_by_role("button", name="Next image").click()
+    expect(page.locator(".zoom-caption")).to_contain_text("tall.png")
+    page.get_by_role("button", name="Close the image").click()
+    expect(page.locator("dialog.zoom")).to_be_hidden()
+
+
+def test_no_picture_is_embedded_twice(report: Path) -> None:
+    uris = re.findall(r'src="(data:image[^"]+)"', report.read_text(encoding="utf-8"))
+    assert len(uris) == 2 * len(ANSWERS)
+
+
+def test_images_of_a_folder_are_larger(browser: Any, pages: Path) -> None:
+    found = open_page(browser, pages.parent / "instances" / "rpts-eval-en-0.html")
+    page = found.page
+    image = page.locator(".images img").first
+    assert image.evaluate("each => each.decode().then(() => each.naturalWidth)") == 1000
+    page.locator(".images a").first.click()
+    expect(page.locator("dialog.zoom")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    expect(page).to_have_title(re.compile("rpts_eval_en q3"))
+    page.keyboard.press("Escape")
+    expect(page.locator("#table")).to_be_visible()
+    assert found.complaints == []
+    page.context.close()
+
+
+# --- keys
+
+
+def test_keys_of_the_table_and_of_instances(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_role("button", name="instance").click()
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name="q0", exact=True)).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    heading = page.locator("article.open h1")
+    expect(heading).to_contain_text("q1")
+    expect(page.locator("article.open .place")).to_have_text("2 of 4")
+    for key, name in (
+        ("ArrowRight", "q2"),
+        ("j", "q3"),
+        ("j", "q3"),
+        ("k", "q2"),
+        ("ArrowLeft", "q1"),
+    ):
+        page.keyboard.press(key)
+        expect(heading).to_contain_text(name)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="q1", exact=True)).to_be_focused()
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search")).to_be_focused()
+    page.keyboard.type("j?/k")
+    expect(page.get_by_label("Search")).to_have_value("j?/k")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+
+
+def test_keys_with_modifiers_do_nothing(opened: Opened) -> None:
+    page = opened.page
+    go(page, "rpts-eval-en-0")
+    heading = page.locator("article.open h1")
+    before = heading.inner_text()
+    for key in ("Control+j", "Alt+k", "Meta+j"):
+        page.keyboard.press(key)
+    # In what scrolls, arrows scroll.
+    page.locator("article.open .tree-scroll").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert heading.inner_text() == before
+
+
+def test_help(opened: Opened) -> None:
+    page = opened.page
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_be_visible()
+    for key in ("j", "k", "/", "Esc", "?", "Enter"):
+        expect(dialog.get_by_text(key, exact=True).first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="Keys").click()
+    dialog.get_by_role("checkbox").uncheck()
+    dialog.get_by_role("button", name="Close").click()
+    page.keyboard.press("?")
+    expect(dialog).to_be_hidden()
+
+
+# --- addresses
+
+
+def test_the_address_holds_the_view(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_label("Models disagree").select_option("outcome")
+    page.locator("[name=ability]").select_option("=Math")
+    page.locator("#table thead th").nth(5).get_by_role("button").click()
+    page.locator("#table thead th").nth(5).get_by_role("button").click()
+    page.get_by_label("Search").fill("clock nine")
+    expect(page).to_have_url(
+        re.compile(r"#\?q=clock\+nine&differ=outcome&ability=Math&sort=rpts&dir=desc$")
+    )
+    expect_listed(page, "q1", "q2")
+    page.get_by_role("link", name="q2", exact=True).click()
+    expect(page).to_have_url(
+        re.compile(
+            r"#rpts-eval-en-2\?q=clock\+nine&differ=outcome&ability=Math&sort=rpts&dir=desc$"
+        )
+    )
+    # A copied link shows the same.
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("article.open h1")).to_contain_text("q2")
+    expect(other.locator("article.open .place")).to_have_text("2 of 2")
+    other.keyboard.press("Escape")
+    expect_listed(other, "q1", "q2")
+    expect(other.get_by_label("Search")).to_have_value("clock nine")
+    expect(other.locator("#table thead th").nth(5)).to_have_attribute("aria-sort", "descending")
+
+
+def test_back_and_forward(opened: Opened) -> None:
+    page = opened.page
+    page.get_by_label("Outcome").select_option("right_unsound")
+    expect_listed(page, "q2")
+    page.get_by_role("link", name="q2", exact=True).click()
+    expect(page.locator("article.open")).to_have_count(1)
+    page.go_back()
+    expect_listed(page, "q2")
+    page.go_back()
+    expect(page.locator("#instances .shown")).to_have_text("4 of 4 shown")
+    page.go_forward()
+    expect_listed(page, "q2")
+    page.go_forward()
+    expect(page.locator("article.open h1")).to_contain_text("q2")
+    page.get_by_role("link", name="All instances").click()
+    # A link in the page keeps the filters.
+    expect_listed(page, "q2")
+    expect(page).to_have_url(re.compile(r"#instances\?outcome=right_unsound$"))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "#instances?outcome=nothing&sort=__proto__&dir=up&model=99&broken=%zz",
+        "#constructor?q=",
+        "#%zz?%zz=%zz",
+        "#?" + "q=x&" * 5000,
+        "#<img src=x onerror=window.hacked=1>?ability=<script>window.hacked=1</script>",
+        "#javascript:window.hacked=1",
+        "#rpts-eval-en-0--m0-s99?differ=toString",
+    ],
+)
+def test_hostile_addresses_do_nothing(browser: Any, report: Path, place: str) -> None:
+    found = open_page(browser, report, place)
+    page = found.page
+    assert page.evaluate("window.hacked") is None
+    go(page, "")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#instances .shown")).to_have_text("4 of 4 shown")
+    assert found.complaints == []
+    page.context.close()
+
+
+# --- raw records
+
+
+def test_a_raw_record_is_what_was_saved(opened: Opened, folder: Path) -> None:
+    page = opened.page
+    page.context.add_init_script(
+        "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }"
+    )
+    page.reload()
+    go(page, "rpts-eval-en-1")
+    details = page.locator("article.open .record").nth(1)
+    details.locator("summary").click()
+    (samples,) = (folder / "b").glob("*_samples_*.jsonl")
+    saved = json.loads(json.loads(samples.read_text().splitlines()[1])["filtered_resps"])
+    details.get_by_role("button", name="Copy").click()
+    expect(details.get_by_role("status")).to_have_text("Copied")
+    shown = details.locator("pre.raw").text_content()
+    assert json.loads(shown) == saved
+    assert shown.startswith('{\n  "schema": "lmms_rpts.rpts",\n')
+    assert page.evaluate("window.copied") == shown
+
+
+def test_a_record_that_is_too_long_is_named(tmp_path: Path) -> None:
+    long = make_record([1.0, 1.0], reply="x" * MOST_RAW + " {}")
+    write_run(tmp_path, {0: long})
+    (entry,) = make_view(read_runs([tmp_path]), {}).entries
+    assert entry.answers[0].raw is None
+    path = write_report(read_runs([tmp_path]), tmp_path / "r.html").path
+    assert "too long for the page" in path.read_text()
+    assert RptsRecord.parse(long).to_json() not in path.read_text()
+
+
+# --- metadata
+
+
+def test_the_overview_shows_how_runs_were_made(opened: Opened, report: Path) -> None:
+    table = opened.page.locator("table.metadata")
+    expect(table.get_by_text("pretrained=lab/m-a, api_key=***")).to_be_visible()
+    assert SECRET not in report.read_text()
+
+
+def test_without_results_there_is_no_metadata(tmp_path: Path) -> None:
+    samples = write_run(tmp_path, {0: make_record([1.0, 1.0])})
+    next(tmp_path.glob("*_results.json")).unlink()
+    assert (
+        "How it was run"
+        not in write_report(read_runs([samples]), tmp_path / "r.html").path.read_text()
+    )
+
+
+# --- disagreement
+
+
+def test_instances_on_which_models_disagree(opened: Opened) -> None:
+    page = opened.page
+    field = page.get_by_label("Models disagree")
+    for value, names in {
+        "answer": ["q1"],
+        "soundness": ["q2"],
+        "rpts": ["q3"],
+        "outcome": ["q2", "q1"],
+        "": ["q2", "q1", "q3", "q0"],
+    }.items():
+        field.select_option(value)
+        expect_listed(page, *names)
+    cells = page.locator("#table tbody tr td.disagree")
+    expect(cells).to_have_text(["soundness", "answer", "RPTS 0.40", ""])
+
+
+def test_one_run_has_nothing_to_disagree_with(browser: Any, folder: Path) -> None:
+    path = write_report(read_runs([folder / "a"]), folder / "one.html", with_images=False).path
+    page = open_page(browser, path).page
+    assert page.get_by_label("Models disagree").count() == 0
+    assert page.locator("#table thead th").count() == 7
+    page.context.close()
+
+
+# --- previews
+
+
+def test_a_leaf_shows_what_it_names(opened: Opened) -> None:
+    page = opened.page
+    go(page, "rpts-eval-en-0")
+    preview = page.locator("#preview")
+    page.locator("article.open .card.run .tree [data-leaf='text:0']").first.hover()
+    expect(preview).to_have_text("The shop closes at eight.")
+    page.mouse.move(1, 1)
+    expect(preview).to_be_hidden()
+    leaf = page.locator("article.open .card.run .tree [data-leaf='image:0']").first
+    leaf.focus()
+    expect(preview.locator("img")).to_have_attribute("alt", "Image 0: wide.png")
+    expect(leaf).to_have_attribute("aria-describedby", "preview")
+    page.keyboard.press("Escape")
+    expect(preview).to_be_hidden()
+    expect(page.locator("article.open")).to_have_count(1)
+    box = page.locator("article.open .premises [data-leaf='text:0']").first
+    box.focus()
+    expect(preview).to_have_text("The shop closes at eight.")
+    leaf.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog.zoom")).to_be_visible()
+
+
+def test_a_leaf_by_touch(browser: Any, report: Path) -> None:
+    size = {"width": 390, "height": 800}
+    found = open_page(browser, report, "#rpts-eval-en-0", viewport=size, has_touch=True)
+    page = found.page
+    page.locator("article.open .card.run .premises [data-leaf='image:0']").first.tap()
+    preview = page.locator("#preview")
+    expect(preview.locator("img")).to_be_visible()
+    box = preview.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    page.locator("article.open h1").tap()
+    expect(preview).to_be_hidden()
+    assert found.complaints == []
+    page.context.close()
+
+
+# --- gold steps
+
+
+def test_steps_are_shown_with_gold_steps_of_the_same_evidence(opened: Opened) -> None:
+    page = opened.page
+    go(page, "rpts-eval-en-0")
+    step = page.locator("#rpts-eval-en-0--m0-s0 .match")
+    expect(step).to_contain_text("Gold step 0")
+    expect(step).to_contain_text("match by evidence, 100% in common")
+    gold = page.locator("#rpts-eval-en-0--gold-s1 .match")
+    expect(gold).to_contain_text("m-a: Conclusion 1")
+    expect(gold).to_contain_text("m-b: Conclusion 1")
+    expect(page.locator("article.open .card.gold")).to_contain_text(
+        "no judgement of what the steps say"
+    )
+    step.get_by_role("link").click()
+    expect(page.locator("#rpts-eval-en-0--gold-s0")).to_have_class("target")
+
+
+# --- accessibility
+
+
+STATES = {
+    "overview": lambda page: None,
+    "help": lambda page: page.keyboard.press("?"),
+    "zoom": lambda page: page.locator("article.open .images img").first.click(),
+    "preview": lambda page: page.locator("article.open .tree [data-leaf]").first.focus(),
+    "record": lambda page: page.locator("article.open .record summary").first.click(),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("state", STATES)
+def test_no_state_hinders_anybody(browser: Any, report: Path, state: str, scheme: str) -> None:
+    place = "" if state == "overview" else "#rpts-eval-en-2"
+    page = open_page(browser, report, place, color_scheme=scheme).page
+    STATES[state](page)
+    page.wait_for_timeout(100)
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    told = [(each["id"], node["html"][:150]) for each in found for node in each["nodes"][:3]]
+    assert not told, told
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.context.close()

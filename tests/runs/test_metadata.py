@@ -1,0 +1,141 @@
+"""Metadata of runs from results files."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lmms_rpts.runs.metadata import metadata_of
+from tests.support.tables import table
+
+# As lmms-eval 0.7.3 writes it; the tokens as its usage_metrics.py, judges as our filters.
+RESULTS: dict[str, Any] = {
+    "results": {"rpts_eval_en": {"rpts,none": 0.5}},
+    "configs": {
+        "rpts_eval_en": {
+            "generation_kwargs": {"max_new_tokens": 2048, "temperature": 0.0, "until": []},
+        },
+        "rpts_eval_zh": {
+            "generation_kwargs": {"max_new_tokens": 1024, "temperature": 0.0, "until": []},
+        },
+    },
+    "versions": {"rpts_eval_en": 1.0, "rpts_eval_zh": 1.0},
+    "n-shot": {"rpts_eval_en": 0, "rpts_eval_zh": 0},
+    "n-samples": {
+        "rpts_eval_en": {"original": 208, "effective": 8},
+        "rpts_eval_zh": {"original": 208, "effective": 8},
+    },
+    "config": {
+        "model": "openai",
+        "model_args": "model_version=gpt,api_key=sk-abcdefgh12345678,base_url=https://u:p@host/v1",
+        "model_backend": "lmms_eval.models.chat.openai.OpenAI (chat)",
+        "batch_size": 1,
+        "batch_sizes": [],
+        "device": None,
+        "use_cache": None,
+        "limit": 8,
+        "offset": 0,
+        "gen_kwargs": "temperature=0.7",
+        "random_seed": 0,
+        "numpy_seed": 1234,
+        "torch_seed": 1234,
+        "fewshot_seed": 1234,
+        "resolved_cli_args": {"timezone": "Asia/Singapore"},
+    },
+    "git_hash": "a988573",
+    "git_branch": "main",
+    "lmms_eval_version": "0.7.3",
+    "transformers_version": "4.57.1",
+    "pretty_env_info": "Collecting environment\nPyTorch version: 2.9.0+cu128\nOS: Linux",
+    "date": "20261123_030955",
+    "usage": {
+        "by_source": {
+            "model": {
+                "input_tokens": 12345,
+                "output_tokens": 678,
+                "reasoning_tokens": 0,
+                "n_api_calls": 16,
+            },
+            "judge": {
+                "input_tokens": 2710,
+                "output_tokens": 1355,
+                "reasoning_tokens": 7,
+                "n_api_calls": 271,
+            },
+        },
+        "judges": {"cost": 0.01234, "found": 3, "guessed": True},
+    },
+    "total_evaluation_time_seconds": "3725.4",
+}
+
+
+def test_all_of_it() -> None:
+    assert metadata_of(RESULTS) == {
+        "model": "openai",
+        "model arguments": "model_version=gpt, api_key=***, base_url=https://***@host/v1",
+        "backend": "lmms_eval.models.chat.openai.OpenAI (chat)",
+        "generation": "max_new_tokens=2048, temperature=0.0, until=[] (rpts_eval_en); "
+        "max_new_tokens=1024, temperature=0.0, until=[] (rpts_eval_zh); "
+        "--gen_kwargs temperature=0.7",
+        "task versions": "rpts_eval_en 1.0, rpts_eval_zh 1.0",
+        "documents": "8 of 208",
+        "few-shot examples": "0",
+        "limit": "8",
+        "seeds": "random 0, numpy 1234, torch 1234, fewshot 1234",
+        "batch size": "1",
+        "lmms-eval": "0.7.3",
+        "transformers": "4.57.1",
+        "torch": "2.9.0+cu128",
+        "git commit": "a988573 (main)",
+        "date": "2026-11-23 03:09:55 Asia/Singapore",
+        "wall time": "1 h 2 min",
+        "tokens of the model": "12,345 in, 678 out, 16 calls",
+        "tokens of the judge": "2,710 in, 1,355 out, 7 thinking, 271 calls",
+        "cost of the judge": "about 0.01234 (3 cached answers)",
+    }
+
+
+@table(
+    "seconds, shown",
+    ("1.6993", "1.7 s"),
+    (75, "1 min 15 s"),
+    ("nan", None),
+    ("x", None),
+    (-1, None),
+)
+def test_wall_time(seconds: object, shown: str | None) -> None:
+    assert metadata_of({"total_evaluation_time_seconds": seconds}).get("wall time") == shown
+
+
+def test_tokens_of_a_local_model() -> None:
+    counted = {"efficiency": {"overall": {"total_output_tokens": 4200.0}}}
+    assert metadata_of(counted)["tokens of the model"] == "4,200 out"
+    assert metadata_of({"throughput": {"total_gen_tokens": 17}})["tokens of the model"] == "17 out"
+
+
+@table(
+    "odd",
+    None,
+    "text",
+    7,
+    [],
+    {},
+    [1],
+    True,
+    math.nan,
+    math.inf,
+    10**400,
+    {"a": {"b": []}},
+    "\ud800\n",
+)
+def test_odd_values_are_left_out_or_shown_as_text(odd: Any) -> None:
+    """A results file of others may hold anything; nothing raises."""
+    assert isinstance(metadata_of(dict.fromkeys(RESULTS, odd)), dict)
+    for name, value in RESULTS.items():
+        if isinstance(value, dict):
+            metadata_of({name: dict.fromkeys(value, odd)})
+            metadata_of({name: dict.fromkeys(value, {"x": odd, "effective": odd})})
+
+
+def test_no_results_file_no_metadata() -> None:
+    assert metadata_of({}) == {}
