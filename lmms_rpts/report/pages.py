@@ -99,9 +99,8 @@ class Pages:
                 next=f"#{order[at + 1].anchor}" if at + 1 < len(order) else None,
             )
             # Without scripts it is shown; with them it is parsed when it is opened (core.js).
-            yield (
-                f'<noscript data-entry="{entry.anchor}">\n{self._instance(entry, links)}</noscript>\n'
-            )
+            body = self._instance(entry, links)
+            yield f'<noscript data-entry="{entry.anchor}">\n{body}</noscript>\n'
         yield after
 
     def index(self) -> str:

@@ -32,8 +32,7 @@
   }
 
   // --- filters
-  const rowTexts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
-  const fits = (row, words) => words.every((word) => rowTexts.get(row).includes(word) || report.textOf(row.dataset.entry).includes(word));
+  const fits = (row, words) => words.every((word) => row.textContent.toLowerCase().includes(word) || report.textOf(row.dataset.entry).includes(word));
   const valueIn = (name) => { const field = form.elements.namedItem(name); return field ? field.value : ""; };
   function has(row, name, wanted, run) {
     if (!wanted) return true;
@@ -70,6 +69,8 @@
   form.addEventListener("reset", () => setTimeout(() => { choose(); changed(true); }));
   document.getElementById("clear").addEventListener("click", () => form.reset());
   form.hidden = false;
+  // Until now it was not laid out, row by row as the page was read.
+  table.parentElement.classList.add("ready");
 
   // A click anywhere in a row opens it, unless text is being selected.
   body.addEventListener("click", (event) => {
