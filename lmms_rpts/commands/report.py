@@ -59,7 +59,7 @@ def report(
             "--zoom-size",
             min=32,
             max=4096,
-            help="Longer side of enlarged images, in pixels. Default: 720 in one file, 1600 in a "
+            help="Longer side of enlarged images, in pixels. Default: 640 in one file, 1600 in a "
             "folder.",
             show_default=False,
         ),

@@ -41,7 +41,7 @@ LIMIT = 1_000
 """Instances of a graded benchmark that one file shows, if nothing else is set."""
 FOLDER_LIMIT = 5_000
 """The same for a folder."""
-ZOOM_IN_FILE, ZOOM_IN_FOLDER = 720, 1600
+ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 """Longer side of the images that are kept: a report in one file has to stay small."""
 
 _MANY = 50
@@ -102,7 +102,7 @@ def write_report(
         images: the folder of the images; None: where the tasks have them.
         include_path: folder with tasks of the user's own.
         longest_side: of the images as the pages show them, in pixels.
-        zoom_side: of the images that are kept, for zoom; None: 720 pixels in a file, 1600 in a
+        zoom_side: of the images that are kept, for zoom; None: 640 pixels in a file, 1600 in a
             folder. Never less than ``longest_side``.
         progress: whether long work shows a bar.
         validity: what is known of judges, beside what the runs' own results name.

@@ -11,8 +11,8 @@ LONGEST = 2000
 
 _DEEPEST, _MOST = 4, 100
 
-_SECRET = r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie)"
-_SECRET_NAME = re.compile(_SECRET, re.I)
+_WORDS = r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie)"
+_SECRET_NAME = re.compile(_WORDS, re.I)
 # max_new_tokens=2048 and tokenizer=lab/model: they limit and name, and open nothing.
 _COUNT_NAME = re.compile(r"tokens$", re.I)
 _PLAIN_NAME = re.compile(r"tokenizer(?:_(?:mode|name|path|revision))?$", re.I)
@@ -20,7 +20,7 @@ _DIGITS = re.compile(r"\d{1,9}$", re.ASCII)
 _PART = re.compile(r",(?=\s{0,9}[\w.-]{1,80}\s{0,9}=)")
 _URL_USER = re.compile(r"(?<=://)[^/\s@]{1,400}@")
 _ASSIGNED = re.compile(
-    rf"(?P<name>[\w.-]{{0,60}}?{_SECRET}[\w.-]{{0,60}})(?P<mark>[\"']?\s{{0,9}}[:=]\s{{0,9}})"
+    rf"(?P<name>[\w.-]{{0,60}}?{_WORDS}[\w.-]{{0,60}})(?P<mark>[\"']?\s{{0,9}}[:=]\s{{0,9}})"
     r"(?P<value>\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|(?:(?:bearer|basic)\s+)?[^\"',;&\s{}]{1,2000})",
     re.I,
 )

@@ -134,7 +134,7 @@ def test_odd_values_are_left_out_or_shown_as_text(odd: Any) -> None:
     for name, value in RESULTS.items():
         if isinstance(value, dict):
             metadata_of({name: dict.fromkeys(value, odd)})
-            metadata_of({name: dict.fromkeys(value, {"x": odd, "effective": odd})})
+            metadata_of({name: {key: {"x": odd, "effective": odd} for key in value}})
 
 
 def test_no_results_file_no_metadata() -> None:

@@ -46,7 +46,6 @@
     const list = { place: table.closest(".list") };
     const form = list.place.querySelector("form.controls"), rows = Array.from(table.tBodies[0].rows);
     const fields = Array.from(form.elements).filter((each) => each.name);
-    const rowTexts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
     const { headers, sorted, sortBy } = sorter(table, rows);
     for (const header of headers) {
       const button = report.element("button", { type: "button", textContent: header.textContent });
@@ -56,7 +55,7 @@
     }
 
     const valueIn = (name) => { const field = form.elements.namedItem(name); return field ? field.value : ""; };
-    const hasWords = (row, words) => words.every((word) => rowTexts.get(row).includes(word) || report.textOf(row.dataset.entry).includes(word));
+    const hasWords = (row, words) => words.every((word) => textIn(row).includes(word) || report.textOf(row.dataset.entry).includes(word));
     function choose() {
       const words = valueIn("q").toLowerCase().split(/\s+/).filter(Boolean), run = valueIn("model");
       const selects = fields.filter((each) => each.tagName === "SELECT");
@@ -78,6 +77,8 @@
     form.addEventListener("reset", () => setTimeout(() => { choose(); changed(list, true); }));
     list.place.querySelector(".clear").addEventListener("click", () => form.reset());
     form.hidden = false;
+    // Until now it was not laid out, row by row as the page was read.
+    table.parentElement.classList.add("ready");
 
     // A click anywhere in a row opens it, unless text is being selected.
     table.tBodies[0].addEventListener("click", (event) => {
