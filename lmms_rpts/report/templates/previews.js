@@ -75,5 +75,9 @@
   }, true);
   document.addEventListener("report:open", hide);
   window.addEventListener("resize", hide);
-  document.addEventListener("scroll", () => { if (leaf) { if (leaf === document.activeElement) place(); else hide(); } }, { capture: true, passive: true });
+  document.addEventListener("scroll", (event) => {
+    if (!leaf || event.target === box) return;
+    const around = leaf.getBoundingClientRect();
+    if (around.bottom < 0 || around.top > innerHeight) hide(); else place();
+  }, { capture: true, passive: true });
 })();
