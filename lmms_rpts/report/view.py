@@ -119,20 +119,21 @@ class Entry:
         return tuple(lines)
 
     @cached_property
-    def _gold_tree(self) -> ReasoningTree:
+    def gold_tree(self) -> ReasoningTree:
+        """The gold reasoning, as far as it can be parsed."""
         return gold_tree(self.instance)
 
     @cached_property
     def matches(self) -> dict[str, tuple[GoldMatch | None, ...]]:
         """For each answer, by its anchor, the gold steps that its steps match by evidence."""
         return {
-            each.anchor: match_steps(each.response.tree(), self._gold_tree) for each in self.answers
+            each.anchor: match_steps(each.response.tree(), self.gold_tree) for each in self.answers
         }
 
     @cached_property
     def matched(self) -> tuple[tuple[tuple[Answer, tuple[int, ...]], ...], ...]:
         """For each gold step the answers with steps that match it, and those steps."""
-        count = len(self._gold_tree.heights)
+        count = len(self.gold_tree.heights)
         found = [(each, matched_by(self.matches[each.anchor], count)) for each in self.answers]
         return tuple(
             tuple((answer, steps[number]) for answer, steps in found if steps[number])

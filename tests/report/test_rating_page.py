@@ -452,7 +452,7 @@ def test_missing_images_are_told(browser: Any, run: Run, tmp_path: Path) -> None
 
 def test_without_scripts_it_says_so(browser: Any, page_file: Path) -> None:
     page = open_page(browser, page_file, java_script_enabled=False).page
-    expect(page.get_by_text("This page needs its script")).to_be_visible()
+    expect(page.get_by_text("This page needs JavaScript")).to_be_visible()
     page.context.close()
 
 
