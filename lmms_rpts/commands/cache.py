@@ -25,6 +25,7 @@ from lmms_rpts.judging.cache_contents import (
     remove_answers,
 )
 from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
+from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
 
 app = typer.Typer(
@@ -42,9 +43,17 @@ _DAY = 86_400
 def info(folder: Folder = None) -> None:
     """Say how many answers of which judges there are, and what they took."""
     place = _place(folder)
-    if not (place / FILE).exists():
+    if (place / FILE).exists():
+        _print_answers(place)
+    else:
         typer.echo(f"No answers are kept in {place} yet.")
-        return
+    sizes = [each.size for each in thumbnails.stored(place / thumbnails.FOLDER)]
+    if sizes:
+        said = f"{len(sizes):,} thumbnails of reports ({sum(sizes) / 1e6:,.1f} MB)"
+        typer.echo(f"{said} in {place / thumbnails.FOLDER}")
+
+
+def _print_answers(place: Path) -> None:
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
     times: list[float] = []
@@ -75,10 +84,23 @@ def clear(
     days: Annotated[
         float | None, typer.Option("--older-than", min=0, help="Only answers older than DAYS.")
     ] = None,
+    only_thumbnails: Annotated[
+        bool,
+        typer.Option("--thumbnails", help="Only the thumbnails of reports, which cost no money."),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> None:
-    """Delete answers; they will be asked, and paid for, again."""
+    """Delete answers; they will be asked, and paid for, again.
+
+    Without --judge and --older-than the thumbnails of reports are deleted as well.
+    """
     place = _place(folder)
+    everything = judge is None and days is None
+    if only_thumbnails and not everything:
+        fail("--judge and --older-than select answers: use them without --thumbnails")
+    if only_thumbnails or (everything and _holds_thumbnails_alone(place)):
+        _clear_thumbnails(place, quiet=False)
+        return
     which = f" of {judge}" if judge else ""
     which += f" older than {days:g} days" if days is not None else ""
     before = None if days is None else time.time() - days * _DAY
@@ -91,16 +113,32 @@ def clear(
     try:
         deleted = remove_answers(place, judge, before)
     except CacheError as error:
-        everything = judge is None and days is None and (place / FILE).is_file()
-        if not everything or isinstance(error, LockedError):
+        if not everything or not (place / FILE).is_file() or isinstance(error, LockedError):
             fail(error)
         try:
             delete_file(place)
         except OSError as fault:
             fail(f"{place / FILE} can't be deleted: {fault.strerror or fault}")
         typer.echo(f"{error}\nThe file was deleted.")
-        return
-    typer.echo(f"{deleted:,} answers deleted")
+    else:
+        typer.echo(f"{deleted:,} answers deleted")
+    if everything:
+        _clear_thumbnails(place, quiet=True)
+
+
+def _holds_thumbnails_alone(place: Path) -> bool:
+    found = next(thumbnails.stored(place / thumbnails.FOLDER), None)
+    return found is not None and not (place / FILE).exists()
+
+
+def _clear_thumbnails(place: Path, *, quiet: bool) -> None:
+    """Delete the thumbnails; ``quiet``: where there are none, nothing is printed."""
+    try:
+        deleted = thumbnails.clear(place / thumbnails.FOLDER)
+    except OSError as error:
+        fail(f"{error.filename or place} can't be deleted: {error.strerror or error}")
+    if deleted or not quiet:
+        typer.echo(f"{deleted:,} thumbnails deleted")
 
 
 @app.command()
