@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -17,16 +17,11 @@ from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told
 from lmms_rpts.escaping import visible
-from lmms_rpts.judging.cache_contents import (
-    Answer,
-    count_answers,
-    delete_file,
-    read_answers,
-    remove_answers,
-)
-from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
 from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.cache_contents import Answer
 
 app = typer.Typer(
     help="The judges' answers that are kept on disk, so that none is paid for twice.",
@@ -42,6 +37,8 @@ _DAY = 86_400
 @app.command()
 def info(folder: Folder = None) -> None:
     """Say how many answers of which judges there are, and what they took."""
+    from lmms_rpts.judging.cache_file import FILE
+
     place = _place(folder)
     if (place / FILE).exists():
         _print_answers(place)
@@ -54,6 +51,8 @@ def info(folder: Folder = None) -> None:
 
 
 def _print_answers(place: Path) -> None:
+    from lmms_rpts.judging.cache_file import FILE
+
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
     times: list[float] = []
@@ -94,6 +93,9 @@ def clear(
 
     Without --judge and --older-than the thumbnails of reports are deleted as well.
     """
+    from lmms_rpts.judging.cache_contents import delete_file, remove_answers
+    from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
+
     place = _place(folder)
     everything = judge is None and days is None
     if only_thumbnails and not everything:
@@ -127,6 +129,8 @@ def clear(
 
 
 def _holds_thumbnails_alone(place: Path) -> bool:
+    from lmms_rpts.judging.cache_file import FILE
+
     found = next(thumbnails.stored(place / thumbnails.FOLDER), None)
     return found is not None and not (place / FILE).exists()
 
@@ -178,6 +182,8 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 def _check_judge(place: Path, judge: str) -> None:
     """End with the judges that there are answers of, where there are none of this one."""
+    from lmms_rpts.judging.cache_file import FILE
+
     judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
     if judge in judges:
         return
@@ -187,6 +193,9 @@ def _check_judge(place: Path, judge: str) -> None:
 
 def _count(place: Path, judge: str | None, before: float | None) -> str:
     """How many there are, as part of a question; nothing if that can't be told."""
+    from lmms_rpts.judging.cache_contents import count_answers
+    from lmms_rpts.judging.cache_file import CacheError
+
     try:
         return f"{count_answers(place, judge, before):,} of {count_answers(place):,} "
     except CacheError:
@@ -194,6 +203,9 @@ def _count(place: Path, judge: str | None, before: float | None) -> str:
 
 
 def _read(place: Path) -> list[Answer]:
+    from lmms_rpts.judging.cache_contents import read_answers
+    from lmms_rpts.judging.cache_file import CacheError
+
     try:
         return list(read_answers(place))
     except CacheError as error:
