@@ -13,6 +13,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -153,15 +154,37 @@ def _initialize_tasks(
     evaluator = sys.modules.get("lmms_eval.evaluator")
     if evaluator is not None:
         _guarded(_check_early)(evaluator)
-    index = original(manager, include_path=include_path, include_defaults=include_defaults)
     if not include_defaults:
-        return index
+        return original(manager, include_path=include_path, include_defaults=False)
     from lmms_rpts.tasks.benchmark import benchmarks
 
     ours: dict[str, Any] = {}
     for benchmark in benchmarks().values():
         ours |= manager._get_task_and_group(str(benchmark.folder))
+    index = _few_tasks(original, manager, include_path, ours)
+    if index is None:
+        index = original(manager, include_path=include_path, include_defaults=True)
     return ours | index
+
+
+def _few_tasks(
+    original: Callable[..., dict[str, Any]], manager: Any, include_path: Any, ours: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The index of the tasks that this process needs; None where it needs that of all tasks.
+
+    Of two tasks of one name lmms-eval's own comes first, as in the index of all.
+    """
+    from lmms_rpts.models.wanted_tasks import wanted_tasks
+    from lmms_rpts.tasks.task_index import find_tasks
+
+    names = wanted_tasks()
+    if names is None:
+        return None
+    known = ours | original(manager, include_path=include_path, include_defaults=False)
+    root = Path(inspect.getfile(type(manager))).parent
+    others = [name for name in names if name not in ours]
+    found = find_tasks(manager, root, others, known) if others else {}
+    return None if found is None else {**known, **found}
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
