@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from tqdm import tqdm
 
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
+from lmms_rpts.terminal import bar_stream
 
 IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
 """Seconds between two updates; a log file needs no more."""
@@ -48,11 +48,12 @@ class Unbreakable:
 
 def standard_error() -> tuple[Unbreakable, float] | None:
     """Where a bar is shown, and seconds between two updates there; None where there is nothing."""
-    if sys.stderr is None:
+    stream = bar_stream()
+    if stream is None:
         return None
     with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
-        interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
-        return Unbreakable(sys.stderr), interval
+        interval = IN_A_TERMINAL if stream.isatty() else IN_A_FILE
+        return Unbreakable(stream), interval
     return None
 
 

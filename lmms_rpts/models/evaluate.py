@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from lmms_rpts.models.wanted_tasks import only_tasks
+from lmms_rpts.terminal import log_to
+
+LOG = "--log-to"
+"""The first argument, before a file: what lmms-eval prints goes there, except progress bars."""
 
 INTERRUPTED = 130
 """Exit status of a process that a Ctrl-C ended, as shells have it."""
@@ -17,6 +22,9 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run lmms-eval; importing it takes most of the time until a model is there."""
+    if sys.argv[1:2] == [LOG]:
+        log_to(Path(sys.argv[2]))
+        del sys.argv[1:3]
     try:
         from lmms_eval.cli.dispatch import main as evaluate
 
