@@ -61,6 +61,9 @@ class Benchmark:
             score`` takes responses to them.
         documents: gives the documents of one of these, without images, by their task.
         images: gives the folder of a task's images on this machine, or None; downloads nothing.
+        published: a function of a task's name, for ``lmms-rpts estimate``: documents of the
+            published numbers and lengths, with a note, where the data are not on this machine;
+            None where they are. None: no totals are known.
         unforeseeable: why nobody can tell what a run of these tasks will ask of judges, for
             ``lmms-rpts estimate``; empty where that can be told.
     """
@@ -82,6 +85,7 @@ class Benchmark:
     documents: str | None = None
     images: str | None = None
     unforeseeable: str = ""
+    published: str | None = None
 
     def __post_init__(self) -> None:
         if self.scored and not (self.documents and self.images):
