@@ -13,7 +13,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -157,34 +156,15 @@ def _initialize_tasks(
     if not include_defaults:
         return original(manager, include_path=include_path, include_defaults=False)
     from lmms_rpts.tasks.benchmark import benchmarks
+    from lmms_rpts.tasks.task_index import few_tasks
 
     ours: dict[str, Any] = {}
     for benchmark in benchmarks().values():
         ours |= manager._get_task_and_group(str(benchmark.folder))
-    index = _few_tasks(original, manager, include_path, ours)
+    index = few_tasks(original, manager, include_path, ours)
     if index is None:
         index = original(manager, include_path=include_path, include_defaults=True)
     return ours | index
-
-
-def _few_tasks(
-    original: Callable[..., dict[str, Any]], manager: Any, include_path: Any, ours: dict[str, Any]
-) -> dict[str, Any] | None:
-    """The index of the tasks that this process needs; None where it needs that of all tasks.
-
-    Of two tasks of one name lmms-eval's own comes first, as in the index of all.
-    """
-    from lmms_rpts.models.wanted_tasks import wanted_tasks
-    from lmms_rpts.tasks.task_index import find_tasks
-
-    names = wanted_tasks()
-    if names is None:
-        return None
-    known = ours | original(manager, include_path=include_path, include_defaults=False)
-    root = Path(inspect.getfile(type(manager))).parent
-    others = [name for name in names if name not in ours]
-    found = find_tasks(manager, root, others, known) if others else {}
-    return None if found is None else {**known, **found}
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
@@ -224,11 +204,21 @@ def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
 
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:
-        return config
+        return _without_missing(config, name)
     from lmms_rpts.settings import load_settings
     from lmms_rpts.tasks.any_task.config import wrapped_config
 
     return wrapped_config(config, name, asked, graded=load_settings().grades is not None)
+
+
+def _without_missing(config: Any, name: str) -> Any:
+    """A group's file without the tasks whose data are not there; any other file unchanged."""
+    from lmms_rpts.tasks.benchmark import group_parts
+
+    if not (isinstance(config, dict) and isinstance(config.get("task"), list)):
+        return config
+    there = group_parts(name)
+    return config if not there else {**config, "task": list(there)}
 
 
 def _check(names: Iterable[Any]) -> None:

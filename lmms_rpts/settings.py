@@ -21,6 +21,7 @@ __all__ = [
     "SettingError",
     "Settings",
     "TransformMode",
+    "cache_folder",
     "environment_without",
     "load_settings",
     "parse_choice",
@@ -53,6 +54,7 @@ NAMES = (
 """All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
 
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
+_CACHE = "LMMS_RPTS_CACHE"
 _VALIDITY = "LMMS_RPTS_VALIDITY"
 _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
@@ -174,6 +176,11 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 def validity_file(environ: Mapping[str, str] | None = None) -> Path | None:
     """The file that LMMS_RPTS_VALIDITY names, for commands that need no other setting."""
     return read_variables([_VALIDITY], environ).path(_VALIDITY)
+
+
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The folder that LMMS_RPTS_CACHE names, for what needs no other setting; None: off."""
+    return read_variables([_CACHE], environ).cache_folder(_CACHE)
 
 
 def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = None) -> Variables:

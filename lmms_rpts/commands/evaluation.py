@@ -16,7 +16,8 @@ from typing import IO, Any
 from lmms_rpts.errors import UserError
 
 ENTRY = "lmms_rpts.models.evaluate"
-_TAIL = 131_072
+_TAIL = 32_768
+_LOG_TAIL = 262_144  # holds the tables of a run with all tasks
 _LINES = 15
 _PATIENCE = ((None, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """How long lmms-eval may take to end after each signal; a Ctrl-C it gets from the terminal."""
@@ -131,7 +132,7 @@ def _end_of(log: Path) -> str:
     try:
         with log.open("rb") as content:
             content.seek(0, 2)
-            content.seek(max(0, content.tell() - _TAIL))
+            content.seek(max(0, content.tell() - _LOG_TAIL))
             return content.read().decode("utf-8", errors="replace")
     except OSError:
         return ""

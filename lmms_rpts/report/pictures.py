@@ -19,7 +19,7 @@ from PIL import __version__ as pillow_version
 from tqdm import tqdm
 
 from lmms_rpts.report.thumbnails import FOLDER, Thumbnail, ThumbnailCache, key_of
-from lmms_rpts.settings import load_settings
+from lmms_rpts.settings import SettingError, cache_folder
 from lmms_rpts.tasks.images import FORMATS
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
@@ -127,14 +127,10 @@ def shrink_all(
         wanted: folder and name of each image.
         longest: the longer side of a thumbnail, in pixels.
         progress: whether many images show a bar.
-
-    Raises:
-        SettingError: where the folder of the cache can't be told.
     """
     names = sorted(set(wanted))
     paths = [_inside(folder, name) for folder, name in names]
-    folder_of_cache = load_settings().cache if names else None
-    cache = ThumbnailCache(folder_of_cache / FOLDER) if folder_of_cache else None
+    cache = _open_cache() if names else None
     # Pillow lets other threads work while it decodes, resizes and encodes.
     with ThreadPoolExecutor(_THREADS) as pool:
         made = pool.map(lambda path: shrink(path, longest, cache) if path else None, paths)
@@ -150,6 +146,15 @@ def shrink_all(
     if cache is not None:
         cache.prune()
     return found
+
+
+def _open_cache() -> ThumbnailCache | None:
+    """None where LMMS_RPTS_CACHE is off or wrong: that stops no report."""
+    try:
+        folder = cache_folder()
+    except SettingError:
+        return None
+    return ThumbnailCache(folder / FOLDER) if folder is not None else None
 
 
 def _inside(folder: Path, name: str) -> Path | None:

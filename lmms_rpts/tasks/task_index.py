@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.models.wanted_tasks import wanted_tasks
 from lmms_rpts.tasks.any_task.names import split_name
 
 _NAME = re.compile(r"^task[ \t]*:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 _MOST_CHARACTERS = 1_000_000
+
+
+def few_tasks(
+    original: Callable[..., dict[str, Any]], manager: Any, include_path: Any, ours: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The index of the tasks that this process needs, as ``only_tasks`` names them.
+
+    Of two tasks of one name lmms-eval's own comes first, as in the index of all.
+
+    Args:
+        original: ``TaskManager.initialize_tasks``.
+        manager: the TaskManager that is made.
+        include_path: folders with tasks of the user's own.
+        ours: entries of this package's tasks.
+
+    Returns:
+        None where the index of all tasks is needed.
+    """
+    names = wanted_tasks()
+    if names is None:
+        return None
+    known = ours | original(manager, include_path=include_path, include_defaults=False)
+    root = Path(inspect.getfile(type(manager))).parent
+    others = [name for name in names if name not in ours]
+    found = find_tasks(manager, root, others, known) if others else {}
+    return None if found is None else {**known, **found}
 
 
 def find_tasks(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from tests.support.tables import table
 
 
 @pytest.fixture
-def decoded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[int]]:
+def decoded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     """The sizes at which an image was decoded; the cache is below ``tmp_path``."""
     sizes: list[int] = []
     real = pictures._shrunk_file
@@ -31,7 +30,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[in
 
     monkeypatch.setattr(pictures, "_shrunk_file", counted)
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
-    yield sizes
+    return sizes
 
 
 def _image(path: Path, colour: str = "red") -> Path:
