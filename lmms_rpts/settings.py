@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -23,6 +24,7 @@ __all__ = [
     "TransformMode",
     "cache_folder",
     "environment_without",
+    "judge_chosen",
     "load_settings",
     "parse_choice",
     "read_variables",
@@ -196,6 +198,22 @@ def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = Non
     env = Variables(os.environ if environ is None else environ)
     env.refuse_misspelt(names)
     return env
+
+
+@contextmanager
+def judge_chosen(judge: str | None) -> Iterator[None]:
+    """Within it, LMMS_RPTS_JUDGE is ``judge``, for what reads the settings itself; None: as set."""
+    name = "LMMS_RPTS_JUDGE"
+    before = os.environ.get(name)
+    if judge is not None:
+        os.environ[name] = judge
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[name] = before
+        elif judge is not None:
+            os.environ.pop(name, None)
 
 
 def environment_without(*prefixes: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from lmms_rpts.commands.common import (
     Runs,
     Validities,
     fail,
+    image_advice,
     read_validities,
     spare,
     told,
@@ -82,11 +83,9 @@ def report(
         typer.echo(f"Note: {printable(said)}", err=True)
     missing = written.images_wanted - written.images
     if missing and not no_images:
-        from lmms_rpts.tasks.documents import scored_tasks
-
-        variables = dict.fromkeys(each.data_variable for each in scored_tasks().values())
+        tasks = {task for run in found for task in run.tasks}
         typer.echo(
-            f"{missing} of {written.images_wanted} images were not found or can't be read: name "
-            f"their folder with --images, or set {' or '.join(filter(None, variables))}.",
+            f"{missing} of {written.images_wanted} images were not found or can't be read: "
+            f"{image_advice(tasks, include_path)}.",
             err=True,
         )
