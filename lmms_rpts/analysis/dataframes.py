@@ -96,7 +96,10 @@ def documents_frame(run: Run) -> pd.DataFrame:
 
     values = document_values(run)
     index = pd.MultiIndex.from_tuples(list(values), names=["task", "doc_id"])
-    return pd.DataFrame([*values.values()], index=index, columns=list(METRICS), dtype=float)
+    frame: pd.DataFrame = pd.DataFrame(
+        [*values.values()], index=index, columns=list(METRICS), dtype=float
+    )
+    return frame
 
 
 def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:

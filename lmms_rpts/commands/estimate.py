@@ -79,6 +79,7 @@ def _gather(
         published = None if elsewhere else published_documents(name)
         if published is not None and saved is not None:
             raise DataError(f"{published[1]}. An estimate for saved responses needs the data")
+        documents: Mapping[str, Sequence[Mapping[str, Any]]]
         if published is not None:
             documents, note = published
             typer.echo(f"{note}. An estimate with the data is closer.")
