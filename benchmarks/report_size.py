@@ -1,9 +1,9 @@
 """A report of 416 instances: its size, the time to make it, the time to its first paint.
 
 Real texts (LMMS_RPTS_REFERENCE or ../shared/reference), made-up responses, and as many real
-images as there are, copied to all names. "made again" takes the thumbnails from the cache that the
-first report filled; the others have no cache. The bound: the same file without its reasoning, that is
-an empty page of the same browser.
+images as there are, copied to all names. "made again" takes the thumbnails from the cache that
+the first report filled; the others have no cache. The bound: the same file without its reasoning,
+that is an empty page of the same browser.
 
 Run: python -m benchmarks.report_size [--browser /usr/bin/chromium]
 """
