@@ -109,7 +109,7 @@ def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
     benchmark = None if name in scored_tasks() else benchmark_of(name)
-    if benchmark is not None:
+    if benchmark is not None and name in benchmark.task_checks():
         raise DataError(
             f"There is no estimate for {name}: only tasks whose steps RPTS scores have one. "
             f"{benchmark.title} is graded by rules. Where its settings ask a judge as well, expect "
