@@ -45,7 +45,7 @@ def test_a_folder_without_the_data(
     assert "rpts_eval_zh (5)" in done.output
 
 
-@table("task", "rome", "rome_geo", "cmmath", "reform")
+@table("task", "rome", "rome_geo", "cmmath", "reform_a_okvqa")
 def test_what_has_no_totals(unconnected: None, task: str) -> None:
     done = CliRunner().invoke(app, ["estimate", task])
     assert done.exit_code == 1
