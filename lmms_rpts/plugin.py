@@ -153,14 +153,17 @@ def _initialize_tasks(
     evaluator = sys.modules.get("lmms_eval.evaluator")
     if evaluator is not None:
         _guarded(_check_early)(evaluator)
-    index = original(manager, include_path=include_path, include_defaults=include_defaults)
     if not include_defaults:
-        return index
+        return original(manager, include_path=include_path, include_defaults=False)
     from lmms_rpts.tasks.benchmark import benchmarks
+    from lmms_rpts.tasks.task_index import few_tasks
 
     ours: dict[str, Any] = {}
     for benchmark in benchmarks().values():
         ours |= manager._get_task_and_group(str(benchmark.folder))
+    index = few_tasks(original, manager, include_path, ours)
+    if index is None:
+        index = original(manager, include_path=include_path, include_defaults=True)
     return ours | index
 
 
@@ -201,11 +204,21 @@ def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
 
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:
-        return config
+        return _without_missing(config, name)
     from lmms_rpts.settings import load_settings
     from lmms_rpts.tasks.any_task.config import wrapped_config
 
     return wrapped_config(config, name, asked, graded=load_settings().grades is not None)
+
+
+def _without_missing(config: Any, name: str) -> Any:
+    """A group's file without the tasks whose data are not there; any other file unchanged."""
+    from lmms_rpts.tasks.benchmark import group_parts
+
+    if not (isinstance(config, dict) and isinstance(config.get("task"), list)):
+        return config
+    there = group_parts(name)
+    return config if not there else {**config, "task": list(there)}
 
 
 def _check(names: Iterable[Any]) -> None:

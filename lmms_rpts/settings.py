@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -21,7 +22,9 @@ __all__ = [
     "SettingError",
     "Settings",
     "TransformMode",
+    "cache_folder",
     "environment_without",
+    "judge_chosen",
     "load_settings",
     "parse_choice",
     "read_variables",
@@ -53,6 +56,7 @@ NAMES = (
 """All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
 
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
+_CACHE = "LMMS_RPTS_CACHE"
 _VALIDITY = "LMMS_RPTS_VALIDITY"
 _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
@@ -176,6 +180,11 @@ def validity_file(environ: Mapping[str, str] | None = None) -> Path | None:
     return read_variables([_VALIDITY], environ).path(_VALIDITY)
 
 
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The folder that LMMS_RPTS_CACHE names, for what needs no other setting; None: off."""
+    return read_variables([_CACHE], environ).cache_folder(_CACHE)
+
+
 def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = None) -> Variables:
     """The environment, for the settings of a benchmark.
 
@@ -189,6 +198,22 @@ def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = Non
     env = Variables(os.environ if environ is None else environ)
     env.refuse_misspelt(names)
     return env
+
+
+@contextmanager
+def judge_chosen(judge: str | None) -> Iterator[None]:
+    """Within it, LMMS_RPTS_JUDGE is ``judge``, for what reads the settings itself; None: as set."""
+    name = "LMMS_RPTS_JUDGE"
+    before = os.environ.get(name)
+    if judge is not None:
+        os.environ[name] = judge
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[name] = before
+        elif judge is not None:
+            os.environ.pop(name, None)
 
 
 def environment_without(*prefixes: str) -> dict[str, str]:

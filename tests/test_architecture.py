@@ -41,7 +41,7 @@ FLOORS = (
     ("runs",),
     ("models", "judging", "answers"),
     ("settings",),
-    ("reasoning", "stats", "files", "variables", "schema"),
+    ("reasoning", "stats", "files", "variables", "schema", "terminal"),
     ("escaping", "errors"),
 )
 """From the top; a package imports only what lies on floors below its own."""

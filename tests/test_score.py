@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -595,3 +596,20 @@ def test_an_interrupt_ends_all_processes(
         again = f"lmms-rpts score {responses} --judge openai:m"
         assert said.endswith(f"run the same command again:\n  {again}\n")
         assert "Nothing was answered yet" in said or f"kept in {cache}" in said
+
+
+def test_the_log_of_lmms_eval_is_shown_on_request(tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    lines = [{"task": "rpts_demo", "doc_id": at, "response": "agree"} for at in range(14)]
+    samples.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    command = [COMMAND, "score", str(samples), "--judge", "lexical"]
+    quiet = run([*command, "-o", str(tmp_path / "quiet")])
+    assert quiet.returncode == 0, quiet.stdout
+    assert "Judging steps" in quiet.stdout or "Reading the reasoning" in quiet.stdout
+    assert "|rpts_demo" in quiet.stdout
+    assert "INFO" not in quiet.stdout
+    assert tempfile.gettempdir() + "/lmms-rpts-" not in quiet.stdout
+    loud = run([*command, "--verbose", "-o", str(tmp_path / "loud")])
+    assert loud.returncode == 0, loud.stdout
+    assert "INFO" in loud.stdout
+    assert "|rpts_demo" in loud.stdout

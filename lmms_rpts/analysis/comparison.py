@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
-from lmms_rpts.analysis.dataframes import documents_frame
+from lmms_rpts.analysis.document_values import document_values
 from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
@@ -17,6 +16,9 @@ from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ASKED = ("context", "textual_clue", "visual_clue", "reasoning", "answer")
 
@@ -112,6 +114,8 @@ class Comparison:
 
     def frame(self) -> pd.DataFrame:
         """One row per metric: ``run_a``, ``run_b`` and the fields of ``MetricDifference``."""
+        import pandas as pd
+
         names = {"run_a": self.label_a, "run_b": self.label_b}
         frame: pd.DataFrame = pd.DataFrame([names | asdict(each) for each in self.metrics])
         floats = ["a", "b", "difference", "low", "high", "p", "p_holm"]
@@ -150,7 +154,8 @@ def compare_runs(
         )
     pairs = {key: (ours[key], theirs[key]) for key in shared}
     changed = _count_changed(pairs)
-    first, second = (documents_frame(run).loc[shared].to_numpy(float) for run in (a, b))
+    values = [document_values(run) for run in (a, b)]
+    first, second = (np.vstack([each[key] for key in shared]) for each in values)
     clusters = intervals.numbered([ours[key][0].instance.cluster for key in shared])
     return Comparison(
         label_a=a.label,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.differences import differences_of, in_order
+from lmms_rpts.analysis.document_values import document_values
 from lmms_rpts.escaping import escape_formula, storable
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.reasoning import Clue
@@ -93,14 +94,12 @@ def documents_frame(run: Run) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [
-        {"task": response.instance.task, "doc_id": response.instance.doc_id, **response.metrics}
-        for response in run.responses
-    ]
-    frame = pd.DataFrame(rows, columns=["task", "doc_id", *METRICS])
-    frame[list(METRICS)] = frame[list(METRICS)].astype(float)
-    means: pd.DataFrame = frame.groupby(["task", "doc_id"], sort=True).mean()
-    return means
+    values = document_values(run)
+    index = pd.MultiIndex.from_tuples(list(values), names=["task", "doc_id"])
+    frame: pd.DataFrame = pd.DataFrame(
+        [*values.values()], index=index, columns=list(METRICS), dtype=float
+    )
+    return frame
 
 
 def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from lmms_rpts.analysis.dataframes import documents_frame
+from lmms_rpts.analysis.document_values import Key, document_values
 from lmms_rpts.filters.record import RptsInstance, RptsRecord, is_sound
 from lmms_rpts.reasoning.localisation import Modality
-from lmms_rpts.stats.intervals import Estimate, estimate_mean, numbered
+from lmms_rpts.stats.intervals import Estimate, Floats, estimate_mean, numbered
 from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Instances = Mapping[tuple[str, int], RptsInstance]
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
@@ -77,11 +74,11 @@ def outcome(response: RptsRecord) -> Outcome:
 def overview_of(run: Run) -> Overview:
     """Summarise a run; the metrics are the numbers in lmms-eval's table."""
     scored = [each for each in run.responses if each.rpts is not None]
-    frame = documents_frame(run)
+    values = document_values(run)
     instances = {each.instance.key: each.instance for each in run.responses}
     return Overview(
-        documents=len(frame),
-        metrics=_metrics(frame, instances),
+        documents=len(values),
+        metrics=_metrics(values, instances),
         outcomes=Counter(map(outcome, run.responses)),
         origins=Counter(
             (each.first_error.height, each.first_error.modality)
@@ -90,19 +87,28 @@ def overview_of(run: Run) -> Overview:
         ),
         unbroken=sum(each.first_error is None and bool(each.steps) for each in scored),
         stepless=sum(not each.steps for each in scored),
-        breakdowns=_breakdowns(frame, instances),
+        breakdowns=_breakdowns(values, instances),
     )
 
 
-def _metrics(frame: pd.DataFrame, instances: Instances) -> dict[str, Estimate]:
-    clusters = numbered([instances[key].cluster for key in frame.index])
+def _metrics(values: Mapping[Key, Floats], instances: Instances) -> dict[str, Estimate]:
+    clusters = numbered([instances[key].cluster for key in values])
     return {
-        name: estimate_mean(frame[name].to_numpy(), clusters, name in SHARES) for name in METRICS
+        name: estimate_mean(_column(values, name), clusters, name in SHARES) for name in METRICS
     }
 
 
-def _breakdowns(frame: pd.DataFrame, instances: Instances) -> dict[Dimension, tuple[Group, ...]]:
-    scores, right = frame["rpts"].to_dict(), frame["accuracy"].to_dict()
+def _column(values: Mapping[Key, Floats], metric: str) -> list[float]:
+    at = METRICS.index(metric)
+    return [float(each[at]) for each in values.values()]
+
+
+def _breakdowns(
+    values: Mapping[Key, Floats], instances: Instances
+) -> dict[Dimension, tuple[Group, ...]]:
+    scores, right = (
+        dict(zip(values, _column(values, name), strict=True)) for name in ("rpts", "accuracy")
+    )
     found: dict[Dimension, tuple[Group, ...]] = {}
     for dimension in DIMENSIONS:
         members: dict[str | None, list[tuple[str, int]]] = {}

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -66,8 +66,30 @@ def sweep(
         UserError: for settings out of range.
         RunError: if nothing in the run was scored.
     """
+    return frame_of(sweep_rows(run, decays, focus_heights, threshold))
+
+
+def frame_of(rows: Sequence[SweepRow]) -> pd.DataFrame:
+    """Rows of ``sweep_rows`` as the data frame that ``sweep`` returns."""
     import pandas as pd
 
+    columns = [each.name for each in fields(SweepRow)]
+    frame: pd.DataFrame = pd.DataFrame([asdict(each) for each in rows], columns=columns)
+    return frame
+
+
+def sweep_rows(
+    run: Run,
+    decays: Sequence[float] = DECAYS,
+    focus_heights: Sequence[int] = FOCUS_HEIGHTS,
+    threshold: float = RIGHT_REASON,
+) -> tuple[SweepRow, ...]:
+    """As ``sweep``, without pandas.
+
+    Raises:
+        UserError: for settings out of range.
+        RunError: if nothing in the run was scored.
+    """
     check_settings(decays, focus_heights, threshold)
     scored = [_Scored.of(each) for each in run.responses if each.rpts is not None]
     if not scored:
@@ -77,19 +99,16 @@ def sweep(
         )
     own = {each.settings for each in scored}
     check_settings([decay for decay, _ in own], [height for _, height in own], threshold)
-    rows = [
-        {
-            "decay": decay,
-            "focus_height": height,
+    return tuple(
+        SweepRow(
+            decay=decay,
+            focus_height=height,
             **_means(scored, decay, height, threshold),
-            "own": (decay, height) in own,
-        }
+            own=(decay, height) in own,
+        )
         for decay in sorted({*map(float, decays), *(decay for decay, _ in own)})
         for height in sorted({*map(int, focus_heights), *(height for _, height in own)})
-    ]
-    columns = ["decay", "focus_height", *QUANTITIES, "own"]
-    frame: pd.DataFrame = pd.DataFrame(rows, columns=columns)
-    return frame
+    )
 
 
 def guarded_mean(run: Run) -> float | None:
@@ -127,6 +146,23 @@ def of_task(run: Run, task: str | None) -> Run | None:
         return run
     kept = tuple(each for each in run.responses if each.instance.task == task)
     return replace(run, responses=kept) if kept else None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """The means of a run under one decay and focus height; NaN where there is no value.
+
+    Attributes:
+        own: whether the run was scored with these settings.
+    """
+
+    decay: float
+    focus_height: int
+    rpts: float
+    filtered_accuracy: float
+    share_filtered: float
+    accuracy_rpts: float
+    own: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -17,15 +17,11 @@ from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told
 from lmms_rpts.escaping import visible
-from lmms_rpts.judging.cache_contents import (
-    Answer,
-    count_answers,
-    delete_file,
-    read_answers,
-    remove_answers,
-)
-from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
+from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.cache_contents import Answer
 
 app = typer.Typer(
     help="Show, clear or export the cache of judge replies.",
@@ -41,10 +37,22 @@ _DAY = 86_400
 @app.command()
 def info(folder: Folder = None) -> None:
     """Show the number of cached replies per judge, with their tokens."""
+    from lmms_rpts.judging.cache_file import FILE
+
     place = _place(folder)
-    if not (place / FILE).exists():
+    if (place / FILE).exists():
+        _print_answers(place)
+    else:
         typer.echo(f"No cached replies in {place}.")
-        return
+    sizes = [each.size for each in thumbnails.stored(place / thumbnails.FOLDER)]
+    if sizes:
+        said = f"{len(sizes):,} thumbnails of reports ({sum(sizes) / 1e6:,.1f} MB)"
+        typer.echo(f"{said} in {place / thumbnails.FOLDER}")
+
+
+def _print_answers(place: Path) -> None:
+    from lmms_rpts.judging.cache_file import FILE
+
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
     times: list[float] = []
@@ -75,10 +83,26 @@ def clear(
     days: Annotated[
         float | None, typer.Option("--older-than", min=0, help="Only replies older than DAYS.")
     ] = None,
+    only_thumbnails: Annotated[
+        bool,
+        typer.Option("--thumbnails", help="Only the thumbnails of reports."),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete cached replies. They will be requested, and paid for, again."""
+    """Delete cached replies. They will be requested, and paid for, again.
+
+    Without --judge and --older-than the thumbnails of reports are deleted as well.
+    """
+    from lmms_rpts.judging.cache_contents import delete_file, remove_answers
+    from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
+
     place = _place(folder)
+    everything = judge is None and days is None
+    if only_thumbnails and not everything:
+        fail("--thumbnails cannot be combined with --judge or --older-than")
+    if only_thumbnails or (everything and _holds_thumbnails_alone(place)):
+        _clear_thumbnails(place, quiet=False)
+        return
     which = f" of {judge}" if judge else ""
     which += f" older than {days:g} days" if days is not None else ""
     before = None if days is None else time.time() - days * _DAY
@@ -91,16 +115,34 @@ def clear(
     try:
         deleted = remove_answers(place, judge, before)
     except CacheError as error:
-        everything = judge is None and days is None and (place / FILE).is_file()
-        if not everything or isinstance(error, LockedError):
+        if not everything or not (place / FILE).is_file() or isinstance(error, LockedError):
             fail(error)
         try:
             delete_file(place)
         except OSError as fault:
             fail(f"cannot delete {place / FILE}: {fault.strerror or fault}")
         typer.echo(f"{error}\nThe file was deleted.")
-        return
-    typer.echo(f"{deleted:,} replies deleted")
+    else:
+        typer.echo(f"{deleted:,} replies deleted")
+    if everything:
+        _clear_thumbnails(place, quiet=True)
+
+
+def _holds_thumbnails_alone(place: Path) -> bool:
+    from lmms_rpts.judging.cache_file import FILE
+
+    found = next(thumbnails.stored(place / thumbnails.FOLDER), None)
+    return found is not None and not (place / FILE).exists()
+
+
+def _clear_thumbnails(place: Path, *, quiet: bool) -> None:
+    """Delete the thumbnails; ``quiet``: print nothing if there are none."""
+    try:
+        deleted = thumbnails.clear(place / thumbnails.FOLDER)
+    except OSError as error:
+        fail(f"cannot delete {error.filename or place}: {error.strerror or error}")
+    if deleted or not quiet:
+        typer.echo(f"{deleted:,} thumbnails deleted")
 
 
 @app.command()
@@ -140,6 +182,8 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 def _check_judge(place: Path, judge: str) -> None:
     """Fail with a list of the cached judges if there are no replies of this one."""
+    from lmms_rpts.judging.cache_file import FILE
+
     judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
     if judge in judges:
         return
@@ -149,6 +193,9 @@ def _check_judge(place: Path, judge: str) -> None:
 
 def _count(place: Path, judge: str | None, before: float | None) -> str:
     """The number of replies, as part of a question; empty if it is unknown."""
+    from lmms_rpts.judging.cache_contents import count_answers
+    from lmms_rpts.judging.cache_file import CacheError
+
     try:
         return f"{count_answers(place, judge, before):,} of {count_answers(place):,} "
     except CacheError:
@@ -156,6 +203,9 @@ def _count(place: Path, judge: str | None, before: float | None) -> str:
 
 
 def _read(place: Path) -> list[Answer]:
+    from lmms_rpts.judging.cache_contents import read_answers
+    from lmms_rpts.judging.cache_file import CacheError
+
     try:
         return list(read_answers(place))
     except CacheError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -165,3 +165,21 @@ def write_bytes(path: Path, content: bytes) -> None:
     except OSError as error:
         fail(f"cannot write to {path}: {error.strerror}")
     typer.echo(f"Written: {path}", err=True)
+
+
+def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
+    """What to do where images of runs of these tasks are missing."""
+    from lmms_rpts.tasks.benchmark import benchmark_of
+    from lmms_rpts.tasks.documents import scored_tasks
+
+    scored = scored_tasks()
+    known = {task: scored.get(task) or benchmark_of(task) for task in tasks}
+    variables = {each.data_variable for each in known.values() if each} - {""}
+    ways = ["use --images FOLDER", *(f"set {each}" for each in sorted(variables))]
+    if not all(known.values()):
+        ways.append(
+            "use --include_path FOLDER with the folder of your task files"
+            if include_path is None
+            else f"complete the folder of images that the task file below {include_path} names"
+        )
+    return ", or ".join(ways)

@@ -42,7 +42,8 @@ def doctor(
         typer.Option(
             "--include_path",
             "--include-path",
-            help="A folder with tasks of your own: only these, their data and images are checked.",
+            help="A folder with tasks of your own: only these, their data and images, "
+            "and the judge if one is chosen, are checked.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
@@ -51,9 +52,7 @@ def doctor(
 
     A judge that costs money is asked one short question. Exits with 1 if there is a problem.
     """
-    if include_path and judge:
-        fail("--include_path looks at tasks alone; give the judge as LMMS_RPTS_JUDGE")
-    stages = _own_tasks(include_path) if include_path else _plan(judge, offline, load, quick)
+    stages = _plan(judge, offline, load, quick, include_path)
     console = Console(highlight=False, soft_wrap=True)
     checks = []
     for stage in stages:
@@ -72,23 +71,20 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _plan(judge: str | None, offline: bool, load: bool, quick: bool) -> list[Stage]:
+def _plan(
+    judge: str | None, offline: bool, load: bool, quick: bool, include_path: Path | None
+) -> list[Stage]:
     try:
-        from lmms_rpts.doctor.examination import plan
+        from lmms_rpts.doctor.examination import plan, plan_own_tasks
     except Exception as error:  # a broken package may raise anything when it is imported
         fail(
             f"lmms-rpts can't be loaded ({type(error).__name__}: {error}). A package that it needs "
             "is missing, broken or of another version: pip install --upgrade lmms-rpts (in a "
             "checkout: pip install .)"
         )
+    if include_path is not None:
+        return plan_own_tasks(include_path, judge, offline=offline, load=load)
     return plan(judge, offline=offline, load=load, quick=quick)
-
-
-def _own_tasks(folder: Path) -> list[Stage]:
-    from lmms_rpts.doctor.checks import Stage
-    from lmms_rpts.tasks.own.files import examine_folder
-
-    return [Stage("own tasks", "checking tasks, data and images", lambda: examine_folder(folder))]
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def _gather(
     from lmms_rpts.models.responses import read_responses
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.data_errors import DataError
-    from lmms_rpts.tasks.documents import read_documents, scored_tasks
+    from lmms_rpts.tasks.documents import published_documents, scored_tasks
 
     known = scored_tasks()
     for task in tasks:
@@ -76,7 +76,15 @@ def _gather(
     found: Found = {}
     for name in tasks:
         elsewhere = name not in known and (include_path or split_name(name))
-        documents = _others(name, include_path) if elsewhere else read_documents(name)
+        published = None if elsewhere else published_documents(name)
+        if published is not None and saved is not None:
+            raise DataError(f"{published[1]}. An estimate for saved responses needs the data")
+        documents: Mapping[str, Sequence[Mapping[str, Any]]]
+        if published is not None:
+            documents, note = published
+            typer.echo(f"{note}. An estimate with the data is closer.")
+        else:
+            documents = _others(name, include_path) if elsewhere else _read(name)
         for task, docs in documents.items():
             chosen, responses = list(docs[:limit]), None
             if saved is not None:
@@ -88,6 +96,26 @@ def _gather(
                 chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
             found[task] = (chosen, responses)
     return found
+
+
+def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """The documents of a task of ours.
+
+    Raises:
+        DataError: also for a task that asks no judge about steps.
+    """
+    from lmms_rpts.tasks.benchmark import benchmark_of
+    from lmms_rpts.tasks.data_errors import DataError
+    from lmms_rpts.tasks.documents import read_documents, scored_tasks
+
+    benchmark = None if name in scored_tasks() else benchmark_of(name)
+    if benchmark is not None and name in benchmark.task_checks():
+        raise DataError(
+            f"There is no estimate for {name}: only tasks whose steps RPTS scores have one. "
+            f"{benchmark.title} is graded by rules. Where its settings ask a judge as well, expect "
+            "one or two short calls per response; LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
+        )
+    return read_documents(name)
 
 
 def _others(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -15,11 +15,16 @@ from typing import IO, Any
 
 from lmms_rpts.errors import UserError
 
+ENTRY = "lmms_rpts.models.evaluate"
 _TAIL = 32_768
+_LOG_TAIL = 262_144  # holds the tables of a run with all tasks
 _LINES = 15
 _PATIENCE = ((None, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """How long lmms-eval may take to end after each signal; a Ctrl-C it gets from the terminal."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_WARNED = re.compile(
+    r"^[^|\n]*\| *(?:WARNING|ERROR|CRITICAL) *\| *lmms_rpts\.[^\n]{0,200}? - ([^\n]*)", re.MULTILINE
+)
 _SAID = re.compile(r"Error during evaluation: (.*?)\.? Please set `--verbosity", re.DOTALL)
 
 
@@ -59,7 +64,7 @@ def replay_command(
     # The name first: lmms-eval leaves commas alone behind an open bracket, which a path may hold.
     arguments = [*([f"name={name}"] if name else []), f"samples={samples}"]
     return [
-        *(sys.executable, "-m", "lmms_rpts.models.evaluate"),
+        *(sys.executable, "-m", ENTRY),
         *("--model", "replay", "--tasks", tasks),
         *("--model_args", ",".join(arguments), *more),
         *("--log_samples", "--output_path", str(output)),
@@ -102,6 +107,45 @@ def _reason(said: str) -> str:
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in rest.split("\n")]
     lines = [line for line in lines if line.strip() and not (found and line.startswith("  "))]
     return "; it said:\n" + "\n".join(lines[-_LINES:]) if lines else ""
+
+
+def run_quietly(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> tuple[int, str]:
+    """Run a command of ``replay_command``; only progress bars are seen.
+
+    Args:
+        log: a new file for what lmms-eval prints.
+
+    Returns:
+        Its exit status, and the end of what it printed.
+    """
+    from lmms_rpts.models.evaluate import LOG
+
+    entry = 1 + command.index(ENTRY)
+    quiet = [*command[:entry], LOG, str(log), *command[entry:]]
+    code, said = run_shown(quiet, environment)
+    return code, _end_of(log) + ("" if code == 0 else said)
+
+
+def _end_of(log: Path) -> str:
+    try:
+        with log.open("rb") as content:
+            content.seek(0, 2)
+            content.seek(max(0, content.tell() - _LOG_TAIL))
+            return content.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def results_table(said: str) -> str:
+    """The tables of results in what lmms-eval printed."""
+    return "\n".join(line for line in _COLOUR.sub("", said).splitlines() if line.startswith("|"))
+
+
+def own_warnings(said: str) -> list[str]:
+    """The warnings and errors of this package in what lmms-eval printed; each once."""
+    return [*dict.fromkeys(each.strip() for each in _WARNED.findall(_COLOUR.sub("", said)))]
 
 
 def run_shown(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:

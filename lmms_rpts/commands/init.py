@@ -90,6 +90,12 @@ def _check_choices(answer: str | None, language: str) -> None:
     from lmms_rpts.settings import parse_choice
     from lmms_rpts.tasks.own.fields import FORMS
 
+    if answer is not None and answer.lstrip().startswith("!function"):
+        fail(
+            f"--answer takes {', '.join(FORMS)}. For a grading function of your own, use --answer "
+            f"text here, put the function into a Python file in the new folder, and write "
+            f'"answer: {answer.strip()}" in its YAML file (docs/your-own-data.md)'
+        )
     parse_choice("--answer", answer, FORMS)
     parse_choice("--language", language, LANGUAGES)
 

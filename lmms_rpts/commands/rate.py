@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Images, IncludePath, OneRun, check_suffixes, fail, spare, told
+from lmms_rpts.commands.common import (
+    Images,
+    IncludePath,
+    OneRun,
+    check_suffixes,
+    fail,
+    image_advice,
+    spare,
+    told,
+)
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rating_sample import RatingSample
@@ -60,10 +69,10 @@ def rate(
         written = write_rating_page(
             sample, output, images=images, include_path=include_path, longest_side=image_size
         )
-    _tell(written, sample, steps)
+    _tell(written, sample, steps, image_advice(found.tasks, include_path))
 
 
-def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int) -> None:
+def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int, advice: str) -> None:
     typer.echo(
         f"{written.path}: {written.steps} steps of {written.responses} responses, "
         f"{written.images} images, {written.size / 1e6:,.1f} MB"
@@ -78,7 +87,6 @@ def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int) -> None
     if missing := written.images_wanted - written.images:
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read, and "
-            "raters need them: set their folder with --images, or the benchmark's variable "
-            "(RPTS_PATH).",
+            f"raters need them: {advice}.",
             err=True,
         )

@@ -13,6 +13,7 @@ from lmms_rpts.commands.common import (
     Runs,
     Validities,
     fail,
+    image_advice,
     read_validities,
     spare,
     told,
@@ -85,11 +86,11 @@ def report(
 
         if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
             fail(
-                f"can't write {output}: give FILE.html, or a folder, whose name has no suffix. A "
-                "page can be printed to PDF from a browser"
+                f"cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To get "
+                "a PDF, print the page from a browser"
             )
         if images is not None and not images.is_dir():
-            fail(f"--images: {images} is no folder")
+            fail(f"--images: {images} is not a folder")
         files = read_validities(validity)
         found = read_all_runs(runs).every
         spare(found, [output], *(each.path for each in files))
@@ -115,8 +116,9 @@ def report(
         typer.echo(f"Note: {printable(said)}.", err=True)
     missing = written.images_wanted - written.images
     if missing and not no_images:
+        tasks = {task for run in found for task in run.tasks}
         typer.echo(
-            f"{missing} of {written.images_wanted} images were not found or can't be read: name "
-            f"their folder with --images, or set {' or '.join(written.variables)}.",
+            f"{missing} of {written.images_wanted} images were not found or cannot be read: "
+            f"{image_advice(tasks, include_path)}.",
             err=True,
         )

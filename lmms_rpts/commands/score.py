@@ -59,6 +59,9 @@ def score(
         str | None,
         typer.Option("--name", help="The model; left out: as the results beside SAMPLES say."),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show the log of lmms-eval as it comes.")
+    ] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
 
@@ -68,7 +71,7 @@ def score(
     """
     try:
         with told(), _terminable():
-            _score(samples, task, judge, output, name, _Task(include_path, correct))
+            _score(samples, task, judge, output, name, _Task(include_path, correct), verbose)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -114,8 +117,10 @@ def _score(
     output: Path,
     name: str | None,
     host: _Task,
+    verbose: bool,
 ) -> None:
     from lmms_rpts.analysis.rescoring import guess_name, safe_name, write_responses
+    from lmms_rpts.commands.evaluation import replay_command
 
     rescoring, grades = _plan(samples, task, host)
     chosen = _check_judge(judge, rescoring)
@@ -130,8 +135,10 @@ def _score(
             environment["LMMS_RPTS_JUDGE"] = chosen
         environment |= host.variables(grades, Path(folder))
         for number, part in enumerate(rescoring.parts):
-            more = host.arguments()
-            written = _run(part, merged, Path(folder) / str(number), model, environment, more)
+            more = [*_extent(part), *host.arguments()]
+            place = Path(folder) / str(number)
+            command = replay_command(merged, part.tasks, place, name=model, more=more)
+            written = _run(command, place, environment, verbose)
             kept = _keep(written, output)
             typer.echo(f"Results: {kept.results}")
             for file in kept.samples.values():
@@ -236,26 +243,30 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     typer.echo(f"Scoring {model}, judge: {judge or 'lexical'}")
 
 
-def _run(
-    part: Part,
-    merged: Path,
-    output: Path,
-    model: str,
-    environment: dict[str, str],
-    arguments: Sequence[str],
-) -> Written:
-    from lmms_rpts.commands.evaluation import find_written, replay_command, run_shown
-
-    more = [
+def _extent(part: Part) -> list[str]:
+    return [
         *(["--offset", str(part.offset)] if part.offset else []),
         *(["--limit", str(part.limit)] if part.limit is not None else []),
         *(["--repeats", str(part.repeats)] if part.repeats > 1 else []),
-        *arguments,
     ]
-    command = replay_command(merged, part.tasks, output, name=model, more=more)
+
+
+def _run(
+    command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool
+) -> Written:
+    from lmms_rpts.commands import evaluation
+
     sys.stdout.flush()
-    code, said = run_shown(command, environment)
-    return find_written(output, code, said)
+    if verbose:
+        return evaluation.find_written(output, *evaluation.run_shown(command, environment))
+    typer.echo("lmms-eval starts; its log: --verbose", err=True)
+    log = output.with_suffix(".log")
+    code, said = evaluation.run_quietly(command, environment, log)
+    for warning in evaluation.own_warnings(said):
+        typer.echo(f"Warning: {warning}", err=True)
+    written = evaluation.find_written(output, code, said)
+    typer.echo(evaluation.results_table(said))
+    return written
 
 
 def _keep(written: Written, output: Path) -> Written:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -26,8 +29,7 @@ from lmms_rpts.commands.common import (
 from lmms_rpts.escaping import escape_markdown, markdown_table, printable
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from lmms_rpts.analysis.sweeping import SweepRow
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _HEADS = {
@@ -40,7 +42,7 @@ _HEADS = {
 }
 _SUFFIXES = (".csv", ".json", ".md", *PLOTS)
 _Number = TypeVar("_Number", int, float)
-Sweeps = Mapping[str, "pd.DataFrame"]
+Sweeps = Mapping[str, Sequence["SweepRow"]]
 Means = Mapping[str, float | None]
 
 
@@ -85,8 +87,7 @@ def sweep(
     always shown, marked with a *. The guarded score does not depend on these settings and is
     shown once.
     """
-    from lmms_rpts.analysis.sweeping import check_settings, guarded_mean
-    from lmms_rpts.analysis.sweeping import sweep as swept
+    from lmms_rpts.analysis.sweeping import check_settings, guarded_mean, sweep_rows
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
@@ -98,7 +99,9 @@ def sweep(
         found = read_runs(runs)
         spare(found, files)
         parts = {run.label: _part(run, task) for run in found}
-        sweeps = {label: swept(part, decays, heights, threshold) for label, part in parts.items()}
+        sweeps = {
+            label: sweep_rows(part, decays, heights, threshold) for label, part in parts.items()
+        }
         guarded = {label: guarded_mean(part) for label, part in parts.items()}
         contents = {path: _written(path, sweeps, guarded, threshold) for path in files}
     _show(sweeps, guarded, threshold)
@@ -128,16 +131,16 @@ def _part(run: Run, task: str | None) -> Run:
 
 def _show(sweeps: Sweeps, guarded: Means, threshold: float) -> None:
     console = Console()
-    for label, frame in sweeps.items():
+    for label, rows in sweeps.items():
         table = Table(title=Text(printable(label)), title_justify="left")
         for head in _HEADS.values():
             table.add_column(head, justify="right")
-        for _, part in frame.groupby("decay"):
-            for row in part.itertuples():
+        for _, part in groupby(rows, attrgetter("decay")):
+            for row in part:
                 table.add_row(*_cells(row), style="bold" if row.own else None)
             table.add_section()
         console.print(table)
-        if frame["own"].sum() > 1:
+        if sum(row.own for row in rows) > 1:
             console.print(
                 "This run was scored under several settings, so no single setting reproduces its "
                 "numbers"
@@ -156,7 +159,7 @@ def _note(guarded: float | None) -> str:
     return f"The guarded score is {guarded:.3f} under all settings."
 
 
-def _cells(row: Any) -> list[str]:
+def _cells(row: SweepRow) -> list[str]:
     mark = "* " if row.own else ""
     values = [getattr(row, name) for name in list(_HEADS)[2:]]
     shown = ["–" if _is_nan(value) else f"{value:.3f}" for value in values]
@@ -166,9 +169,11 @@ def _cells(row: Any) -> list[str]:
 def _written(path: Path, sweeps: Sweeps, guarded: Means, threshold: float) -> bytes:
     kind = path.suffix.lower()
     if kind in PLOTS:
+        from lmms_rpts.analysis.sweeping import frame_of
         from lmms_rpts.report.plots import draw_heatmaps
 
-        return draw_heatmaps(sweeps, threshold, kind[1:])
+        frames = {label: frame_of(rows) for label, rows in sweeps.items()}
+        return draw_heatmaps(frames, threshold, kind[1:])
     texts = {".csv": _csv, ".json": _json, ".md": _markdown}
     return texts[kind](sweeps, guarded, threshold).encode("utf-8", errors="replace")
 
@@ -177,7 +182,9 @@ def _csv(sweeps: Sweeps, _guarded: Means, threshold: float) -> str:
     # A row is a setting: what none of them changes has no place in it.
     import pandas as pd
 
-    frames = [frame.assign(threshold=threshold) for frame in sweeps.values()]
+    from lmms_rpts.analysis.sweeping import frame_of
+
+    frames = [frame_of(rows).assign(threshold=threshold) for rows in sweeps.values()]
     whole = pd.concat(frames, keys=list(sweeps), names=["run", None]).droplevel(1)
     return csv_of(whole.reset_index())
 
@@ -189,11 +196,11 @@ def _json(sweeps: Sweeps, guarded: Means, threshold: float) -> str:
             "threshold": threshold,
             "rpts_guarded": guarded[label],
             "settings": [
-                {str(key): None if _is_nan(value) else value for key, value in row.items()}
-                for row in frame.to_dict(orient="records")
+                {key: None if _is_nan(value) else value for key, value in asdict(row).items()}
+                for row in rows
             ],
         }
-        for label, frame in sweeps.items()
+        for label, rows in sweeps.items()
     ]
     return json.dumps(listed, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -204,9 +211,9 @@ def _is_nan(value: object) -> bool:
 
 def _markdown(sweeps: Sweeps, guarded: Means, threshold: float) -> str:
     lines = []
-    for label, frame in sweeps.items():
+    for label, rows in sweeps.items():
         lines += [f"### {escape_markdown(label)}", ""]
-        rows = ([escape_markdown(cell) for cell in _cells(row)] for row in frame.itertuples())
-        lines += [*markdown_table(list(_HEADS.values()), rows), ""]
+        cells = ([escape_markdown(cell) for cell in _cells(row)] for row in rows)
+        lines += [*markdown_table(list(_HEADS.values()), cells), ""]
         lines += [escape_markdown(_note(guarded[label])), ""]
     return "\n".join([*lines, escape_markdown(_legend(threshold)), ""])

@@ -17,7 +17,13 @@ from lmms_rpts.doctor import installation
 from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.judge import check_judges
 from lmms_rpts.doctor.validity import check_validity
-from lmms_rpts.settings import SettingError, Settings, environment_without, load_settings
+from lmms_rpts.settings import (
+    SettingError,
+    Settings,
+    environment_without,
+    judge_chosen,
+    load_settings,
+)
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, broken_benchmarks
 from lmms_rpts.tasks.data_checks import Check, problem
 
@@ -53,6 +59,34 @@ def plan(
         _stage("validity", "reading how the judge was validated", validity),
         *_data_stages(),
         _stage("kept answers", "counting kept answers", check_kept_answers),
+    ]
+
+
+def plan_own_tasks(
+    folder: Path, judge: str | None = None, *, offline: bool = False, load: bool = False
+) -> list[Stage]:
+    """The stages for the tasks below a folder, and for the judge if one is chosen.
+
+    Args:
+        folder: as ``--include_path`` names it.
+        judge: instead of LMMS_RPTS_JUDGE.
+        offline: ask no judge.
+        load: ask judges that must be loaded into this process, too.
+    """
+
+    def judges(settings: Settings) -> Sequence[Check]:
+        chosen = replace(settings, judge=judge or settings.judge)
+        return check_judges(chosen, offline=offline, load=load) if chosen.judge else []
+
+    def tasks() -> Sequence[Check]:
+        from lmms_rpts.tasks.own.files import examine_folder
+
+        with judge_chosen(judge):  # the tasks read the settings themselves
+            return examine_folder(folder)
+
+    return [
+        Stage("own tasks", "checking tasks, data and images", tasks),
+        _stage("judge", "asking the judge one question", judges),
     ]
 
 

@@ -142,7 +142,9 @@ class JudgingFilter(RptsFilter):
         """Ask nobody from now on: nothing is to be paid for results that nobody wants."""
         self.judge = NO_JUDGE
 
-    def converse(self, dialogues: Sequence[Dialogue[T]], label: str) -> tuple[list[T], str | None]:
+    def converse(
+        self, dialogues: Sequence[Dialogue[T]], label: str, unit: str = "responses"
+    ) -> tuple[list[T], str | None]:
         """The results of conversations with the judge, and why it was given up, if it was."""
         global _passes
         settings = self.settings
@@ -158,7 +160,7 @@ class JudgingFilter(RptsFilter):
         ) as engine:
             try:
                 with spending_on(self.task, engine):
-                    results = engine.converse(dialogues, label)
+                    results = engine.converse(dialogues, label, unit)
             except KeyboardInterrupt:
                 if self.judge != NO_JUDGE and settings.cache is not None:
                     logger.warning(

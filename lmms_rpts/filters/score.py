@@ -124,7 +124,7 @@ class ScoreFilter(JudgingFilter):
             if self.judge != NO_JUDGE:
                 dialogues = [self._ask(query, doc, isolation) for query, doc in asked]
                 dialogues += [self._ask_root(plan, doc, isolation) for plan, doc in rooted]
-                scores, fatal = self.converse(dialogues, "Judging steps")
+                scores, fatal = self.converse(dialogues, "Judging steps", "judgements")
         if fatal:
             logger.error(
                 "Judging stopped: {}. Answers are kept (LMMS_RPTS_CACHE), and responses with "

@@ -1,35 +1,84 @@
-"""The judge engine: concurrent requests to judges, with retries, cache and budget."""
+"""The judge engine: concurrent requests to judges, with retries, cache and budget.
 
-from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
-from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.engine import Dialogue, JudgeEngine
-from lmms_rpts.judging.parsers.scores import parse_score
-from lmms_rpts.judging.registry import (
-    caveats,
-    choices,
-    comparable,
-    count_paid,
-    find_judges,
-    open_budget,
-    open_engine,
-    sees,
-    writes,
-)
-from lmms_rpts.judging.types import (
-    AdaptedError,
-    Backend,
-    FatalJudgeError,
-    Judge,
-    JudgeConfigurationError,
-    JudgeRequest,
-    Member,
-    Opinion,
-    RefusedError,
-    Reply,
-    TransientError,
-    Usage,
-    Verdict,
-)
+Each name is imported when it is first used: whoever reads runs needs no engine.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
+    from lmms_rpts.judging.budget import Budget
+    from lmms_rpts.judging.engine import Dialogue, JudgeEngine
+    from lmms_rpts.judging.parsers.scores import parse_score
+    from lmms_rpts.judging.registry import (
+        caveats,
+        choices,
+        comparable,
+        count_paid,
+        find_judges,
+        open_budget,
+        open_engine,
+        sees,
+        writes,
+    )
+    from lmms_rpts.judging.types import (
+        AdaptedError,
+        Backend,
+        FatalJudgeError,
+        Judge,
+        JudgeConfigurationError,
+        JudgeRequest,
+        Member,
+        Opinion,
+        RefusedError,
+        Reply,
+        TransientError,
+        Usage,
+        Verdict,
+    )
+
+_MODULES = {
+    "backends": (
+        "BACKENDS",
+        "NO_JUDGE",
+    ),
+    "budget": ("Budget",),
+    "engine": (
+        "Dialogue",
+        "JudgeEngine",
+    ),
+    "parsers.scores": ("parse_score",),
+    "registry": (
+        "caveats",
+        "choices",
+        "comparable",
+        "count_paid",
+        "find_judges",
+        "open_budget",
+        "open_engine",
+        "sees",
+        "writes",
+    ),
+    "types": (
+        "AdaptedError",
+        "Backend",
+        "FatalJudgeError",
+        "Judge",
+        "JudgeConfigurationError",
+        "JudgeRequest",
+        "Member",
+        "Opinion",
+        "RefusedError",
+        "Reply",
+        "TransientError",
+        "Usage",
+        "Verdict",
+    ),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "BACKENDS",
@@ -61,3 +110,11 @@ __all__ = [
     "sees",
     "writes",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found

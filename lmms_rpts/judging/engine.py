@@ -114,12 +114,15 @@ class JudgeEngine:
         """The verdicts of ``requests``, in their order; failures are verdicts with an error."""
         return self.converse([_single(request) for request in requests], label)
 
-    def converse(self, dialogues: Sequence[Dialogue[T]], label: str = "Judging") -> list[T]:
+    def converse(
+        self, dialogues: Sequence[Dialogue[T]], label: str = "Judging", unit: str = "requests"
+    ) -> list[T]:
         """Run conversations side by side; their results, in order.
 
         Args:
             dialogues: generators that were not started yet.
             label: what the progress bar says.
+            unit: what a conversation is about, in the plural: the bar counts these.
 
         Raises:
             RuntimeError: if the engine was closed, before or meanwhile.
@@ -129,7 +132,7 @@ class JudgeEngine:
         shown = self._progress
         with (
             _uncollected(),
-            Progress(len(dialogues), label, shown, self.budget, self._board) as progress,
+            Progress(len(dialogues), label, shown, self.budget, self._board, unit) as progress,
         ):
             try:
                 return self._wait(self._converse(dialogues, progress))
@@ -184,15 +187,10 @@ class JudgeEngine:
                     await asyncio.wait_for(aclose(), _GOODBYE)
 
     async def _converse(self, dialogues: Sequence[Dialogue[T]], progress: Progress) -> list[T]:
-        async def hold(dialogue: Dialogue[T]) -> T:
-            result = await self._hold(dialogue, progress)
-            progress.done()
-            return result
-
         tasks: list[asyncio.Task[T]] = []
         try:
             for dialogue in dialogues:
-                tasks.append(asyncio.ensure_future(hold(dialogue)))
+                tasks.append(asyncio.ensure_future(self._hold(dialogue, progress)))
                 if len(tasks) % _AT_ONCE == 0:
                     # The first questions go out while the others are being written.
                     await asyncio.sleep(0)
@@ -205,22 +203,22 @@ class JudgeEngine:
             raise
 
     async def _hold(self, dialogue: Dialogue[T], progress: Progress) -> T:
-        turn = 0
+        verdicts: list[Verdict] = []
         try:
             request = next(dialogue)
             while True:
                 # Who has begun goes first: instances end one by one, and an interrupted run
                 # holds whole ones.
                 try:
-                    verdict = await self._ensemble.ask(request, urgency=turn)
+                    verdict = await self._ensemble.ask(request, urgency=len(verdicts))
                 except Exception as error:  # the conversation's own matter: it may go on without
                     request = dialogue.throw(error)
                     continue
-                progress.answered(verdict)
-                turn += 1
+                verdicts.append(verdict)
                 request = dialogue.send(verdict)
         except StopIteration as end:
             result: T = end.value
+            progress.done(verdicts)
             return result
 
 

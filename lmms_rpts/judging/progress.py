@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,12 +12,22 @@ from tqdm import tqdm
 
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
+from lmms_rpts.terminal import bar_stream
 
 IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
 """Seconds between two updates; a log file needs no more."""
 
 
 Counts = dict[str, float]
+_OUTCOMES = ("asked", "cached", "failed", "unasked")
+
+
+def _outcome(verdicts: Sequence[Verdict]) -> str:
+    if any(each.error for each in verdicts):
+        return "failed"
+    if not verdicts:
+        return "unasked"
+    return "cached" if all(each.cached for each in verdicts) else "asked"
 
 
 class Unbreakable:
@@ -48,11 +57,12 @@ class Unbreakable:
 
 def standard_error() -> tuple[Unbreakable, float] | None:
     """Where a bar is shown, and seconds between two updates there; None where there is nothing."""
-    if sys.stderr is None:
+    stream = bar_stream()
+    if stream is None:
         return None
     with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
-        interval = IN_A_TERMINAL if sys.stderr.isatty() else IN_A_FILE
-        return Unbreakable(sys.stderr), interval
+        interval = IN_A_TERMINAL if stream.isatty() else IN_A_FILE
+        return Unbreakable(stream), interval
     return None
 
 
@@ -68,20 +78,30 @@ NO_BOARD = Board(lambda counts: None, lambda: ())
 
 
 class Progress:
-    """Questions answered: by the judge, from the cache, or not at all; rate and time left.
+    """Bar of one unit, responses or judgements: how many are done, rate, time left, and outcomes.
+
+    ``asked``: the judge was called; ``cached``: all answers were cached; ``failed``: an answer is
+    missing; ``unasked``: no question was needed. Each unit has one outcome.
 
     Args:
-        total: conversations to be held.
+        total: units to be done.
         label: what is being done.
+        unit: the noun, in the plural.
         shown: whether there is a bar at all.
         budget: for the cost, where prices are known.
         board: the bar counts what all processes tell here.
     """
 
     def __init__(
-        self, total: int, label: str, shown: bool, budget: Budget, board: Board = NO_BOARD
+        self,
+        total: int,
+        label: str,
+        shown: bool,
+        budget: Budget,
+        board: Board = NO_BOARD,
+        unit: str = "requests",
     ) -> None:
-        self._counts: Counts = dict.fromkeys(("done", "asked", "cached", "failed", "cost"), 0.0)
+        self._counts: Counts = dict.fromkeys((*_OUTCOMES, "cost"), 0.0)
         self._counts["total"] = total
         self._budget = budget
         self._board = board
@@ -91,7 +111,9 @@ class Progress:
         place = standard_error() if shown else None
         if place is not None:
             stream, self._interval = place
-            self._bar = tqdm(total=total, desc=label, dynamic_ncols=True, file=stream)
+            self._bar = tqdm(
+                total=total, desc=label, dynamic_ncols=True, file=stream, unit=f" {unit}"
+            )
 
     def __enter__(self) -> Progress:
         return self
@@ -101,14 +123,9 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
-    def answered(self, verdict: Verdict) -> None:
-        """A question was answered, or not."""
-        outcome = "failed" if verdict.error else "cached" if verdict.cached else "asked"
-        self._counts[outcome] += 1
-
-    def done(self) -> None:
-        """A conversation came to its end."""
-        self._counts["done"] += 1
+    def done(self, verdicts: Sequence[Verdict]) -> None:
+        """A unit is done, with these verdicts."""
+        self._counts[_outcome(verdicts)] += 1
         if time.monotonic() - self._last >= self._interval:
             self._show()
 
@@ -120,9 +137,11 @@ class Progress:
             return
         everybody = [self._counts, *self._board.heard()]
         counts = {name: sum(each[name] for each in everybody) for name in self._counts}
-        outcomes = ("asked", "cached", "failed")
-        shown = {name: f"{counts[name]:,.0f}" for name in outcomes if counts[name]}
+        shown = {name: f"{counts[name]:,.0f}" for name in _OUTCOMES if counts[name]}
         if counts["cost"]:
             shown["cost"] = f"{counts['cost']:.3g}"
-        self._bar.total, self._bar.n = int(counts["total"]), int(counts["done"])
+        self._bar.total, self._bar.n = (
+            int(counts["total"]),
+            int(sum(counts[name] for name in _OUTCOMES)),
+        )
         self._bar.set_postfix(shown)

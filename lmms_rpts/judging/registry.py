@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loguru import logger
 
 from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.engine import JudgeEngine
 from lmms_rpts.judging.progress import NO_BOARD, Board
 from lmms_rpts.judging.types import Backend, JudgeConfigurationError, Member
 from lmms_rpts.settings import Price, Settings, load_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.engine import JudgeEngine
 
 ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
@@ -73,6 +76,8 @@ def open_engine(
     chosen = find_judges(judge, settings)
     prices = prices_of(chosen, settings)
     members = [each.member(settings, price) for each, price in zip(chosen, prices, strict=True)]
+    from lmms_rpts.judging.engine import JudgeEngine
+
     return JudgeEngine(
         members,
         name=judge,

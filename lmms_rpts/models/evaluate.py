@@ -1,11 +1,20 @@
 """Entry point of lmms-eval for our commands: an interrupt ends it without a traceback.
 
-Run as ``python -m lmms_rpts.models.evaluate ARGUMENTS``, in place of ``python -m lmms_eval``.
+Run as ``python -m lmms_rpts.models.evaluate ARGUMENTS``, instead of ``python -m lmms_eval``.
+Only the tasks that ``--tasks`` names are indexed.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lmms_rpts.models.wanted_tasks import only_tasks
+from lmms_rpts.terminal import log_to
+
+LOG = "--log-to"
+"""The first argument, before a file: what lmms-eval prints goes there, except progress bars."""
 
 INTERRUPTED = 130
 """Exit status of a process that a Ctrl-C ended, as shells have it."""
@@ -13,13 +22,22 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run lmms-eval; importing it takes most of the time until a model is there."""
+    if sys.argv[1:2] == [LOG]:
+        log_to(Path(sys.argv[2]))
+        del sys.argv[1:3]
     try:
         from lmms_eval.cli.dispatch import main as evaluate
 
-        evaluate()
+        with only_tasks(_named(sys.argv)):
+            evaluate()
     except KeyboardInterrupt:
         # Who started this process says what is kept, and how to go on.
         sys.exit(INTERRUPTED)
+
+
+def _named(arguments: Sequence[str]) -> list[str]:
+    """The value of ``--tasks``, which our commands always write as an argument of its own."""
+    return arguments[arguments.index("--tasks") + 1].split(",")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
 from lmms_rpts.tasks.any_task.loading import load_task, named_images, read_image_name
 from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.documents import images_folder, scored_tasks
+from lmms_rpts.tasks.documents import images_folder
 from lmms_rpts.tasks.include_path import own_image_folders
 from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 
@@ -65,7 +65,6 @@ class Written:
         images_wanted: how many images the instances have.
         mismatches: why files on judges that were named are not of the runs' judges.
         left_out: of which graded benchmarks not all instances are shown, a sentence for each.
-        variables: the variables that say where images are.
     """
 
     path: Path
@@ -75,7 +74,6 @@ class Written:
     images_wanted: int
     mismatches: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
 
 
 def write_report(
@@ -152,7 +150,6 @@ def write_report(
         len(wanted) + count_images(views),
         tuple(mismatches),
         tuple(_left_out(views, is_file)),
-        tuple(_variables(kinds)),
     )
 
 
@@ -178,13 +175,6 @@ def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
                 f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
                 f"shows more, --limit 0 all{folder}"
             )
-
-
-def _variables(kinds: AllRuns) -> Iterator[str]:
-    """The variables that say where the data of these runs are."""
-    found = list(scored_tasks().values()) if kinds.rpts else []
-    found += [benchmarks()[name] for name in kinds.graded]
-    yield from filter(None, dict.fromkeys(each.data_variable for each in found))
 
 
 def find_pictures(

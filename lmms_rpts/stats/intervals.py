@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+
+from lmms_rpts.stats.distributions import normal_cdf, normal_quantile, t_quantile
 
 LEVEL = 0.95
 RESAMPLES = 10_000
@@ -71,7 +72,7 @@ def estimate_mean(
         alike = variance < 1e-15
         size = count if alike else min(n, max(1.0, mean * (1 - mean) / variance))
         return Estimate(mean, *_wilson(mean, size), n)
-    half = float(stdtrit(count - 1, (1 + LEVEL) / 2)) * math.sqrt(variance * count / (count - 1))
+    half = t_quantile(count - 1, (1 + LEVEL) / 2) * math.sqrt(variance * count / (count - 1))
     if half < 1e-9:
         return Estimate(mean, None, None, n)
     least, most = float(there.min()), float(there.max())
@@ -128,14 +129,14 @@ def interval(
         return None, None
     tail = (1 - level) / 2
     if clusters is not None and clusters > 1:
-        wider = math.sqrt(clusters / (clusters - 1)) * float(stdtrit(clusters - 1, tail))
-        tail = float(ndtr(wider))
+        wider = math.sqrt(clusters / (clusters - 1)) * t_quantile(clusters - 1, tail)
+        tail = normal_cdf(wider)
     low, high = np.quantile(there, [tail, 1 - tail])
     return float(low), float(high)
 
 
 def _wilson(share: float, n: float) -> tuple[float, float]:
-    z = float(ndtri((1 + LEVEL) / 2))
+    z = normal_quantile((1 + LEVEL) / 2)
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return max(0.0, round(middle - half, 12)), min(1.0, round(middle + half, 12))

@@ -8,7 +8,7 @@ when it is first asked for.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
@@ -64,6 +64,11 @@ class Benchmark:
         picture: gives the image of an instance whose record names none, as a Pillow image, or None;
             its arguments are the instance and the folder that the user named with ``--images``, or
             None. Downloads nothing.
+        published: a function of a task's name, for ``lmms-rpts estimate``: documents of the
+            published numbers and lengths, with a note, where the data are not on this machine;
+            None where they are. None: no totals are known.
+        parts: a function of a group's name: its tasks that can run with the data that are there;
+            None for any other name. None: all tasks of each group.
         unforeseeable: why nobody can tell what a run of these tasks will ask of judges, for
             ``lmms-rpts estimate``; empty where that can be told.
     """
@@ -86,6 +91,8 @@ class Benchmark:
     images: str | None = None
     picture: str | None = None
     unforeseeable: str = ""
+    published: str | None = None
+    parts: str | None = None
 
     def __post_init__(self) -> None:
         if self.scored and not (self.documents and self.images):
@@ -174,6 +181,15 @@ def get_benchmark(name: str) -> Benchmark:
 def benchmark_of(task: str) -> Benchmark | None:
     """The benchmark that a task or group belongs to by its name; None for others' tasks."""
     return next((each for each in benchmarks().values() if task.startswith(each.name)), None)
+
+
+def group_parts(name: str) -> Sequence[str] | None:
+    """The tasks of a group that can run with the data that are there; None: all of them."""
+    benchmark = benchmark_of(name)
+    if benchmark is None or benchmark.parts is None:
+        return None
+    found: Sequence[str] | None = resolve_name(benchmark.parts)(name)
+    return found
 
 
 def filter_names() -> set[str]:

@@ -29,6 +29,19 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
     return found
 
 
+def published_documents(task: str) -> tuple[Mapping[str, list[dict[str, Any]]], str] | None:
+    """Documents as the published ones are, with a note; None where the real ones can be read.
+
+    Nothing is downloaded.
+    """
+    benchmark = scored_tasks().get(task)
+    if benchmark is None or benchmark.published is None:
+        return None
+    found: tuple[Mapping[str, list[dict[str, Any]]], str] | None
+    found = resolve_name(benchmark.published)(task)
+    return found
+
+
 def images_folder(task: str) -> Path | None:
     """Where the images of a task lie on this machine; None if they aren't here.
 

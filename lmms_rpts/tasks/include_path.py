@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.tasks.any_task.names import uses_our_filters
+from lmms_rpts.tasks.any_task.names import read_simply, uses_our_filters
 from lmms_rpts.tasks.data_errors import DataError
 
 
@@ -54,10 +54,8 @@ def simple_config(path: Path) -> dict[str, Any]:
     Raises:
         DataError: where it can't be read.
     """
-    from lmms_eval.utils import load_yaml_config
-
     try:
-        found = load_yaml_config(str(path), mode="simple")  # runs no !function
+        found = read_simply(str(path))
     except Exception as error:  # whatever YAML or an include raises
         raise DataError(f"{path} can't be read as a task file: {error}") from None
-    return found if isinstance(found, dict) else {}
+    return dict(found) if isinstance(found, dict) else {}

@@ -27,6 +27,7 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     import lmms_eval.models  # noqa: F401 - it loads the plugin
     from lmms_eval.tasks import TaskManager
 
+    from lmms_rpts.models.wanted_tasks import only_tasks
     from lmms_rpts.tasks.include_path import task_files
 
     asked = split_name(name)
@@ -36,7 +37,8 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     elsewhere = base not in task_files(include_path)
     logger.disable("lmms_eval")  # it tells at length what it reads
     try:
-        manager = TaskManager(include_path=folder, include_defaults=elsewhere)
+        with only_tasks([base]):
+            manager = TaskManager(include_path=folder, include_defaults=elsewhere)
         if base not in manager.task_index:
             hint = "" if folder else "; --include_path names a folder with tasks of your own"
             raise DataError(f"lmms-eval has no task {base!r}{hint}")

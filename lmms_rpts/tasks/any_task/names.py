@@ -82,7 +82,7 @@ def _fault(manager: Any, base: str) -> str | None:
         return f"lmms-eval has no task {base!r}.{hint}"
     if entry["type"] != "task":
         return _parts_fault(base, entry, manager)
-    config = _simple_config(entry["yaml_path"])
+    config = read_simply(entry["yaml_path"])
     if is_scored(config):
         return f"{base!r} is scored by RPTS already: name it without {SUFFIX}"
     kind = config.get("output_type", _OUTPUT)
@@ -99,14 +99,15 @@ def _parts_fault(base: str, entry: Mapping[str, Any], manager: Any) -> str:
         return f"{base!r} is a task written in Python, which can't be wrapped"
     parts = entry.get("task")
     if not isinstance(parts, list):
-        parts = _simple_config(entry["yaml_path"]).get("task") or []
+        parts = read_simply(entry["yaml_path"]).get("task") or []
     named = [each if isinstance(each, str) else str(each.get("task")) for each in parts]
     tasks = ",".join(f"{each}{SUFFIX}" for each in named[:10])
     more = f" (the first 10 of {len(named)})" if len(named) > 10 else ""
     return f"{base!r} is a {entry['type']} of several tasks. Name them: --tasks {tasks}{more}"
 
 
-def _simple_config(path: Any) -> Mapping[str, Any]:
+def read_simply(path: Any) -> Mapping[str, Any]:
+    """What a task file says, without its functions; raises whatever YAML or an include does."""
     from lmms_eval.utils import load_yaml_config
 
     found: Mapping[str, Any] = load_yaml_config(path, mode="simple")  # runs no !function
@@ -116,7 +117,7 @@ def _simple_config(path: Any) -> Mapping[str, Any]:
 def uses_our_filters(path: Path) -> bool:
     """Whether a task file names filters of ours, or is of the short form for own data."""
     try:
-        return is_scored(_simple_config(str(path)))
+        return is_scored(read_simply(str(path)))
     except Exception:  # lmms-eval will read it again, and say what is wrong
         return False
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.reform_eval.fields import Fields, read_json
-from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given, record_of
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
@@ -25,6 +24,9 @@ from lmms_rpts.tasks.reform_eval.record import (
 from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
 from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS
 from lmms_rpts.tasks.reform_eval.text_form import marks_of
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.reform_eval.filter import Given
 
 _NAME = re.compile(
     r"(?P<data>.+)_(?P<formulation>SingleChoice|OCROpenEnded|KIEOpenEnded|Generation)"
@@ -65,6 +67,9 @@ def _is_published(path: Path) -> bool:
 
 
 def _read(path: Path, label: str | None) -> ReformRun:
+    # The filters import lmms-eval: only for files that are there.
+    from lmms_rpts.tasks.reform_eval.filter import record_of
+
     name = _NAME.fullmatch(path.stem)
     assert name is not None, "its name was looked at"
     method, kind = name["method"], _KINDS[name["formulation"]]
@@ -137,6 +142,8 @@ def _reference(fields: Fields, kind: Kind, method: str) -> Mapping[str, Any]:
 
 
 def _graded(prediction: Any, document: Mapping[str, Any], method: str) -> Given:
+    from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given
+
     if method == "likelihood":
         chosen = single_choice_likelihood(prediction)
         if not 0 <= chosen < len(document["options"]):  # never right, as published

@@ -17,6 +17,7 @@ BENCHMARK = Benchmark(
     variables=VARIABLES,
     settings=f"{_HERE}.settings:load_rome_settings",
     checks=f"{_HERE}.checks:CHECKS",
+    parts=f"{_HERE}.checks:parts",
     examine=f"{_HERE}.checks:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+
+from loguru import logger
 
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data_checks import Check, examined
@@ -80,12 +82,51 @@ def examine() -> list[Check]:
 
 
 def _describe(path: Path) -> str:
-    check_rome(*SUBTASKS)
+    there = present_subtasks()
+    check_rome(*(there or SUBTASKS))
     count = len(load_annotations(source()).questions)
-    return f"{count:,} questions, all images, in {path}"
+    missing = "" if len(there) == len(SUBTASKS) else f"; {_incomplete(there)}"
+    return f"{count:,} questions, all images, in {path}{missing}"
+
+
+def present_subtasks() -> tuple[str, ...]:
+    """The subtasks that the data have questions of, in their order.
+
+    Raises:
+        DataError: where there are no data.
+    """
+    annotations = load_annotations(source())
+    return tuple(each for each in SUBTASKS if annotations.of(each))
+
+
+def check_group() -> None:
+    """Check the subtasks that are there; a warning names the others, once.
+
+    Raises:
+        As ``check_rome``; where no subtask is there, for all of them.
+    """
+    there = present_subtasks()
+    if there and len(there) < len(SUBTASKS):
+        _warn(source().folder, there)
+    check_rome(*(there or SUBTASKS))
+
+
+@cache  # the command line and the evaluator both check the group
+def _warn(folder: Path, there: Sequence[str]) -> None:
+    logger.warning("ROME in {} is not complete: {}", folder, _incomplete(there))
+
+
+def _incomplete(there: Sequence[str]) -> str:
+    missing = ", ".join(f"rome_{each}" for each in SUBTASKS if each not in there)
+    return f"no questions of {missing}. The group rome runs the other {len(there)} subtasks"
+
+
+def parts(group: str) -> Sequence[str] | None:
+    """The tasks of the group ``rome`` that can run; None for any other name."""
+    return [f"rome_{each}" for each in present_subtasks()] if group == "rome" else None
 
 
 CHECKS: dict[str, Callable[[], None]] = {
-    "rome": partial(check_rome, *SUBTASKS),
+    "rome": check_group,
     **{f"rome_{subtask}": partial(check_rome, subtask) for subtask in SUBTASKS},
 }

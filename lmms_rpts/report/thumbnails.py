@@ -1,0 +1,120 @@
+"""On-disk cache of thumbnails: one file for each image, size and encoder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmms_rpts.files import draft_of
+
+FOLDER = "thumbnails"
+MOST_BYTES = 500_000_000
+"""Size of the folder after ``prune``: about 15,000 thumbnails of 480 pixels."""
+
+_SUFFIX = ".thumbnail"
+_HEADER = b"lmms-rpts thumbnail 1\n"
+_DIGEST, _SIDE = 32, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Thumbnail:
+    """An encoded image; ``width`` and ``height`` in pixels."""
+
+    content: bytes
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThumbnailCache:
+    """Thumbnails below ``folder``, safe with several processes: each file is written whole.
+
+    A file that is damaged, or can't be read or written, is ignored: the image is decoded again.
+    """
+
+    folder: Path
+
+    def get(self, key: str) -> Thumbnail | None:
+        """A stored thumbnail; None if there is none, or it is damaged."""
+        path = self._path(key)
+        try:
+            found = _unpack(path.read_bytes())
+        except OSError:
+            return None
+        if found is not None:
+            with suppress(OSError):  # the least recently used files are deleted first
+                os.utime(path)
+        return found
+
+    def put(self, key: str, thumbnail: Thumbnail) -> None:
+        """Store a thumbnail, or not where the folder can't be written."""
+        with suppress(OSError), draft_of(self._path(key)) as draft:
+            draft.write_bytes(_pack(thumbnail))
+
+    def prune(self, most_bytes: int = MOST_BYTES) -> None:
+        """Delete the least recently used thumbnails until the rest has ``most_bytes``."""
+        files = sorted(stored(self.folder), key=lambda each: each.used)
+        excess = sum(each.size for each in files) - most_bytes
+        for each in files:
+            if excess <= 0:
+                return
+            with suppress(OSError):
+                each.path.unlink(missing_ok=True)
+                excess -= each.size
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}{_SUFFIX}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file of the cache: ``size`` in bytes, ``used`` in seconds since 1970."""
+
+    path: Path
+    size: int
+    used: float
+
+
+def stored(folder: Path) -> Iterator[Stored]:
+    """The thumbnails below a cache's folder; none where there is no folder."""
+    for path in folder.glob(f"*/*{_SUFFIX}"):
+        with suppress(OSError):  # another process deleted it
+            status = path.stat()
+            yield Stored(path, status.st_size, status.st_mtime)
+
+
+def clear(folder: Path) -> int:
+    """Delete all thumbnails below a cache's folder; how many there were.
+
+    Raises:
+        OSError: where one can't be deleted.
+    """
+    files = [*stored(folder)]
+    for each in files:
+        each.path.unlink(missing_ok=True)
+    return len(files)
+
+
+def key_of(content: bytes, *settings: object) -> str:
+    """SHA-256 of an image's file and of all settings that its thumbnail depends on."""
+    told = repr(settings).encode()
+    return hashlib.sha256(hashlib.sha256(content).digest() + told).hexdigest()
+
+
+def _pack(thumbnail: Thumbnail) -> bytes:
+    sides = (each.to_bytes(_SIDE, "big") for each in (thumbnail.width, thumbnail.height))
+    body = b"".join([*sides, thumbnail.content])
+    return _HEADER + hashlib.sha256(body).digest() + body
+
+
+def _unpack(content: bytes) -> Thumbnail | None:
+    start = len(_HEADER) + _DIGEST
+    digest, body = content[len(_HEADER) : start], content[start:]
+    if not content.startswith(_HEADER) or hashlib.sha256(body).digest() != digest:
+        return None
+    width, height = (int.from_bytes(body[at : at + _SIDE], "big") for at in (0, _SIDE))
+    return Thumbnail(body[2 * _SIDE :], width, height)

@@ -1,0 +1,79 @@
+"""Index of the few tasks of lmms-eval that are needed, without its thousands of files."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts.models.wanted_tasks import wanted_tasks
+from lmms_rpts.tasks.any_task.names import split_name
+
+_NAME = re.compile(r"^task[ \t]*:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
+_MOST_CHARACTERS = 1_000_000
+
+
+def few_tasks(
+    original: Callable[..., dict[str, Any]], manager: Any, include_path: Any, ours: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The index of the tasks that this process needs, as ``only_tasks`` names them.
+
+    Of two tasks of one name lmms-eval's own comes first, as in the index of all.
+
+    Args:
+        original: ``TaskManager.initialize_tasks``.
+        manager: the TaskManager that is made.
+        include_path: folders with tasks of the user's own.
+        ours: entries of this package's tasks.
+
+    Returns:
+        None where the index of all tasks is needed.
+    """
+    names = wanted_tasks()
+    if names is None:
+        return None
+    known = ours | original(manager, include_path=include_path, include_defaults=False)
+    root = Path(inspect.getfile(type(manager))).parent
+    others = [name for name in names if name not in ours]
+    found = find_tasks(manager, root, others, known) if others else {}
+    return None if found is None else {**known, **found}
+
+
+def find_tasks(
+    manager: Any, root: Path, names: Sequence[str], known: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """Index entries of tasks below lmms-eval's own folder.
+
+    Only the folders are read whose files define one of the tasks.
+
+    Args:
+        manager: lmms-eval's TaskManager, which reads a folder.
+        root: lmms-eval's folder of tasks.
+        names: of tasks; ``NAME_rpts`` stands for NAME as well.
+        known: entries that are there without this folder.
+
+    Returns:
+        The entries of all tasks in these folders; None where a name may be something else than a
+        task in a file, a pattern or a group say, so that the index of all tasks is needed.
+    """
+    wanted = set(names) | {asked.base for name in names if (asked := split_name(name))}
+    folders = {path.parent for path in root.rglob("*.yaml") if wanted & _tasks_in(path)}
+    found: dict[str, Any] = {}
+    for folder in sorted(folders):
+        found |= manager._get_task_and_group(str(folder))
+    return found if all(_is_in(name, {**known, **found}) for name in names) else None
+
+
+def _is_in(name: str, index: Mapping[str, Any]) -> bool:
+    asked = split_name(name)
+    return name in index or (asked is not None and asked.base in index)
+
+
+def _tasks_in(path: Path) -> set[str]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as text:
+            return set(_NAME.findall(text.read(_MOST_CHARACTERS)))
+    except OSError:
+        return set()

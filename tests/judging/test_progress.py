@@ -1,0 +1,78 @@
+"""The bar of judging counts one unit in all its fields, also over several processes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from lmms_rpts.judging import Budget, JudgeRequest, Verdict, open_engine
+from lmms_rpts.judging import progress as bars
+from lmms_rpts.judging.progress import Board, Progress
+from tests.support.tables import table
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> StringIO:
+    stream = StringIO()
+    monkeypatch.setattr(bars, "bar_stream", lambda: stream)
+    return stream
+
+
+def _last(stream: StringIO) -> str:
+    return re.split(r"[\r\n]+", stream.getvalue().strip())[-1]
+
+
+ASKED, CACHED, FAILED = Verdict("1", 1.0), Verdict("1", 1.0, cached=True), Verdict(None, error="x")
+
+
+@table(
+    "units, said",
+    ([[ASKED, ASKED], [ASKED]], {"asked": 2}),
+    ([[CACHED, CACHED], [CACHED, ASKED], [ASKED, FAILED]], {"asked": 1, "cached": 1, "failed": 1}),
+    ([[], [ASKED]], {"asked": 1, "unasked": 1}),
+)
+def test_each_unit_has_one_outcome(
+    shown: StringIO, units: Sequence[Sequence[Verdict]], said: dict[str, int]
+) -> None:
+    shown.truncate(0)
+    with Progress(len(units), "Judging", True, Budget(), unit="steps") as progress:
+        for verdicts in units:
+            progress.done(verdicts)
+    line = _last(shown)
+    assert f"{len(units)}/{len(units)}" in line
+    assert "steps/s" in line
+    counted = {name: int(number) for name, number in re.findall(r"([a-z]+)=(\d+)", line)}
+    assert counted == said
+    assert sum(counted.values()) == len(units)
+
+
+def test_two_processes_are_one_count(shown: StringIO) -> None:
+    told: list[dict[str, float]] = []
+    other = Board(lambda counts: told.append(dict(counts)), lambda: ())
+    with Progress(3, "Judging", False, Budget(), other) as progress:
+        for verdicts in ([ASKED], [CACHED], [ASKED, FAILED]):
+            progress.done(verdicts)
+    with Progress(2, "Judging", True, Budget(), Board(lambda counts: None, lambda: told)) as own:
+        own.done([ASKED, ASKED])
+        own.done([CACHED])
+    line = _last(shown)
+    assert "5/5" in line
+    assert dict(re.findall(r"([a-z]+)=(\d+)", line)) == {"asked": "2", "cached": "2", "failed": "1"}
+
+
+def test_conversations_of_several_calls(shown: StringIO) -> None:
+    def talk(first: str) -> Generator[JudgeRequest, Verdict, Any]:
+        messages = [{"role": "user", "content": first}]
+        claim = JudgeRequest("image", messages, claim="The clock shows nine.", evidence=("nine",))
+        yield claim
+        return (yield claim)
+
+    with open_engine("lexical") as engine:
+        engine.converse([talk("a"), talk("b")], "Judging", "steps")
+    line = _last(shown)
+    assert "2/2" in line
+    assert "asked=2" in line

@@ -1,0 +1,53 @@
+"""What a command imports: packages that it has no use for make the user wait."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.lmms import run
+from tests.support.saved_runs import SAVED
+from tests.support.tables import table
+
+HEAVY = ("lmms_eval", "datasets", "torch", "transformers", "openai", "matplotlib", "pyarrow")
+FRAMES = ("pandas", "scipy")
+ENGINE = ("numpy", "sqlite3", "jinja2", "lmms_rpts.judging.engine")
+_PROGRAM = (
+    "import sys\n"
+    "from lmms_rpts.cli import app\n"
+    "try:\n    app()\n"
+    "finally:\n    print('IMPORTED', *sys.modules, file=sys.stderr)\n"
+)
+
+
+@table(
+    "arguments, unwanted",
+    (["--version"], (*HEAVY, *FRAMES, *ENGINE)),
+    (["summarize", "--help"], (*HEAVY, *FRAMES, *ENGINE)),
+    (["summarize", "RUN"], (*HEAVY, *FRAMES)),
+    (["compare", "RUN", "OTHER"], (*HEAVY, *FRAMES)),
+    (["sweep", "RUN"], (*HEAVY, *FRAMES)),
+    (["report", "RUN", "-o", "FOLDER/report.html"], (*HEAVY, *FRAMES)),
+    (["rate", "RUN", "-o", "FOLDER/sheet.html"], (*HEAVY, "scipy")),
+    (["agreement", "RUN", "OTHER"], (*HEAVY, *FRAMES)),
+    (["grades", "GRADED"], (*HEAVY, *FRAMES)),
+    (["cache", "info", "--folder", "FOLDER"], (*HEAVY, *FRAMES, "numpy")),
+    parts=2,
+)
+def test_what_is_imported(tmp_path: Path, arguments: list[str], unwanted: tuple[str, ...]) -> None:
+    places = {
+        "RUN": str(SAVED / "careful"),
+        "OTHER": str(SAVED / "lucky"),
+        "GRADED": str(SAVED / "rome"),
+    }
+    named = [places.get(each, each).replace("FOLDER", str(tmp_path)) for each in arguments]
+    done = run([sys.executable, "-c", _PROGRAM, *named], cold=True)
+    line = [each for each in done.stdout.splitlines() if each.startswith("IMPORTED ")]
+    assert line, done.stdout
+    assert done.returncode == 0, done.stdout
+    imported = set(line[-1].split())
+    found = [each for each in unwanted if each in imported]
+    if found:
+        pytest.fail(f"{arguments[0]} imports {', '.join(found)}")
