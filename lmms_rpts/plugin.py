@@ -21,6 +21,7 @@ import wrapt
 from lmms_rpts.tasks.result_hooks import (
     consolidate_group_results,
     create_response_cache,
+    execute_cached,
     pooled_sample_stderr,
     reset_usage,
     stderr_for_metric,
@@ -375,6 +376,9 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "reset_usage_metrics": reset_usage,
         "summarize_usage_metrics": summarize_usage,
     },
-    "lmms_eval.caching.response_cache": {"ResponseCache.create": create_response_cache},
+    "lmms_eval.caching.response_cache": {
+        "ResponseCache.create": create_response_cache,
+        "ResponseCache.execute": execute_cached,
+    },
 }
 """What is wrapped in lmms-eval, by module."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+_OUR_TASKS = "_lmms_rpts_tasks"
+
 
 def stderr_for_metric(
     original: Callable[..., Any], metric: Any, bootstrap_iters: int
@@ -47,11 +49,9 @@ def create_response_cache(
     original: Callable[..., Any], cache_root: str, *args: Any, **kwargs: Any
 ) -> Any:
     """The cache of responses, with those of runs that were killed."""
-    # --use_cache files what a run has written under a name of its own, and adds it to what later
-    # runs see only when that run ends well: after a kill the responses were paid for in vain.
-    from lmms_rpts.tasks.benchmark import benchmark_of
-
-    ours = any(benchmark_of(name) for name in _task_names(kwargs.get("task_dict") or {}))
+    # --use_cache stores what a run has written under a name of its own, and adds it to what later
+    # runs see only when that run ends well: after a kill, its responses would be generated again.
+    ours = frozenset(_our_tasks(kwargs.get("task_dict") or {}))
     if ours and kwargs.get("world_size", 1) == 1:  # several processes share a name that stays
         try:
             from lmms_rpts.models.killed_runs import add_killed_runs
@@ -61,15 +61,37 @@ def create_response_cache(
             from loguru import logger
 
             logger.warning("Responses of earlier runs can't be added to --use_cache: {}", error)
-    return original(cache_root, *args, **kwargs)
+    cache = original(cache_root, *args, **kwargs)
+    if ours:
+        setattr(cache, _OUR_TASKS, ours)
+    return cache
 
 
-def _task_names(tasks: Mapping[Any, Any]) -> Iterable[str]:
+def execute_cached(
+    original: Callable[..., list[Any]], cache: Any, lm: Any, reqtype: str, requests: Any
+) -> list[Any]:
+    """Cached responses, else the model's; it leaves the settings of our requests unchanged."""
+    ours = getattr(cache, _OUR_TASKS, None)
+    if not ours:
+        return original(cache, lm, reqtype, requests)
+    from lmms_rpts.models.kept_arguments import KeptArguments
+
+    return original(cache, KeptArguments(lm, ours), reqtype, requests)
+
+
+def _our_tasks(tasks: Mapping[Any, Any]) -> Iterable[str]:
+    """Names of tasks that are ours or use our filters, such as ``mmmu_val_rpts``."""
+    from lmms_rpts.tasks.benchmark import benchmark_of
+
+    filters = sys.modules.get("lmms_rpts.filters.base")
     for name, task in tasks.items():
-        if isinstance(name, str):
-            yield name
         if isinstance(task, Mapping):
-            yield from _task_names(task)
+            yield from _our_tasks(task)
+        ensembles = getattr(task, "_filters", ())
+        found = [each for ensemble in ensembles for each in ensemble.filters]
+        uses = filters is not None and any(isinstance(each, filters.RptsFilter) for each in found)
+        if isinstance(name, str) and (uses or benchmark_of(name)):
+            yield name
 
 
 def reset_usage(original: Callable[[], None]) -> None:
