@@ -67,12 +67,17 @@ def other_reader(schema: object, record: type[Record], known: Records) -> str | 
 
 
 def other_reader_of(files: list[Path], record: type[Record], known: Records) -> str | None:
-    """Who reads files of which one holds records of another schema of ours; None if none does."""
-    for other in known():
-        said = other_reader(other.SCHEMA, record, known)
-        if said and any(holds_schema(file, other.SCHEMA) for file in files):
-            return said
-    return None
+    """The readers of files that hold records of other schemas of ours; None if none does."""
+    others = [
+        other
+        for other in known()
+        if other.SCHEMA != record.SCHEMA and any(holds_schema(file, other.SCHEMA) for file in files)
+    ]
+    if not others:
+        return None
+    titles = " and ".join(dict.fromkeys(other.BENCHMARK for other in others))
+    readers = "; ".join(dict.fromkeys(other.READERS for other in others))
+    return f"of {titles}, not of {record.BENCHMARK}: {readers}"
 
 
 def holds_schema(file: Path, schema: str) -> bool:
