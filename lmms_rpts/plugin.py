@@ -22,6 +22,7 @@ from lmms_rpts.tasks.result_hooks import (
     consolidate_group_results,
     create_response_cache,
     execute_cached,
+    log_experiment_args,
     pooled_sample_stderr,
     reset_usage,
     stderr_for_metric,
@@ -375,6 +376,9 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     "lmms_eval.models.model_utils.usage_metrics": {
         "reset_usage_metrics": reset_usage,
         "summarize_usage_metrics": summarize_usage,
+    },
+    "lmms_eval.loggers.evaluation_tracker": {
+        "GeneralConfigTracker.log_experiment_args": log_experiment_args,
     },
     "lmms_eval.caching.response_cache": {
         "ResponseCache.create": create_response_cache,

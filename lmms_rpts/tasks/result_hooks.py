@@ -110,3 +110,19 @@ def summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     validity = None if spending is None else spending.noted_validity()
     more = {"judges": judges, "validity": validity}
     return {**original(), **{name: found for name, found in more.items() if found}}
+
+
+def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
+    """Name the model whose responses are replayed, which lmms-eval's viewer shows."""
+    original(tracker, *args, **kw)
+    if tracker.model_source != "replay":
+        return
+    from lmms_rpts.runs.replayed import replayed_model
+
+    try:
+        # Not model_name_sanitized: it names the folder of the results, which stays as it is.
+        tracker.model_name = replayed_model(kw.get("model_args", args[1] if len(args) > 1 else ""))
+    except Exception as error:
+        from loguru import logger
+
+        logger.debug("The replayed model has no name: {}", error)
