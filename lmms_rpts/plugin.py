@@ -23,8 +23,10 @@ from lmms_rpts.tasks.result_hooks import (
     create_response_cache,
     execute_cached,
     log_experiment_args,
+    log_wandb_samples,
     pooled_sample_stderr,
     reset_usage,
+    start_wandb,
     stderr_for_metric,
     summarize_usage,
 )
@@ -379,6 +381,10 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "lmms_eval.loggers.evaluation_tracker": {
         "GeneralConfigTracker.log_experiment_args": log_experiment_args,
+    },
+    "lmms_eval.loggers.wandb_logger": {
+        "WandbLogger.post_init": start_wandb,
+        "WandbLogger.log_eval_samples": log_wandb_samples,
     },
     "lmms_eval.caching.response_cache": {
         "ResponseCache.create": create_response_cache,

@@ -21,6 +21,8 @@ from lmms_rpts.schema import (
 )
 
 R = TypeVar("R", bound="Record")
+Cell = str | float | bool | None
+"""What a cell of a table of responses holds."""
 
 
 class Asked(Model):
@@ -139,6 +141,16 @@ class Record(Model):
                 f"it was written with schema version {shown(found)}, and this lmms-rpts reads "
                 f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
             )
+
+    def cells(self) -> dict[str, Cell]:
+        """The response as a row of a table: what was asked, the answer, its grades, and why."""
+        asked, answer = getattr(self.instance, "question", None), getattr(self, "answer", None)
+        return {
+            "question": asked if isinstance(asked, str) else None,
+            "answer": answer if isinstance(answer, str) else None,
+            self.SCORE: getattr(self, self.SCORE),
+            "why": self.reason,
+        }
 
     def to_json(self) -> str:
         """The record as a JSON object in one line, without what stands beside it in samples."""

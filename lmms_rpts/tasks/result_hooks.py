@@ -126,3 +126,34 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
         from loguru import logger
 
         logger.debug("The replayed model has no name: {}", error)
+
+
+def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> None:
+    """Hand results to lmms-eval's W&B logger, with the versions of tasks as text.
+
+    W&B refuses a column of numbers and texts: a task without a version, which lmms-eval calls
+    ``Yaml``, beside one of ours would lose all tables of the run.
+    """
+    original(logger, results)
+    from lmms_rpts.tasks.wandb_tables import scored_tasks
+
+    versions = logger.results.get("versions")
+    if isinstance(versions, dict) and scored_tasks(results.get("configs") or {}):
+        logger.results["versions"] = {name: str(each) for name, each in versions.items()}
+
+
+def log_wandb_samples(
+    original: Callable[..., None], logger: Any, samples: Mapping[str, Sequence[Any]]
+) -> None:
+    """Log tables of our tasks, then have lmms-eval log the samples of the others."""
+    from lmms_rpts.tasks.wandb_tables import log_tables
+
+    done = log_tables(logger, samples)
+    every = logger.task_names
+    others = [name for name in every if name not in done]
+    if not done or set(others) - set(logger.group_names):
+        try:
+            logger.task_names = others
+            original(logger, samples)
+        finally:
+            logger.task_names = every
