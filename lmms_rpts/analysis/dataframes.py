@@ -14,6 +14,7 @@ from lmms_rpts.escaping import escape_formula, storable
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
+from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -85,34 +86,60 @@ RESPONSE_TYPES: Mapping[str, str] = {
 """The columns of ``responses_frame`` in their order; ``docs/export.md`` tells what they mean."""
 
 
-def documents_frame(run: Run) -> pd.DataFrame:
-    """The metrics of each document: index ``task``, ``doc_id``; a column for each metric.
+Runs = Run | Iterable[Run]
+"""One run, or several, as ``read_run`` and ``read_runs`` give them."""
 
-    The value of a document is the mean over its responses, NaN where there is none; the means of
-    the columns are the numbers of lmms-eval's table.
+
+def documents_frame(runs: Runs) -> pd.DataFrame:
+    """The metrics of each document, a column for each metric.
+
+    The index is ``task``, ``doc_id`` for one run, and ``run``, ``task``, ``doc_id`` for a list of
+    runs. The value of a document is the mean over its responses, NaN where there is none; the means
+    of the columns of one run are the numbers of lmms-eval's table.
     """
     import pandas as pd
 
     rows = [
-        {"task": response.instance.task, "doc_id": response.instance.doc_id, **response.metrics}
+        {
+            "run": run.label,
+            "task": response.instance.task,
+            "doc_id": response.instance.doc_id,
+            **response.metrics,
+        }
+        for run in each_run(runs)
         for response in run.responses
     ]
-    frame = pd.DataFrame(rows, columns=["task", "doc_id", *METRICS])
+    index = ["task", "doc_id"] if isinstance(runs, RunOf) else ["run", "task", "doc_id"]
+    frame = pd.DataFrame(rows, columns=[*index, *METRICS])
     frame[list(METRICS)] = frame[list(METRICS)].astype(float)
-    means: pd.DataFrame = frame.groupby(["task", "doc_id"], sort=True).mean()
+    means: pd.DataFrame = frame.groupby(index, sort=True).mean()
     return means
 
 
-def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """One row a response: what was asked, the answer, the metrics, and where it broke."""
-    rows = [_of_response(run, each) for run in runs for each in run.responses]
+def responses_frame(runs: Runs) -> pd.DataFrame:
+    """One row per response of one run or several: what was asked, the answer, the metrics, and the
+    first error; the columns are those of ``RESPONSE_TYPES``.
+    """
+    rows = [_of_response(run, each) for run in each_run(runs) for each in run.responses]
     return typed(rows, RESPONSE_TYPES)
 
 
-def steps_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """One row a step, in the order of the runs; the columns are those of ``STEP_TYPES``."""
-    rows = [row for run in runs for response in run.responses for row in _of_steps(run, response)]
+def steps_frame(runs: Runs) -> pd.DataFrame:
+    """One row per step of one run or several, in their order; the columns are those of
+    ``STEP_TYPES``.
+    """
+    rows = [
+        row
+        for run in each_run(runs)
+        for response in run.responses
+        for row in _of_steps(run, response)
+    ]
     return typed(rows, STEP_TYPES)
+
+
+def each_run(runs: Runs) -> Iterable[Run]:
+    """The runs that a frame is made of."""
+    return [runs] if isinstance(runs, RunOf) else runs
 
 
 def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:

@@ -146,8 +146,8 @@ class RptsRecord(Record):
             "correct": self.answer.correct,
             "rpts": self.rpts,
             "guarded": self.guarded,
-            "first_error": error and error.step,
-            "first_error_text": error and self.steps[error.step].conclusion,
+            "first_error": error.step if error else None,
+            "first_error_text": self.steps[error.step].conclusion if error else None,
             "tree": outline(self.tree(), [step.score for step in self.steps]),
             "why": self.reason or self.answer.error,
         }

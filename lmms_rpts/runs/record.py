@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.escaping import shorten, storable
+from lmms_rpts.notebook import html_of
 from lmms_rpts.schema import (
     FieldError,
     ForeignError,
@@ -94,6 +95,18 @@ class Record(Model):
         if self.outcome == "scored" and getattr(self, self.SCORE) is None:
             raise FieldError(f"{self.SCORE} should be a number from 0 to 1, not None")
         return self
+
+    def __repr__(self) -> str:
+        score = getattr(self, self.SCORE)
+        shown_score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
+        place = f"{shorten(self.instance.task or '?')} {self.instance.doc_id}"
+        repeat = f", repeat {self.repeat}" if self.repeat else ""
+        return f"<{type(self).__name__} {place}{repeat}: {shown_score}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return html_of("record_html", self)
 
     @property
     def scoring(self) -> Any:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+from lmms_rpts.escaping import count, shorten
+from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.record import R, Record
 
 Records = Callable[[], Iterable[type[Record]]]
@@ -36,6 +38,19 @@ class RunOf(Generic[R]):
     results: Mapping[str, Any]
     files: tuple[Path, ...]
     source: str = ""
+
+    def __repr__(self) -> str:
+        responses = count(len(self.responses), "response")
+        documents = count(len({each.instance.key for each in self.responses}), "document")
+        judges = ", ".join(dict.fromkeys(str(each.judge) for each in self.scorings)) or "nobody"
+        tasks = shorten(", ".join(self.tasks) or "no task", 60)
+        return (
+            f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
+            f"scored by {shorten(judges, 60)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_of("run_html", self)
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -159,7 +159,8 @@ class CmmathRecord(Record):
     def cells(self) -> dict[str, Cell]:
         """The answer as a row of a table."""
         ruled, judged = self.grades.rule, self.grades.judge
-        said = judged and (judged.reply or judged.error)
+        said = judged.reply or judged.error if judged else None
+        rule = ruled.rule if ruled else None
         return {
             "question": self.instance.question,
             "gold": self.instance.reference,
@@ -167,7 +168,7 @@ class CmmathRecord(Record):
             "score": self.score,
             "rule": self.outcome_by_rules,
             "judge": self.judged,
-            "why": self.reason or said or (ruled and ruled.rule),
+            "why": self.reason or said or rule,
         }
 
 

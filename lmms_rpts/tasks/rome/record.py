@@ -134,6 +134,7 @@ class RomeRecord(Record):
     def cells(self) -> dict[str, Cell]:
         """The answer as a row of a table."""
         judged = self.grades.llm
+        said = judged.reply or judged.error if judged else None
         return {
             "question": self.instance.question,
             "gold": self.instance.reference,
@@ -142,7 +143,7 @@ class RomeRecord(Record):
             "rule": self.grades.rule,
             "strict": self.grades.strict,
             "judge": self.llm,
-            "why": self.reason or (judged and (judged.reply or judged.error)),
+            "why": self.reason or said,
         }
 
     @classmethod
