@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,7 @@ from lmms_rpts.tasks.result_hooks import (
     log_experiment_args,
     log_wandb_samples,
     pooled_sample_stderr,
+    print_exception,
     reset_usage,
     start_wandb,
     stderr_for_metric,
@@ -60,6 +62,7 @@ def register() -> None:
     hooks |= dict.fromkeys(_verifier_modules(), _add_late_verifier)
     for module, hook in hooks.items():
         wrapt.register_post_import_hook(_guarded(hook), module)
+    _wrap(traceback, "print_exc", print_exception)
 
 
 def _verifier_modules() -> list[str]:

@@ -76,6 +76,11 @@ def _gather(
     found: Found = {}
     for name in tasks:
         elsewhere = name not in known and (include_path or split_name(name))
+        if name not in known and not elsewhere:
+            raise DataError(
+                f"Unknown task {name!r}. For a task of your own, add --include_path FOLDER; for a "
+                f"task of lmms-eval, add _rpts to its name. Built-in tasks: {', '.join(known)}"
+            )
         documents = _others(name, include_path) if elsewhere else read_documents(name)
         for task, docs in documents.items():
             chosen, responses = list(docs[:limit]), None

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.errors import UserError
+
 _OUR_TASKS = "_lmms_rpts_tasks"
 
 
@@ -157,3 +159,14 @@ def log_wandb_samples(
             original(logger, samples)
         finally:
             logger.task_names = every
+
+
+def print_exception(original: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    """``traceback.print_exc``, except where lmms-eval is about to report an error of the user.
+
+    lmms-eval prints the traceback, and then logs the message, which is all that users need. With
+    ``--verbosity DEBUG`` it raises the error instead.
+    """
+    frame = sys._getframe(2)  # behind the function that wraps this one
+    if frame.f_code.co_name != "cli_evaluate" or not isinstance(sys.exc_info()[1], UserError):
+        original(*args, **kwargs)

@@ -80,7 +80,9 @@ def test_lines_are_short(shown: dict[str, Any]) -> None:
         assert line.isprintable(), name
     assert lines["record"] == "<RptsRecord rpts_eval_en 0: rpts 0.568>"
     assert lines["tree"] == "<ReasoningTree: 2 steps, height 2, 1 invalid reference>"
-    assert lines["run"].endswith(": 3 responses to 3 documents of rpts_eval_en, scored by openai:oracle>")
+    assert lines["run"].endswith(
+        ": 3 responses to 3 documents of rpts_eval_en, scored by openai:oracle>"
+    )
     assert lines["summary"].startswith("<Summary of rpts_eval_en: <img src=x")
     assert lines["comparison"].endswith(" and b: 3 shared documents, 0 flips>")
     assert lines["rome record"] == "<RomeRecord rome_geo 0: score 1.000>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import inspect
 import io
 import math
@@ -21,6 +22,8 @@ _WRITTEN = re.compile(r"(?P<path>[^<>=]{1,200}?)\s{0,4}(?:>=\s{0,4}(?P<least>[0-
 _FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "hit")
 """Fields of a metric's value that say whether an answer is right, the plainest first."""
 
+_NEARLY = 0.75
+_LONGEST_NAME = 200
 _RIGHT_FROM = 0.5
 _LONGEST_SCALE = 20.0
 """Greatest value of a metric that may be a mark on a short scale, and no percentage."""
@@ -71,6 +74,13 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
         )
     field = path.removeprefix(metric).removeprefix(".") or None
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
+
+
+def nearest_metric(text: str, metrics: Iterable[str]) -> str | None:
+    """The metric that is probably meant by a misspelt name; None where none is near."""
+    name = re.split(r"[.<>=]", text.strip()[:_LONGEST_NAME])[0].strip()
+    found = difflib.get_close_matches(name, list(metrics), n=1, cutoff=_NEARLY)
+    return found[0] if found else None
 
 
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
