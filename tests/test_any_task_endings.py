@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from lmms_rpts.tasks.any_task.correctness import nearest_metric
+from lmms_rpts.tasks.any_task.correctness import may_return
 from lmms_rpts.tasks.any_task.host import NOT_TOLD
 from lmms_rpts.tasks.any_task.prompts import with_steps
 from tests.support.foreign_task import ForeignTask, write_foreign_task
@@ -20,6 +22,9 @@ _results = process_results
 
 def process_results(doc, results):
     return _results(doc, results) | {"bonus": float(doc["squares"][0] < 2)}
+
+
+NOT_RETURNED = "unheard_of"
 """
 RAISING = """
 _results = process_results
@@ -82,16 +87,22 @@ def test_a_metric_that_the_task_does_not_list(tmp_path: Path) -> None:
 
 
 @table(
-    "text, near",
-    ("letter_ac", "letter_acc"),
-    ("letter_acc.correct>=0.5", "letter_acc"),
-    ("percen>=80", "percent"),
-    ("bonus", None),
-    ("x" * 100_000, None),
-    ("", None),
+    "text, may",
+    ("bonus", True),
+    (" bonus.hit >= 0.5", True),
+    ("bonu", False),
+    ("x" * 100_000, False),
 )
-def test_misspelt_metrics(text: str, near: str | None) -> None:
-    assert nearest_metric(text, ["length", "letter_acc", "percent"]) == near
+def test_what_process_results_may_return(tmp_path: Path, text: str, may: bool) -> None:
+    (tmp_path / "utils.py").write_text("def results(doc, said):\n    return {'bonus': 1}\n")
+    spec = importlib.util.spec_from_file_location("some_utils", tmp_path / "utils.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert may_return(module.results, text) is may
+    assert may_return(partial(partial(module.results, said=[])), text) is may
+    assert may_return(len, text), "nobody knows"
 
 
 @pytest.mark.slow

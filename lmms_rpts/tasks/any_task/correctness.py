@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
+import functools
 import inspect
 import io
+import linecache
 import math
 import re
 import threading
@@ -22,8 +23,6 @@ _WRITTEN = re.compile(r"(?P<path>[^<>=]{1,200}?)\s{0,4}(?:>=\s{0,4}(?P<least>[0-
 _FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "hit")
 """Fields of a metric's value that say whether an answer is right, the plainest first."""
 
-_NEARLY = 0.75
-_LONGEST_NAME = 200
 _RIGHT_FROM = 0.5
 _LONGEST_SCALE = 20.0
 """Greatest value of a metric that may be a mark on a short scale, and no percentage."""
@@ -76,11 +75,24 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
 
 
-def nearest_metric(text: str, metrics: Iterable[str]) -> str | None:
-    """The metric that is probably meant by a misspelt name; None where none is near."""
-    name = re.split(r"[.<>=]", text.strip()[:_LONGEST_NAME])[0].strip()
-    found = difflib.get_close_matches(name, list(metrics), n=1, cutoff=_NEARLY)
-    return found[0] if found else None
+def may_return(process: Callable[..., Any], text: str) -> bool:
+    """Whether a task's ``process_results`` may return a metric that the task does not list.
+
+    Only a run shows what it returns. Its file should at least hold the name as a string.
+
+    Args:
+        process: the function, or a partial of it.
+        text: a criterion, as in ``METRIC.FIELD>=0.5``.
+    """
+    while isinstance(process, functools.partial):
+        process = process.func
+    name = re.split(r"[.<>=]", text.strip())[0].strip()
+    try:
+        lines = linecache.getlines(inspect.getsourcefile(process) or "")
+    except TypeError:  # no function of Python's
+        lines = []
+    quoted = (f'"{name}"', f"'{name}'")
+    return not lines or any(each in line for line in lines for each in quoted)
 
 
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:

@@ -25,7 +25,7 @@ from lmms_rpts.tasks.any_task.correctness import (
     first_criterion,
     greatest_value,
     is_right,
-    nearest_metric,
+    may_return,
     no_scale,
     on_scale,
     parse_criterion,
@@ -87,7 +87,8 @@ class HostTask:
         try:
             parse_criterion(wanted, self._own)
         except SettingError as error:
-            if not callable(self.task.config.process_results) or nearest_metric(wanted, self._own):
+            process = self.task.config.process_results
+            if not callable(process) or not may_return(process, wanted):
                 raise
             if load_settings().rank == 0:
                 logger.warning("{}: {}. The run goes on: {}", self.name, error, MAY_RETURN)
