@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from lmms_rpts.cli import app
 from lmms_rpts.tasks.any_task.correctness import may_return
 from lmms_rpts.tasks.any_task.host import NOT_TOLD
 from lmms_rpts.tasks.any_task.prompts import with_steps
@@ -113,6 +115,12 @@ def test_a_process_that_fails_keeps_nobody_waiting(tmp_path: Path) -> None:
     assert "process 0 of this run failed while it computed the task's own metrics" in done.output
     assert "could not agree" not in done.output
     assert not list(done.folder.rglob("*_results.json"))
+
+
+def test_estimate_of_an_unknown_task_names_the_option() -> None:
+    done = CliRunner().invoke(app, ["estimate", "bars", "--judge", "openai:x"])
+    assert done.exit_code == 1
+    assert "Unknown task 'bars'. For a task of your own, add --include_path FOLDER" in done.output
 
 
 def test_examples_in_a_prompt_do_not_ask_for_steps(tmp_path: Path) -> None:
