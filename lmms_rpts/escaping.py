@@ -55,6 +55,11 @@ def visible(line: str) -> str:
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things, as in ``1 step`` and ``2 steps``."""
+    return f"{number} {noun}" + "s" * (number != 1)
+
+
 def shorten(label: str, width: int = 40) -> str:
     """The beginning of a label that takes up ``width`` columns at most."""
     label = printable(label)[: width + 1]  # each takes up a column at least

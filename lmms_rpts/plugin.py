@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
@@ -21,8 +22,13 @@ import wrapt
 from lmms_rpts.tasks.result_hooks import (
     consolidate_group_results,
     create_response_cache,
+    execute_cached,
+    log_experiment_args,
+    log_wandb_samples,
     pooled_sample_stderr,
+    print_exception,
     reset_usage,
+    start_wandb,
     stderr_for_metric,
     summarize_usage,
 )
@@ -56,6 +62,7 @@ def register() -> None:
     hooks |= dict.fromkeys(_verifier_modules(), _add_late_verifier)
     for module, hook in hooks.items():
         wrapt.register_post_import_hook(_guarded(hook), module)
+    _wrap(traceback, "print_exc", print_exception)
 
 
 def _verifier_modules() -> list[str]:
@@ -388,6 +395,16 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "reset_usage_metrics": reset_usage,
         "summarize_usage_metrics": summarize_usage,
     },
-    "lmms_eval.caching.response_cache": {"ResponseCache.create": create_response_cache},
+    "lmms_eval.loggers.evaluation_tracker": {
+        "GeneralConfigTracker.log_experiment_args": log_experiment_args,
+    },
+    "lmms_eval.loggers.wandb_logger": {
+        "WandbLogger.post_init": start_wandb,
+        "WandbLogger.log_eval_samples": log_wandb_samples,
+    },
+    "lmms_eval.caching.response_cache": {
+        "ResponseCache.create": create_response_cache,
+        "ResponseCache.execute": execute_cached,
+    },
 }
 """What is wrapped in lmms-eval, by module."""

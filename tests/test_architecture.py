@@ -42,7 +42,7 @@ FLOORS = (
     ("models", "judging", "answers"),
     ("settings",),
     ("reasoning", "stats", "files", "variables", "schema", "terminal"),
-    ("escaping", "errors"),
+    ("escaping", "errors", "notebook"),
 )
 """From the top; a package imports only what lies on floors below its own."""
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from pathlib import Path
 
 from click.testing import Result
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
+from tests.support.lmms import run
+from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
@@ -36,6 +40,36 @@ def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
     assert "there are graded answers of ROME and CMMaTH: pass the runs of one" in done.output
     assert "choose with --benchmark rome or --benchmark cmmath" in done.output
     assert grades(SAVED / "rome", "--benchmark", "rome").exit_code == 0
+
+
+def test_runs_of_several_benchmarks_in_one_folder(tmp_path: Path) -> None:
+    """As ``--tasks rome,cmmath`` writes them; nothing is said of the other benchmark."""
+    (tmp_path / "both").mkdir()
+    for name in ("rome", "cmmath"):
+        for file in (SAVED / name).rglob("*_samples_*.jsonl"):
+            stem = file.name.partition("_samples_")[2]
+            shutil.copy(file, tmp_path / "both" / f"20260101_000000_samples_{stem}")
+    program = str(Path(sys.executable).with_name("lmms-rpts"))
+    for arguments, first, other in (
+        (["rome"], "ROME by subtask", "cmmath"),
+        (["cmmath"], "CMMaTH by task", "rome"),
+        (["grades", "--benchmark", "rome"], "ROME by subtask", "cmmath"),
+    ):
+        done = run([program, *arguments, f"it={tmp_path / 'both'}"])
+        assert done.stdout.startswith(first), done.stdout
+        assert other not in done.stdout.lower().replace("cmmath by task", "")
+    for command in ("summarize", "report"):
+        done = run([program, command, str(tmp_path / "both")])
+        assert "are of ROME and CMMaTH, not of RPTS: lmms-rpts grades" in done.stdout
+
+
+def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
+    write_rome_run(tmp_path / "a", {"geo": [make_rome_record(1.0)]})
+    for run_of, hidden in ((SAVED / "rome", set()), (tmp_path / "a", {"consistency"})):
+        said = grades(run_of).stdout
+        for name in ("strict", "consistency", "tokens"):
+            assert (f" {name}: " in said) == (name in said.split()), name
+            assert name in said.split() or name in {"tokens"} | hidden
 
 
 @table(

@@ -241,7 +241,7 @@ def test_csv_has_cells_for_lists() -> None:
 
 @table(
     "name, content, said",
-    ("my.csv", "question,answer\na,b,c\n", "line 2 has 3 cells, the header 2"),
+    ("my.csv", "question,answer\na,b,c\n", "the header 2: put a cell that holds the sep"),
     ("my.csv", "question,question\na,b\n", "the header names 'question' twice"),
     ("my.csv", "question,answer\n", "my.csv holds no instance"),
     ("my.csv", "", "my.csv holds no instance"),

@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lmms_eval.evaluator import simple_evaluate
 
 from lmms_rpts.tasks.aggregation import Mean
 from tests.support import cmmath, rome
+from tests.support.foreign_task import OWN_FILTERS, response_to, write_foreign_task
 from tests.support.instances import write_folder
 from tests.support.lmms import TASKS_DIR, run_lmms_eval
 
@@ -98,6 +100,81 @@ def test_wandb_files_the_metrics_of_all_tasks(tmp_path: Path) -> None:
     errors = [done.results[task]["accuracy_stderr,none"] for task in ("rpts_eval", "rpts_eval_zh")]
     assert errors[0] == pytest.approx(errors[1])
     assert errors[0] > 0
+
+
+HOSTILE = "=1+1 <script>alert(1)</script> \ud800 \x00 \u202e \x1b[31m \n"
+
+
+def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
+    """With --wandb_log_samples; of a task of somebody else lmms-eval's own logger fails."""
+    env = write_data(tmp_path) | {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path / "wandb")}
+    task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
+    (tmp_path / "task" / "plain.yaml").write_text(
+        PLAIN.format(folder=env["RPTS_PATH"]), encoding="utf-8"
+    )
+    mine = [f"{STEPS}agree", HOSTILE + "x" * 10_000, f"{STEPS}disagree"]
+    answers = {
+        "plain": ["agree"] * 3,
+        "rpts_eval_en": mine,
+        "rome_geo": mine,
+        "cmmath": mine * 2,
+        "colours_rpts": [response_to(doc) for doc in task.documents],
+    }
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "replay"),
+        *("--model_args", write_responses(tmp_path / "responses.jsonl", answers)),
+        *("--tasks", ",".join(answers), "--include_path", task.include_path),
+        *("--wandb_args", "project=trial", "--wandb_log_samples"),
+        env=env | {"LMMS_RPTS_EVIDENCE": "facts"},
+    )
+    tables = read_tables(tmp_path / "wandb")
+    assert set(tables) == {
+        "evaluation/eval_results",
+        *(f"{each}_eval_results" for each in answers if each != "plain"),
+    }, done.output
+    first, hostile, _ = tables["rpts_eval_en_eval_results"]
+    assert first == {
+        "doc_id": 0,
+        "id": "0",
+        "question": "The shop is closed.",
+        "gold": "agree",
+        "answer": "agree",
+        "correct": True,
+        "rpts": 0.9,
+        "guarded": 0.45,
+        "first_error": None,
+        "first_error_text": None,
+        "why": None,
+        "tree": "Conclusion 0 (0.90): the shop is closed.\n  Text 0",
+        "response": mine[0],
+    }
+    assert hostile["rpts"] == 0.0
+    assert hostile["tree"] == ""
+    assert hostile["response"].startswith("=1+1 <script>")
+    geo, problem = tables["rome_geo_eval_results"][0], tables["cmmath_eval_results"][0]
+    assert (geo["question"], geo["score"], geo["strict"]) == ("Guess the location.", 0.0, 0.0)
+    assert (problem["gold"], problem["score"], problem["rule"]) == ("$$9$$", 0.0, "incorrect")
+    assert problem["why"] == "no number can be read from the answer"
+    colours = tables["colours_rpts_eval_results"]
+    assert [row["doc_id"] for row in colours] == list(range(6))
+    assert colours[0]["tree"].splitlines()[1:] == [
+        "  Conclusion 0 (1.00): square 0 is shown",
+        "    Image 0",
+        "  Context",
+    ]
+    assert "schema" not in json.dumps(tables)
+
+
+def read_tables(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the tables that an offline run of W&B wrote, by name."""
+    found = {}
+    for file in folder.rglob("*.table.json"):
+        table = json.loads(file.read_text(encoding="utf-8"))
+        place = file.relative_to(next(each for each in file.parents if each.name == "table"))
+        name = re.sub(r"_\d+_[0-9a-f]+\.table\.json$", "", place.as_posix())
+        found[name] = [dict(zip(table["columns"], row, strict=True)) for row in table["data"]]
+    return found
 
 
 def test_all_results_can_be_copied_and_pickled(

@@ -12,6 +12,7 @@ import pytest
 
 from lmms_rpts.filters.aligned_documents import AlignedDocuments
 from lmms_rpts.models import killed_runs
+from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
 from lmms_rpts.tasks.result_hooks import create_response_cache
 from tests.support.instances import write_folder
 from tests.support.lmms import run, run_lmms_eval
@@ -259,18 +260,24 @@ def test_ensembles_without_our_filters_get_what_they_always_got() -> None:
     assert instance.filtered_resps == {"f": ["x"]}
 
 
+WRAPPED = SimpleNamespace(_filters=[SimpleNamespace(filters=[AnyTransformFilter(judge="none")])])
+"""A task that has a filter of ours."""
+
+
 @table(
     "tasks, ours",
     ({"rpts_demo": 1}, True),
     ({"rome_geo": 1}, True),
     ({"rome": {"rome_geo": 1}}, True),
     ({"mme": 1, "chrome_rpts": 1}, False),
+    ({"mme_rpts": WRAPPED}, True),
 )
 def test_responses_of_killed_runs_are_found_for_our_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: dict[str, Any], ours: bool
 ) -> None:
     found: list[Path] = []
     monkeypatch.setattr(killed_runs, "add_killed_runs", found.append)
-    made = create_response_cache(lambda root, **how: root, str(tmp_path), task_dict=tasks)
-    assert made == str(tmp_path)
+    cache = SimpleNamespace()
+    made = create_response_cache(lambda root, **how: cache, str(tmp_path), task_dict=tasks)
+    assert made is cache
     assert found == ([tmp_path] if ours else [])

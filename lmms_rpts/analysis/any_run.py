@@ -30,7 +30,7 @@ from lmms_rpts.tasks.benchmark import benchmark_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
-"Filters of lmms-eval that leave a response unchanged, or nearly so."
+"""Filters of lmms-eval that leave a response unchanged, or nearly so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from lmms_rpts.analysis.document_values import document_values
+from lmms_rpts.escaping import count, shorten
 from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
+from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
@@ -111,6 +113,14 @@ class Comparison:
     changed: int
     metrics: tuple[MetricDifference, ...]
     flips: tuple[Flip, ...]
+
+    def __repr__(self) -> str:
+        runs = f"{shorten(self.label_a, 60)} and {shorten(self.label_b, 60)}"
+        documents = count(self.documents, "shared document")
+        return f"<Comparison of {runs}: {documents}, {count(len(self.flips), 'flip')}>"
+
+    def _repr_html_(self) -> str:
+        return html_of("comparison_html", self)
 
     def frame(self) -> pd.DataFrame:
         """One row per metric: ``run_a``, ``run_b`` and the fields of ``MetricDifference``."""

@@ -15,6 +15,7 @@ from lmms_rpts.escaping import escape_formula, storable
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
+from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST = 2**63 - 1
-"Largest integer in a column; a step may be used more often."
+"""Largest integer in a column; a step may be used more often."""
 
 PLACE_TYPES: Mapping[str, str] = {
     "run": "string",
@@ -32,7 +33,7 @@ PLACE_TYPES: Mapping[str, str] = {
     "repeat": "int64",
     "language": "string",
 }
-"The first columns of every frame: the response and its document."
+"""The first columns of every frame: the response and its document."""
 
 STEP_TYPES: Mapping[str, str] = {
     **PLACE_TYPES,
@@ -60,7 +61,7 @@ STEP_TYPES: Mapping[str, str] = {
     "answer": "string",
     "correct": "boolean",
 }
-"The columns of ``steps_frame`` in order; ``docs/export.md`` describes them."
+"""The columns of ``steps_frame`` in order; ``docs/export.md`` describes them."""
 
 RESPONSE_TYPES: Mapping[str, str] = {
     **PLACE_TYPES,
@@ -83,35 +84,57 @@ RESPONSE_TYPES: Mapping[str, str] = {
     # Already there: how many steps a response has is a whole number.
     **{name: "float64" for name in METRICS if name != "steps"},
 }
-"The columns of ``responses_frame`` in order; ``docs/export.md`` describes them."
+"""The columns of ``responses_frame`` in order; ``docs/export.md`` describes them."""
 
 
-def documents_frame(run: Run) -> pd.DataFrame:
-    """The metrics of each document: index ``task``, ``doc_id``; one column per metric.
+Runs = Run | Iterable[Run]
+"""One run, or several, as ``read_run`` and ``read_runs`` give them."""
 
-    A document's value is the mean over its responses, NaN where there is none; the means of the
-    columns are the numbers in lmms-eval's table.
+
+def documents_frame(runs: Runs) -> pd.DataFrame:
+    """The metrics of each document, one column per metric.
+
+    The index is ``task``, ``doc_id`` for one run, and ``run``, ``task``, ``doc_id`` for a list of
+    runs. A document's value is the mean over its responses, NaN where there is none; the means of
+    the columns of one run are the numbers in lmms-eval's table.
     """
     import pandas as pd
 
-    values = document_values(run)
-    index = pd.MultiIndex.from_tuples(list(values), names=["task", "doc_id"])
+    rows = [
+        ((run.label, *document), values)
+        for run in each_run(runs)
+        for document, values in document_values(run).items()
+    ]
+    first = 1 if isinstance(runs, RunOf) else 0
+    index = pd.MultiIndex.from_tuples(
+        [key[first:] for key, _ in rows], names=["run", "task", "doc_id"][first:]
+    )
     frame: pd.DataFrame = pd.DataFrame(
-        [*values.values()], index=index, columns=list(METRICS), dtype=float
+        [values for _, values in rows], index=index, columns=list(METRICS), dtype=float
     )
     return frame
 
 
-def responses_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """One row per response: the question, the answer, the metrics, and the first error."""
-    rows = [_of_response(run, each) for run in runs for each in run.responses]
+def responses_frame(runs: Runs) -> pd.DataFrame:
+    """One row per response of one run or several; the columns are those of ``RESPONSE_TYPES``."""
+    rows = [_of_response(run, each) for run in each_run(runs) for each in run.responses]
     return typed(rows, RESPONSE_TYPES)
 
 
-def steps_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """One row per step, in the order of the runs; the columns are those of ``STEP_TYPES``."""
-    rows = [row for run in runs for response in run.responses for row in _of_steps(run, response)]
+def steps_frame(runs: Runs) -> pd.DataFrame:
+    """One row per step of one run or several; the columns are those of ``STEP_TYPES``."""
+    rows = [
+        row
+        for run in each_run(runs)
+        for response in run.responses
+        for row in _of_steps(run, response)
+    ]
     return typed(rows, STEP_TYPES)
+
+
+def each_run(runs: Runs) -> Iterable[Run]:
+    """The runs that a frame is made of."""
+    return [runs] if isinstance(runs, RunOf) else runs
 
 
 def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from lmms_rpts.reasoning import Clue, InvalidReference
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 
 APART = 0.3
-"RPTS and guarded score differ if the difference is larger than this."
+"""RPTS and guarded score differ if the difference is larger than this."""
 
 Differing = Literal["answer", "soundness", "rpts"]
 """What runs may differ in on one instance: right or wrong, sound or unsound, RPTS by ``APART``."""

@@ -38,7 +38,7 @@ T = TypeVar("T")
 Doc = Mapping[str, Any]
 
 DOUBTED = 0.3
-"Typical share of inferences that score less than 0.5 and are judged a second time."
+"""Typical share of inferences that score less than 0.5 and are judged a second time."""
 
 SAID = {
     "image": 60,
@@ -51,7 +51,7 @@ SAID = {
     "answer": 4,
     "match": 80,
 }
-"Typical number of tokens in a judge's reply."
+"""Typical number of tokens in a judge's reply."""
 
 _CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}

@@ -10,7 +10,16 @@ from typing import Any
 
 import pandas as pd
 
-from lmms_rpts.analysis.dataframes import PLACE_TYPES, STEP_TYPES, cited, guarded, place_of, typed
+from lmms_rpts.analysis.dataframes import (
+    PLACE_TYPES,
+    STEP_TYPES,
+    Runs,
+    cited,
+    each_run,
+    guarded,
+    place_of,
+    typed,
+)
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
@@ -44,14 +53,19 @@ class ExportError(UserError):
     """A file that cannot be written or read."""
 
 
-def rating_frame(runs: Iterable[Run]) -> pd.DataFrame:
+def rating_frame(runs: Runs) -> pd.DataFrame:
     """One row per step with the evidence of the first judge call, without the judge's reply.
 
     The columns are those of ``RATING_TYPES``; ``human`` is empty. A second question, or what its
     evidence was, would tell that the judge doubted the step. ``question`` and ``evidence`` are
     missing where a rule scores the step.
     """
-    rows = [row for run in runs for response in run.responses for row in _to_rate(run, response)]
+    rows = [
+        row
+        for run in each_run(runs)
+        for response in run.responses
+        for row in _to_rate(run, response)
+    ]
     return typed(rows, RATING_TYPES)
 
 

@@ -32,7 +32,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 NEITHER_IS_BETTER = frozenset({"steps", "judge_coverage"})
 UNJUDGED = frozenset({"accuracy", "parse_rate"})
-"Metrics that need no judge."
+"""Metrics that need no judge."""
 
 COUNTS = frozenset({"missing_references", "steps"})
-"Metrics without an upper bound; all others are in [0, 1]."
+"""Metrics without an upper bound; all others are in [0, 1]."""

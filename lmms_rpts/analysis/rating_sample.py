@@ -14,7 +14,7 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 
 STEPS = 100
 LONGEST_TEXT = 20_000
-"Maximum number of characters that a rater is asked to read."
+"""Maximum number of characters that a rater is asked to read."""
 
 _BROKEN, _SOUND, _UNSCORED = "broken", "sound", "unscored"
 

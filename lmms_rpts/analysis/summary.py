@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
 from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER, UNJUDGED
 from lmms_rpts.analysis.sweeping import of_task
-from lmms_rpts.escaping import listed
+from lmms_rpts.escaping import listed, shorten
 from lmms_rpts.filters.record import Scoring
+from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.rounds import (
     Figure,
     differing_models,
@@ -96,6 +97,14 @@ class Summary:
 
     tables: tuple[TaskSummary, ...]
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        models = shorten(", ".join(each.model for each in self.overall.models), 120)
+        tasks = shorten(", ".join(each.task for each in self.tables if each.task), 60)
+        return f"<Summary of {tasks}: {models}>"
+
+    def _repr_html_(self) -> str:
+        return html_of("summary_html", self)
 
     @property
     def overall(self) -> TaskSummary:

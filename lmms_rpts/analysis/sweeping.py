@@ -39,7 +39,7 @@ DECAYS = (0.3, 0.5, 0.7, 0.9)
 FOCUS_HEIGHTS = (1, 2, 3, 4)
 QUANTITIES = ("rpts", "filtered_accuracy", "share_filtered", "accuracy_rpts")
 _HIGHEST = 1000
-"No tree is that high, and the time to score grows with the focus height."
+"""No tree is that high, and the time to score grows with the focus height."""
 
 
 def sweep(

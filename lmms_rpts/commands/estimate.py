@@ -115,6 +115,11 @@ def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
             f"{benchmark.title} is graded by rules. Where its settings ask a judge as well, expect "
             "one or two short calls per response; LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
         )
+    if name not in scored_tasks():
+        raise DataError(
+            f"Unknown task {name!r}. For a task of your own, add --include_path FOLDER; for a task "
+            f"of lmms-eval, add _rpts to its name. Built-in tasks: {', '.join(scored_tasks())}"
+        )
     return read_documents(name)
 
 

@@ -277,7 +277,9 @@ def _sheet_markdown(sheet: Sheet) -> Iterator[str]:
 
 def _notes_markdown(summary: GradeSummary) -> Iterator[str]:
     """What stands below the sheets, as lines of Markdown."""
-    yield escape_markdown(summary.grading.explained)
+    from lmms_rpts.tasks.sheets import explanation
+
+    yield escape_markdown(explanation(summary))
     yield ""
     for line in (*_sentences(summary), *summary.warnings):
         yield f"- {escape_markdown(line)}"
@@ -286,8 +288,10 @@ def _notes_markdown(summary: GradeSummary) -> Iterator[str]:
 
 def _show_notes(summary: GradeSummary, console: Console) -> None:
     """Show what stands below the sheets."""
+    from lmms_rpts.tasks.sheets import explanation
+
     console.print(
-        summary.grading.explained, soft_wrap=not console.is_terminal, markup=False, highlight=False
+        explanation(summary), soft_wrap=not console.is_terminal, markup=False, highlight=False
     )
     for line in _sentences(summary):
         console.print(Text(printable(line)), soft_wrap=not console.is_terminal)

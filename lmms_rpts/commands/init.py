@@ -114,7 +114,7 @@ def _from_file(
     from lmms_rpts.tasks.own.data import REMEDY, field_faults_of
     from lmms_rpts.tasks.own.mapping import infer_form, map_names, map_records, plain_stances
     from lmms_rpts.tasks.own.starting import Start
-    from lmms_rpts.tasks.own.tables import read_table
+    from lmms_rpts.tasks.own.tables import QUOTING, read_table
 
     if images is not None and not images.is_dir():
         fail(f"--images: {images} is no folder")
@@ -126,11 +126,13 @@ def _from_file(
         records = plain_stances(records)
     _tell_mapping(mapping, form, given=answer is not None)
     _tell_left_out(table, mapping)
-    raise_faults(source, field_faults_of(records, form), REMEDY)
+    csv = f" In CSV, {QUOTING}." if table.cells else ""
+    raise_faults(source, field_faults_of(records, form), f"{REMEDY}{csv}")
     beside = source.absolute().parent
     folders = [images.absolute()] if images else [beside, beside / "images"]
     found, faults = find_images(records, folders)
-    raise_faults(source, faults, "Fix the names, or name the folder of the images with --images.")
+    remedy = "Fix the names, or set --images to the folder of the images."
+    raise_faults(source, faults, f"{remedy}{csv}")
     names = new_names(found, folders)
     instances = [renamed(record, names).fields for record in records]
     return Start(name, form, language, instances, found, names)

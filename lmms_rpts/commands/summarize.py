@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
 _BESIDE = ("tokens", "documents", "rounds")
-"Columns in addition to the metrics."
+"""Columns in addition to the metrics."""
 _ROW_NAMES = {"tokens": "tokens per response"}
 _PAPER = ("rpts", "accuracy", "accuracy_rpts", "right_for_wrong_reason")
 _SHORT = {
@@ -42,7 +42,7 @@ _SHORT = {
     "right_for_wrong_reason": "RFWR",
     "rpts_guarded": "guarded",
 }
-"Column heads that fit a paper; the comment below the table explains them."
+"""Column heads that fit a paper; the comment below the table explains them."""
 _SPREAD = (
     "±: sample standard deviation over rounds. [ ]: 95% interval over documents, for a single "
     "round. Lower is better: {}."

@@ -34,13 +34,13 @@ LIMIT = 100
 _SUFFIXES = (".json", ".md", ".csv")
 _PAGES = (".html", ".htm")
 _UNUSABLE = 2
-"Exit status if data cannot be used."
+"""Exit status if data cannot be used."""
 
 _INTERRUPTED = 130
-"Exit status after Ctrl-C, as in shells."
+"""Exit status after Ctrl-C, as in shells."""
 
 _LARGEST = 2**63 - 1
-"Largest integer in a validity file."
+"""Largest integer in a validity file."""
 
 
 def validate(

@@ -33,7 +33,7 @@ FRAME_TYPES: Mapping[str, str] = {
     "high": "float64",
     "source": "string",
 }
-"Columns of ``frame_of``; ``source``: judge, own, or the name of a baseline."
+"""Columns of ``frame_of``; ``source``: judge, own, or the name of a baseline."""
 
 _SHOWN = (
     "auc",

@@ -44,10 +44,12 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     ``apply`` is handed one list of responses an instance, and the instances' documents. The
     plugin sees to it that lmms-eval hands over the right ones; used without the plugin, a filter
     can only check that their numbers agree. ``visuals``: gives the images of the task's documents,
-    set by the plugin.
+    set by the plugin. ``unasked``: metrics that have no value because the settings leave out what
+    they need; they are left out of the results.
     """
 
     task: str | None = None
+    unasked: frozenset[str] = frozenset()
     visuals: Visuals | None = None
     takes: type = str
     gives: type = str

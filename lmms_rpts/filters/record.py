@@ -31,7 +31,8 @@ from lmms_rpts.reasoning import (
     guarded_score,
 )
 from lmms_rpts.reasoning.localisation import Modality
-from lmms_rpts.runs.record import Record
+from lmms_rpts.reasoning.outline import outline
+from lmms_rpts.runs.record import Cell, Record
 from lmms_rpts.schema import FieldError, Several, Share, Text
 
 __all__ = [
@@ -131,6 +132,22 @@ class RptsRecord(Record):
         steps = tuple(Step(step.premises, step.conclusion) for step in self.steps)
         chain = ReasoningChain(steps, self.instance.language)
         return build_tree(chain, len(self.instance.visual_clue), len(self.instance.textual_clue))
+
+    def cells(self) -> dict[str, Cell]:
+        """The response as a row of a table; ``tree``: its steps as indented text."""
+        error = self.first_error
+        return {
+            "question": self.instance.statement or self.instance.context,
+            "gold": self.instance.answer,
+            "answer": self.answer.value,
+            "correct": self.answer.correct,
+            "rpts": self.rpts,
+            "guarded": self.guarded,
+            "first_error": error.step if error else None,
+            "first_error_text": self.steps[error.step].conclusion if error else None,
+            "tree": outline(self.tree(), [step.score for step in self.steps]),
+            "why": self.reason or self.answer.error,
+        }
 
     @cached_property
     def diagnosed(self) -> Diagnosis:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lmms_rpts.escaping import count
+from lmms_rpts.notebook import html_of
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain
 
 
@@ -35,6 +37,14 @@ class ReasoningTree:
     parents: tuple[tuple[int, ...], ...]
     uses: tuple[int, ...]
     invalid: tuple[InvalidReference, ...]
+
+    def __repr__(self) -> str:
+        invalid = f", {count(len(self.invalid), 'invalid reference')}" if self.invalid else ""
+        height = max(self.heights, default=0)
+        return f"<ReasoningTree: {count(len(self.heights), 'step')}, height {height}{invalid}>"
+
+    def _repr_html_(self) -> str:
+        return html_of("tree_html", self)
 
     @property
     def root(self) -> int | None:

@@ -19,7 +19,7 @@ from lmms_rpts.validation import terms
 from lmms_rpts.validation.results import Miss, SetResult, Validation
 
 _LONGEST = 200_000
-"Maximum number of characters of a text on the page, the same as for a step."
+"""Maximum number of characters of a text on the page, the same as for a step."""
 
 _SHOWN_PREMISES = 8
 _PARTS = (("#overview", "Overview"), ("#sets", "Sets"))

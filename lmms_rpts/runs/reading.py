@@ -106,8 +106,6 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
             f"the samples in {place} are of other tasks, not scored by {record.FILTER}: "
             f"{', '.join(file.name for file in files[:3])}. Name a run of {record.BENCHMARK}"
         )
-    for file in sorted({*files} - {file for run in runs for file in run.files}):
-        logger.info("Passed over {}: it is of another task", file)
     return runs
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.escaping import shorten, storable
+from lmms_rpts.notebook import html_of
 from lmms_rpts.schema import (
     FieldError,
     ForeignError,
@@ -21,6 +22,8 @@ from lmms_rpts.schema import (
 )
 
 R = TypeVar("R", bound="Record")
+Cell = str | float | bool | None
+"""What a cell of a table of responses holds."""
 
 
 class Asked(Model):
@@ -93,6 +96,18 @@ class Record(Model):
             raise FieldError(f"{self.SCORE} should be a number from 0 to 1, not None")
         return self
 
+    def __repr__(self) -> str:
+        score = getattr(self, self.SCORE)
+        shown_score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
+        place = f"{shorten(self.instance.task or '?')} {self.instance.doc_id}"
+        repeat = f", repeat {self.repeat}" if self.repeat else ""
+        return f"<{type(self).__name__} {place}{repeat}: {shown_score}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return html_of("record_html", self)
+
     @property
     def scoring(self) -> Any:
         """Those of its settings that the score depends on."""
@@ -139,6 +154,16 @@ class Record(Model):
                 f"it was written with schema version {shown(found)}, and this lmms-rpts reads "
                 f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
             )
+
+    def cells(self) -> dict[str, Cell]:
+        """The response as a row of a table: what was asked, the answer, its grades, and why."""
+        asked, answer = getattr(self.instance, "question", None), getattr(self, "answer", None)
+        return {
+            "question": asked if isinstance(asked, str) else None,
+            "answer": answer if isinstance(answer, str) else None,
+            self.SCORE: getattr(self, self.SCORE),
+            "why": self.reason,
+        }
 
     def to_json(self) -> str:
         """The record as a JSON object in one line, without what stands beside it in samples."""

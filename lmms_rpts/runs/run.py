@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+from lmms_rpts.escaping import count, shorten
+from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.record import R, Record
 
 Records = Callable[[], Iterable[type[Record]]]
@@ -36,6 +38,19 @@ class RunOf(Generic[R]):
     results: Mapping[str, Any]
     files: tuple[Path, ...]
     source: str = ""
+
+    def __repr__(self) -> str:
+        responses = count(len(self.responses), "response")
+        documents = count(len({each.instance.key for each in self.responses}), "document")
+        judges = ", ".join(dict.fromkeys(str(each.judge) for each in self.scorings)) or "nobody"
+        tasks = shorten(", ".join(self.tasks) or "no task", 60)
+        return (
+            f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
+            f"scored by {shorten(judges, 60)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_of("run_html", self)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -67,12 +82,17 @@ def other_reader(schema: object, record: type[Record], known: Records) -> str | 
 
 
 def other_reader_of(files: list[Path], record: type[Record], known: Records) -> str | None:
-    """Who reads files of which one holds records of another schema of ours; None if none does."""
-    for other in known():
-        said = other_reader(other.SCHEMA, record, known)
-        if said and any(holds_schema(file, other.SCHEMA) for file in files):
-            return said
-    return None
+    """The readers of files that hold records of other schemas of ours; None if none does."""
+    others = [
+        other
+        for other in known()
+        if other.SCHEMA != record.SCHEMA and any(holds_schema(file, other.SCHEMA) for file in files)
+    ]
+    if not others:
+        return None
+    titles = " and ".join(dict.fromkeys(other.BENCHMARK for other in others))
+    readers = "; ".join(dict.fromkeys(other.READERS for other in others))
+    return f"of {titles}, not of {record.BENCHMARK}: {readers}"
 
 
 def holds_schema(file: Path, schema: str) -> bool:

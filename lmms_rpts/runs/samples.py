@@ -95,6 +95,18 @@ def read_samples_of(
     return [each for read in responses.values() for each in read]
 
 
+def records_of_sample(record: type[R], entry: Mapping[str, Any], task: str) -> list[R]:
+    """The scored responses of one sample as lmms-eval holds it in memory, or as a line of a file.
+
+    Raises:
+        FieldError: where it holds no record of this type.
+    """
+    found = entry.get("filtered_resps")
+    # lmms-eval takes the list of a single request away when it writes the sample.
+    inner = found[0] if isinstance(found, list) and len(found) == 1 else found
+    return _read(record, {**entry, "filtered_resps": inner}, storable(task), tuple)
+
+
 def _is_number(value: object) -> bool:
     return type(value) is int
 

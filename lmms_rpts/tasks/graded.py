@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.escaping import shorten
+from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.rounds import (
     differing_coverage,
     differing_models,
@@ -44,6 +46,13 @@ class GradeSummary:
     lists: Mapping[str, tuple[Mapping[str, Any], ...]]
     trees: tuple[Any, ...]
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        models = shorten(", ".join(dict.fromkeys(each.model for each in self.models)), 120)
+        return f"<GradeSummary of {self.grading.title}: {models}>"
+
+    def _repr_html_(self) -> str:
+        return html_of("grades_html", self)
 
     @property
     def models(self) -> tuple[Figures, ...]:

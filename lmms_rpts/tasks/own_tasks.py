@@ -61,7 +61,8 @@ def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
     """Drop metrics without a value from the results of tasks with filters of ours.
 
     A metric that a task computes and does not list is an empty list there, and a group's mean over
-    numbers and lists would end the run once all is judged and paid for.
+    numbers and lists would end the run once all is judged and paid for. A metric that the settings
+    leave out would be a row of NaN.
 
     Args:
         results: lmms-eval's, by name of the task; changed in place.
@@ -70,11 +71,18 @@ def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
     for name, task in tasks.items():
         if isinstance(task, Mapping):
             drop_unlisted_metrics(results, task)
-        elif name in results and _own_filters(task):
+        elif name in results and (filters := _own_filters(task)):
             found = results[name]
-            unlisted = [each for each, value in found.items() if type(value) is list and not value]
-            for metric in unlisted:
+            unasked = frozenset().union(*(each.unasked for each in filters))
+            empty = [each for each, value in found.items() if type(value) is list and not value]
+            unasked_rows = [each for each in found if _metric_of(each) in unasked]
+            for metric in {*empty, *unasked_rows}:
                 del found[metric]
+
+
+def _metric_of(key: str) -> str:
+    """The metric of a key of lmms-eval's results: ``METRIC,FILTER`` or ``METRIC_stderr,FILTER``."""
+    return key.partition(",")[0].partition("_stderr")[0]
 
 
 def check_task(task: Any, documents: Any) -> None:

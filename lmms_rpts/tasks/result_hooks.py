@@ -10,6 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.errors import UserError
+
+_OUR_TASKS = "_lmms_rpts_tasks"
+
 
 def stderr_for_metric(
     original: Callable[..., Any], metric: Any, bootstrap_iters: int
@@ -47,11 +51,9 @@ def create_response_cache(
     original: Callable[..., Any], cache_root: str, *args: Any, **kwargs: Any
 ) -> Any:
     """The cache of responses, with those of runs that were killed."""
-    # --use_cache files what a run has written under a name of its own, and adds it to what later
-    # runs see only when that run ends well: after a kill the responses were paid for in vain.
-    from lmms_rpts.tasks.benchmark import benchmark_of
-
-    ours = any(benchmark_of(name) for name in _task_names(kwargs.get("task_dict") or {}))
+    # --use_cache stores what a run has written under a name of its own, and adds it to what later
+    # runs see only when that run ends well: after a kill, its responses would be generated again.
+    ours = frozenset(_our_tasks(kwargs.get("task_dict") or {}))
     if ours and kwargs.get("world_size", 1) == 1:  # several processes share a name that stays
         try:
             from lmms_rpts.models.killed_runs import add_killed_runs
@@ -61,15 +63,37 @@ def create_response_cache(
             from loguru import logger
 
             logger.warning("Responses of earlier runs can't be added to --use_cache: {}", error)
-    return original(cache_root, *args, **kwargs)
+    cache = original(cache_root, *args, **kwargs)
+    if ours:
+        setattr(cache, _OUR_TASKS, ours)
+    return cache
 
 
-def _task_names(tasks: Mapping[Any, Any]) -> Iterable[str]:
+def execute_cached(
+    original: Callable[..., list[Any]], cache: Any, lm: Any, reqtype: str, requests: Any
+) -> list[Any]:
+    """Cached responses, else the model's; it leaves the settings of our requests unchanged."""
+    ours = getattr(cache, _OUR_TASKS, None)
+    if not ours:
+        return original(cache, lm, reqtype, requests)
+    from lmms_rpts.models.kept_arguments import KeptArguments
+
+    return original(cache, KeptArguments(lm, ours), reqtype, requests)
+
+
+def _our_tasks(tasks: Mapping[Any, Any]) -> Iterable[str]:
+    """Names of tasks that are ours or use our filters, such as ``mmmu_val_rpts``."""
+    from lmms_rpts.tasks.benchmark import benchmark_of
+
+    filters = sys.modules.get("lmms_rpts.filters.base")
     for name, task in tasks.items():
-        if isinstance(name, str):
-            yield name
         if isinstance(task, Mapping):
-            yield from _task_names(task)
+            yield from _our_tasks(task)
+        ensembles = getattr(task, "_filters", ())
+        found = [each for ensemble in ensembles for each in ensemble.filters]
+        uses = filters is not None and any(isinstance(each, filters.RptsFilter) for each in found)
+        if isinstance(name, str) and (uses or benchmark_of(name)):
+            yield name
 
 
 def reset_usage(original: Callable[[], None]) -> None:
@@ -88,3 +112,61 @@ def summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     validity = None if spending is None else spending.noted_validity()
     more = {"judges": judges, "validity": validity}
     return {**original(), **{name: found for name, found in more.items() if found}}
+
+
+def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
+    """Name the model whose responses are replayed, which lmms-eval's viewer shows."""
+    original(tracker, *args, **kw)
+    if tracker.model_source != "replay":
+        return
+    from lmms_rpts.runs.replayed import replayed_model
+
+    try:
+        # Not model_name_sanitized: it names the folder of the results, which stays as it is.
+        tracker.model_name = replayed_model(kw.get("model_args", args[1] if len(args) > 1 else ""))
+    except Exception as error:
+        from loguru import logger
+
+        logger.debug("The replayed model has no name: {}", error)
+
+
+def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> None:
+    """Hand results to lmms-eval's W&B logger, with the versions of tasks as text.
+
+    W&B refuses a column of numbers and texts: a task without a version, which lmms-eval calls
+    ``Yaml``, beside one of ours would lose all tables of the run.
+    """
+    original(logger, results)
+    from lmms_rpts.tasks.wandb_tables import scored_tasks
+
+    versions = logger.results.get("versions")
+    if isinstance(versions, dict) and scored_tasks(results.get("configs") or {}):
+        logger.results["versions"] = {name: str(each) for name, each in versions.items()}
+
+
+def log_wandb_samples(
+    original: Callable[..., None], logger: Any, samples: Mapping[str, Sequence[Any]]
+) -> None:
+    """Log tables of our tasks, then have lmms-eval log the samples of the others."""
+    from lmms_rpts.tasks.wandb_tables import log_tables
+
+    done = log_tables(logger, samples)
+    every = logger.task_names
+    others = [name for name in every if name not in done]
+    if not done or set(others) - set(logger.group_names):
+        try:
+            logger.task_names = others
+            original(logger, samples)
+        finally:
+            logger.task_names = every
+
+
+def print_exception(original: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    """``traceback.print_exc``, except where lmms-eval is about to report an error of the user.
+
+    lmms-eval prints the traceback, and then logs the message, which is all that users need. With
+    ``--verbosity DEBUG`` it raises the error instead.
+    """
+    frame = sys._getframe(2)  # behind the function that wraps this one
+    if frame.f_code.co_name != "cli_evaluate" or not isinstance(sys.exc_info()[1], UserError):
+        original(*args, **kwargs)

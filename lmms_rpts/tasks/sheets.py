@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -58,8 +59,15 @@ def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None
     return Sheet(title, list(rows[0]), texts, [cells])
 
 
+def explanation(summary: GradeSummary) -> str:
+    """What the columns mean that are shown."""
+    hidden = tuple(f"{each.head}: " for each in _Columns(summary).hidden)
+    sentences = re.split(r"(?<=\.) (?=[^.:]{1,40}: )", summary.grading.explained)
+    return " ".join(each for each in sentences if not each.startswith(hidden))
+
+
 class _Columns:
-    """What the tables of a summary show."""
+    """What the tables of a summary show; ``hidden``: columns that say nothing of any model."""
 
     def __init__(self, summary: GradeSummary) -> None:
         self._grading = summary.grading
@@ -76,6 +84,7 @@ class _Columns:
             Column("unscored", lambda each: str(each.unscored), lambda each: bool(each.unscored)),
         )
         self._numbers = [each for each in columns if any(map(each.speaks, summary.models))]
+        self.hidden = [each for each in columns if each not in self._numbers]
 
     def sheet(self, table: Breakdown, overall: Group | None = None) -> Sheet:
         """A breakdown as texts; below it the row of all questions."""

@@ -16,6 +16,7 @@ from lmms_rpts.analysis.dataframes import (
     responses_frame,
     steps_frame,
 )
+from lmms_rpts.analysis.export import rating_frame
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support.guarded import guarded_record, old_record
@@ -52,6 +53,21 @@ def test_no_run_gives_empty_frames_with_all_columns() -> None:
     for frame, wanted in ((steps_frame([]), STEP_TYPES), (responses_frame([]), RESPONSE_TYPES)):
         assert len(frame) == 0
         assert types(frame) == dict(wanted)
+
+
+def test_one_run_or_several(tmp_path: Path) -> None:
+    """All frames take both; of several runs, documents are told apart by the run."""
+    for name, scores in (("a", [[0.9, 0.2], [1.0, 1.0]]), ("b", [[0.5, 0.5]])):
+        write_run(tmp_path / name, dict(enumerate(map(make_record, scores))))
+    one, other = read_runs([f"one={tmp_path / 'a'}", f"other={tmp_path / 'b'}"])
+    for frame in (responses_frame, steps_frame, rating_frame):
+        pd.testing.assert_frame_equal(frame(one), frame([one]))
+        assert len(frame(iter([one, other]))) == len(frame(one)) + len(frame(other))
+    alone, both = documents_frame(one), documents_frame([one, other])
+    assert alone.index.names == ["task", "doc_id"]
+    assert both.index.names == ["run", "task", "doc_id"]
+    pd.testing.assert_frame_equal(both.loc["one"], alone)
+    assert len(documents_frame([])) == 0
 
 
 def test_a_step_is_a_row_worked_by_hand(tmp_path: Path) -> None:

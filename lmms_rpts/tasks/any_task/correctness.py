@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import io
+import linecache
 import math
 import re
 import threading
@@ -71,6 +73,26 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
         )
     field = path.removeprefix(metric).removeprefix(".") or None
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
+
+
+def may_return(process: Callable[..., Any], text: str) -> bool:
+    """Whether a task's ``process_results`` may return a metric that the task does not list.
+
+    Only a run shows what it returns. Its file should at least hold the name as a string.
+
+    Args:
+        process: the function, or a partial of it.
+        text: a criterion, as in ``METRIC.FIELD>=0.5``.
+    """
+    while isinstance(process, functools.partial):
+        process = process.func
+    name = re.split(r"[.<>=]", text.strip())[0].strip()
+    try:
+        lines = linecache.getlines(inspect.getsourcefile(process) or "")
+    except TypeError:  # no function of Python's
+        lines = []
+    quoted = (f'"{name}"', f"'{name}'")
+    return not lines or any(each in line for line in lines for each in quoted)
 
 
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:

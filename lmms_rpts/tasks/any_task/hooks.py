@@ -29,7 +29,11 @@ def process_document(
     """
     doc_id, _, requests = item
     if kwargs["filter_key"] != FILTER:
-        processed = original(item, *args, **kwargs)
+        try:
+            processed = original(item, *args, **kwargs)
+        except BaseException:
+            host.fail()
+            raise
         responses = [text for each in requests for text in each.resps]
         host.remember(doc_id, dict(processed.metrics), processed.per_sample_scores, responses)
         # What a task computes and does not list would be taken for a metric of ours.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.schema import shown
-from lmms_rpts.settings import load_settings
+from lmms_rpts.settings import SettingError, load_settings
 from lmms_rpts.tasks.any_task.config import FILTER, add_metrics, metric_name, results_beside
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
@@ -24,6 +25,7 @@ from lmms_rpts.tasks.any_task.correctness import (
     first_criterion,
     greatest_value,
     is_right,
+    may_return,
     no_scale,
     on_scale,
     parse_criterion,
@@ -36,6 +38,7 @@ from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.visuals import visuals_of
 
+MAY_RETURN = "the task's process_results may return it"
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
 
 
@@ -72,12 +75,23 @@ class HostTask:
     def check_criterion(self) -> None:
         """Find out before anything is generated whether the metric that was named is there.
 
+        A task's own ``process_results`` may return metrics that the task does not list: only the
+        run shows whether it does.
+
         Raises:
             SettingError: naming the metrics, where it is not.
         """
         wanted = load_settings().correct
-        if wanted is not None and not self.graded:
+        if wanted is None or self.graded:
+            return
+        try:
             parse_criterion(wanted, self._own)
+        except SettingError as error:
+            process = self.task.config.process_results
+            if not callable(process) or not may_return(process, wanted):
+                raise
+            if load_settings().rank == 0:
+                logger.warning("{}: {}. The run goes on: {}", self.name, error, MAY_RETURN)
 
     # --- prompts ---------------------------------------------------------------------------------
 
@@ -156,6 +170,11 @@ class HostTask:
         self._metrics.setdefault(doc_id, each_repeat or [metrics])
         self.settle_repeats(doc_id, responses)
 
+    def fail(self) -> None:
+        """Have the other processes of the run end: the task's own metrics failed in this one."""
+        if self._exchange is not None:
+            self._exchange.fail()
+
     def unlisted(self, values: Mapping[str, Any]) -> list[str]:
         """Names of metrics of ours among those that the task computes and does not list."""
         ours = {metric_name(name, self._own) for name in METRICS}
@@ -191,7 +210,7 @@ class HostTask:
         firsts = [each[0] for each in self._metrics.values() if each]
         there = list(dict.fromkeys(name for values in firsts for name in values))
         if wanted is not None:
-            named = parse_criterion(wanted, dict.fromkeys([*self._own, *there]))
+            named = self._named(wanted, there)
             return None if named is None else self._scaled(named, firsts)
         order, usable = self._usable(firsts, there)
         found = first_criterion(usable, order)
@@ -206,6 +225,27 @@ class HostTask:
             else:
                 logger.info("{}: answers count as right by {}", self.name, visible(str(found)))
         return found
+
+    def _named(self, wanted: str, there: Sequence[str]) -> Criterion | None:
+        """The criterion that was asked for; None where it is not there and all is judged already.
+
+        Args:
+            there: metrics that this process has values of.
+        """
+        try:
+            return parse_criterion(wanted, self._own)
+        except SettingError:  # a metric that the task does not list, or none at all
+            parts: list[list[str]] = [list(there)]
+        if not self.graded and self._exchange is not None:
+            parts = self._exchange.gather(parts[0])
+        try:
+            return parse_criterion(wanted, dict.fromkeys([*self._own, *itertools.chain(*parts)]))
+        except SettingError as error:
+            if self.graded:
+                raise
+            if load_settings().rank == 0:
+                logger.error("{}: {}", self.name, error)
+            return None
 
     def _scaled(
         self, criterion: Criterion, firsts: Sequence[Mapping[str, Any]]

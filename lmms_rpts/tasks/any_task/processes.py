@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import time
 from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.errors import UserError
+
 _PATIENCE = timedelta(minutes=10)
 """Another process that takes longer for its task's own metrics has failed, or grades for hours."""
 
+_PAUSE = 0.1
+"""Seconds between two looks at what the others found."""
+
 _evaluations: Counter[str] = Counter()
+
+
+class OtherProcessError(UserError):
+    """Another process of the run failed, and this one ends as well."""
 
 
 class Exchange:
@@ -33,6 +45,7 @@ class Exchange:
         self._key = f"lmms_rpts/{task}/{_evaluations[task]}"
         distributed: Any = sys.modules.get("torch.distributed")
         self._store: Any = None
+        self._times = 0
         if distributed is not None and distributed.is_available() and distributed.is_initialized():
             self._store = distributed.distributed_c10d._get_default_store()
             self._rank, self._count = distributed.get_rank(), distributed.get_world_size()
@@ -43,18 +56,45 @@ class Exchange:
 
         Args:
             found: what this process found, of JSON's types.
+
+        Raises:
+            OtherProcessError: where another process failed: nobody waits for its answers.
         """
         if self._store is None:
             return [found]
-        self._store.set(f"{self._key}/found/{self._rank}", json.dumps(found))
+        self._times += 1
+        kind = f"found{self._times}"  # a later answer shall not be taken for an earlier one
+        self._store.set(self._name(kind, self._rank), json.dumps(found))
         try:
-            self._store.wait([self._name("there", at) for at in range(self._count)], _PATIENCE)
+            self._wait("there", range(self._count))
             there = [at for at in range(self._count) if self._read("there", at) == 1]
-            self._store.wait([self._name("found", at) for at in there], _PATIENCE)
-            return [self._read("found", at) for at in there]
+            self._wait(kind, there)
+            return [self._read(kind, at) for at in there]
         except RuntimeError as error:  # of torch: another process took too long, or ended
             logger.warning("Processes could not agree on a task's metric: {}", error)
             return [found]
+
+    def fail(self) -> None:
+        """Tell the other processes that this one failed; it finds nothing out any more."""
+        if self._store is not None:
+            with contextlib.suppress(RuntimeError):  # the store is gone: the others have ended
+                self._store.set(self._name("failed", self._rank), "1")
+
+    def _wait(self, kind: str, ranks: Sequence[int]) -> None:
+        """Wait until these processes have said something; ends early where any of them failed."""
+        deadline = time.monotonic() + _PATIENCE.total_seconds()
+        while not all(self._store.check([self._name(kind, at)]) for at in ranks):
+            failed = [
+                at for at in range(self._count) if self._store.check([self._name("failed", at)])
+            ]
+            if failed:
+                raise OtherProcessError(
+                    f"process {failed[0]} of this run failed while it computed the task's own "
+                    "metrics; its error is above. This process ends as well"
+                )
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"no answer for {_PATIENCE.total_seconds():.0f} s")
+            time.sleep(_PAUSE)
 
     def _read(self, kind: str, rank: int) -> Any:
         return json.loads(self._store.get(self._name(kind, rank)))

@@ -12,7 +12,7 @@ from pydantic import Field
 from lmms_rpts.judging.parsers.verdicts import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, JudgeGrade, Record
+from lmms_rpts.runs.record import Asked, Cell, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
@@ -154,6 +154,21 @@ class CmmathRecord(Record):
     def disputed(self) -> bool:
         """Whether the rules and the judge disagree."""
         return None not in (self.ruled, self.judged) and self.ruled != self.judged
+
+    def cells(self) -> dict[str, Cell]:
+        """The answer as a row of a table."""
+        ruled, judged = self.grades.rule, self.grades.judge
+        said = judged.reply or judged.error if judged else None
+        rule = ruled.rule if ruled else None
+        return {
+            "question": self.instance.question,
+            "gold": self.instance.reference,
+            "answer": self.answer,
+            "score": self.score,
+            "rule": self.outcome_by_rules,
+            "judge": self.judged,
+            "why": self.reason or said or rule,
+        }
 
 
 CmmathRun = RunOf[CmmathRecord]

@@ -17,6 +17,11 @@ _CSV = (".csv", ".tsv")
 _DELIMITERS = ",;\t"
 _LARGEST_CELL = 2**27
 _REMEDY = "Fix the file, and try again."
+QUOTING = (
+    "put a cell that holds the separator of columns in double quotes, and separate the items of a "
+    "list with | (images and options: also ;)"
+)
+"""How cells of CSV are written, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,9 @@ def _rows(reader: Iterator[list[str]]) -> tuple[list[str], list[Record], list[st
         for row in reader:
             line, start = reader.line_num, line + 1  # type: ignore[attr-defined]
             if len(row) > len(names):
-                faults.append(f"line {start} has {len(row)} cells, the header {len(names)}")
+                faults.append(
+                    f"line {start} has {len(row)} cells, the header {len(names)}: {QUOTING}"
+                )
             elif any(cell.strip() for cell in row):
                 pairs = zip(names, row, strict=False)
                 fields = {name: cell for name, cell in pairs if name and cell.strip()}

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, Record
+from lmms_rpts.runs.record import Asked, Cell, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
@@ -137,6 +137,20 @@ class ReformRecord(Record):
     def hit(self) -> bool | None:
         """Whether the published rules found a mark; None where there is none to find."""
         return self.published.chosen is not None if self.instance.kind == "choice" else None
+
+    def cells(self) -> dict[str, Cell]:
+        """The answer as a row of a table."""
+        asked = self.instance
+        known = asked.right is not None and asked.right < len(asked.options)
+        gold = (asked.options[asked.right],) if known and asked.right is not None else asked.answers
+        return {
+            "question": asked.question,
+            "gold": " | ".join(gold),
+            "answer": self.prediction,
+            "score": self.score,
+            "strict": self.strict.correct,
+            "why": self.reason or self.published.rule,
+        }
 
 
 ReformRun = RunOf[ReformRecord]

@@ -118,6 +118,8 @@ class RomeAnswerFilter(GradingFilter):
 
     def __init__(self, judge: str | None = None) -> None:
         self.rome = load_rome_settings()
+        if not self.rome.consistency:
+            self.unasked = frozenset({"thinking_answer_consistency"})
         super().__init__(judge)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pydantic import Field, PlainSerializer, PlainValidator
 from lmms_rpts.escaping import storable
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, JudgeGrade, Record
+from lmms_rpts.runs.record import Asked, Cell, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.tasks.benchmark import record_types
@@ -130,6 +130,21 @@ class RomeRecord(Record):
     def disputed_by_llm(self) -> bool:
         """Whether the published rules and the judge disagree."""
         return None not in (self.grades.rule, self.llm) and self.grades.rule != self.llm
+
+    def cells(self) -> dict[str, Cell]:
+        """The answer as a row of a table."""
+        judged = self.grades.llm
+        said = judged.reply or judged.error if judged else None
+        return {
+            "question": self.instance.question,
+            "gold": self.instance.reference,
+            "answer": self.answer,
+            "score": self.score,
+            "rule": self.grades.rule,
+            "strict": self.grades.strict,
+            "judge": self.llm,
+            "why": self.reason or said,
+        }
 
     @classmethod
     def alike(cls, one: AbstractSet[RomeGrading], other: AbstractSet[RomeGrading]) -> bool:

@@ -1,0 +1,102 @@
+"""``--use_cache`` of lmms-eval: what a second run finds, and what a run leaves that was killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lmms_rpts.models.kept_arguments import KeptArguments
+from tests.support.foreign_task import SeeingJudge, write_foreign_task
+from tests.support.judge_server import JudgeServer
+from tests.support.lmms import clean_environment, forked, run_lmms_eval
+from tests.support.waiting import wait_until
+from tests.test_any_task_end_to_end import records_of, settings
+
+
+def test_a_second_run_generates_nothing(tmp_path: Path, tiny_llava: str) -> None:
+    """``llava_hf`` takes ``until`` out of its requests, and adds defaults."""
+    task = write_foreign_task(tmp_path)
+    arguments = [
+        *("--model", "llava_hf", "--model_args", tiny_llava, "--limit", "2"),
+        *("--tasks", "colours_rpts,rpts_demo", "--include_path", task.include_path),
+        *("--gen_kwargs", "max_new_tokens=8", "--use_cache", str(tmp_path / "cache")),
+    ]
+    with SeeingJudge().server() as server:
+        first, second = (
+            run_lmms_eval(tmp_path / turn, *arguments, env=settings(server)) for turn in "ab"
+        )
+    assert "0 hits, 4 misses" in first.output, first.output
+    assert "4 hits" in second.output, second.output
+    assert "4 hits, 0 misses" in re.sub(r" from shared DB|, \d+ from shared DB", "", second.output)
+    assert records_of(first) == records_of(second)
+    assert first.records("rpts_demo") == second.records("rpts_demo")
+
+
+def test_what_a_wrapper_changes_is_restored_for_our_tasks_alone() -> None:
+    class Model:
+        def generate_until(self, requests: Sequence[Any]) -> list[str]:
+            for each in requests:
+                each.args[1].pop("until")
+                each.args[1]["stop"].append("x")
+                each.args[1]["temperature"] = 0
+            return ["said" for _ in requests]
+
+        def loglikelihood(self, requests: Sequence[Any]) -> list[str]:
+            requests[0].args[1].clear()
+            raise RuntimeError("out of memory")
+
+    def request(task: str) -> Any:
+        return SimpleNamespace(task_name=task, args=("text", {"until": ["\n"], "stop": []}))
+
+    ours, other = request("ours"), request("other")
+    model = KeptArguments(Model(), {"ours"})
+    assert model.generate_until([ours, other]) == ["said", "said"]
+    assert ours.args[1] == {"until": ["\n"], "stop": []}
+    assert other.args[1] == {"stop": ["x"], "temperature": 0}
+    with pytest.raises(RuntimeError, match="out of memory"):
+        model.loglikelihood([ours])
+    assert ours.args[1] == {"until": ["\n"], "stop": []}
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_of_any_task_that_was_ended_goes_on(tmp_path: Path, ending: signal.Signals) -> None:
+    """The model's responses by lmms-eval's cache, the judge's answers by ours."""
+    task = write_foreign_task(tmp_path)
+    said = task.responses(tmp_path / "said.jsonl", "colours_rpts")
+    arguments = [
+        *("--model", "replay", "--model_args", f"samples={said}"),
+        *("--tasks", "colours_rpts", "--include_path", task.include_path),
+        *("--use_cache", str(tmp_path / "responses")),
+    ]
+    with JudgeServer(answer=SeeingJudge().answer, latency=0.1) as server:
+        env = settings(server, LMMS_RPTS_CACHE=str(tmp_path / "cache"), LMMS_RPTS_CONCURRENCY="2")
+        process = subprocess.Popen(
+            forked([sys.executable, "-m", "lmms_eval", *arguments]),
+            env=clean_environment() | env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        wait_until(lambda: server.calls >= 6, process.poll)
+        os.killpg(process.pid, ending)
+        process.communicate()
+        ended = server.calls
+        resumed = run_lmms_eval(tmp_path / "resumed", *arguments, env=env)
+        asked = server.calls - ended
+        clean = run_lmms_eval(
+            tmp_path / "clean", *arguments, env=env | {"LMMS_RPTS_CACHE": str(tmp_path / "none")}
+        )
+        whole = server.calls - ended - asked
+    assert 0 < asked < whole
+    assert whole <= ended + asked <= whole + 2, "only calls under way may be lost"
+    assert "6/6 cache hits" in resumed.output, "the model was asked again"
+    assert records_of(resumed) == records_of(clean)
