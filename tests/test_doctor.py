@@ -240,9 +240,9 @@ def test_a_judge_that_can_not_be_used(doctor: Doctor, judge: str, fault: str, re
 
 @table(
     "name, value, fault, remedy",
-    ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "give a number from 1"),
-    ("LMMS_RPTS_TIMEOT", "9", "LMMS_RPTS_TIMEOT is no setting", "Did you mean"),
-    ("RANK", "first", "RANK='first'", "give a whole number"),
+    ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "use a number from 1"),
+    ("LMMS_RPTS_TIMEOT", "9", "Unknown setting LMMS_RPTS_TIMEOT", "Did you mean"),
+    ("RANK", "first", "RANK='first'", "use a whole number"),
 )
 def test_a_wrong_setting(
     doctor: Doctor, monkeypatch: pytest.MonkeyPatch, name: str, value: str, fault: str, remedy: str

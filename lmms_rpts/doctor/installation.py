@@ -206,6 +206,6 @@ def _ask_python(code: str, seconds: float) -> Any:
         if line.startswith(_MARK):
             return json.loads(line.removeprefix(_MARK))
     said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    ours = [line for line in said if "lmms_rpts could not join" in line]
+    ours = [line for line in said if "lmms_rpts cannot extend" in line]
     reason = (ours or said or ["it said nothing"])[-1]
     raise ProbeError(f"{reason} (status {done.returncode})")

@@ -191,7 +191,7 @@ def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> N
         *("--tasks", task.format(folder=tmp_path), "--include_path", str(tmp_path)),
     )
     assert "'answer' should be agree or disagree, not 'B'" in done.output
-    assert "could not join" not in done.output
+    assert "cannot extend" not in done.output
     said = done.output.split("can't be evaluated")
     assert all("/no/such/model" not in part.split("Error during")[0] for part in said[1:])
 
