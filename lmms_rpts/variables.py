@@ -113,7 +113,7 @@ class Variables:
             home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
         except RuntimeError:
             raise SettingError(
-                f"no home directory for the cache of judge replies: set {name} to a folder or off"
+                f"no home directory for the cache of answers: set {name} to a folder, or to off"
             ) from None
         return home / "lmms_rpts"
 

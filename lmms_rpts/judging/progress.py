@@ -15,30 +15,30 @@ from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 
 IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
-"""Seconds between two updates; a log file needs no more."""
+"""Seconds between two updates in a log file."""
 
 
 Counts = dict[str, float]
 
 
 class Unbreakable:
-    """A stream whose reader may go away: writing to it then does nothing.
+    """A stream whose reader may disappear: writing to it then has no effect.
 
-    tqdm does not release its lock where a write fails: every other bar, be it the one of a model
-    that is loaded in another thread, would wait for ever.
+    tqdm does not release its lock where a write fails: every other bar, such as that of a model
+    being loaded in another thread, would wait forever.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write, or not; returns how much there was to write."""
+        """Write, ignoring errors; returns the length of the text."""
         with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or not."""
+        """Flush, ignoring errors."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.flush()
 
@@ -47,7 +47,7 @@ class Unbreakable:
 
 
 def standard_error() -> tuple[Unbreakable, float] | None:
-    """Where a bar is shown, and seconds between two updates there; None where there is nothing."""
+    """The stream of a bar, and the seconds between two updates; None without a stream."""
     if sys.stderr is None:
         return None
     with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
@@ -58,7 +58,7 @@ def standard_error() -> tuple[Unbreakable, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Where the processes of a run tell each other how far they are."""
+    """Shared progress of the processes of a run."""
 
     tell: Callable[[Counts], None]
     heard: Callable[[], Sequence[Counts]]
@@ -68,14 +68,14 @@ NO_BOARD = Board(lambda counts: None, lambda: ())
 
 
 class Progress:
-    """Questions answered: by the judge, from the cache, or not at all; rate and time left.
+    """Progress bar of questions: answered by the judge, from the cache, or failed; rate and ETA.
 
     Args:
-        total: conversations to be held.
-        label: what is being done.
+        total: number of conversations.
+        label: text of the bar.
         shown: whether there is a bar at all.
         budget: for the cost, where prices are known.
-        board: the bar counts what all processes tell here.
+        board: shared progress, so that the bar covers all processes.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Progress:
             self._bar.close()
 
     def answered(self, verdict: Verdict) -> None:
-        """A question was answered, or not."""
+        """Record an answered or failed question."""
         outcome = "failed" if verdict.error else "cached" if verdict.cached else "asked"
         self._counts[outcome] += 1
 
     def done(self) -> None:
-        """A conversation came to its end."""
+        """Record the end of a conversation."""
         self._counts["done"] += 1
         if time.monotonic() - self._last >= self._interval:
             self._show()
