@@ -131,7 +131,7 @@ def test_breakdowns_are_asked_for(command: Command, run: Path) -> None:
     ]
     result = command(run, "--by", "colour")
     assert result.exit_code == 1
-    assert result.stderr.strip().startswith("there is no breakdown by 'colour'; there are: task")
+    assert result.stderr.strip().startswith("unknown breakdown 'colour'; known breakdowns: task")
 
 
 def test_the_tree_as_deep_as_asked_for(command: Command, run: Path) -> None:

@@ -47,7 +47,7 @@ def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
     ([SAVED / "rome", "--benchmark", "cmmath"], "of ROME, not of CMMaTH"),
     ([SAVED / "rome", "--undecided", "3"], "ROME has nothing to show for --undecided"),
     ([SAVED / "rome", "--tree"], "ROME has nothing to show for --tree"),
-    ([SAVED / "rome", "--by", "colour"], "there is no breakdown by 'colour'; there are: sub"),
+    ([SAVED / "rome", "--by", "colour"], "unknown breakdown 'colour'; known breakdowns: sub"),
     ([SAVED / "rome", "-o", "x.tex"], "one of .csv, .json, .md"),
 )
 def test_what_can_not_be_shown_is_told(arguments: list[object], said: str) -> None:

@@ -1,6 +1,6 @@
-"""Entry point of lmms-eval for our commands: an interrupt ends it without a traceback.
+"""Entry point of lmms-eval for lmms-rpts commands: an interrupt ends it without a traceback.
 
-Run as ``python -m lmms_rpts.models.evaluate ARGUMENTS``, in place of ``python -m lmms_eval``.
+Run as ``python -m lmms_rpts.models.evaluate ARGUMENTS``, instead of ``python -m lmms_eval``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run lmms-eval; importing it takes most of the time until a model is there."""
+    """Run lmms-eval; importing it takes most of the start-up time."""
     try:
         from lmms_eval.cli.dispatch import main as evaluate
 
         evaluate()
     except KeyboardInterrupt:
-        # Who started this process says what is kept, and how to go on.
+        # The parent process reports what is cached, and how to continue.
         sys.exit(INTERRUPTED)
 
 

@@ -123,7 +123,7 @@ def test_a_broken_file_of_ours_is_not_passed_over(tmp_path: Path) -> None:
     write_run(tmp_path, {0: GOOD}, task="rpts_eval_en")
     zh = write_run(tmp_path, {0: GOOD}, task="rpts_eval_zh")
     zh.write_bytes(zh.read_bytes()[:-40])
-    refused(tmp_path, says=[f"{zh}, line 1 breaks off"])
+    refused(tmp_path, says=[f"{zh}, line 1 is truncated"])
     zh.write_bytes(b"")
     refused(tmp_path, says=[f"{zh} is empty"])
 

@@ -190,14 +190,14 @@ def test_a_file_that_breaks_off_in_its_last_line(good: Path) -> None:
         elif end == len(content) - 1:
             assert read(good) == expected
         else:
-            refused(good, "breaks off", "delete this last line", line=3)
+            refused(good, "is truncated", "delete this last line", line=3)
 
 
 def test_a_file_of_one_line_that_breaks_off_is_not_taken_for_another_tasks(good: Path) -> None:
     line = good.read_bytes().split(b"\n")[0]
     for end in range(1, len(line), 13):
         good.write_bytes(line[:end])
-        refused(good, "breaks off", pass_over=True)
+        refused(good, "is truncated", pass_over=True)
 
 
 def test_a_file_cut_in_the_middle(good: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_file_cut_in_the_middle(good: Path) -> None:
     for end in range(1, len(lines[1]) - 1, 13):
         good.write_bytes(lines[0] + lines[1][:end] + b"\n" + lines[2])
         message = refused(good, line=2)
-        assert "breaks off" not in message, "it is not the last line"
+        assert "is truncated" not in message, "it is not the last line"
         good.write_bytes(lines[0] + lines[1][end:] + lines[2])
         refused(good, "is no JSON", line=2)
 

@@ -139,7 +139,7 @@ def test_half_an_image(folder: Path) -> None:
     assert f"problem '90004': the image {path} can't be read" in error_of()
     path.unlink()
     os.mkfifo(path)
-    assert f"problem '90004': the image {path} can't be read (it is no file)" in error_of()
+    assert f"problem '90004': cannot read the image {path} (it is not a file)" in error_of()
 
 
 def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
@@ -543,7 +543,7 @@ def test_where_the_prepared_file_is_kept(
     assert (tmp_path / "cache" / "cmmath") in dataset.prepare(problems).parents
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(write(tmp_path / "file", "")))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    assert "the problems of CMMaTH can't be kept in a file" in error_of()
+    assert "Cannot write the problems of CMMaTH to a file" in error_of()
 
 
 def test_lmms_eval_builds_the_tasks(folder: Path) -> None:

@@ -352,7 +352,7 @@ def test_breakdowns(tmp_path: Path) -> None:
         # The first problem belongs to two areas.
         "area": [("代数", 1.0), ("几何", 0.5), (None, 0.0)],
     }
-    with pytest.raises(RunError, match="no breakdown by 'colour'; there are: task, category, gr"):
+    with pytest.raises(RunError, match="known breakdowns: task, category, gr"):
         summarize_cmmath(read_cmmath_runs([tmp_path]), ["colour"])
 
 
@@ -487,7 +487,7 @@ def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
 
 
 def test_no_run_is_refused() -> None:
-    with pytest.raises(RunError, match="there is no run to summarise"):
+    with pytest.raises(RunError, match="no run to summarize"):
         summarize_cmmath([])
 
 

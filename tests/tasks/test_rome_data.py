@@ -391,5 +391,5 @@ def test_a_temporary_folder_of_somebody_else_is_not_used(
     write(tmp_path / "file", "")
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "file"))
     message = error_of("rome_geo")
-    assert "Set LMMS_RPTS_CACHE to a folder that can be written to" in message
+    assert "Set LMMS_RPTS_CACHE to a folder that is writable" in message
     assert list(elsewhere.iterdir()) == []

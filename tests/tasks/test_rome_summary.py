@@ -296,7 +296,7 @@ def test_breakdowns(tmp_path: Path) -> None:
     assert found["question_type"] == {"open": pytest.approx(1 / 3)}
     assert found["evaluator"] == {"choices_matching": 0.0, "number_matching": 0.5}
     assert found["language"] == {"en": 0.0, "zh": 1.0}
-    with pytest.raises(RunError, match="no breakdown by 'colour'; there are: subtask, image_type"):
+    with pytest.raises(RunError, match="known breakdowns: subtask, image_type"):
         summarize_rome(read_rome_runs([tmp_path]), ["colour"])
 
 
