@@ -284,13 +284,13 @@ def test_data_that_are_not(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.M
     english, chinese = found["RPTS-Eval en"], found["RPTS-Eval zh"]
     assert english["state"] == chinese["state"] == "problem"
     assert "1.png can't be read" in english["said"]
-    assert english["remedy"].startswith("Mend or complete")
+    assert english["remedy"].startswith("Fix or complete")
     assert "texts_zh.json" in chinese["said"]
     assert chinese["remedy"].startswith("Set it to a folder")
     monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
     gone = doctor("--judge", "lexical")
     assert gone.exit_code == 1
-    assert "nowhere' is no folder with texts_en.json" in about(gone.output, "RPTS-Eval en")
+    assert "nowhere' is not a folder with texts_en.json" in about(gone.output, "RPTS-Eval en")
 
 
 def test_data_of_the_hub(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +318,7 @@ def test_data_of_the_hub(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.Mon
     for language in ("en", "zh"):
         line = about(partly.output, f"RPTS-Eval {language}")
         assert line.startswith("not checked ")
-        assert "download what lacks" in line
+        assert "download the missing files" in line
     (folder / "images" / "2.png").write_text("half of an image")
     broken = doctor("--judge", "lexical")
     assert broken.exit_code == 1
@@ -392,7 +392,7 @@ def test_a_validity_file_that_is_no_use(
     other = doctor("--judge", "lexical")
     said = about(other.output, "validity")
     assert (other.exit_code, said.split()[0]) == (1, "problem")
-    assert "is of the judge 'openai:m' with prompts 1, not of 'lexical' with prompts 1" in said
+    assert "is about the judge 'openai:m' with prompts 1, not 'lexical' with prompts 1" in said
     assert "-> measure this judge (lmms-rpts validate --judge lexical" in said
     path.write_text("{}")
     broken = doctor("--judge", "lexical")

@@ -11,7 +11,7 @@ from typing import Any, Generic
 from lmms_rpts.runs.record import R, Record
 
 Records = Callable[[], Iterable[type[Record]]]
-"""Gives the record types of all benchmarks, for messages on files of another one."""
+"""Returns the record types of all benchmarks, for messages on files of another one."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,14 @@ class RunOf(Generic[R]):
     """The scored responses of one model in one evaluation.
 
     Attributes:
-        label: what it is called in tables and reports; no other run that was read with it has
+        label: its unique name in tables and reports; no other run that was read with it has
             the same.
         model: the model, where the results say; the same for all rounds of one model.
         responses: by task, document and repeat, in this order.
-        results: lmms-eval's own results file; empty where there was none. That of the first part,
-            where a run was put together.
+        results: lmms-eval's own results; empty where there are none. Those of the first part,
+            where a run was joined.
         files: the samples files that were read.
-        source: what tells models of the same name apart: where it was loaded from, else the
+        source: distinguishes models of the same name: its checkpoint, else the
             folder; empty where the user named the run.
     """
 
@@ -59,7 +59,7 @@ AnyRun = RunOf[Any]
 
 
 def other_reader(schema: object, record: type[Record], known: Records) -> str | None:
-    """Who reads records of another schema of ours; None for any other, and for its own."""
+    """Message on the commands that read another schema of this package; None for others."""
     for other in known():
         if other.SCHEMA == schema != record.SCHEMA:
             return f"of {other.BENCHMARK}, not of {record.BENCHMARK}: {other.READERS}"
@@ -67,7 +67,7 @@ def other_reader(schema: object, record: type[Record], known: Records) -> str | 
 
 
 def other_reader_of(files: list[Path], record: type[Record], known: Records) -> str | None:
-    """Who reads files of which one holds records of another schema of ours; None if none does."""
+    """Message on the commands that read another schema in these files; None if there is none."""
     for other in known():
         said = other_reader(other.SCHEMA, record, known)
         if said and any(holds_schema(file, other.SCHEMA) for file in files):
@@ -76,13 +76,13 @@ def other_reader_of(files: list[Path], record: type[Record], known: Records) -> 
 
 
 def holds_schema(file: Path, schema: str) -> bool:
-    """Whether any line may hold a record of this schema, if only a broken one."""
+    """Whether any line may contain a record of this schema, even a broken one."""
     with file.open("rb") as lines:
         return any(schema.encode() in line and names_schema(line, schema) for line in lines)
 
 
 def names_schema(line: bytes, schema: str) -> bool:
-    """Whether a text may be a record of this schema, and does not only speak of it.
+    """Whether a text may be a record of this schema, and does not only mention it.
 
     In samples a record is JSON within JSON, with a backslash before each quotation mark.
     """

@@ -382,7 +382,7 @@ def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -
     item = item_with(doc_id=response["doc_id"], step=1, conclusion="The shop is closed.")
     good = file_with(item, sample=data["sample"])
     cases: list[tuple[Any, str]] = [
-        ("{", "it is no JSON"),
+        ("{", "it is not valid JSON"),
         ("null", "it holds no ratings"),
         ("[]", "it holds no ratings"),
         ({**good, "version": 2}, "another version"),

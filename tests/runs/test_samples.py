@@ -23,7 +23,7 @@ from tests.support.runs import make_record, read_samples, write_run
 
 REMEDY = re.compile(
     r"Copy (the file|it) again|Name |name the|[Rr]un it again|delete this last line|score the "
-    r"responses again|use the lmms-rpts that wrote it|give each in a file of its own|check what"
+    r"responses again|use the lmms-rpts that wrote it|use one file per run|check its"
 )
 FOREIGN: list[object] = ["B", "", "Yes, the clock shows nine.", ["A", "B"], [0.5, 1], None, 7, {}]
 
@@ -119,14 +119,14 @@ def test_an_empty_file(tmp_path: Path, content: str, pass_over: bool) -> None:
 def test_a_file_that_is_no_utf8_text(tmp_path: Path, content: bytes, pass_over: bool) -> None:
     file = tmp_path / "1_samples_t.jsonl"
     file.write_bytes(content)
-    refused(file, "is no UTF-8 text", pass_over=pass_over)
+    refused(file, "is not UTF-8 text", pass_over=pass_over)
 
 
 def test_a_good_file_saved_in_another_encoding(good: Path) -> None:
     text = good.read_text(encoding="utf-8")
     for encoding in ("utf-16", "utf-32-le", "gb18030"):
         good.write_bytes(text.encode(encoding))
-        refused(good, "is no UTF-8 text", line=3 if encoding == "gb18030" else 1)
+        refused(good, "is not UTF-8 text", line=3 if encoding == "gb18030" else 1)
 
 
 @pytest.mark.parametrize("change", ["bom", "windows", "bom+windows", "blank lines", "no last end"])
@@ -156,7 +156,7 @@ def test_line_separators_of_unicode_are_part_of_a_text(good: Path) -> None:
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_array_in_place_of_lines(good: Path, indent: int | None) -> None:
     good.write_text(json.dumps(rows(good), indent=indent), encoding="utf-8")
-    refused(good, "one JSON object a line")
+    refused(good, "one JSON object per line")
 
 
 @pytest.mark.parametrize("content", ["7", "null", '"text"', "[]", "true", "NaN", "{", "}", "a: b"])
@@ -305,7 +305,7 @@ def test_a_name_that_stands_twice(good: Path) -> None:
     ):
         assert twice != second
         good.write_text(f"{first}\n{twice}\n{third}\n", encoding="utf-8")
-        assert re.search(r"'(doc_id|rpts|correct)' stands twice", refused(good, line=2))
+        assert re.search(r"'(doc_id|rpts|correct)' occurs twice", refused(good, line=2))
 
 
 def test_lone_surrogates_are_replaced(good: Path) -> None:
@@ -345,7 +345,7 @@ def test_samples_of_another_task(good: Path, found: object) -> None:
 
 def test_json_lines_that_are_no_samples(tmp_path: Path) -> None:
     file = write(tmp_path / "careful.jsonl", [{"task": "rpts_demo", "id": 3, "response": "yes"}])
-    refused(file, "this is no sample of lmms-eval")
+    refused(file, "not a sample of lmms-eval")
 
 
 @pytest.mark.parametrize("found", FOREIGN)

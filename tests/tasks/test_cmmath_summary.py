@@ -462,7 +462,7 @@ def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path / "b", {"cmmath": [record()]}, model_args="pretrained=lab/b")
     write_cmmath_run(tmp_path / "c", {"cmmath": [record()]}, model_args="pretrained=lab/b")
     assert summarize_cmmath(read_cmmath_runs([tmp_path])).warnings == (
-        "b (1) and b (2) have the very same responses: copies?",
+        "b (1) and b (2) have identical responses: copies?",
         "the models cover different problems of cmmath: 2 by model-a, 1 by b; 1 are common to all",
     )
     write_cmmath_run(tmp_path / "d", {"cmmath_clp": [record()]}, model_args="pretrained=lab/d")

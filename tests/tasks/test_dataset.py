@@ -67,7 +67,7 @@ def test_the_error_names_instance_file_and_remedy(
 
 def test_the_same_id_twice(folder: Path) -> None:
     change(folder, id=0)
-    assert "instance 0: the id stands more than once" in error_of()
+    assert "instance 0: the id occurs more than once" in error_of()
 
 
 @table("content", b"", b"no image", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40)
@@ -87,13 +87,13 @@ def test_a_file_that_is_no_list_of_instances(folder: Path, content: str) -> None
 def test_a_missing_file(folder: Path) -> None:
     (folder / "texts_zh.json").unlink()
     check_rpts_eval("en")
-    assert "no folder with texts_zh.json" in error_of("zh")
+    assert "not a folder with texts_zh.json" in error_of("zh")
 
 
 def test_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
     message = error_of()
-    assert "nowhere' is no folder with texts_en.json" in message
+    assert "nowhere' is not a folder with texts_en.json" in message
     assert "texts_en.json, texts_zh.json and images/" in message
 
 

@@ -71,15 +71,15 @@ def told(folder: Path, tasks: Any = ("mine",)) -> str:
 
 @table(
     "data, said",
-    ("", "it holds no instance"),
-    ("[]", "it holds no instance"),
-    (" \n\n", "it holds no instance"),
+    ("", "it has no instance"),
+    ("[]", "it has no instance"),
+    (" \n\n", "it has no instance"),
     ('{"question": ', "line 1 is not valid JSON: Expecting value (column 14)"),
     (json.dumps(good()) + "\n\n{oops", "line 3 is not valid JSON"),
     ("[\n{},\n{]", "line 3 is not valid JSON"),
     ("4", "line 1 should be a JSON object in braces, not 4"),
     ('[{"question": "x"}, 4]', "record 1 should be a JSON object in braces, not 4"),
-    ('{"answer": 1, "answer": 2}', "line 1 is not valid JSON: the field 'answer' stands twice"),
+    ('{"answer": 1, "answer": 2}', "line 1 is not valid JSON: the field 'answer' occurs twice"),
     ('{"answer": NaN}', "line 1 is not valid JSON: NaN is not valid JSON; use null"),
     ("[" * 100_000, "nested too deeply"),
     (f'{{"answer": {"1" * 5000}}}', "line 1 is not valid JSON"),
@@ -130,7 +130,7 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"id": 1.5}, "'id' should be a whole number or a text, not 1.5"),
     ({"id": "first"}, "line 2: the id 'first' is also that of line 1"),
     ({"id": ["x"]}, "'id' should be a whole number or a text, not ['x']"),
-    ({"question": "\ud800"}, "'question' holds half a character"),
+    ({"question": "\ud800"}, "'question' contains half a character"),
 )
 def test_instances_that_cannot_be_evaluated(
     tmp_path: Path, fields: dict[str, Any], said: str
