@@ -101,9 +101,9 @@ _WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
     ({"image": ["../cmmath.json"]}, "the image '../cmmath.json' should be a name inside"),
     ({"image": "/etc/passwd"}, "the image '/etc/passwd' should be a name inside"),
     ({"image": ["none.png"]}, "images/none.png is missing"),
-    ({"image": ["a\0.png"]}, "can't be read"),
-    ({"image": ["."]}, "can't be read"),
-    ({"image": ["x" * 3000]}, "can't be read"),
+    ({"image": ["a\0.png"]}, "cannot read"),
+    ({"image": ["."]}, "cannot read"),
+    ({"image": ["x" * 3000]}, "cannot read"),
 ]
 
 
@@ -136,7 +136,7 @@ def test_faults_of_images_matter_where_they_are_shown(
 def test_half_an_image(folder: Path) -> None:
     path = folder / "images" / "90004_b.png"
     path.write_bytes(path.read_bytes()[:60])
-    assert f"problem '90004': the image {path} can't be read" in error_of()
+    assert f"problem '90004': cannot read the image {path}" in error_of()
     path.unlink()
     os.mkfifo(path)
     assert f"problem '90004': cannot read the image {path} (it is not a file)" in error_of()

@@ -75,7 +75,7 @@ def test_an_unreadable_image(folder: Path, content: bytes) -> None:
     (folder / "images" / "2.png").write_bytes(content)
     message = error_of()
     assert "instance 2: the image" in message
-    assert "images/2.png can't be read" in message
+    assert "images/2.png (" in message
 
 
 @table("content", "", "{", "{}", "[]", "[1]", "\ufeff[]")
@@ -159,7 +159,7 @@ def test_half_an_image_is_found_before_the_run(folder: Path) -> None:
     Image.effect_noise((64, 64), 99).save(path.with_suffix(".jpg"), quality=90)
     whole = path.with_suffix(".jpg").read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    assert "images/2.png can't be read" in error_of()
+    assert "images/2.png (" in error_of()
 
 
 def test_texts_that_name_their_language_already(folder: Path) -> None:

@@ -243,7 +243,7 @@ def long_dialogue(rounds: int) -> Any:
     (
         "gqa",
         changed_record("gqa", image_id=cut_image("JPEG")),
-        "can't be read: image",
+        "': image",
     ),
     ("gqa", changed_record("gqa", image_id=cut_image("PNG")), "the image in 'image_id' can't be"),
     ("visdial", long_dialogue(101), "101 rounds; at most 100 can be"),
