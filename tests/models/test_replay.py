@@ -114,7 +114,7 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
 @table(
     "line, said",
     ("{", "line 1 is not valid JSON"),
-    ("[]", "line 1 holds no JSON object"),
+    ("[]", "line 1 is not a JSON object"),
     ('{"doc_id": 1, "response": "x"}', 'line 1 has no "task"'),
     ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
     ('{"task": "t", "doc_id": 1}', "has no text as response"),

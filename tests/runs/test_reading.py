@@ -112,9 +112,9 @@ def test_samples_of_other_tasks_are_passed_over_beside_ours(tmp_path: Path, foun
     (tmp_path / "elsewhere" / "20260102_030405_results.json").write_text("{broken")
     assert read_run(tmp_path).files == (file,)
     assert read_run(file.with_name("20260102_030405_results.json")).files == (file,)
-    refused(other, says=[f"{other}, line 1", "'mme' was not scored by rpts_aggregate", "Name"])
+    refused(other, says=[f"{other}, line 1", "'mme' was not scored by rpts_aggregate", "Pass"])
     file.unlink()
-    refused(tmp_path, says=[str(tmp_path), "are of other tasks", other.name, "Name a run"])
+    refused(tmp_path, says=[str(tmp_path), "are of other tasks", other.name, "Pass a run"])
 
 
 def test_a_broken_file_of_ours_is_not_passed_over(tmp_path: Path) -> None:
@@ -176,14 +176,14 @@ def test_a_name_that_only_with_its_label_is_too_long(
 def test_links_that_lead_nowhere_or_in_circles(tmp_path: Path) -> None:
     circle = tmp_path / "circle"
     circle.symlink_to(circle)
-    refused(circle, says=[f"{circle} can't be read"])
+    refused(circle, says=[f"Cannot read {circle}"])
     folder = tmp_path / "folder"
     file = write_run(folder, {0: GOOD})
     (folder / "up").symlink_to(folder, target_is_directory=True)
     assert read_run(folder).files == (file,)
     link = folder / SAMPLES.format("rpts_eval_zh")
     link.symlink_to(link)
-    refused(folder, says=[f"{link} can't be read"])
+    refused(folder, says=[f"Cannot read {link}"])
 
 
 def test_a_directory_named_like_a_samples_file(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_broken_results(tmp_path: Path, content: bytes) -> None:
     file = write_run(tmp_path, {0: GOOD})
     results = file.with_name("20260102_030405_results.json")
     results.write_bytes(content)
-    refused(tmp_path, says=[str(results), "take it away"])
+    refused(tmp_path, says=[str(results), "remove it"])
     results.unlink()
     run = read_run(tmp_path)
     assert (run.results, run.label) == ({}, tmp_path.name)

@@ -82,9 +82,9 @@ def test_files_of_other_tasks_hold_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="can't be read"):
+    with pytest.raises(RunError, match="Cannot read"):
         read_task_grades([tmp_path / "none.jsonl"], "t")
-    with pytest.raises(RunError, match="can't be read"):
+    with pytest.raises(RunError, match="Cannot read"):
         read_task_grades([tmp_path], "t")
 
 

@@ -150,7 +150,7 @@ def test_an_unknown_metric_is_refused(tmp_path: Path) -> None:
         env={"LMMS_RPTS_JUDGE": "none", "LMMS_RPTS_CORRECT": "colour"},
     )
     assert "'colour' is not a metric of the task" in done.output
-    assert "Give one of length, letter_acc, percent, or none" in done.output
+    assert "Use one of length, letter_acc, percent, or none" in done.output
     assert "/no/such/model" not in done.output.split("is not a metric")[-1]
 
 

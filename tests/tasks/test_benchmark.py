@@ -133,9 +133,7 @@ def test_two_benchmarks_claim_one_thing(added: Callable[..., None], clash: dict[
 
 def test_two_benchmarks_ask_judges_by_one_name(added: Callable[..., None], tmp_path: Path) -> None:
     added(toy=replace(EMPTY, request_kinds=(RequestKind("grade", 1, {}, "x", tmp_path),)))
-    with pytest.raises(
-        BenchmarkError, match=r"'toy': there is another kind .*'grade'.*: rename it"
-    ):
+    with pytest.raises(BenchmarkError, match=r"'toy': another kind .*'grade'.*: rename it"):
         benchmarks()
 
 

@@ -74,7 +74,7 @@ def test_the_same_id_twice(folder: Path) -> None:
 def test_an_unreadable_image(folder: Path, content: bytes) -> None:
     (folder / "images" / "2.png").write_bytes(content)
     message = error_of()
-    assert "instance 2: the image" in message
+    assert "instance 2: cannot read the image" in message
     assert "images/2.png (" in message
 
 

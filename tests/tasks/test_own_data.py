@@ -177,7 +177,7 @@ def test_answers_that_nobody_could_grade(
     ("answer: no", "or !function FILE.FUNCTION, not False"),
     ("images: pictures", "the key 'answer' is missing"),
     ("anwser: text", "unknown key 'anwser'; did you mean 'answer'?"),
-    ("answer: text\ncolour: red", "unknown key 'colour'; there are: data, images, answer"),
+    ("answer: text\ncolour: red", "unknown key 'colour'; known keys: data, images, answer"),
     ("answer: text\nvariant: default", "'variant' should be steps, free, not 'default'"),
     ("answer: text\nlanguage: de", "'language' should be en, zh, not 'de'"),
     ("answer: text\nevidence: picture", "'evidence' should be facts, image, both, not 'picture'"),
@@ -348,7 +348,7 @@ def test_any_bytes_are_records_or_told(
 
 @table(
     "make, said",
-    (lambda folder: folder / "none", "is no folder"),
+    (lambda folder: folder / "none", "is not a folder"),
     (lambda folder: folder, "holds no"),
 )
 def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], said: str) -> None:

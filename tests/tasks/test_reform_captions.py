@@ -226,7 +226,7 @@ def test_meteor_that_fails(
     "program, reason",
     ("time.sleep(60)", "the tokenizer took more than 0.5 s"),
     ("sys.exit(3)", "exit status 3"),
-    ("print('a line')", "gave 1 lines for 5"),
+    ("print('a line')", "returned 1 lines for 5"),
 )
 def test_tokeniser_that_fails(
     program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

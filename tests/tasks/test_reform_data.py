@@ -245,7 +245,11 @@ def long_dialogue(rounds: int) -> Any:
         changed_record("gqa", image_id=cut_image("JPEG")),
         "': image",
     ),
-    ("gqa", changed_record("gqa", image_id=cut_image("PNG")), "the image in 'image_id' can't be"),
+    (
+        "gqa",
+        changed_record("gqa", image_id=cut_image("PNG")),
+        "cannot read the image in 'image_id'",
+    ),
     ("visdial", long_dialogue(101), "101 rounds; at most 100 can be"),
     ("coco_caption", changed_record("coco_caption", annos=[]), "a text or a list of texts"),
     ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "the field 'answers'"),

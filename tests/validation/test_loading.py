@@ -65,7 +65,7 @@ def test_every_form_of_a_file_gives_the_same(write: str, tmp_path: Path) -> None
     "content, said",
     ("", "not valid JSON"),
     ("{", "not valid JSON"),
-    ("[" * 100_000, "nests too deeply"),
+    ("[" * 100_000, "nested too deeply"),
     ("[]", "fields of a known set"),
     ("5", "fields of a known set"),
     ('[{"id": 1}]', "fields of a known set"),
