@@ -29,7 +29,7 @@ from lmms_rpts.commands.validate import validate
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
-    "Evaluate models with `lmms-eval --tasks rpts_eval`; this command is for all around it.",
+    "Evaluate models with `lmms-eval --tasks rpts_eval`; this command does everything else.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -62,7 +62,7 @@ def _main(
     """Options that all commands share."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A name that the terminal can't show shall not end in a traceback.
+            # A name that the terminal can't show must not end in a traceback.
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -72,10 +72,10 @@ def demo(
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")
     ] = Path("demo-results"),
 ) -> None:
-    """Compare two imagined models that are right equally often, offline.
+    """Compare two recorded models with the same accuracy, offline.
 
-    Runs the real lmms-eval on the bundled instances, with recorded responses and the lexical
-    judge, and shows what accuracy hides. Exits with 1 if anything failed.
+    Runs lmms-eval on the bundled instances, with recorded responses and the lexical judge, and
+    shows what accuracy hides. Exits with 1 if anything failed.
     """
     from lmms_rpts.demo.run import DemoError, run_demo
 

@@ -1,5 +1,5 @@
-"""Base class of errors that users can mend."""
+"""Base class of errors that users can fix."""
 
 
 class UserError(ValueError):
-    """What a user can mend; the message says what is wrong, and mostly what to do."""
+    """An error that the user can fix; the message says what is wrong and what to do."""

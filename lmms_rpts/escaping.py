@@ -1,4 +1,4 @@
-"""Escaping of foreign text for terminals, plots, Markdown and LaTeX."""
+"""Escaping of untrusted text for terminals, plots, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # At the start of a row these two would be taken for arguments of the row before.
+        # At the start of a row, LaTeX reads these two as arguments of the row before.
         "[": "{[}",
         "*": "{*}",
         **{each: f"\\{each}" for each in "&%$#_{}"},
@@ -28,30 +28,30 @@ _MARKDOWN = str.maketrans(
     }
 )
 
-# What makes a spreadsheet run a cell as a formula (OWASP, "CSV Injection"), wide forms included.
+# Characters that make a spreadsheet run a cell as a formula, with full-width forms (OWASP).
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 GUARD = "'"
 _LISTED = 5
 
 
 def storable(text: str) -> str:
-    """``text`` without lone surrogates, which a model may emit but no file and no server takes."""
+    """``text`` without lone surrogates, which models emit but files and servers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def escape_formula(text: str) -> str:
-    """A cell of CSV that no spreadsheet takes for a formula: then an apostrophe stands in front."""
+    """A CSV cell that no spreadsheet runs as a formula: an apostrophe is put before a risky one."""
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return GUARD + text if text.lstrip(GUARD)[:1] in _FORMULA else text
 
 
 def printable(label: str) -> str:
-    """A label in one line that XML, a terminal and a table can hold."""
+    """A label on one line, safe for XML, terminals and tables."""
     return visible(" ".join(label.split()))
 
 
 def visible(line: str) -> str:
-    """A line without control characters: what a model or a file name holds may steer a terminal."""
+    """A line without control characters, which could otherwise steer the terminal."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
 
 
@@ -61,8 +61,8 @@ def count(number: int, noun: str) -> str:
 
 
 def shorten(label: str, width: int = 40) -> str:
-    """The beginning of a label that takes up ``width`` columns at most."""
-    label = printable(label)[: width + 1]  # each takes up a column at least
+    """The beginning of a label, at most ``width`` terminal columns wide."""
+    label = printable(label)[: width + 1]  # each takes at least one column
     if columns(label) <= width:
         return label
     while columns(label) >= width:
@@ -71,13 +71,13 @@ def shorten(label: str, width: int = 40) -> str:
 
 
 def listed(names: Sequence[str], separator: str = ", ") -> str:
-    """The first names, and how many more there are."""
+    """The first names, and how many more there are: ``a, b and 3 more``."""
     more = len(names) - _LISTED
     return separator.join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def cut_middle(label: str, length: int) -> str:
-    """At most ``length`` characters: checkpoints and rounds stand at a label's end."""
+    """A label of at most ``length`` characters, cut in the middle: its end names the checkpoint."""
     if len(label) <= length:
         return label
     head = (length - 1) // 2
@@ -85,21 +85,21 @@ def cut_middle(label: str, length: int) -> str:
 
 
 def columns(label: str) -> int:
-    """How many columns of a terminal a label takes up: two for a wide character."""
+    """The number of terminal columns that a label takes: two for a wide character."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)
 
 
 def escape_latex(label: str) -> str:
-    """A label as LaTeX text."""
+    """A label escaped for LaTeX."""
     return printable(label).translate(_LATEX)
 
 
 def escape_markdown(label: str) -> str:
-    """A label as Markdown text, in a table or out of it."""
+    """A label escaped for Markdown, inside and outside tables."""
     return printable(label).translate(_MARKDOWN)
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table, names to the left; the cells are escaped already."""
+    """The lines of a Markdown table, names left-aligned; cells must be escaped already."""
     rule = ["---", *["---:"] * (len(heads) - 1)]
     return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]

@@ -12,10 +12,11 @@ from pathlib import Path
 
 
 def check_writable(path: Path) -> None:
-    """See that ``path`` can be written: its folder is made, and a nameless file in it.
+    """Check that ``path`` can be written: create its folder and a temporary file in it.
 
     Raises:
-        OSError: it can't be; RuntimeError: its ``~`` names a user that is not there.
+        OSError: the folder or the file cannot be written.
+        RuntimeError: ``~`` in the path names a user that does not exist.
     """
     target = path.expanduser().resolve()
     if target.is_dir():
@@ -27,12 +28,12 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of ``path`` once it is written; links are followed.
+    """A temporary file that replaces ``path`` once it is written; links are followed.
 
-    Its folder is made. Whatever goes wrong, nothing stays behind.
+    The folder of ``path`` is created. If anything fails, no partial file is left.
     """
     target = path.expanduser().resolve()
-    # A short name of its own: long ones may not fit, and others may be writing, too.
+    # A short name: a long one may not fit, and other processes may write the same file.
     draft = target.with_name(f".{secrets.token_hex(4)}{target.suffix.lower()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
 """Integration with lmms-eval: the only module that touches its internals.
 
-lmms-eval 0.7 has no hook for a plugin's tasks, hands filters the wrong documents, has no standard
-error for means that leave documents out, sums up the tokens of one process only, makes a text of a
-likelihood, and forgets the responses of a run that was killed. Each of these is mended here by
-wrapping a function when the module that holds it is imported; nothing is imported for it, other
-tasks are left as they are, and a wrap that fails is logged and never breaks lmms-eval.
+lmms-eval 0.7 has no hook for a plugin's tasks, passes the wrong documents to filters, has no
+standard error for means that leave out documents, counts the tokens of one process only, turns a
+likelihood into text, and loses the responses of a run that was killed. This module fixes each of
+these by wrapping a function when the module that defines it is imported. It imports nothing for
+that, leaves other tasks unchanged, and logs a wrap that fails instead of breaking lmms-eval.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _registered = False
 
 
 def manifests() -> list[Any]:
-    """The entry point of the group ``lmms_eval.models``: registers all, returns our models."""
+    """Entry point of the group ``lmms_eval.models``: register everything, return the models."""
     from lmms_rpts.models.manifests import model_manifests
 
     register()
@@ -46,7 +46,7 @@ def manifests() -> list[Any]:
 
 
 def register() -> None:
-    """Add our tasks and filters to lmms-eval, now or once it is imported; idempotent."""
+    """Add the tasks and filters to lmms-eval, now or once it is imported; idempotent."""
     global _registered
     if _registered:
         return
@@ -70,10 +70,10 @@ def _verifier_modules() -> list[str]:
 
     try:
         places = [place for each in benchmarks().values() for place in each.verifiers.values()]
-    except Exception as error:  # another package's benchmark must not take down lmms-eval
+    except Exception as error:  # another package's benchmark must not break lmms-eval
         from loguru import logger
 
-        logger.error("lmms_rpts: the benchmarks can't be listed: {}", error)
+        logger.error("lmms_rpts: Cannot list the benchmarks: {}", error)
         return []
     return [place.partition(":")[0] for place in places]
 
@@ -83,11 +83,11 @@ def _guarded(hook: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]
     def run(module: ModuleType) -> None:
         try:
             hook(module)
-        except Exception as error:  # a plugin's fault must not take down lmms-eval
+        except Exception as error:  # an error of the plugin must not break lmms-eval
             from loguru import logger
 
             logger.error(
-                "lmms_rpts could not join {} ({}: {}); its tasks will not work with this version",
+                "lmms_rpts cannot extend {} ({}: {}); its tasks will not work with this version",
                 module.__name__,
                 type(error).__name__,
                 error,
@@ -119,29 +119,29 @@ def _wrap_all(module: ModuleType) -> None:
 
 
 def _check_early(module: ModuleType) -> None:
-    # Importing the evaluator imports models, and those the plugin: it may be half there as yet.
+    # Importing the evaluator imports models, and those the plugin: it may be half loaded.
     if hasattr(module, "simple_evaluate"):
         _wrap(module, "simple_evaluate", _simple_evaluate)
         _wrap(module, "_process_document_results", _process_document)
 
 
 def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Build other people's tasks that use our filters once before the model is loaded.
+    """Build third-party tasks that use RPTS filters once before the model is loaded.
 
-    lmms-eval builds tasks after the model, and a fault of their documents would be told then.
+    lmms-eval builds tasks after the model, so that errors in their documents would appear late.
     """
     call = inspect.signature(original).bind(*args, **kwargs)
     manager, model = (call.arguments.get(each) for each in ("task_manager", "model"))
     if manager is None:
         from lmms_eval.tasks import TaskManager
 
-        # As simple_evaluate makes it, which then need not index all tasks again.
+        # As simple_evaluate creates it, which then does not index all tasks again.
         manager = TaskManager(call.arguments.get("verbosity") or "INFO", model_name=model)
         call.arguments["task_manager"] = manager
     try:
         from lmms_rpts.tasks.model_checks import check_model
         from lmms_rpts.tasks.own_tasks import check_own_tasks
-    except ImportError:  # a plugin's fault must not take down lmms-eval
+    except ImportError:  # an error of the plugin must not break lmms-eval
         return original(**call.arguments)
     tasks = call.arguments.get("tasks") or []
     names = [tasks] if isinstance(tasks, str) else tasks
@@ -156,7 +156,7 @@ def _initialize_tasks(
     include_path: str | list[str] | None = None,
     include_defaults: bool = True,
 ) -> dict[str, Any]:
-    # The command line makes its TaskManager before it evaluates.
+    # The command line creates its TaskManager before it evaluates.
     evaluator = sys.modules.get("lmms_eval.evaluator")
     if evaluator is not None:
         _guarded(_check_early)(evaluator)
@@ -200,7 +200,7 @@ def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def _add_wrapped(manager: Any, task_list: Any) -> None:
-    """Make names such as ``mmmu_val_rpts`` known that are asked for."""
+    """Register requested names such as ``mmmu_val_rpts``."""
     from lmms_rpts.tasks.any_task.names import add_wrapped
 
     add_wrapped(manager, [task_list] if isinstance(task_list, str) else task_list or [])
@@ -250,7 +250,7 @@ def _add_verifiers(verifiers: Any) -> None:
 
 
 def _add_late_verifier(module: ModuleType) -> None:
-    """Add a verifier whose own import was what imported lmms-eval's verifiers."""
+    """Add a verifier whose own import triggered the import of lmms-eval's verifiers."""
     verifiers = sys.modules.get("lmms_eval.verifiers")
     if hasattr(verifiers, "VERIFIER_REGISTRY"):
         _add_verifiers(verifiers)
@@ -266,7 +266,7 @@ def _apply_ensemble(
     from lmms_rpts.settings import load_settings
 
     # An idle process of a distributed run holds a copy of document 0 as padding, which lmms-eval
-    # does not report: judging it would be paid for nothing.
+    # does not report: judging it would waste money.
     padding = [each for each in instances if each.metadata.get("__padding_only__")]
     real = [each for each in instances if not each.metadata.get("__padding_only__")]
     task = instances[0].task_name if instances else None
@@ -284,7 +284,7 @@ def _apply_ensemble(
 
 def _override_metric(original: Callable[..., None], task: Any, metric_name: str) -> None:
     original(task, metric_name=metric_name)
-    # --predict_only asks for responses alone, yet lmms-eval runs the filters.
+    # --predict_only asks for responses only, but lmms-eval runs the filters.
     if metric_name == "bypass":
         for ensemble in task._filters:
             for each in ensemble.filters:
@@ -296,7 +296,7 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
     try:
         original(task, *args, **kwargs)
     except Exception:
-        # The prompt may have failed for a field that our check names in a better message.
+        # The prompt may have failed for a field that the check below names in a better message.
         _check_filters_documents(task)
         raise
     _check_filters_documents(task)
@@ -321,12 +321,12 @@ def _check_filters_documents(task: Any) -> None:
 
 
 def _host_of(filters: Iterable[Any]) -> Any:
-    """The task that RPTS is put around, of a pipeline's filters; None for any other."""
+    """The task that RPTS wraps, from a pipeline's filters; None for any other pipeline."""
     return next((each.host for each in filters if getattr(each, "host", None)), None)
 
 
 def _is_ours(candidate: Any, kind: str) -> bool:
-    # Without an import: where ours failed, there are no such filters, and others must go on.
+    # No import here: if the plugin's filters failed to load, other pipelines must still work.
     filters = sys.modules.get("lmms_rpts.filters.base")
     return filters is not None and isinstance(candidate, getattr(filters, kind))
 
@@ -381,7 +381,7 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     "lmms_eval.tasks": {
         "TaskManager.initialize_tasks": _initialize_tasks,
         # The command line matches names before it loads the model: the earliest moment to say what
-        # is missing. Python users come in through load_task_or_group.
+        # is missing. Python users enter through load_task_or_group.
         "TaskManager.match_tasks": _match_tasks,
         "TaskManager._get_config": _get_config,
         "TaskManager.load_task_or_group": _load_task_or_group,
@@ -407,4 +407,4 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "ResponseCache.execute": execute_cached,
     },
 }
-"""What is wrapped in lmms-eval, by module."""
+"""The functions of lmms-eval that are wrapped, by module."""

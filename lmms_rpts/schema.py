@@ -16,22 +16,22 @@ _WANTED = {"tuple_type": "a list", "string_unicode": "a text without lone surrog
 
 
 class FieldError(ValueError):
-    """A value that is missing or of the wrong kind; the message names it."""
+    """A missing value, or one of the wrong type; the message names the field."""
 
 
 class ForeignError(FieldError):
-    """An object of another kind altogether; the message says what to do about it."""
+    """An object of another kind altogether, such as another file format; the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a type is called in the documentation of records."""
+    """The name of a type in the documentation of records."""
 
     name: str
 
 
 class Model(BaseModel):
-    """A frozen JSON object; fields that it does not know are passed over."""
+    """A frozen JSON object; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -46,12 +46,12 @@ def shown(value: object) -> str:
 
 
 def wrong(wanted: str, value: object) -> FieldError:
-    """The error of a value that is not what is ``wanted``, without its place."""
+    """The error for a value that is not ``wanted``, without its place."""
     return FieldError(f"should be {wanted}, not {shown(value)}")
 
 
 def first_fault(error: ValidationError) -> str:
-    """The first fault that pydantic found: ``steps[2].score should be a number ...``."""
+    """The first error that pydantic found: ``steps[2].score should be a number ...``."""
     fault = error.errors(include_url=False)[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
     place = place.removeprefix(".")
@@ -106,16 +106,16 @@ def _share(value: object) -> float:
 T = TypeVar("T")
 
 Several = Annotated[tuple[T, ...], FailFast()]
-"""A list; its first fault is the last that is looked for: a hostile file may have millions."""
+"""A list; validation stops at its first error, since a hostile file may have millions."""
 
 Text = Annotated[str, PlainValidator(_text), Described("text")]
-"""A text; lone surrogates are replaced, which no file can hold."""
+"""A text; lone surrogates are replaced, because no file can hold them."""
 
 Flag = Annotated[bool, PlainValidator(_flag), Described("true or false")]
 """True or false."""
 
 Whole = Annotated[int, PlainValidator(_whole), Described("whole number")]
-"""A whole number from 0 on, of 64 bits at most: as many as a table can hold."""
+"""A whole number from 0 on, at most 64 bits, so that a table can hold it."""
 
 Number = Annotated[float, PlainValidator(_number), Described("number")]
 """A finite number."""

@@ -53,7 +53,7 @@ NAMES = (
     "LMMS_RPTS_TRANSFORM",
     "LMMS_RPTS_VALIDITY",
 )
-"""All settings of this project; LMMS_RPTS_REFERENCE belongs to its tests."""
+"""All settings of this project; LMMS_RPTS_REFERENCE is for its tests only."""
 
 _OF_TESTS = "LMMS_RPTS_REFERENCE"
 _CACHE = "LMMS_RPTS_CACHE"
@@ -63,37 +63,38 @@ _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One reading of the environment; None where a variable is not set.
+    """The settings read from the environment; None where a variable is not set.
 
     Attributes:
-        judge: LMMS_RPTS_JUDGE, which judge scores the steps.
-        concurrency: LMMS_RPTS_CONCURRENCY, judge calls at a time, for this process: the value is
-            shared among the processes of a run.
+        judge: LMMS_RPTS_JUDGE, the judge that scores the steps.
+        concurrency: LMMS_RPTS_CONCURRENCY, concurrent judge calls of this process: the value of
+            the variable is divided among the processes of a run.
         timeout: LMMS_RPTS_TIMEOUT, seconds that one judge call may take.
-        cache: LMMS_RPTS_CACHE, the folder where judges' answers are kept; None: off.
-        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, answers of a judge whose mean is a score.
+        cache: LMMS_RPTS_CACHE, the folder of cached judge replies; None: off.
+        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question whose mean is the score.
         temperature: LMMS_RPTS_TEMPERATURE of judges; 0: greedy.
-        structured: LMMS_RPTS_STRUCTURED, whether servers are asked for JSON of a given schema.
-        prompts: LMMS_RPTS_PROMPTS, a folder with prompts in place of ours.
+        structured: LMMS_RPTS_STRUCTURED, whether servers are asked for JSON with a schema.
+        prompts: LMMS_RPTS_PROMPTS, a folder with prompts that replace the built-in ones.
         prices: LMMS_RPTS_PRICE, one for all judges or one for each of ``a+b+c``.
-        max_judge_tokens: LMMS_RPTS_MAX_JUDGE_TOKENS, for this process: shared as ``concurrency``.
-        max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process as well.
+        max_judge_tokens: LMMS_RPTS_MAX_JUDGE_TOKENS, for this process: divided as
+            ``concurrency``.
+        max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process: divided as ``concurrency``.
         batch_size: LMMS_RPTS_BATCH_SIZE, of judges that run in this process.
-        evidence: LMMS_RPTS_EVIDENCE, what claims about images are judged by.
-        image_size: LMMS_RPTS_IMAGE_SIZE, pixels of the longer side of images that judges see.
-        correct: LMMS_RPTS_CORRECT, which metric of a task says whether an answer is right.
+        evidence: LMMS_RPTS_EVIDENCE, the evidence that claims about images are judged against.
+        image_size: LMMS_RPTS_IMAGE_SIZE, pixels of the longer side of images sent to judges.
+        correct: LMMS_RPTS_CORRECT, the metric of a task that says whether an answer is right.
         grades: LMMS_RPTS_GRADES, a file with the grades of saved responses; set by
             ``lmms-rpts score``.
-        transform: LMMS_RPTS_TRANSFORM, how free text becomes steps.
-        validity: LMMS_RPTS_VALIDITY, what ``lmms-rpts validate`` wrote about the judge.
+        transform: LMMS_RPTS_TRANSFORM, how free text is converted to steps.
+        validity: LMMS_RPTS_VALIDITY, the file that ``lmms-rpts validate`` wrote for the judge.
         decay: LMMS_RPTS_DECAY, in [0, 1].
         focus_height: LMMS_RPTS_FOCUS_HEIGHT, at least 0.
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
         openai_key: OPENAI_API_KEY; never shown.
-        openai_headers: what OPENAI_ORG_ID and OPENAI_PROJECT_ID ask for.
+        openai_headers: HTTP headers for OPENAI_ORG_ID and OPENAI_PROJECT_ID.
         rank: number of this process in the run.
         local_rank: its number on this machine.
-        processes: how many processes the run has.
+        processes: number of processes of the run.
     """
 
     judge: str | None = None
@@ -128,7 +129,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings; an empty variable counts as not set.
 
     Raises:
-        SettingError: naming the variable, its value and what is allowed.
+        SettingError: with the variable, its value and what is allowed.
     """
     env = Variables(os.environ if environ is None else environ)
     env.refuse_unknown(NAMES, others=(_OF_TESTS,))
@@ -140,7 +141,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     prices = env.prices("LMMS_RPTS_PRICE")
     if max_cost is not None and not prices:
         raise SettingError(
-            "LMMS_RPTS_MAX_JUDGE_COST needs to know what tokens cost: set "
+            "LMMS_RPTS_MAX_JUDGE_COST needs the price of tokens: set "
             "LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, such as 0.15/0.60"
         )
     return Settings(
@@ -176,7 +177,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def validity_file(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The file that LMMS_RPTS_VALIDITY names, for commands that need no other setting."""
+    """The file that LMMS_RPTS_VALIDITY names, for commands that use no other setting."""
     return read_variables([_VALIDITY], environ).path(_VALIDITY)
 
 
@@ -186,14 +187,14 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
 
 
 def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = None) -> Variables:
-    """The environment, for the settings of a benchmark.
+    """Read the variables of a benchmark from the environment.
 
     Args:
         names: all variables of the benchmark.
-        environ: in place of the environment.
+        environ: the environment to read; None: that of the process.
 
     Raises:
-        SettingError: for a variable that is nearly one of them.
+        SettingError: for a variable whose name is nearly one of them.
     """
     env = Variables(os.environ if environ is None else environ)
     env.refuse_misspelt(names)
@@ -217,5 +218,5 @@ def judge_chosen(judge: str | None) -> Iterator[None]:
 
 
 def environment_without(*prefixes: str) -> dict[str, str]:
-    """The environment for a process that shall not see variables with these beginnings."""
+    """The environment without variables whose names start with ``prefixes``."""
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}

@@ -1,4 +1,4 @@
-"""Typed reading of environment variables, with messages that say what is allowed."""
+"""Typed parsing of environment variables, with errors that say what is allowed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ OFF = "off"
 _PREFIX = "LMMS_RPTS_"
 _CHAT_PATH = "/chat/completions"
 _SAMPLING = 0.7
-"""Temperature where one question is to get several answers."""
+"""Temperature for judges that answer one question several times."""
 
 
 class SettingError(UserError):
-    """A setting has a value that can't be used; the message says which and what is allowed."""
+    """A setting has an invalid value; the message names it and says what is allowed."""
 
 
 def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:
-    """The choice that ``name`` was set to; None: none."""
+    """The choice that ``name`` is set to; None where it is not set."""
     for each in choices:
         if text == each:
             return each
@@ -40,7 +40,7 @@ def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | Non
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in any one currency."""
+    """The price of a million tokens, in any one currency."""
 
     input: float
     output: float
@@ -50,42 +50,43 @@ class Price:
 class Variables:
     """Variables of an environment; one that is empty or blank counts as not set.
 
-    Every method takes the name of a variable and returns None, or what its name says, where it is
-    not set; it raises a SettingError, with the name and what is allowed, where the value is wrong.
+    Every method takes the name of a variable. Where it is not set, the method returns None or the
+    given default. Where the value is wrong, it raises a SettingError with the name, the value and
+    what is allowed.
     """
 
     variables: Mapping[str, str]
 
     def refuse_unknown(self, names: Sequence[str], others: Sequence[str] = ()) -> None:
-        """A misspelt setting would change nothing and say nothing.
+        """Refuse misspelt settings, which would otherwise be ignored silently.
 
         Args:
-            names: all settings that begin as ours do.
-            others: what begins so as well, and is not told of.
+            names: all settings with the prefix of this project.
+            others: further names with this prefix, which messages do not list.
 
         Raises:
-            SettingError: naming the variable and the nearest name, or all.
+            SettingError: with the variable and the nearest name, or all names.
         """
         for name in self.variables:
             if name.startswith(_PREFIX) and name not in (*names, *others):
                 ends = [each.removeprefix(_PREFIX) for each in names]
                 near = difflib.get_close_matches(name.removeprefix(_PREFIX), ends, n=1)
-                there = f" There are: {', '.join(names)}"
+                there = f" Known settings: {', '.join(names)}"
                 hint = f" Did you mean {_PREFIX}{near[0]}?" if near else there
-                raise SettingError(f"{name} is no setting.{hint}")
+                raise SettingError(f"Unknown setting {name}.{hint}")
 
     def refuse_misspelt(self, names: Sequence[str]) -> None:
-        """As ``refuse_unknown``, for names that others may use as well: only what is nearly one.
+        """As ``refuse_unknown``, for a prefix that others may use: only near misses are refused.
 
         Raises:
-            SettingError: naming the variable and the nearest name.
+            SettingError: with the variable and the nearest name.
         """
         beginnings = tuple({name.partition("_")[0] + "_" for name in names})
         for name in self.variables:
             if name.startswith(beginnings) and name not in names:
                 near = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
                 if near:
-                    raise SettingError(f"{name} is no setting. Did you mean {near[0]}?")
+                    raise SettingError(f"Unknown setting {name}. Did you mean {near[0]}?")
 
     def text(self, name: str) -> str | None:
         return self.variables.get(name, "").strip() or None
@@ -112,7 +113,7 @@ class Variables:
             home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
         except RuntimeError:
             raise SettingError(
-                f"there is no home directory to keep answers in: set {name} to a folder, or to off"
+                f"no home directory for the cache of answers: set {name} to a folder, or to off"
             ) from None
         return home / "lmms_rpts"
 
@@ -124,7 +125,7 @@ class Variables:
         if value == 0.0 and samples > 1:
             raise SettingError(
                 f"{name}=0 gives the same answer every time: LMMS_RPTS_JUDGE_SAMPLES={samples} "
-                "needs a temperature above 0 (leave it out for a good one)"
+                "needs a temperature above 0 (unset it for the default)"
             )
         return value if value is not None else (_SAMPLING if samples > 1 else 0.0)
 
@@ -139,8 +140,8 @@ class Variables:
             prices = ()
         if not prices or any(not 0 <= each < 1e6 for p in prices for each in (p.input, p.output)):
             raise SettingError(
-                f"{name}={text!r}: give the price of a million tokens in and out, as in 0.15/0.60; "
-                "for several judges, one or as many as there are judges, as in 0.15/0.60+3/15"
+                f"{name}={text!r}: use the price of a million input and output tokens, such as "
+                "0.15/0.60; for several judges, one price or one per judge, such as 0.15/0.60+3/15"
             )
         return prices
 
@@ -149,13 +150,13 @@ class Variables:
         if url is None:
             return None
         if not url.startswith(("http://", "https://")):
-            raise SettingError(f"{name}: give a URL that begins with http:// or https://")
+            raise SettingError(f"{name}: use a URL that begins with http:// or https://")
         if "@" in url.partition("://")[2].partition("/")[0]:
             raise SettingError(
-                f"{name}: give a URL without user and password; a key goes to OPENAI_API_KEY"
+                f"{name}: use a URL without user and password; set OPENAI_API_KEY to the key"
             )
         if "?" in url or "#" in url:
-            raise SettingError(f"{name}: give a URL without a query; a key goes to OPENAI_API_KEY")
+            raise SettingError(f"{name}: use a URL without a query; set OPENAI_API_KEY to the key")
         # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
         return url.rstrip("/").removesuffix(_CHAT_PATH)
 
@@ -179,4 +180,4 @@ class Variables:
         with contextlib.suppress(ValueError):
             if fits(value := parse(text)):
                 return value
-        raise SettingError(f"{name}={text!r}: give {wanted}")
+        raise SettingError(f"{name}={text!r}: use {wanted}")

@@ -131,7 +131,7 @@ def test_breakdowns_are_asked_for(command: Command, run: Path) -> None:
     ]
     result = command(run, "--by", "colour")
     assert result.exit_code == 1
-    assert result.stderr.strip().startswith("there is no breakdown by 'colour'; there are: task")
+    assert result.stderr.strip().startswith("unknown breakdown 'colour'; known breakdowns: task")
 
 
 def test_the_tree_as_deep_as_asked_for(command: Command, run: Path) -> None:
@@ -268,12 +268,12 @@ def test_other_commands_name_this_one(run: Path) -> None:
 def test_what_is_no_run_is_told(command: Command, tmp_path: Path) -> None:
     result = command(tmp_path / "nowhere")
     assert result.exit_code == 1
-    assert "nowhere does not exist: name the folder that lmms-eval wrote" in result.stderr
+    assert "nowhere does not exist: pass the folder that lmms-eval wrote" in result.stderr
     (tmp_path / "1_samples_mme.jsonl").write_text('{"doc_id": 0, "filtered_resps": "Yes"}\n')
     result = command(tmp_path)
     assert result.exit_code == 1
     assert "not scored by cmmath_grade" in result.stderr
-    assert "Name a run of CMMaTH" in result.stderr
+    assert "Pass a run of CMMaTH" in result.stderr
 
 
 def test_the_real_command(run: Path) -> None:

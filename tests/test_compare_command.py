@@ -207,7 +207,7 @@ def test_rounds_in_one_folder_go_by_their_files(command: Command, tmp_path: Path
     assert "B: 20260103_030405_samples_rpts_eval_en\n" in output
     refused = command(tmp_path, files[0])
     assert refused.exit_code == 1
-    assert f"{tmp_path} holds 2 runs; name one of:" in refused.stderr
+    assert f"{tmp_path} contains 2 runs; pass one of:" in refused.stderr
     assert str(files[1]) in refused.stderr
 
 

@@ -94,7 +94,7 @@ def test_a_judge_that_answers_rightly(ask: Any, monkeypatch: pytest.MonkeyPatch)
     line = about(result.output, "judge openai:m")
     assert line.startswith("ok ")
     assert "\n" not in line
-    assert re.search(r"answered in \d+\.\d s; gives 1 to what plainly follows", line)
+    assert re.search(r"answered in \d+\.\d s; scores 1 for a plainly valid step", line)
     assert "10 tokens in, 5 out; cost 0.025" in line, "10 at 1000 and 5 at 3000 a million"
     assert server.calls == 1
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
@@ -120,7 +120,7 @@ def test_nonsense_is_no_score(ask: Any) -> None:
     result, server = ask(constant("\x1b[31mI like [bold]bread[/bold]\x07"))
     assert (result.exit_code, server.calls) == (1, 3)
     said = about(result.output, "judge openai:m")
-    assert "can't be read as a score" in said
+    assert "cannot be parsed as a score" in said
     assert "3 calls; 30 tokens in, 15 out" in said
     assert r"\x1b[31mI like [bold]bread[/bold]\x07" in said, "quoted, not obeyed"
     assert "LMMS_RPTS_PROMPTS" in said
@@ -131,7 +131,7 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
     result, _ = ask(constant("Hm. Score: 0.4"))
     said = about(result.output, "judge openai:m")
     assert (result.exit_code, said.split()[0]) == (1, "problem")
-    assert "gives 0.4" in said
+    assert "scores 0.4" in said
     assert "'Hm. Score: 0.4'" in said
     assert "lmms-rpts validate --judge openai:m" in said
     passed, _ = ask(constant("Score: 0.5"))
@@ -177,14 +177,14 @@ def test_a_budget_without_room_for_one_call(ask: Any, monkeypatch: pytest.Monkey
     monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_TOKENS", "5")
     result, server = ask(RIGHT)
     assert (result.exit_code, server.calls) == (1, 0)
-    assert "-> raise LMMS_RPTS_MAX_JUDGE_TOKENS" in about(result.output, "judge openai:m")
+    assert "-> increase LMMS_RPTS_MAX_JUDGE_TOKENS" in about(result.output, "judge openai:m")
 
 
 def test_kept_answers_are_neither_used_nor_added_to(ask: Any, tmp_path: Path) -> None:
     for _ in range(2):
         result, server = ask(RIGHT)
         assert server.calls == 1
-        assert "none yet, in" in about(result.output, "kept answers")
+        assert "none yet, in" in about(result.output, "cached answers")
     assert not (tmp_path / "kept").exists(), "looking changes nothing"
 
 
@@ -196,7 +196,7 @@ def test_offline_asks_nobody(ask: Any) -> None:
 
 @table(
     "judge, told",
-    ("none", "responses are saved, to be scored later"),
+    ("none", "responses are saved and can be scored later"),
     ("lexical", "not comparable"),
 )
 def test_judges_that_are_none(doctor: Doctor, judge: str, told: str) -> None:
@@ -213,7 +213,7 @@ def test_a_model_of_ones_own_is_loaded_if_wanted(doctor: Doctor, tmp_path: Path)
     assert "--load" in said
     loaded = doctor("--judge", judge, "--load")
     assert loaded.exit_code == 1, "it babbles"
-    assert "can't be read as a score" in about(loaded.stdout, f"judge {judge}")
+    assert "cannot be parsed as a score" in about(loaded.stdout, f"judge {judge}")
 
 
 def test_no_judge_is_a_problem_with_the_choices(doctor: Doctor) -> None:
@@ -227,7 +227,7 @@ def test_no_judge_is_a_problem_with_the_choices(doctor: Doctor) -> None:
 @table(
     "judge, fault, remedy",
     ("opnai:m", "unknown judge 'opnai:m'", "Did you mean openai:MODEL?"),
-    ("openai:m", "the judge 'openai:m' can't be used", "set OPENAI_API_KEY"),
+    ("openai:m", "the judge 'openai:m' cannot be used", "set OPENAI_API_KEY"),
     ("lexical+lexical", "names a judge twice", "LMMS_RPTS_JUDGE_SAMPLES"),
 )
 def test_a_judge_that_can_not_be_used(doctor: Doctor, judge: str, fault: str, remedy: str) -> None:
@@ -240,9 +240,9 @@ def test_a_judge_that_can_not_be_used(doctor: Doctor, judge: str, fault: str, re
 
 @table(
     "name, value, fault, remedy",
-    ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "give a number from 1"),
-    ("LMMS_RPTS_TIMEOT", "9", "LMMS_RPTS_TIMEOT is no setting", "Did you mean"),
-    ("RANK", "first", "RANK='first'", "give a whole number"),
+    ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "use a number from 1"),
+    ("LMMS_RPTS_TIMEOT", "9", "Unknown setting LMMS_RPTS_TIMEOT", "Did you mean"),
+    ("RANK", "first", "RANK='first'", "use a whole number"),
 )
 def test_a_wrong_setting(
     doctor: Doctor, monkeypatch: pytest.MonkeyPatch, name: str, value: str, fault: str, remedy: str
@@ -253,7 +253,7 @@ def test_a_wrong_setting(
     assert result.exit_code == 1
     assert (found["settings"]["state"], found["settings"]["said"]) == ("problem", fault)
     assert remedy in found["settings"]["remedy"]
-    for dependent in ("judge", "RPTS-Eval", "kept answers"):
+    for dependent in ("judge", "RPTS-Eval", "cached answers"):
         assert found[dependent]["state"] == "not checked"
     assert found["lmms-eval"]["state"] == "ok", "what needs no settings is looked at all the same"
 
@@ -283,14 +283,14 @@ def test_data_that_are_not(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.M
     found = checks(doctor("--judge", "lexical", "--json"))
     english, chinese = found["RPTS-Eval en"], found["RPTS-Eval zh"]
     assert english["state"] == chinese["state"] == "problem"
-    assert "1.png can't be read" in english["said"]
-    assert english["remedy"].startswith("Mend or complete")
+    assert "1.png (" in english["said"]
+    assert english["remedy"].startswith("Fix or complete")
     assert "texts_zh.json" in chinese["said"]
     assert chinese["remedy"].startswith("Set it to a folder")
     monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
     gone = doctor("--judge", "lexical")
     assert gone.exit_code == 1
-    assert "nowhere' is no folder with texts_en.json" in about(gone.output, "RPTS-Eval en")
+    assert "nowhere' is not a folder with texts_en.json" in about(gone.output, "RPTS-Eval en")
 
 
 def test_data_of_the_hub(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +318,7 @@ def test_data_of_the_hub(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.Mon
     for language in ("en", "zh"):
         line = about(partly.output, f"RPTS-Eval {language}")
         assert line.startswith("not checked ")
-        assert "download what lacks" in line
+        assert "download the missing files" in line
     (folder / "images" / "2.png").write_text("half of an image")
     broken = doctor("--judge", "lexical")
     assert broken.exit_code == 1
@@ -332,7 +332,7 @@ def test_kept_answers_are_counted(doctor: Doctor, tmp_path: Path) -> None:
         cache.store(f"{number}", "openai:m", request, "Score: 1", Usage(1, 1))
     cache.close()
     said = doctor("--judge", "lexical").output
-    assert f"3 in {tmp_path / 'kept'}" in about(said, "kept answers")
+    assert f"3 in {tmp_path / 'kept'}" in about(said, "cached answers")
 
 
 def test_a_place_where_no_answer_can_be_kept(
@@ -342,26 +342,26 @@ def test_a_place_where_no_answer_can_be_kept(
     (tmp_path / "kept" / FILE).write_text("no database, but long enough to be taken for one" * 50)
     spoilt = doctor("--judge", "lexical")
     assert spoilt.exit_code == 0
-    assert "is damaged" in about(spoilt.output, "kept answers")
-    assert "copies the answers that can still be read" in about(spoilt.output, "kept answers")
+    assert "is damaged" in about(spoilt.output, "cached answers")
+    assert "copies the answers that can still be read" in about(spoilt.output, "cached answers")
     (tmp_path / "kept" / FILE).unlink()
     with closing(sqlite3.connect(tmp_path / "kept" / FILE)) as connection:
         connection.execute("PRAGMA user_version = 99")
     newer = doctor("--judge", "lexical")
     assert newer.exit_code == 1
-    assert f"move {tmp_path / 'kept' / FILE} away" in about(newer.output, "kept answers")
+    assert f"move {tmp_path / 'kept' / FILE}" in about(newer.output, "cached answers")
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "kept" / FILE / "below"))
     below = doctor("--judge", "lexical")
     assert below.exit_code == 1
-    assert "is no folder" in about(below.output, "kept answers")
+    assert "is not a folder" in about(below.output, "cached answers")
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
-    assert "is off" in about(doctor("--judge", "lexical").output, "kept answers")
+    assert "is off" in about(doctor("--judge", "lexical").output, "cached answers")
 
 
 def test_a_judge_that_was_never_validated(doctor: Doctor) -> None:
     said = about(doctor("--judge", "lexical").output, "validity")
     assert said.startswith("ok ")
-    assert "not validated here" in said
+    assert "not validated" in said
     assert "lmms-rpts validate --judge lexical -o validity.json" in said
     for judge in ("none", "lexcal"):
         assert "validity" not in checks(doctor("--judge", judge, "--json")), judge
@@ -392,7 +392,7 @@ def test_a_validity_file_that_is_no_use(
     other = doctor("--judge", "lexical")
     said = about(other.output, "validity")
     assert (other.exit_code, said.split()[0]) == (1, "problem")
-    assert "is of the judge 'openai:m' with prompts 1, not of 'lexical' with prompts 1" in said
+    assert "is about the judge 'openai:m' with prompts 1, not 'lexical' with prompts 1" in said
     assert "-> measure this judge (lmms-rpts validate --judge lexical" in said
     path.write_text("{}")
     broken = doctor("--judge", "lexical")
@@ -494,7 +494,7 @@ def test_versions_are_held_against_our_requirements() -> None:
     found = {check.name: check for check in installation.check_packages(installed)}
     wrong = found["lmms-eval"]
     assert wrong.state == found["tqdm"].state == "problem"
-    assert wrong.said.startswith("0.9.1 is installed, but lmms-rpts works with")
+    assert wrong.said.startswith("0.9.1 is installed, but lmms-rpts needs")
     for bound in (">=0.7.3", "<0.8"):
         assert bound in wrong.said
         assert bound in (wrong.remedy or "")
@@ -681,13 +681,15 @@ def test_a_judge_that_sees(ask: Any, monkeypatch: pytest.MonkeyPatch, evidence: 
     assert (result.exit_code, server.calls) == (0, 3), result.output
     line = about(result.output, "judge openai:m: images")
     assert line.startswith("ok ")
-    assert "it sees: gives 0.9 to what a drawn image shows, 0.1 to what it doesn't" in line
+    assert (
+        "it has vision: scores 0.9 for what a drawn image shows, 0.1 for what it does not" in line
+    )
 
 
 @table(
     "answer, message",
-    (constant("Score: 1"), "doesn't see what it is shown: gives 1 to what"),
-    (constant("Score: 0"), "doesn't see what it is shown: gives 0 to what"),
+    (constant("Score: 1"), "does not see the image: scores 1 for what"),
+    (constant("Score: 0"), "does not see the image: scores 0 for what"),
     (
         blind("image input is not supported", otherwise=RIGHT),
         "(400): image input is not supported",
@@ -712,4 +714,4 @@ def test_a_judge_of_words_cannot_see(
     result, server = ask(RIGHT, judge="lexical")
     assert (result.exit_code, server.calls) == (code, 0)
     said = about(result.output, "judge lexical")
-    assert ("can't be shown images" in said) == bool(code)
+    assert ("has no vision" in said) == bool(code)

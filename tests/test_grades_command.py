@@ -81,7 +81,7 @@ def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
     ([SAVED / "rome", "--benchmark", "cmmath"], "of ROME, not of CMMaTH"),
     ([SAVED / "rome", "--undecided", "3"], "ROME does not support --undecided"),
     ([SAVED / "rome", "--tree"], "ROME does not support --tree"),
-    ([SAVED / "rome", "--by", "colour"], "there is no breakdown by 'colour'; there are: sub"),
+    ([SAVED / "rome", "--by", "colour"], "unknown breakdown 'colour'; known breakdowns: sub"),
     ([SAVED / "rome", "-o", "x.tex"], "ends in .csv, .json, .md"),
 )
 def test_what_can_not_be_shown_is_told(arguments: list[object], said: str) -> None:

@@ -73,16 +73,16 @@ def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) 
 
 @table(
     "name, said",
-    ("my task", "use letters of English"),
-    ("../x", "use letters of English"),
-    ("1st", "use letters of English"),
-    ("aufgäbe", "use letters of English"),
-    ("١", "use letters of English"),
-    (LONG, "use letters of English"),
+    ("my task", "use English letters"),
+    ("../x", "use English letters"),
+    ("1st", "use English letters"),
+    ("aufgäbe", "use English letters"),
+    ("١", "use English letters"),
+    (LONG, "use English letters"),
     ("rpts_mine", "names that begin with rpts belong to RPTS-Eval"),
     ("romeo", "names that begin with rome"),
-    ("my_rpts", "names that end so stand for RPTS around another task"),
-    ("my_rpts_steps", "names that end so stand for RPTS around another task"),
+    ("my_rpts", "this suffix is reserved for RPTS around another task"),
+    ("my_rpts_steps", "this suffix is reserved for RPTS around another task"),
     ("mme", "lmms-eval has a task of this name"),
     ("mmmu_val", "lmms-eval has a task of this name"),
 )
@@ -168,7 +168,7 @@ def test_places_in_the_options_are_no_answers(
     source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     done = CliRunner().invoke(app, ["init", "t", "--from", str(source), "-o", str(tmp_path / "t")])
     assert done.exit_code == 1
-    assert "look like places in the options" in done.output
+    assert "look like positions of options" in done.output
 
 
 def test_what_is_not_found_is_mapped() -> None:
@@ -243,17 +243,17 @@ def test_csv_has_cells_for_lists() -> None:
     "name, content, said",
     ("my.csv", "question,answer\na,b,c\n", "the header 2: put a cell that holds the sep"),
     ("my.csv", "question,question\na,b\n", "the header names 'question' twice"),
-    ("my.csv", "question,answer\n", "my.csv holds no instance"),
-    ("my.csv", "", "my.csv holds no instance"),
+    ("my.csv", "question,answer\n", "my.csv contains no instance"),
+    ("my.csv", "", "my.csv contains no instance"),
     ("my.csv", b"question,answer\n\xff,b\n", "line 2 is not UTF-8"),
     ("my.csv", "question,answer\nx,4\ny,\n", "line 3: the field 'answer' is missing"),
     ("my.csv", "question,answer,image\nx,y,=cmd|calc\n", "=cmd is missing"),
     ("my.jsonl", "{}", "my.jsonl: which of its fields"),
     ("my.jsonl", "{oops", "line 1 is not valid JSON"),
-    ("my.jsonl", '{"question": "\\ud800", "answer": 1}', "holds half a character"),
+    ("my.jsonl", '{"question": "\\ud800", "answer": 1}', "contains half a character"),
     ("my.jsonl", '{"question": "x", "answer": [1]}', "'answer' should be a text or a number"),
-    ("my.jsonl", '{"question": "x", "answer": 1, "image": "../a.png"}', "may lie outside of"),
-    ("my.jsonl", '{"question": "x", "answer": 1, "image": "/etc/hostname"}', "may lie outside of"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "../a.png"}', "may be outside of"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "/etc/hostname"}', "may be outside of"),
     (
         "my.jsonl",
         '{"question": "x", "answer": 1, "image": "out.png"}',
@@ -262,13 +262,13 @@ def test_csv_has_cells_for_lists() -> None:
     (
         "my.jsonl",
         '{"question": "x", "answer": 1, "image": "pics"}',
-        "can't be read (it is no file)",
+        "(it is not a file)",
     ),
-    ("my.jsonl", '{"question": "x", "answer": 1, "image": "my.jsonl"}', "can't be read"),
-    ("my.jsonl", '{"question": "x", "answer": 1, "image": "a\\u0000"}', "can't be read"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "my.jsonl"}', "cannot read"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "a\\u0000"}', "cannot read"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": {"x": 1}}', "'images' should be a file"),
-    ("none/my.jsonl", None, "none/my.jsonl can't be read: No such file"),
-    ("pics", None, "pics can't be read: Is a directory"),
+    ("none/my.jsonl", None, "none/my.jsonl: No such file"),
+    ("pics", None, "pics: Is a directory"),
 )
 def test_hostile_files_leave_nothing_behind(
     tmp_path: Path,

@@ -108,6 +108,6 @@ def test_a_model_without_likelihoods_is_told_before_it_is_loaded(
     model = ("--model", "llava_hf", "--model_args", "pretrained=/no/such/model")
     done = choose(tmp_path, folder, *model)
     said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
-    assert said.startswith("rome_choice: the answer options can't be scored by likelihood")
+    assert said.startswith("rome_choice: cannot score the answer options by likelihood")
     assert "Use --model hf_multimodal" in said
     assert "/no/such/model" not in said

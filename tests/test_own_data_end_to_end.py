@@ -91,11 +91,11 @@ def test_faults_come_before_the_model(example: Path, tmp_path: Path) -> None:
         *("--include_path", str(folder), "--tasks", "own_benchmark"),
         env=OFFLINE,
     )
-    assert "line 4: 'answer' can't be graded as a choice" in done.output
+    assert "line 4: 'answer' cannot be graded as a choice" in done.output
     assert "/no/such/model" not in done.output.split("Error during")[0]
     checked = run([RPTS, "doctor", "--include_path", str(folder)], env=OFFLINE)
     assert checked.returncode == 1
-    assert "line 4: 'answer' can't be graded as a choice" in checked.stdout
+    assert "line 4: 'answer' cannot be graded as a choice" in checked.stdout
     assert re.search(r"^ok +own_counts +2 instances, answers: function", checked.stdout, re.M)
 
 

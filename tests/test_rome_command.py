@@ -88,7 +88,7 @@ def test_breakdowns_are_asked_for(command: Command, run: Path) -> None:
     assert row(output, "en")[1] == "5"
     result = command(run, "--by", "colour")
     assert result.exit_code == 1
-    assert result.stderr.strip().startswith("there is no breakdown by 'colour'; there are: subtask")
+    assert result.stderr.strip().startswith("unknown breakdown 'colour'; known breakdowns: subtask")
 
 
 def test_disagreements_are_listed(command: Command, run: Path) -> None:

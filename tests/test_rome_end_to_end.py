@@ -216,7 +216,7 @@ def test_a_judge_that_only_scores_stops_the_run_before_anything_costly(
         *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model", "--tasks", "rome"),
         env=settings(data, server, LMMS_RPTS_JUDGE="lexical", ROME_CONSISTENCY=""),
     )
-    assert "ROME_GRADER=llm needs a judge that can write; 'lexical' can't" in done.output
+    assert "ROME_GRADER=llm needs a judge that writes text; 'lexical' does not" in done.output
     assert "/no/such/model" not in done.output.split("ROME_GRADER=llm")[-1]
 
 

@@ -185,7 +185,7 @@ def test_the_task_may_come_from_outside_if_it_is_one(data: Path, tmp_path: Path)
     file = write(tmp_path / "r.jsonl", *({"id": at, "response": "x"} for at in range(3)))
     assert plan_rescoring([file], "rpts_eval_zh").parts == (Part("rpts_eval_zh", 0, None, 1),)
     for task in (None, "rpts_eval"):
-        with pytest.raises(ResponsesError, match=r'line 1 names no "task".*--task'):
+        with pytest.raises(ResponsesError, match=r'line 1 has no "task".*--task'):
             plan_rescoring([file], task)
 
 
@@ -347,7 +347,7 @@ def invoke(*arguments: object) -> Result:
     "arguments, named",
     (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
     (("{en}",), "no judge was chosen: give --judge"),
-    (("{careful}", "--task", "rpts_evil"), "unknown task 'rpts_evil'"),
+    (("{careful}", "--task", "rpts_evil"), "Unknown task 'rpts_evil'"),
     (("{careful}", "--task", "rpts_eval_en"), "but to: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
     (("{careful}", "--output", "{careful}/below"), "can't write to"),

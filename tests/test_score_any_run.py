@@ -145,12 +145,12 @@ def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
 
 @table(
     "correct, named",
-    ("colour", "'colour' says no metric by which an answer is right"),
-    ("m>=-2", "Give one of m, or none; as in m>=0.5"),
+    ("colour", "'colour' is not a metric of the task"),
+    ("m>=-2", "Use one of m, or none; such as m>=0.5"),
     ("m.wrong", "no response has a number in the field 'wrong' of 'm'"),
-    ("m>=half", "says no metric"),
-    ("m<1", "says no metric"),
-    ("mm", "says no metric"),
+    ("m>=half", "is not a metric"),
+    ("m<1", "is not a metric"),
+    ("mm", "is not a metric"),
 )
 def test_an_unknown_metric_is_refused_before_anything_is_asked(
     tmp_path: Path, correct: str, named: str
@@ -230,7 +230,7 @@ def test_a_part_of_the_documents(tmp_path: Path, kept: list[int], said: str) -> 
     ([{"doc_id": 0}, {"doc_id": 2}], "no response to document 1"),
     ([{"doc_id": 0}, {"doc_id": "x"}], "'x' is not a valid \"doc_id\""),
     ([{"id": "a"}], 'identifies its document by "id" (a); use "doc_id"'),
-    ([{"doc_id": 0, "task": "rome_x", "response": None}], "holds no text as response"),
+    ([{"doc_id": 0, "task": "rome_x", "response": None}], "has no text as response"),
 )
 def test_samples_that_cannot_be_scored(
     tmp_path: Path, rows: list[dict[str, Any]], named: str
@@ -329,7 +329,7 @@ def test_a_report_holds_the_images(runs: tuple[ForeignTask, Path], tmp_path: Pat
     assert "0 images" in without
     lost = said_by(folder, "report", "a=a/out", "-o", str(page))
     assert "The images of colours_rpts are left out: lmms-eval has no task 'colours'" in lost
-    assert "--include_path names a folder with tasks of your own" in lost
+    assert "use --include_path FOLDER for your own tasks" in lost
 
 
 def test_runs_are_compared_summarized_swept_and_exported(
@@ -429,4 +429,4 @@ def test_responses_to_other_data_are_refused(tmp_path: Path) -> None:
         done = score(said, task, tmp_path / "out", server)
         assert server.calls == 0
     assert done.code == 1
-    assert "the samples hold the gold answer 'another answer' for document 0" in done.output
+    assert "the samples have the gold answer 'another answer' for document 0" in done.output

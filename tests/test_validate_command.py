@@ -185,7 +185,7 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
     (["--html", "v.pdf"], 1, ".html"),
     (["--limit", "0"], 2, "limit"),
     (["--premises", "some"], 2, "premises"),
-    (["--compare", "a.json", "b.json"], 1, "a.json can't be read"),
+    (["--compare", "a.json", "b.json"], 1, "Cannot read a.json"),
     (["--compare", "a.json", "b.json", "--list"], 1, "cannot be combined with --list"),
     (["--compare", "a.json", "b.json", "--html", "v.html"], 1, "cannot be combined with --html"),
     (["--seed", str(2**63)], 2, "seed"),

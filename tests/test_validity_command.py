@@ -152,7 +152,7 @@ def test_a_report_on_another_judge(
 ) -> None:
     other = write_validity(tmp_path / "other.json", make_validity(judge="openai:other"))
     page = report_of(command, tmp_path / "r.html", pair[0], "--validity", other)
-    assert "other.json is of the judge &#39;openai:other&#39; with prompts 1, not of" in page
+    assert "other.json is about the judge &#39;openai:other&#39; with prompts 1, not" in page
     assert "nothing is known of the judge of a" in page
     assert "20.0%" not in page
     assert "Rogan" not in page

@@ -34,9 +34,9 @@ _FINAL_LINE = re.compile(rf"[\s*_#>\-]{{0,12}}{_FINAL}", re.IGNORECASE)
 
 
 def is_answer_line(line: str) -> bool:
-    """Whether a line states the final answer, whatever it is, and nothing else of weight.
+    """Whether a line states the final answer, whatever it is, and has no other content.
 
-    Behind "Final answer" a reason may stand, as problems ask for reasons; but no clue is cited.
+    A reason may follow "Final answer", since problems ask for reasons; but it cites no clue.
     """
     said = _NUMBERING.sub("", line.strip(_FRAME), count=1).strip(_FRAME)
     marked = _MARKED.match(said)
@@ -51,8 +51,8 @@ def is_answer_line(line: str) -> bool:
 def without_answer(text: str) -> str:
     """A solution without the final answer that it ends with, which may take several lines.
 
-    Only what stands from the last "最终答案" or "Final answer" on goes, and only if it is short
-    and cites nothing: an answer may be announced first and worked out below.
+    Only the text from the last "最终答案" or "Final answer" on is removed, and only if it is short
+    and cites nothing: an answer may be announced first and derived below.
     """
     lines = _RUN_ON.sub("\n", text).splitlines()
     for at in reversed(range(len(lines))):

@@ -82,14 +82,14 @@ _TAIL = re.compile(
 
 
 class Choice(NamedTuple):
-    """The option that a statement chooses, None where that can't be told; and by which rule."""
+    """The option that a statement chooses, None where it is unclear; and the rule that found it."""
 
     letter: str | None
     rule: str
 
 
 def gold_letter(answer: str, options: Options) -> str | None:
-    """The letter of a gold answer; None where it is none, or may be two."""
+    """The letter of a gold answer; None where it is not an option, or ambiguous."""
     if len(answer) > 2_000:
         return None
     text = plain(answer).strip()
@@ -142,7 +142,7 @@ def _is_list(spoken: str) -> bool:
 
 
 def _alone(text: str) -> str | None:
-    """The letter that a statement is, and nothing else."""
+    """The letter of a statement that is only a letter."""
     found = _LEADING.match(text)
     if found is None or text[found.end() :].strip(" .:)。!"):
         return None
@@ -169,7 +169,7 @@ def _leading(stated: Stated, options: Options) -> Choice | None:
 
 
 def _after_bare(letter: str, rest: str) -> Choice | None:
-    """A letter with a reason right behind it: "B because ...", "B is correct"."""
+    """A letter followed directly by a reason: "B because ...", "B is correct"."""
     reason = _REASON.match(rest)
     if _CALLED_RIGHT.fullmatch(rest) or _CALLED_RIGHT_ZH.fullmatch(rest):
         return Choice(letter, "letter")
@@ -182,7 +182,7 @@ def _after_bare(letter: str, rest: str) -> Choice | None:
 
 
 def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
-    """A letter with words behind it, which must not say otherwise."""
+    """A letter followed by words that must not contradict it."""
     said = forms(words)
     named = options.of_text(said)
     if named:
@@ -215,7 +215,7 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
 
 
 def _is_another(said: Sequence[str], own: str, rest: str) -> bool:
-    """Whether a few words behind "B." are none of its option's: B. Berlin, where B is Paris."""
+    """Whether a few words after "B." differ from its option: B. Berlin, where B is Paris."""
     short = said and len(said[0].split()) <= 3 and said[0][:1] < "\u3040"
     if not own or not short or _SURE.fullmatch(said[0]):
         return False
@@ -274,7 +274,7 @@ def _by_value(stated: Stated, options: Options) -> Choice | None:
 
 
 def _by_text(stated: Stated, options: Options) -> Choice | None:
-    """The option that stands before a comma, or behind "is"."""
+    """The option before a comma, or after "is"."""
     text = stated.text
     found = _TAIL.match(text)
     pieces = [re.split(r"[,;，；(]", text, maxsplit=1)[0], found["tail"] if found else ""]

@@ -1,7 +1,7 @@
-"""Final statement of a response: the text that states the answer, and whether it is taken back.
+"""Final statement of a response: the text that states the answer, and whether it is retracted.
 
 The last statement wins. A box or words (答案, 故选, 答：, "the answer is") mark an answer; else it
-stands in the last sentence. Every pattern is bounded, so that no text makes it slow.
+is in the last sentence. Every pattern is bounded, so that no text is slow to parse.
 """
 
 from __future__ import annotations
@@ -129,16 +129,16 @@ _HEDGED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The final answer as it is stated.
+    """The final answer as stated.
 
     Attributes:
-        text: what follows the mark, to the end of its sentence and of the bullets below; without
-            a mark the last sentence.
-        marked: whether something marks it as the answer.
-        boxed: what the boxes in it hold.
-        block: all from the mark, or from the last paragraph, to the end, without chatter.
+        text: the text after the mark, to the end of its sentence and of the bullets below it;
+            without a mark the last sentence.
+        marked: whether a mark identifies it as the answer.
+        boxed: the content of the boxes in it.
+        block: the text from the mark, or from the last paragraph, to the end, without chatter.
         spoken: the response without thinking, step marks and chatter.
-        revised: whether what follows takes it back.
+        revised: whether the text after it retracts it.
     """
 
     text: str
@@ -173,7 +173,7 @@ def find_statement(response: str) -> Statement:
     spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
     sentence = _last_sentence(spoken)
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", spoken[-4000:]) if part.strip()]
-    # What stands first takes nothing back: 不对，等腰直角三角形就不是。
+    # The first text retracts nothing: 不对，等腰直角三角形就不是。
     start = 1 if spoken.lstrip().startswith(sentence) else 0
     revised = _REVISED.search(sentence[start:2000]) is not None
     return Statement(sentence, False, "", "".join(paragraphs[-1:]).strip(), spoken, revised)
@@ -185,17 +185,17 @@ def sentences(text: str) -> list[str]:
 
 
 def gives_up(text: str) -> bool:
-    """Whether a text says that the question can't be answered."""
+    """Whether a text says that the question cannot be answered."""
     return _GIVES_UP.search(text[-600:]) is not None
 
 
 def denies(text: str) -> bool:
-    """Whether a sentence may deny the value that it holds."""
+    """Whether a sentence may deny the value in it."""
     return _DENIED.search(text.strip(" .。!")) is not None
 
 
 def hedges(text: str) -> bool:
-    """Whether a sentence says of its value that it is one of those that may be."""
+    """Whether a sentence calls its value one of several possible ones."""
     return _HEDGED.search(text) is not None
 
 
@@ -244,7 +244,7 @@ def _in_one_line(text: str, opening: str, closing: str) -> str:
 
 
 def _last_box(text: str) -> tuple[int, str, int]:
-    """Where the last boxes of a line begin, what they hold, and where they end; -1 if none."""
+    """Start, content and end of the last boxes of a line; the start is -1 if there are none."""
     contents: list[str] = []
     first, last, end = -1, -1, len(text)
     for _ in range(20):
@@ -273,7 +273,7 @@ def _braced(text: str, start: int) -> tuple[str, int]:
 
 
 def _marks(text: str) -> Iterator[tuple[int, int]]:
-    """Where the labels of answers begin and end, the last first; mostly they stand near the end."""
+    """Start and end of the labels of answers, the last first; most are near the end."""
     tail = text.rfind("\n", 0, max(0, len(text) - _PLAIN_TAIL)) + 1
     for begin, end in ((tail, len(text)), (0, tail)):
         found = [*_LABEL.finditer(text, begin, end), *_HEADING.finditer(text, begin, end)]
@@ -281,7 +281,7 @@ def _marks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _content(text: str, start: int) -> str:
-    """What follows a mark: to the end of the sentence, or the next line and the bullets below."""
+    """The text after a mark: to the end of the sentence, or the next line and the bullets below."""
     line, _, below = text[start : start + 4000].partition("\n")
     if not line.strip(" \t*_:：$"):
         line, _, below = below.lstrip("\n \t*").partition("\n")
@@ -305,7 +305,7 @@ def _to_sentence_end(line: str) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    """The last sentence that is no mere remark."""
+    """The last sentence that is more than a remark."""
     row = _LETTER_LINES.search(text[-_PLAIN_TAIL:])
     if row:
         return row[0].strip()

@@ -1,7 +1,7 @@
-"""Grading of a final answer by rules: an option, a number or a text; pure, and total on any text.
+"""Grading of a final answer by rules: an option, a number or a text; accepts any text.
 
-The rules abstain rather than guess: what is hedged, contradicts itself or has another form than
-the plain ones stays undecided, so that a judge can be asked.
+The rules abstain rather than guess: answers that are hedged, contradictory or in another form than
+the plain ones stay undecided, so that a judge can be asked.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from lmms_rpts.answers.text_grading import gold_text, text_verdict
 AnswerKind = Literal["choice", "number", "text"]
 
 _BARE_LETTERS = "ABCDEFGHIJ"
-"""Letters that name an option where no options are given."""
+"""Letters that count as options where no options are given."""
 SHOWN = 200
-"""Characters of an answer that a grade shows."""
+"""Maximum length of an answer in a grade, in characters."""
 
 _WORD = re.compile(r"[^\W_]|[√∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
 _WRONG = r"(?:[Oo]ption\s)?\(?\b{letter}\b\)?\s(?:is|was)\s(?:wrong|incorrect)\b"
@@ -41,8 +41,8 @@ class AnswerGrade:
     """The grade of a final answer.
 
     Attributes:
-        value: the answer that was found, one line, at most 200 characters; empty where none was.
-        correct: None where the rules can't decide: hedged, several answers, other wording.
+        value: the answer that was found, on one line, at most 200 characters; empty if none was.
+        correct: None where the rules cannot decide: hedged, several answers, other wording.
         rule: short name of the rule that decided, for records.
     """
 
@@ -62,14 +62,15 @@ def grade_answer(
     """Grade the final answer of a response by rules.
 
     Args:
-        kind: what the gold answer is.
+        kind: type of the gold answer.
         response: what a model wrote, any text; its thinking (``<think>``) is not graded.
         answer: the gold answer: a letter or the text of an option, a number, or a text.
-        options: the texts of the options, A first; where there are none, A to J may be chosen.
-        tolerance: relative error that is allowed of a number.
+        options: the texts of the options, A first; without options, A to J may be chosen.
+        tolerance: maximum relative error of a number.
 
     Returns:
-        ``correct`` is None also where the gold answer can't be graded (see ``answer_fault``).
+        The grade; ``correct`` is also None where the gold answer cannot be graded (see
+        ``answer_fault``).
     """
     grade = _grader(kind, answer, options, tolerance)
     if grade is None:
@@ -93,7 +94,7 @@ def grade_answer(
 
 
 def find_final_answer(response: str) -> str:
-    """The final answer of a response as it is stated, without label and markup.
+    """The final answer of a response as stated, without label and markup.
 
     One line of at most 200 characters; empty where there is none.
     """
@@ -102,7 +103,7 @@ def find_final_answer(response: str) -> str:
 
 
 def answer_fault(kind: AnswerKind, answer: str, options: Sequence[str] = ()) -> str | None:
-    """Why a gold answer can't be graded, in words for a message; None where it can."""
+    """Why a gold answer cannot be graded, for messages; None where it can."""
     if _grader(kind, answer, options, 0.0) is not None:
         return None
     shown = repr(answer[:60])
@@ -127,7 +128,7 @@ _Grader = Callable[[Stated], Verdict]
 def _grader(
     kind: AnswerKind, answer: str, options: Sequence[str], tolerance: float
 ) -> _Grader | None:
-    """The grader of a kind for a gold answer; None where that can't be graded."""
+    """The grader of a kind for a gold answer; None where that cannot be graded."""
     if kind == "number":
         gold = gold_quantity(answer)
         return None if gold is None else lambda stated: number_verdict(stated, gold, tolerance)
@@ -140,7 +141,7 @@ def _grader(
 
 
 def _settled(stated: Stated, grade: _Grader) -> Verdict:
-    """The verdict on a statement; undecided where another one beside it has another verdict."""
+    """The verdict on a statement; undecided where a rival statement has another one."""
     verdict = grade(stated)
     if stated.rival and verdict.correct is not None:
         other = grade(read_stated(stated.rival))
@@ -152,7 +153,7 @@ def _settled(stated: Stated, grade: _Grader) -> Verdict:
 def _without_others(
     response: str, stated: Stated, verdict: Verdict, grade: _Grader
 ) -> tuple[Stated, Verdict]:
-    """As before, but where the text behind a letter only calls other options wrong."""
+    """As ``_settled``, but ignoring text after a letter that only calls other options wrong."""
     others = "".join(each for each in "ABCDEFGHIJ" if each != verdict.value)
     again = read_stated(re.sub(_WRONG.format(letter=f"[{others}]"), " ", response))
     found = _settled(again, grade)
@@ -160,7 +161,7 @@ def _without_others(
 
 
 def _mentioned(kind: AnswerKind, text: str, answer: str, options: Sequence[str]) -> bool:
-    """Whether a text that gives up yet names what may be the answer."""
+    """Whether a text that gives up nevertheless names a possible answer."""
     if kind == "choice":
         return mentions(text, read_options(options))
     if kind == "number":
@@ -187,7 +188,7 @@ def _shown(text: str) -> str:
 
 
 def infer_kind(answer: str, options: Sequence[str] = ()) -> AnswerKind:
-    """What a gold answer looks like: one of the options, a letter, a number, else a text."""
+    """The type of a gold answer: one of the options, a letter, a number, else a text."""
     given = answer.strip()
     if options and answer_fault("choice", given, options) is None:
         return "choice"

@@ -18,7 +18,7 @@ from lmms_rpts.answers.quantities import (
 from lmms_rpts.answers.stated import Stated, Verdict
 from lmms_rpts.reasoning.casing import lower
 
-# What keeps a statement from giving one value: a bound, a range, a second value.
+# Signs that a statement gives no single value: a bound, a range, a second value.
 _UNSETTLED = re.compile(
     r"(?<![a-z])(?:or|no|but|rather|between|either|neither|nor|to(?=\s-?\d)|at\s(?:least|most)|up\sto|more\sthan|less\sthan"
     r"|fewer\sthan|greater\sthan|over|under|above|below|minimum|maximum|max|min(?=imum)|exceed\w{0,3}|except"
@@ -64,14 +64,14 @@ _THOUSANDTHS = re.compile(r"\d[.,]\d{3}(?!\d)")  # 1.250 may be meant as 1,250
 
 
 class NumberAnswer(NamedTuple):
-    """The quantity that a statement gives, and whether only as an estimate."""
+    """The quantity of a statement, and whether it is only an estimate."""
 
     quantity: Quantity
     about: bool
 
 
 def gold_quantity(answer: str) -> Quantity | None:
-    """The quantity of a gold answer; None where it is none."""
+    """The quantity of a gold answer; None where it is not a quantity."""
     return read_quantity(plain(answer)) if len(answer) <= 300 else None
 
 
@@ -94,7 +94,7 @@ def number_verdict(stated: Stated, gold: Quantity, tolerance: float) -> Verdict:
 
 
 def stated_number(text: str) -> NumberAnswer | None:
-    """The one quantity that a plain statement asserts; None where there is no such."""
+    """The one quantity that a plain statement asserts; None where there is none."""
     text = _REASON.sub("", text)
     about = _ABOUT.search(text) is not None
     text = _ABOUT.sub("", text).strip()
@@ -121,7 +121,7 @@ def _behind_equals(text: str) -> Quantity | None:
 
 
 def _said(text: str) -> Quantity | None:
-    """What stands behind the last verb that states a value: "So the total is 8"."""
+    """The value after the last verb that states one: "So the total is 8"."""
     found = _SAYS.match(text)
     if found is None:
         return None

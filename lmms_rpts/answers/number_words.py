@@ -21,9 +21,9 @@ _LONGEST = 40
 
 
 def english_number(words: str) -> int | None:
-    """The value of "two hundred and five"; None where the words make none.
+    """The value of "two hundred and five"; None where the words are not a number.
 
-    The words are small letters, parted by single hyphens or a few spaces.
+    The words are in lower case, separated by single hyphens or a few spaces.
     """
     total, part, room = 0, 0, 1_000
     for word in re.split(r"[-\s]{1,3}(?:and\s{1,3})?", words):
@@ -40,9 +40,9 @@ def english_number(words: str) -> int | None:
 
 
 def chinese_number(text: str) -> int | None:
-    """The value of 二十一, 一百零五, 三万五, 1万5千 or 一二三; None where the text makes none.
+    """The value of 二十一, 一百零五, 三万五, 1万5千 or 一二三; None where the text is not a number.
 
-    A last digit without 零 counts in the next lower scale, as people say it: 一百二 is 120.
+    A last digit without 零 counts in the next lower scale, as in speech: 一百二 is 120.
     """
     if not 0 < len(text) <= _LONGEST:
         return None
@@ -71,7 +71,7 @@ def _under(text: str, scales: tuple[tuple[str, int], ...]) -> int | None:
 
 
 def _section(text: str) -> int | None:
-    """A number below 10,000, or up to eight figures."""
+    """A number below 10,000, or up to eight digits."""
     if text.isascii() and text.isdecimal():
         return int(text) if len(text) <= 8 else None
     total, digit, zero, limit = 0, 0, False, 10_000

@@ -1,4 +1,4 @@
-"""Option letters that an answer chooses, calls right, or leaves open between."""
+"""Parser of the option letters that an answer chooses, calls right, or leaves open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _JUDGED = (
     r"\s?(?:选?项)?(?:中|里)?(?:的(?:说法|结论|判断|描述|选项|做法))?\s?"
     r"(?:都|均|(?:全?都|皆)?[是为]?不?(?:正确|错|对[^于应]|符合|成立|能)|(?:are|is)\s(?:in)?(?:correct|right|true|wrong|false))"
 )
-# Between letters; what one part may take, no other may: else a failing match takes ages.
+# Between letters; the parts are disjoint: otherwise a failing match takes very long.
 _GAP = r"[\s,、;./&)(\]\[】【\-•]{0,6}(?:(?:和|与|及|and|选项|[Oo]ption)[\s(\[【]{0,3}){0,2}"
 _LETTERS = rf"(?P<letters>[A-H](?:{_GAP}[A-H]){{0,7}})"
 # No letter of a word, of a formula such as AB=3 or A(1,2), or of more letters than were read.
@@ -71,7 +71,7 @@ _HEDGED = re.compile(
 
 
 class Chosen(NamedTuple):
-    """The letters that an answer names, in capitals, and the words behind them."""
+    """The letters that an answer names, in capitals, and the words after them."""
 
     letters: frozenset[str]
     rest: str = ""
@@ -89,10 +89,10 @@ def chosen_letters(
 
     Args:
         text: the final answer, in ASCII letters and punctuation.
-        boxed: what stands in its box; empty where there is none.
-        marked: whether something marks the text as the answer.
+        boxed: the content of its box; empty where there is none.
+        marked: whether a mark identifies the text as the answer.
         several: whether more than one option may be right.
-        wrong_wanted: whether the wrong options are asked for.
+        wrong_wanted: whether the question asks for the wrong options.
     """
     for each in (boxed, text):
         found = _LEADING.match(each)

@@ -1,4 +1,4 @@
-"""Options of a question, and which of them a text names."""
+"""Options of a question, and detection of the options that a text names."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_options(options: Sequence[str]) -> Options:
 
 
 def holds(said: Sequence[str], option: str) -> bool:
-    """Whether a normal text holds an option as whole words."""
+    """Whether a normal text contains an option as whole words."""
     if not option:
         return False
     wide = option[0] >= "\u3040"
@@ -78,7 +78,7 @@ def holds(said: Sequence[str], option: str) -> bool:
 
 
 def named_in(sentence: str, options: Options) -> set[str]:
-    """The letters of the options that a plain sentence names, and does not refuse."""
+    """The letters of the options that a plain sentence names, and does not reject."""
     bare = ARTICLE.sub(" ", sentence)
     found = {
         each[1]
@@ -102,7 +102,7 @@ def mentions(text: str, options: Options) -> bool:
 
 
 def another_below(after: str, letter: str, options: Options) -> bool:
-    """Whether a sentence behind the answer names another option without refusing it."""
+    """Whether a sentence after the answer names another option without rejecting it."""
     for sentence in map(plain, sentences(after)):
         named = named_in(sentence, options) - {letter}
         # "B, C and D are elsewhere" tells why the others are not chosen

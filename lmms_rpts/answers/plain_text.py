@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 LONGEST = 2_000
-"""Characters of an answer that are read."""
+"""Maximum length of an answer that is parsed, in characters."""
 
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -98,7 +98,7 @@ _LEAD = re.compile(
 
 
 def without_lead(text: str) -> str:
-    """A plain text without the function words before what it states: "So it is" Paris."""
+    """A plain text without the function words before its content: "So it is" Paris."""
     for _ in range(6):
         found = _LEAD.match(text)
         if found is None or found.end() == 0:
@@ -120,7 +120,7 @@ _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 def normal(text: str) -> str:
     """A plain text for comparison: without case, articles, quotes and punctuation.
 
-    Signs that make another answer stay: those of ``C++``, ``-5``, ``3.5``, ``50%``, ``A'``.
+    Signs that distinguish answers are kept: those of ``C++``, ``-5``, ``3.5``, ``50%``, ``A'``.
     """
     text = _ARTICLE.sub("", text)
     text = re.sub(r"(?<=[A-Za-z])'(?=[A-Za-z])", "", text)

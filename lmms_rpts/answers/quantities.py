@@ -46,7 +46,7 @@ _ESTIMATES = frozenset(
 )
 _COUNTED = {"百": "一百", "千": "一千", "万": "一万"}  # 百分之五十
 
-# Units by their names; what is none of them stands for itself.
+# Units by their names; other words are units of their own.
 _UNITS = {
     name: unit
     for unit, names in {
@@ -131,10 +131,10 @@ class Quantity(NamedTuple):
 
     Attributes:
         value: the number; with its scale and percent sign.
-        unit: the words behind it, in their simple form; empty where there are none.
+        unit: the words after it, in canonical form; empty where there are none.
         plain_value: the number without scale and percent sign.
         digits: its digits, where it is written in digits; else empty.
-        text: what was read.
+        text: the parsed text.
     """
 
     value: Fraction
@@ -145,9 +145,9 @@ class Quantity(NamedTuple):
 
 
 def read_quantity(text: str, *, counted: bool = False) -> Quantity | None:
-    """The quantity that a plain text is; None where it is anything else, or more than one.
+    """Parse the quantity of a plain text; None where it is anything else, or more than one.
 
-    ``counted`` tells that "one" is a number here, as in "There is one bird".
+    ``counted``: "one" is a number here, as in "There is one bird".
     """
     text = text.strip(" ,;:\"'，；：").rstrip(" .。")
     if text[:1] == "(" and text[-1:] == ")" and text.count("(") == 1:
@@ -233,7 +233,7 @@ def _in_chinese(text: str) -> _Read | None:
 
 
 def _unit_of(rest: str) -> str | None:
-    """The unit that stands behind a number; None where something else stands there."""
+    """The unit after a number; None where other text follows."""
     rest = _PLACED_ZH.sub("", rest.strip(" .\"'，。"))
     if NUMBER_WORD.search(rest) or re.match(r"[-']", rest):
         return None
@@ -256,7 +256,7 @@ def _unit_of(rest: str) -> str | None:
 
 
 def canonical_unit(text: str) -> str:
-    """A unit in its simple form: ``cm`` for "centimetres", ``km/h`` for "km per hour"."""
+    """A unit in its canonical form: ``cm`` for "centimetres", ``km/h`` for "km per hour"."""
     text = _MEGA.sub("mega", _BIT.sub(r"\1bit", text))
     text = _PER.sub("/", _POWERED.sub(r"^\1", " ".join(lower(text).split())))
     text = _DEGREES.sub(lambda found: f"°{found[1][0]}", text)
@@ -284,7 +284,7 @@ def _singular(word: str) -> str:
 
 
 def units_agree(one: Quantity, other: Quantity) -> bool:
-    """Whether neither contradicts the other: one has no unit, or both have the same.
+    """Whether two units are compatible: one has no unit, or both have the same.
 
     A unit that scales its number, as in 5 lakh or 5 ppm, agrees with itself only.
     """
@@ -303,5 +303,5 @@ def units_agree(one: Quantity, other: Quantity) -> bool:
 
 
 def is_known(unit: str) -> bool:
-    """Whether a unit is one of measure, not the name of what is counted."""
+    """Whether a unit is a unit of measure rather than the name of counted things."""
     return unit in _UNITS.values()

@@ -1,6 +1,6 @@
-"""Reader of the text below an answer: whether it takes the answer back, or names another option.
+"""Detection of retractions in the text after an answer, and of other options named there.
 
-What is found here leaves an answer undecided, so that a false alarm costs a judge's call only.
+A match here leaves an answer undecided, so that a false alarm only costs a judge call.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _STRUCK = re.compile(
 
 
 def retracts(after: str) -> bool:
-    """Whether the text behind an answer, in plain characters, takes the answer back."""
+    """Whether the text after an answer, in plain characters, retracts the answer."""
     return _RETRACTS.search(after) is not None or _OPENS.match(after) is not None
 
 
 def is_struck(text: str) -> bool:
-    """Whether a text, as it is written, holds what is struck through."""
+    """Whether a text contains strike-through markup."""
     return _STRUCK.search(text) is not None
 
 
 def is_refused(text: str, start: int, end: int) -> bool:
-    """Whether a plain sentence says of what stands at ``start`` to ``end`` that it is not so."""
+    """Whether a plain sentence denies its part from ``start`` to ``end``."""
     behind = _NOT_BEHIND.match(text[end : end + 60])
     return behind is not None or _NOT_BEFORE.search(text[max(0, start - 40) : start]) is not None

@@ -1,4 +1,4 @@
-"""Final answer of a response in plain characters, and what speaks against it."""
+"""Final answer of a response in plain characters, and reasons to doubt it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmms_rpts.answers.retraction import is_struck, retracts
 
 TAKEN_BACK = "taken back"
 
-# What is no statement of its own: "If x were 2, the answer is 8", "Tom says the answer is 8",
+# Text that is no statement of the model: "If x were 2, the answer is 8", "Tom says it is 8",
 # "For example: Answer: B"
 REPORTED = re.compile(
     r"\b(?:if|unless|suppose|supposing|assum(?:e|ing)|whether|doubt|pretend|example|e\.g|format"
@@ -35,7 +35,7 @@ _HEDGE = re.compile(
     r"|unsure|uncertain|alternatively)\b|可能|也许|大概|或许|不确定|猜",
     re.IGNORECASE,
 )
-# Behind a statement: "Or C.", "But C looks right.", "... could also be C"
+# After a statement: "Or C.", "But C looks right.", "... could also be C"
 _OPENS_AGAIN = re.compile(
     r"^[\s\W]{0,8}(?:or|but|however|unless|if|although|though|maybe|perhaps|possibly|except|no)\b"
     r"|^[\s\W]{0,8}(?:或|但|不过|除非|如果)",
@@ -82,7 +82,7 @@ _CONCLUDES = re.compile(
 class Verdict(NamedTuple):
     """Whether an answer is right, by which rule, and the answer that was found.
 
-    ``value`` is empty where it is the statement as a whole.
+    ``value`` is empty where the whole statement is the answer.
     """
 
     correct: bool | None
@@ -92,17 +92,17 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The final answer of a response, and what surrounds it.
+    """The final answer of a response, and its context.
 
     Attributes:
-        text: what is stated, in plain characters; empty where there is nothing.
-        marked: whether a box or a label marks it as the answer.
-        doubt: why it may not be meant, or not be settled on; empty where nothing says so.
-        rival: another final answer that stands beside it, as a response; empty where none does.
-        after: what stands behind it, as it is written, at most 2,000 characters.
+        text: the stated answer, in plain characters; empty where there is none.
+        marked: whether a box or a label identifies it as the answer.
+        doubt: why it may not be final; empty where there is no sign of doubt.
+        rival: another final answer next to it, as a response; empty where there is none.
+        after: the text after it, unchanged, at most 2,000 characters.
         spoken: the response without thinking.
         end: its last two sentences, in plain characters.
-        gives_up: whether the end of the response says that it can't be answered.
+        gives_up: whether the end of the response says that the question cannot be answered.
     """
 
     text: str
@@ -116,7 +116,7 @@ class Stated:
 
 
 def read_stated(response: str) -> Stated:
-    """The final answer of a response; total on any text."""
+    """The final answer of a response; accepts any text."""
     found = find_statement(response)
     start, after = _place(found)
     raw = found.boxed or _CHATTER.sub("", _whole(found, start, after))
@@ -139,7 +139,7 @@ def read_stated(response: str) -> Stated:
 
 
 def _place(found: Statement) -> tuple[int, str]:
-    """Where a statement begins in the spoken text, and what follows it."""
+    """The start of a statement in the spoken text, and the text after it."""
     spoken = found.spoken
     if found.boxed:
         inner = found.boxed.rpartition("; ")[2]
@@ -156,7 +156,7 @@ def _place(found: Statement) -> tuple[int, str]:
 
 
 def _whole(found: Statement, start: int, after: str) -> str:
-    """A statement that is not cut at the point of "St. Louis"."""
+    """A statement that is not cut at the period of "St. Louis"."""
     text = found.text
     if found.marked:
         listed = _LISTED.match(found.block)
@@ -182,7 +182,7 @@ def _whole(found: Statement, start: int, after: str) -> str:
 
 
 def _doubt(found: Statement, raw: str, text: str, before: str, after: str, start: int) -> str:
-    """Why a statement may not be meant."""
+    """Why a statement may not be the final answer."""
     if found.revised or (found.marked and retracts(plain(after))):
         return TAKEN_BACK
     if len(raw) > LONGEST:

@@ -30,7 +30,7 @@ def forms(text: str) -> list[str]:
 
 
 def gold_text(answer: str) -> str:
-    """The form in which a gold answer is compared; empty where nothing is left, or too much."""
+    """The form of a gold answer for comparison; empty where it is empty or too long."""
     return "" if len(answer) > LONGEST else normal(plain(answer))
 
 

@@ -1,4 +1,4 @@
-"""The demo: two imagined models through the real lmms-eval, side by side."""
+"""The demo: two invented models, evaluated by lmms-eval side by side."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _ROWS = (
     ("accuracy", "right answers"),
     ("rpts", "soundness of the reasoning (RPTS)"),
     ("rpts_guarded", "guarded RPTS: nothing for empty steps"),
-    ("accuracy_rpts", "right answers, soundly reasoned"),
-    ("right_for_wrong_reason", "unsound among the right answers"),
+    ("accuracy_rpts", "right answers with sound reasoning"),
+    ("right_for_wrong_reason", "right answers with unsound reasoning"),
     ("rpts_visual", "steps that read an image"),
     ("rpts_textual", "steps that read a text"),
-    ("parse_rate", "responses with readable steps"),
+    ("parse_rate", "responses with parsed steps"),
     ("judge_coverage", "responses that could be judged"),
 )
 # The demo shows its own settings, not those of the shell that it is started from.
@@ -55,7 +55,7 @@ def run_demo(output: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DemoError(f"can't write to {folder}: {error.strerror}") from None
+        raise DemoError(f"cannot write to {folder}: {error.strerror}") from None
     with console.status("Running lmms-eval on both models (about half a minute) ..."):
         started = {model: _start(model, folder / model) for model in MODELS}
         for model in MODELS:
@@ -64,13 +64,13 @@ def run_demo(output: Path) -> None:
     console.print(_table(runs))
     _print_example(runs["lucky"], console)
     console.print(
-        "Judged offline by the [bold]lexical[/] judge (overlap of words), to try things out: its "
-        "scores can't be compared with those of a language model."
+        "Judged offline by the [bold]lexical[/] judge (word overlap), for testing only: its "
+        "scores cannot be compared with those of a language model."
     )
     for model, run in runs.items():
         console.print(f"Samples of {model}: {escape(str(run.files[0]))}", soft_wrap=True)
     report = write_report([*runs.values()], folder / "report.html", progress=False).path
-    console.print(f"Report, to open in a browser: {escape(str(report))}", soft_wrap=True)
+    console.print(f"Report for a browser: {escape(str(report))}", soft_wrap=True)
 
 
 def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -106,7 +106,7 @@ def _finish(model: str, process: subprocess.Popen[str], folder: Path) -> None:
 
 
 def _read(folder: Path) -> dict[str, Run]:
-    """The runs by model, found to be whole."""
+    """The runs by model, checked to be complete."""
     runs = {run.label: run for run in read_runs([f"{each}={folder / each}" for each in MODELS])}
     expected = len(json.loads((HERE / "instances.json").read_text(encoding="utf-8")))
     for model, run in runs.items():
@@ -119,9 +119,9 @@ def _read(folder: Path) -> dict[str, Run]:
 
 
 def _table(runs: Mapping[str, Run]) -> Table:
-    table = Table(title=f"{TASK}: two imagined models, right equally often")
+    table = Table(title=f"{TASK}: two invented models with equal accuracy")
     table.add_column("metric", no_wrap=True)
-    table.add_column("what it says")
+    table.add_column("meaning")
     for model in runs:
         table.add_column(model, justify="right", no_wrap=True)
     for name, meaning in _ROWS:

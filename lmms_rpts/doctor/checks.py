@@ -22,7 +22,7 @@ _SECRET_PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Checks that are made together; ``doing`` says what is going on, while it lasts."""
+    """Checks that run together; ``doing`` is the text while they run."""
 
     name: str
     doing: str
@@ -32,12 +32,12 @@ class Stage:
         """The checks, without secrets; one that crashes is a problem."""
         try:
             checks = list(self.work())
-        except Exception as error:  # the boundary: the other stages are still worth knowing
+        except Exception as error:  # the boundary: the other stages must still run
             checks = [
                 problem(
                     self.name,
-                    f"this check broke off: {type(error).__name__}: {error}",
-                    "mend what it names; if that is no fault of yours, report it",
+                    f"this check failed: {type(error).__name__}: {error}",
+                    "fix the named cause; if it is a bug of lmms-rpts, report it",
                 )
             ]
         return [
@@ -47,7 +47,7 @@ class Stage:
 
 
 def _shown(text: str) -> str:
-    """``text`` without secrets, and without characters that steer a terminal."""
+    """``text`` without secrets, and without terminal control characters."""
     for name, value in environment_without("LMMS_RPTS_").items():
         if _SECRET.search(name):
             text = hide(text, value, _SHORTEST_SECRET)

@@ -1,6 +1,6 @@
-"""The whole examination: its stages in their order.
+"""The stages of the checks, in order.
 
-Nothing here imports lmms-eval or torch: where one of them is broken, a subprocess finds out.
+Nothing here imports lmms-eval or torch: where one of them is broken, a subprocess detects it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from lmms_rpts.tasks.data_checks import Check, problem
 def plan(
     judge: str | None = None, *, offline: bool = False, load: bool = False, quick: bool = False
 ) -> list[Stage]:
-    """The stages of an examination; makes none of them.
+    """The stages of the checks; runs none of them.
 
     Args:
-        judge: as LMMS_RPTS_JUDGE, in its place.
-        offline: ask no judge.
-        load: ask judges that must be loaded into this process, too.
-        quick: leave out what takes long: what torch and lmms-eval say themselves.
+        judge: as LMMS_RPTS_JUDGE, which it overrides.
+        offline: make no calls to judges.
+        load: also ask judges that must be loaded into this process.
+        quick: skip slow checks: those that import torch and lmms-eval.
     """
 
     def chosen(settings: Settings) -> Settings:
@@ -50,15 +50,15 @@ def plan(
         return check_validity(chosen(settings))
 
     return [
-        Stage("installation", "looking at what is installed", installation.check_packages),
+        Stage("installation", "checking installed packages", installation.check_packages),
         Stage("torch", "asking torch for devices", lambda: installation.check_torch(quick)),
         Stage("plugin", "looking for the entry point", installation.check_entry_point),
         Stage("tasks", "asking lmms-eval for its tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
-        _stage("judge", "asking the judge one question", judges),
-        _stage("validity", "reading how the judge was validated", validity),
+        _stage("judge", "asking the judge a question", judges),
+        _stage("validity", "reading the judge's validity", validity),
         *_data_stages(),
-        _stage("kept answers", "counting kept answers", check_kept_answers),
+        _stage("cached answers", "counting cached answers", check_kept_answers),
     ]
 
 
@@ -91,7 +91,7 @@ def plan_own_tasks(
 
 
 def check_settings() -> list[Check]:
-    """Whether the settings can be used, and which are not the default."""
+    """Whether the settings are valid, and which are not the default."""
     try:
         settings = load_settings()
         changed = _changed(settings, load_settings(environment_without("LMMS_RPTS_")))
@@ -101,7 +101,7 @@ def check_settings() -> list[Check]:
                 changed += [f"{each.name}_{said}" for said in _changed(now, usual)]
     except SettingError as error:
         return [problem("settings", error)]
-    said = f"not the default: {', '.join(changed)}" if changed else "all as by default"
+    said = f"not the default: {', '.join(changed)}" if changed else "all defaults"
     return [Check("settings", "ok", said)]
 
 
@@ -114,7 +114,7 @@ def _data_stages() -> list[Stage]:
         return [Stage("benchmarks", "listing benchmarks", lambda: [fault])]
     doing = "checking data and images"
     broken = [
-        problem("benchmarks", each, "mend that package, or uninstall it")
+        problem("benchmarks", each, "fix that package, or uninstall it")
         for each in broken_benchmarks()
     ]
     stages = [Stage("benchmarks", "listing benchmarks", lambda: broken)] if broken else []
@@ -122,7 +122,7 @@ def _data_stages() -> list[Stage]:
 
 
 def _changed(now: Any, usual: Any) -> list[str]:
-    """The fields of settings that are not as by default, but for those that are not shown."""
+    """The fields of settings that are not the default, except hidden ones."""
     return [
         f"{each.name}={getattr(now, each.name)}"
         for each in fields(now)
@@ -134,31 +134,31 @@ def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
     try:
         benchmark.read_settings()
     except SettingError:
-        return [Check(benchmark.title, "not checked", "the settings must be mended first")]
+        return [Check(benchmark.title, "not checked", "fix the settings first")]
     return benchmark.data_checks()
 
 
 def check_kept_answers(settings: Settings) -> list[Check]:
-    """Whether the folder of judges' answers can be written to, and how many it holds."""
+    """Whether the cache of judges' answers is writable, and the number of its answers."""
     from lmms_rpts.judging.cache_contents import count_answers
     from lmms_rpts.judging.cache_file import FILE, CacheError, DamagedError
 
-    name, folder = "kept answers", settings.cache
+    name, folder = "cached answers", settings.cache
     if folder is None:
-        said = "LMMS_RPTS_CACHE is off: a run that breaks off pays for its answers again"
+        said = "LMMS_RPTS_CACHE is off: an interrupted run pays for its answers again"
         return [Check(name, "ok", said)]
     fault = _unwritable(folder)
     if fault:
-        remedy = "give yourself the right to write there, or set LMMS_RPTS_CACHE to another folder"
-        return [problem(name, f"answers can't be kept in {folder}: {fault}", remedy)]
+        remedy = "get write permission there, or set LMMS_RPTS_CACHE to another folder"
+        return [problem(name, f"cannot cache answers in {folder}: {fault}", remedy)]
     if not (folder / FILE).exists():
         return [Check(name, "ok", f"none yet, in {folder}")]
     try:
         return [Check(name, "ok", f"{count_answers(folder):,} in {folder}")]
     except DamagedError as error:
-        return [Check(name, "ok", str(error))]  # the next run mends it
+        return [Check(name, "ok", str(error))]  # the next run repairs it
     except CacheError as error:
-        remedy = f"move {folder / FILE} away, or set LMMS_RPTS_CACHE to another folder"
+        remedy = f"move {folder / FILE}, or set LMMS_RPTS_CACHE to another folder"
         return [problem(name, error, remedy)]
 
 
@@ -169,17 +169,17 @@ def _stage(name: str, doing: str, work: Callable[[Settings], Sequence[Check]]) -
         try:
             settings = load_settings()
         except SettingError:
-            return [Check(name, "not checked", "the settings must be mended first")]
+            return [Check(name, "not checked", "fix the settings first")]
         return work(settings)
 
     return Stage(name, doing, checks)
 
 
 def _unwritable(folder: Path) -> str | None:
-    """Why no file can be written to a folder, or to the one that it would be made in."""
+    """Why no file can be written to a folder, or to the parent where it would be created."""
     there = next(each for each in (folder, *folder.absolute().parents) if _exists(each))
     if not there.is_dir():
-        return f"{there} is no folder"
+        return f"{there} is not a folder"
     try:
         with tempfile.TemporaryFile(dir=there):
             return None
@@ -188,7 +188,7 @@ def _unwritable(folder: Path) -> str | None:
 
 
 def _exists(path: Path) -> bool:
-    """False also below a file, or where one may not look."""
+    """Whether a path exists; False also below a file, or without permission."""
     with contextlib.suppress(OSError):
         return path.exists()
     return False

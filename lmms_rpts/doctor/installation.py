@@ -28,13 +28,13 @@ _TOLD = (THEIRS, "transformers", "datasets", "openai")
 _GROUP, _NAME, _VALUE = "lmms_eval.models", "lmms_rpts", "lmms_rpts.plugin:manifests"
 _TASK = "rpts_eval_en"
 _INSTALL = "pip install --force-reinstall --no-deps {} (in a checkout: pip install .)"
-_SKIPPED = "takes a while: leave out --quick"
+_SKIPPED = "skipped by --quick"
 
 TORCH_LIMIT, TASKS_LIMIT = 180.0, 300.0
-"""Seconds; on a busy network drive the first import takes minutes."""
+"""Seconds; on a slow network drive the first import takes minutes."""
 
 _MARK = "lmms-rpts doctor: "
-# As for an installed command, what lies in the working folder is not imported.
+# As for an installed command, nothing is imported from the working folder.
 _BEGIN = "import json, sys; sys.path[:] = [each for each in sys.path if each]\n"
 _TORCH = """
 import torch
@@ -56,19 +56,19 @@ _MOST_LISTED = 30
 
 
 class ProbeError(Exception):
-    """A subprocess found nothing out; the message says why."""
+    """A subprocess returned no result; the message says why."""
 
 
 def check_packages(installed: Callable[[str], str] = version) -> list[Check]:
-    """Python and the packages, held against the requirements of lmms-rpts.
+    """Check Python and the packages against the requirements of lmms-rpts.
 
     Args:
-        installed: the version of a package; raises ``PackageNotFoundError`` where there is none.
+        installed: the version of a package; raises ``PackageNotFoundError`` if missing.
     """
     try:
         return list(_packages(installed))
     except PackageNotFoundError:
-        fault = f"it can be imported, but it is not installed for {sys.executable}"
+        fault = f"importable, but not installed for {sys.executable}"
         remedy = "pip install lmms-rpts (in a checkout: pip install .), in that environment"
         return [problem(OURS, fault, remedy)]
 
@@ -90,10 +90,10 @@ def _packages(installed: Callable[[str], str]) -> Iterator[Check]:
         try:
             found = installed(need.name)
         except PackageNotFoundError:
-            yield problem(need.name, "it is not installed", remedy)
+            yield problem(need.name, "not installed", remedy)
             continue
         if not need.specifier.contains(found, prereleases=True):
-            fault = f"{found} is installed, but {OURS} works with {need.specifier}"
+            fault = f"{found} is installed, but {OURS} needs {need.specifier}"
             yield problem(need.name, fault, remedy)
         elif need.name in _TOLD:
             bound = f" (supported: {need.specifier})" if need.name == THEIRS else ""
@@ -108,10 +108,10 @@ def check_torch(quick: bool = False) -> list[Check]:
         found = _ask_python(_TORCH, TORCH_LIMIT)
     except ProbeError as error:
         remedy = "install torch as https://pytorch.org says for your system"
-        return [problem("torch", f"it can't be imported: {error}", remedy)]
+        return [problem("torch", f"cannot be imported: {error}", remedy)]
     devices = ", ".join(found["devices"])
     built = f"built for CUDA {found['cuda']}, but sees no GPU" if found["cuda"] else "no CUDA"
-    return [Check("torch", "ok", f"{found['version']}; {devices or f'CPU alone ({built})'}")]
+    return [Check("torch", "ok", f"{found['version']}; {devices or f'CPU only ({built})'}")]
 
 
 def check_entry_point(
@@ -129,7 +129,7 @@ def check_entry_point(
 
 
 def check_tasks(quick: bool = False) -> list[Check]:
-    """Whether lmms-eval, started afresh, finds our tasks."""
+    """Whether a new lmms-eval process finds the tasks of this package."""
     name = "tasks"
     stray = _stray_command()
     if stray:
@@ -140,23 +140,24 @@ def check_tasks(quick: bool = False) -> list[Check]:
         found = _ask_python(_TASKS, TASKS_LIMIT)
     except ProbeError as error:
         remedy = f"pip install --force-reinstall '{_wanted(THEIRS)}', then run this again"
-        return [problem(name, f"lmms-eval can't be started: {error}", remedy)]
+        return [problem(name, f"cannot start lmms-eval: {error}", remedy)]
     if _TASK not in found:
-        fault = f"lmms-eval does not find {_TASK}; of ours it finds {', '.join(found) or 'none'}"
+        names = ", ".join(found) or "no tasks of lmms-rpts"
+        fault = f"lmms-eval does not find {_TASK}; it finds {names}"
         remedy = f"pip install '{_wanted(THEIRS)}', and {_INSTALL.format(OURS)}"
         return [problem(name, fault, remedy)]
     return [Check(name, "ok", f"lmms-eval finds {', '.join(_in_short(found))}")]
 
 
 def _in_short(tasks: Iterable[str]) -> Iterator[str]:
-    """The names of tasks; of a benchmark with very many, how many there are."""
+    """The names of tasks; for a benchmark with very many, their number."""
     for beginning, names in groupby(sorted(tasks), key=lambda name: name.partition("_")[0]):
         listed = list(names)
         yield from listed if len(listed) <= _MOST_LISTED else [f"{beginning}_... ({len(listed)})"]
 
 
 def _stray_command() -> Check | None:
-    """A problem where the command lmms-eval is that of another environment."""
+    """A problem where the command lmms-eval belongs to another environment."""
     called = shutil.which(THEIRS)
     try:
         own = [file for file in distribution(THEIRS).files or () if file.stem == THEIRS]
@@ -167,8 +168,8 @@ def _stray_command() -> Check | None:
         return None
     return problem(
         "tasks",
-        f"the command lmms-eval is {called}, of another environment than {sys.executable}",
-        f"enter this environment first, or call {paths[0]}",
+        f"the command lmms-eval is {called}, from another environment than {sys.executable}",
+        f"activate this environment first, or call {paths[0]}",
     )
 
 
@@ -183,10 +184,10 @@ def _wanted(name: str) -> str:
 
 
 def _ask_python(code: str, seconds: float) -> Any:
-    """What ``code`` leaves in ``found``, in a Python of its own.
+    """The value of ``found`` after ``code``, run in a new Python process.
 
     Raises:
-        ProbeError: saying why there is nothing.
+        ProbeError: says why there is no value.
     """
     end = f"\nprint({_MARK!r} + json.dumps(found), flush=True)"
     try:
@@ -206,6 +207,6 @@ def _ask_python(code: str, seconds: float) -> Any:
         if line.startswith(_MARK):
             return json.loads(line.removeprefix(_MARK))
     said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    ours = [line for line in said if "lmms_rpts could not join" in line]
-    reason = (ours or said or ["it said nothing"])[-1]
+    ours = [line for line in said if "lmms_rpts cannot extend" in line]
+    reason = (ours or said or ["no output"])[-1]
     raise ProbeError(f"{reason} (status {done.returncode})")

@@ -28,13 +28,13 @@ from lmms_rpts.judging.registry import ChosenJudge, prices_of
 from lmms_rpts.settings import Price, Settings
 from lmms_rpts.tasks.data_checks import Check, problem
 
-# An inference that anybody grants.
+# An inference that is plainly valid.
 SITUATION = "Anna wants to buy bread in the village shop."
 PREMISES = ("The village shop is closed on Sundays.", "Today is Sunday.")
 CONCLUSION = "The village shop is closed today."
 
-# Who sees the disc that is drawn grants the first and not the second; who doesn't can't tell them
-# apart.
+# A judge that sees the drawn disc accepts the first and not the second; one that does not see it
+# cannot tell them apart.
 SEEN = "The image shows a red disc on a white ground."
 UNSEEN = "The image shows a blue square on a black ground."
 _SIDE = 224
@@ -42,46 +42,46 @@ _SIDE = 224
 PASSED = 0.5
 _SHOWN = 160
 _COMPARES_WORDS = (
-    "asks nobody: it compares words, to try things out; its scores are not comparable with any "
+    "asks no model: it compares words, for testing only; its scores are not comparable with any "
     "other judge's: "
 )
-_JUDGES_NOTHING = "no step is judged: responses are saved, to be scored later (--model replay)"
+_JUDGES_NOTHING = "no step is judged: responses are saved and can be scored later (--model replay)"
 _NOT_COMPARABLE = "; its scores are not comparable with other judges'"
 
 _REMEDIES = (
     (
         ("(401)", "(403)"),
-        "check the key (OPENAI_API_KEY), and that it belongs to the server that OPENAI_BASE_URL "
-        "names",
+        "check the key (OPENAI_API_KEY), and that it belongs to the server in OPENAI_BASE_URL",
     ),
     (
         ("(404)",),
-        "check the model's name, and that OPENAI_BASE_URL ends as the server wants it, often in "
+        "check the model's name, and that OPENAI_BASE_URL ends as the server requires, often in "
         "/v1",
     ),
     (("(402)", "(429)", "quota"), "check the credit and the limits of your account"),
-    (("no connection",), "check that the server runs and that OPENAI_BASE_URL names it"),
+    (("no connection",), "check that the server runs and that OPENAI_BASE_URL is its address"),
     (
         ("too long", "no answer within"),
-        "check that the server is well; LMMS_RPTS_TIMEOUT gives it more time",
+        "check the server's state, or increase LMMS_RPTS_TIMEOUT",
     ),
-    (("budget",), "raise LMMS_RPTS_MAX_JUDGE_TOKENS or LMMS_RPTS_MAX_JUDGE_COST"),
+    (("budget",), "increase LMMS_RPTS_MAX_JUDGE_TOKENS or LMMS_RPTS_MAX_JUDGE_COST"),
     (
-        ("can't be read as",),
-        "choose a model that keeps to instructions, or mend the prompts (LMMS_RPTS_PROMPTS)",
+        ("cannot be parsed as",),
+        "choose a model that follows instructions, or fix the prompts (LMMS_RPTS_PROMPTS)",
     ),
 )
-_BLIND = "choose a model that sees, or set LMMS_RPTS_EVIDENCE=facts"
-_ANY_REMEDY = "mend what it names, or choose another judge (docs/judging.md)"
+_BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
+_ANY_REMEDY = "fix the reported error, or choose another judge (docs/judging.md)"
 
 
 def check_judges(settings: Settings, *, offline: bool = False, load: bool = False) -> list[Check]:
     """Ask each judge that ``settings.judge`` names one question with a plain answer.
 
     Where claims about images are judged by the images, it is also asked two questions about a
-    drawn one. The answers are not kept, and no kept one is used.
+    drawn image. Replies are not cached, and no cached one is used.
 
     Args:
+        settings: with the judges.
         offline: check only whether they can be used.
         load: also ask judges whose model must be loaded into this process.
     """
@@ -115,15 +115,15 @@ def _check(
         return [Check(name, "ok", _JUDGES_NOTHING)]
     shows = settings.evidence in ("image", "both")
     if shows and not backend.sees(chosen.model, settings):
-        said = f"it can't be shown images, and LMMS_RPTS_EVIDENCE={settings.evidence} needs that"
+        said = f"it has no vision, but LMMS_RPTS_EVIDENCE={settings.evidence} needs it"
         return [problem(name, said, _BLIND)]
     if backend is BACKENDS["lexical"]:
         return [Check(name, "ok", _COMPARES_WORDS + backend.caveat)]
     if offline:
-        return [Check(name, "not checked", "it can be used by its settings; --offline: not asked")]
+        return [Check(name, "not checked", "its settings are valid; --offline: not asked")]
     local = backend is BACKENDS["hf"]
     if local and not load:
-        said = "it can be used by its settings; with --load its model is loaded and asked"
+        said = "its settings are valid; use --load to load and ask its model"
         return [Check(name, "not checked", said)]
     budget = open_budget(settings)
     started = time.monotonic()
@@ -146,16 +146,16 @@ def _drawn() -> Any:
 
 
 def _read_seen(name: str, verdicts: Sequence[Verdict]) -> Check:
-    """What the questions about the drawn image tell."""
+    """The result of the questions about the drawn image."""
     name = f"{name}: images"
     failed = next((verdict for verdict in verdicts if not isinstance(verdict.value, float)), None)
     if failed is not None:
-        return problem(name, f"it can't judge by images: {failed.error}", _BLIND)
+        return problem(name, f"it cannot judge by images: {failed.error}", _BLIND)
     granted, other = (float(verdict.value or 0) for verdict in verdicts)
-    said = f"gives {granted:g} to what a drawn image shows, {other:g} to what it doesn't"
+    said = f"scores {granted:g} for what a drawn image shows, {other:g} for what it does not"
     if granted >= PASSED > other:
-        return Check(name, "ok", f"it sees: {said}")
-    return problem(name, f"it doesn't see what it is shown: {said}", _BLIND)
+        return Check(name, "ok", f"it has vision: {said}")
+    return problem(name, f"it does not see the image: {said}", _BLIND)
 
 
 def _ask(
@@ -166,10 +166,10 @@ def _ask(
     budget: Budget,
     limit: float | None,
 ) -> list[Verdict]:
-    """The verdicts of one judge, errors after ``limit`` seconds a question, retries included.
+    """The verdicts of one judge, errors after ``limit`` seconds per question, retries included.
 
-    ``open_engine`` would ask as often as LMMS_RPTS_JUDGE_SAMPLES says, and prices of several
-    judges don't fit one of them.
+    ``open_engine`` would repeat questions as LMMS_RPTS_JUDGE_SAMPLES says, and prices of several
+    judges do not fit one of them.
     """
     member = chosen.member(settings, price)
     late = threading.Event()
@@ -200,24 +200,24 @@ def _read(
 ) -> Check:
     score, took = verdict.value, _took(budget)
     reply = (verdict.text or "").strip()
-    quoted = f"\nit said: {reply[:_SHOWN]!r}" if reply else ""
+    quoted = f"\nits reply: {reply[:_SHOWN]!r}" if reply else ""
     if not isinstance(score, float):
         error = str(verdict.error)
         found = (remedy for marks, remedy in _REMEDIES if any(mark in error for mark in marks))
         return problem(name, f"{error}{took}{quoted}", next(found, _ANY_REMEDY))
-    said = f"answered in {seconds:.1f} s; gives {score:g} to what plainly follows{took}"
+    said = f"answered in {seconds:.1f} s; scores {score:g} for a plainly valid step{took}"
     if score < PASSED:
         return problem(
             name,
             f"{said}{quoted}",
-            "it misunderstands the question, or is too weak a judge: choose another one, or "
+            "it misunderstands the question, or is too weak: choose another judge, or "
             f"measure it: lmms-rpts validate --judge {chosen.name} (docs/validation.md)",
         )
     return Check(name, "ok", said + ("" if chosen.backend.comparable else _NOT_COMPARABLE))
 
 
 def _took(budget: Budget) -> str:
-    """Calls, tokens and cost, as far as they are known."""
+    """Calls, tokens and cost, as far as known."""
     if not budget.calls or not budget.usage.tokens:
         return ""
     about, usage = "about " if budget.guessed else "", budget.usage

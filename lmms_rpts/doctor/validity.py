@@ -17,29 +17,27 @@ _LONGEST = 60
 
 
 def check_validity(settings: Settings) -> list[Check]:
-    """Say how the judge did on labelled steps; nothing where no judge is set, or none that judges.
+    """Report the judge's measures on labelled steps; nothing without a judge.
 
-    A file about another judge, or one that can't be read, is a problem.
+    A file about another judge, or one that cannot be read, is a problem.
     """
     try:
         judging = _judging(settings)
     except JudgeConfigurationError:
-        return []  # the check of the judge says so
+        return []  # the check of the judge reports that
     if judging is None:
         return []
     command = _COMMAND.format(judging.judge)
     if settings.validity is None:
-        said = f"this judge was not validated here; to measure it on labelled steps: {command}"
+        said = f"this judge was not validated; to measure it on labelled steps: {command}"
         return [Check(NAME, "ok", f"{said} (docs/validation.md)")]
     try:
         file = read_validity_file(settings.validity)
     except ValidityError as error:
-        return [
-            problem(NAME, error, f"create it again ({command}), or leave LMMS_RPTS_VALIDITY out")
-        ]
+        return [problem(NAME, error, f"create it again ({command}), or unset LMMS_RPTS_VALIDITY")]
     fault = file.mismatch(judging)
     if fault:
-        remedy = f"measure this judge ({command}), or leave LMMS_RPTS_VALIDITY out"
+        remedy = f"measure this judge ({command}), or unset LMMS_RPTS_VALIDITY"
         return [problem(NAME, fault, remedy)]
     return [Check(NAME, "ok", _told(file.validity))]
 

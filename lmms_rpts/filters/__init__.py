@@ -1,7 +1,7 @@
-"""lmms-eval filters: free-text reasoning becomes a scored tree.
+"""lmms-eval filters that convert free-text reasoning into a scored tree.
 
-Their modules are imported when they are first asked for: lmms-eval's take a second, and who only
-reads records needs none of them.
+The modules are imported on first access: lmms-eval's modules take a second to import, and code that
+only reads records needs none of them.
 """
 
 from __future__ import annotations

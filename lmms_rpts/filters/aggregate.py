@@ -56,7 +56,7 @@ _QUESTION = TypeAdapter(Question)
 
 
 class AggregateFilter(RptsFilter):
-    """Turns each ``ScoredResponse`` into one JSON string; docs/record.md names its fields.
+    """Turns each ``ScoredResponse`` into one JSON string; docs/record.md describes its fields.
 
     Args:
         decay: in [0, 1]; LMMS_RPTS_DECAY overrides it.
@@ -86,7 +86,7 @@ class AggregateFilter(RptsFilter):
     def apply(
         self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
     ) -> list[str | list[str]]:
-        """One string an instance, or a list of them where it has several responses."""
+        """One string per instance, or a list of strings where it has several responses."""
         records = self.map_responses(resps, docs, self._aggregate)
         return [record[0] if len(record) == 1 else record for record in records]
 
@@ -108,14 +108,14 @@ class AggregateFilter(RptsFilter):
 
 
 def _report(responses: Sequence[ScoredResponse]) -> None:
-    """Say what the table of results does not."""
+    """Log warnings that the table of results does not show."""
     if not responses:
         return
     total, judge = len(responses), responses[0].judge
     if judge != NO_JUDGE and not _comparable(judge):
         found = caveats(judge)
         logger.warning(
-            "Judge {!r}: its scores can't be compared with those of others{}",
+            "Judge {!r}: its scores cannot be compared with those of others{}",
             judge,
             found and f"; {found}",
         )
@@ -137,7 +137,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     ]
     if spreads:
         logger.info(
-            "The judges' answers to one question spread by {:.3f} (standard deviation, mean of {} "
+            "The judges' answers to one question have a standard deviation of {:.3f} (mean of {} "
             "questions)",
             fmean(spreads),
             len(spreads),
@@ -148,15 +148,19 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     )
     if by_rule:
         logger.warning(
-            "{} of {} responses could not be rewritten by the judge: read by rules", by_rule, total
+            "{} of {} responses could not be rewritten by the judge: parsed by rules",
+            by_rule,
+            total,
         )
 
 
 def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsRecord:
-    """All that is known of one response: enough to score it again or to show it.
+    """The complete record of one response: enough to score it again or to show it.
 
     Args:
-        scoring: its settings but for the judge, which the response knows.
+        scored: the scored response.
+        doc: its document.
+        scoring: the settings, except for the judge, which the response names.
     """
     instance = _instance(doc)
     tree = build_tree(scored.chain, len(instance.visual_clue), len(instance.textual_clue))
@@ -222,7 +226,7 @@ def _step(tree: ReasoningTree, at: int, scored: StepScore) -> JudgedStep:
 
 
 def _checked(question: Question) -> Question:
-    """A question that can be read back; raises ``ValidationError`` for one of foreign making."""
+    """A question that passes the schema; raises ``ValidationError`` for one of a third party."""
     return _QUESTION.validate_python(asdict(question))
 
 
@@ -255,7 +259,7 @@ def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> Tra
 
 
 def _instance(doc: Doc) -> RptsInstance:
-    """The document as far as a record can hold it: no document may cost what was paid for."""
+    """The document as far as a record can hold it: no document may lose paid judgements."""
     return RptsInstance(
         id=own_id(doc.get("id")),
         language=as_language(doc.get("language")),

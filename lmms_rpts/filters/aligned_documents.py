@@ -1,4 +1,4 @@
-"""The documents that belong to some responses, with their images for judges that see."""
+"""Documents aligned with responses, with their images for judges with vision."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 
 Visuals = Callable[[int], Sequence[Any]]
-"""Gives the images of a document (of Pillow) by its number; decodes them at each call."""
+"""Returns the Pillow images of a document by its number; decodes them at each call."""
 
 _NAMES = {"zh": "图片{}"}
 _NAME = "Image {}"
 
 
 class DocumentImages:
-    """The images of one document; nothing is decoded before a judge is shown one.
+    """The images of one document; nothing is decoded before a judge needs an image.
 
     Args:
-        load: gives all images of the document, of Pillow.
-        longest: pixels of the longer side, at most.
+        load: returns all Pillow images of the document.
+        longest: maximum of the longer side, in pixels.
         language: of the prompts, which name the images.
     """
 
@@ -34,7 +34,7 @@ class DocumentImages:
         self._images: dict[int, JudgeImage] = {}
 
     def __getitem__(self, number: int) -> JudgeImage:
-        """The image of this number, from 0; ImageError when it is loaded, if there is none."""
+        """The image of this number, from 0; loading raises ImageError if there is none."""
         if number not in self._images:
             name = self._name.format(number)
             self._images[number] = JudgeImage(name, lambda: self._one(number), self._longest)
@@ -48,29 +48,29 @@ class DocumentImages:
 
 
 class Document(dict[str, Any]):
-    """The fields of a document; ``images``: for judges that see, None where nobody has them."""
+    """The fields of a document; ``images``: for judges with vision, None where unavailable."""
 
     images: DocumentImages | None = None
 
 
 def images_of(doc: Mapping[str, Any]) -> DocumentImages | None:
-    """The images of a document that a filter was handed; None where nobody has them."""
+    """The images of a document passed to a filter; None where unavailable."""
     return getattr(doc, "images", None)
 
 
 class AlignedDocuments(Sequence[Mapping[str, Any]]):
     """The documents of some instances, in the instances' order, without their media.
 
-    lmms-eval pairs this process's responses with the documents of the whole data set, which are
-    others as soon as there are several processes or an offset. Read-only and lazy: a row is read
-    when it is asked for, and no image is decoded before a judge is shown it.
+    lmms-eval pairs the responses of this process with the documents of the whole data set, which
+    differ as soon as there are several processes or an offset. Read-only and lazy: a row is read on
+    access, and no image is decoded before a judge needs it.
 
     Args:
         docs: all documents of the task, by number.
         doc_ids: the numbers of the instances' documents.
-        task: whose documents they are.
-        visuals: gives their images; None: there are none for judges.
-        longest: pixels of the longer side of what judges are shown.
+        task: the task of the documents.
+        visuals: returns their images; None: there are none for judges.
+        longest: maximum of the longer side of images for judges, in pixels.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Base classes of the filters: documents aligned with responses, one judge a run."""
+"""Base classes of the filters: documents aligned with responses, one judge per run."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ T = TypeVar("T")
 
 
 class FilterInputError(ValueError):
-    """A filter was handed something that it can't work on."""
+    """A filter got input that it cannot process."""
 
 
 class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
-    """A filter whose responses stand beside their own documents.
+    """A filter whose responses are paired with their own documents.
 
-    ``apply`` is handed one list of responses an instance, and the instances' documents. The
-    plugin sees to it that lmms-eval hands over the right ones; used without the plugin, a filter
-    can only check that their numbers agree. ``visuals``: gives the images of the task's documents,
-    set by the plugin. ``unasked``: metrics that have no value because the settings leave out what
-    they need; they are left out of the results.
+    ``apply`` gets one list of responses per instance, and the instances' documents. The plugin
+    makes lmms-eval pass the right ones; without the plugin, a filter can only check that their
+    numbers agree. ``visuals`` returns the images of the task's documents and is set by the plugin.
+    ``unasked``: metrics without a value because the settings leave out what they need; they are
+    removed from the results.
     """
 
     task: str | None = None
@@ -59,7 +59,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """Why the filter can't work on a document, in sentences without their full stops."""
+        """Why the filter cannot process a document, in sentences without their full stops."""
         faults = list(field_faults(doc, self.FIELDS, self.OPTIONAL))
         if not faults and "reasoning" in self.FIELDS:
             faults += gold_faults(doc)
@@ -89,9 +89,9 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         name = type(self).__name__
         if len(resps) != len(docs):
             raise FilterInputError(
-                f"{name} got {len(resps)} instances but {len(docs)} documents, so it can't tell "
-                "which belong together. Install lmms_rpts as a package (its entry point aligns "
-                "them) or hand over exactly the instances' documents."
+                f"{name} got {len(resps)} instances but {len(docs)} documents and cannot pair "
+                "them. Install lmms_rpts as a package (its entry point aligns them) or pass "
+                "exactly the instances' documents."
             )
         if len(docs):
             missing = [field for field in self.FIELDS if field not in docs[0]]
@@ -113,10 +113,10 @@ class JudgingFilter(RptsFilter):
     """A filter that may ask a judge.
 
     Args:
-        judge: which one, where LMMS_RPTS_JUDGE does not say.
+        judge: the judge, where LMMS_RPTS_JUDGE is not set.
 
     Raises:
-        JudgeConfigurationError: at once, where no judge is configured or it can't be used.
+        JudgeConfigurationError: immediately, where no judge is configured or it cannot be used.
     """
 
     def __init__(self, judge: str | None = None) -> None:
@@ -126,7 +126,7 @@ class JudgingFilter(RptsFilter):
         self.prompts = Prompts(self.settings.prompts)
 
     def choose(self, default: str | None) -> str:
-        """The judge of this filter, checked to be usable."""
+        """The judge of this filter, after its checks."""
         judge = self.settings.judge or default
         if judge is None:
             raise JudgeConfigurationError(
@@ -137,17 +137,17 @@ class JudgingFilter(RptsFilter):
 
     @property
     def can_write(self) -> bool:
-        """Whether the judge can rewrite texts."""
+        """Whether the judge can write text."""
         return writes(self.judge)
 
     def stop_judging(self) -> None:
-        """Ask nobody from now on: nothing is to be paid for results that nobody wants."""
+        """Stop judging: nothing must be paid for results that are not needed."""
         self.judge = NO_JUDGE
 
     def converse(
         self, dialogues: Sequence[Dialogue[T]], label: str, unit: str = "responses"
     ) -> tuple[list[T], str | None]:
-        """The results of conversations with the judge, and why it was given up, if it was."""
+        """The results of conversations with the judge, and why judging stopped, if it did."""
         global _passes
         settings = self.settings
         budget = run_budget(settings)
@@ -166,9 +166,9 @@ class JudgingFilter(RptsFilter):
             except KeyboardInterrupt:
                 if self.judge != NO_JUDGE and settings.cache is not None:
                     logger.warning(
-                        "Interrupted while judging. The judge's answers so far are kept in {}: the "
-                        "same command asks only the rest (and has the model answer again, but "
-                        "for responses of --use_cache).",
+                        "Interrupted while judging. The judges' answers so far are cached in {}: "
+                        "the same command requests only the rest (and generates responses again, "
+                        "except those of --use_cache).",
                         settings.cache,
                     )
                 raise
@@ -178,11 +178,11 @@ class JudgingFilter(RptsFilter):
 
 
 _passes = 0
-"""How often judges were asked in this process: the same in all processes at the same stage."""
+"""Number of judging stages in this process: the same in all processes at the same stage."""
 
 
 def _text_or_none(response: Any) -> Any:
-    """What a model gave: no text is no response. Ours are left: filters in a wrong order."""
+    """The response as text, None for other types, except results of filters in a wrong order."""
     of_ours = type(response).__module__.partition(".")[0] == "lmms_rpts"
     return response if isinstance(response, str) or of_ours else None
 

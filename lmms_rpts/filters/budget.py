@@ -18,7 +18,7 @@ _TOPIC = "usage"
 
 @dataclass
 class _Spending:
-    """The one run of this process; ``calls`` are task, judge, tokens in, out and for thinking."""
+    """The one run of this process; ``calls``: task, judge, input, output and thinking tokens."""
 
     budget: Budget = field(default_factory=Budget)
     validity: dict[str, Any] | None = None
@@ -29,7 +29,7 @@ _spending = _Spending()
 
 
 def reset_spending() -> None:
-    """Begin another run: nothing was spent."""
+    """Start another run, with nothing spent."""
     global _spending
     _spending = _Spending()
 
@@ -44,7 +44,7 @@ def run_budget(settings: Settings) -> Budget:
 
 @contextmanager
 def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
-    """What the engine uses inside the block is ``task``'s, also in lmms-eval's summary."""
+    """Attribute the engine's usage inside the block to ``task``, also in lmms-eval's summary."""
     from lmms_eval.models.model_utils.usage_metrics import set_task_context
 
     def count(judge: str, usage: Usage) -> None:
@@ -57,7 +57,7 @@ def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
             _log(*call)
 
     engine.budget.on_usage = count
-    set_task_context(task)  # for judges that tell lmms-eval themselves
+    set_task_context(task)  # for judges that report to lmms-eval themselves
     try:
         yield
     finally:
@@ -66,18 +66,18 @@ def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
 
 
 def note_validity(extract: dict[str, Any] | None) -> None:
-    """Keep the figures of this run's judge for its results: plain JSON values, or None."""
+    """Store the validity figures of this run's judge for its results: JSON values, or None."""
     if extract is not None:
         _spending.validity = extract
 
 
 def noted_validity() -> dict[str, Any] | None:
-    """The figures that were kept."""
+    """The stored validity figures."""
     return _spending.validity
 
 
 def tell_spending() -> None:
-    """Tell the first process, which writes the results, what this one has used so far."""
+    """Report the usage of this process to the first one, which writes the results."""
     settings = load_settings()
     if settings.rank:
         told = asdict(_total(_spending.budget)) | {"log": _spending.calls}
@@ -85,10 +85,10 @@ def tell_spending() -> None:
 
 
 def close_accounts() -> dict[str, Any] | None:
-    """What the judges of all processes used; None where none was asked. For the end of a run.
+    """The usage of the judges of all processes at the end of a run; None where none was used.
 
-    The first process, which writes the results, says it in the log and counts the others' calls
-    into lmms-eval's usage.
+    The first process, which writes the results, logs it and adds the calls of the other processes
+    to lmms-eval's usage.
     """
     settings = load_settings()
     if settings.rank:
@@ -102,7 +102,7 @@ def close_accounts() -> dict[str, Any] | None:
         return None
     cost = f"; {total.cost:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
     logger.info(
-        "Judges in all: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} answers were there already",
+        "Judges in total: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} cached answers",
         total.calls,
         "about " if total.guessed else "",
         total.input_tokens,
@@ -115,12 +115,12 @@ def close_accounts() -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class Total:
-    """What judges used in one process or several.
+    """The usage of judges in one process or several.
 
     Attributes:
-        calls: failed ones included.
-        found: answers that were on disk.
-        guessed: whether some tokens were guessed.
+        calls: number of calls, failed ones included.
+        found: number of cached answers.
+        guessed: whether some tokens were estimated.
     """
 
     calls: int
@@ -151,7 +151,7 @@ def _total(budget: Budget) -> Total:
 def _log(task: str | None, judge: str, read: int, said: int, thought: int) -> None:
     from lmms_eval.models.model_utils.usage_metrics import log_usage
 
-    # lmms-eval adds the three up, while servers count thinking as a part of the output.
+    # lmms-eval adds the three, but servers include thinking in the output.
     log_usage(
         model_name=judge,
         task_name=task,

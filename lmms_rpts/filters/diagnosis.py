@@ -29,14 +29,16 @@ def diagnose_chain(
     decay: float,
     focus_height: int,
 ) -> Diagnosis:
-    """Say what the chain of a response is made of.
+    """Compute the diagnosis of a response's chain.
 
     Args:
-        tree: of the repaired chain.
-        context: of the document, as ``clues``, the textual ones.
-        n_images: how many images it has.
-        gold: its gold reasoning, one step a line; empty where there is none.
-        decay: of the published score, as ``focus_height``.
+        tree: the tree of the repaired chain.
+        context: the context of the document.
+        clues: the textual clues of the document.
+        n_images: number of images of the document.
+        gold: its gold reasoning, one step per line; empty where there is none.
+        decay: decay of the published score.
+        focus_height: focus height of the published score.
     """
     needed = _needed(gold, clues, n_images, tree.chain.language)
     return diagnose(tree, needed, context, clues, restates, decay, focus_height)
@@ -44,6 +46,6 @@ def diagnose_chain(
 
 @lru_cache(maxsize=4096)
 def _needed(gold: Texts, clues: Texts, n_images: int, language: Language) -> frozenset[Clue]:
-    """What an argument about a document has to use; the same for all responses to it."""
+    """The evidence that an argument about a document has to use."""
     chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
     return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))

@@ -13,16 +13,16 @@ STANCES = ("agree", "disagree")
 RELATIONS = ("guided", "adversarial", "independent")
 
 FieldCheck = tuple[Callable[[object], bool], str]
-"""Whether a value will do, and what is wanted, for a message."""
+"""Whether a value is valid, and the expected type for messages."""
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text, empty or not."""
+    """Whether a value is a text, empty or not."""
     return isinstance(value, str)
 
 
 def is_texts(value: object) -> bool:
-    """Whether it is a list of texts, empty or not."""
+    """Whether a value is a list of texts, empty or not."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
@@ -53,10 +53,10 @@ REASONING_FIELDS: dict[str, FieldCheck] = {
     "visual_clue": NAMES,
     "answer": ANYTHING,
 }
-"""What the Reasoning Process Tree Score needs; ``reasoning`` and the clues may be empty."""
+"""The fields that RPTS needs; ``reasoning`` and the clues may be empty."""
 
 OPTIONAL_FIELDS: dict[str, FieldCheck] = {"ability": OPTIONAL_TEXTS, "relation": RELATION}
-"""What a record of a reasoning holds where a document has it."""
+"""Optional fields of a document that records include."""
 
 
 def field_faults(
@@ -64,7 +64,7 @@ def field_faults(
     fields: Mapping[str, FieldCheck],
     optional: Mapping[str, FieldCheck] | None = None,
 ) -> Iterator[str]:
-    """What is wrong with a document's fields, each in one sentence without its full stop."""
+    """Errors in a document's fields, each in one sentence without its full stop."""
     for name, (is_valid, wanted) in fields.items():
         if name not in doc:
             yield f"the field {name!r} is missing"
@@ -76,17 +76,17 @@ def field_faults(
 
 
 def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the gold reasoning, in sentences without their full stops.
+    """Errors in the gold reasoning, in sentences without their full stops.
 
-    An image that no gold step speaks of scores 1 whatever is said of it, as published: a line that
-    can't be parsed would give away points in silence.
+    An image that no gold step cites scores 1 for any claim, as published: a line that cannot be
+    parsed would silently give away points.
 
     Args:
         doc: with lists of texts as ``reasoning`` and ``visual_clue``.
     """
     chain = parse_chain(list(doc["reasoning"]))
     for problem in chain.problems:
-        yield f"'reasoning' can't be read: {problem}; write Image0 + Text1 -> what follows"
+        yield f"cannot parse 'reasoning': {problem}; write Image0 + Text1 -> conclusion"
     images = len(doc["visual_clue"])
     for at, step in enumerate(chain.steps):
         for clue in step.premises:
@@ -95,28 +95,28 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
 
 
 def as_text(value: object) -> str:
-    """Any value of a document as a text that a record holds."""
+    """Any value of a document as text for a record."""
     try:
         return value if isinstance(value, str) else str(value)
-    except Exception:  # whatever a foreign type does; an integer of 5000 digits
+    except Exception:  # any error of a third-party type; an integer of 5000 digits
         return f"this {type(value).__name__}"
 
 
 def as_optional_text(value: object) -> str | None:
-    """As ``as_text``; None stays."""
+    """As ``as_text``; None stays None."""
     return None if value is None else as_text(value)
 
 
 def as_texts(value: object) -> tuple[str, ...]:
-    """A list of a document as texts that a record holds; empty for what is no list."""
+    """A list of a document as texts for a record; empty for any other value."""
     return tuple(map(as_text, value)) if isinstance(value, list | tuple) else ()
 
 
 def as_language(value: object) -> Language:
-    """The language of a document; English for what is none."""
+    """The language of a document; English for any other value."""
     return "zh" if isinstance(value, str) and value == "zh" else "en"
 
 
 def as_whole(value: object) -> int | None:
-    """A whole number of a document as a record holds it; None for what is none."""
+    """A whole number of a document for a record; None for any other value."""
     return value if type(value) is int and 0 <= value < 2**63 else None

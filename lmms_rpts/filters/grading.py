@@ -23,20 +23,20 @@ T = TypeVar("T")
 NO_REFERENCE = "the question has no reference answer that a judge could compare with"
 
 MANY = 300
-"""Responses from which on it is shown how grading by rules gets on."""
+"""Number of responses from which on grading by rules shows a progress bar."""
 
 
 Answers = tuple[JudgeGrade | None, Any]
-"""The judge's grade, and the entry of what else it was asked; None: not asked."""
+"""The judge's grade, and the entry of further questions; None: not asked."""
 
 
 class GradingFilter(JudgingFilter):
     """A filter that turns each response into one JSON string, its record.
 
-    Subclasses say how a response is read and recorded, and what a judge is asked about it.
+    Subclasses define how a response is parsed, what a judge is asked and what is recorded.
 
     Attributes:
-        unjudged: what an answer that nobody was asked about says.
+        unjudged: the reason of an answer that no judge was asked about.
     """
 
     unjudged = NOT_JUDGED
@@ -44,7 +44,7 @@ class GradingFilter(JudgingFilter):
     def apply(
         self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
     ) -> list[str | list[str]]:
-        """One string an instance, or a list of them where it has several responses."""
+        """One string per instance, or a list of strings where it has several responses."""
         records = self.map_responses(resps, docs, self._write_all)
         return [record[0] if len(record) == 1 else record for record in records]
 
@@ -53,7 +53,7 @@ class GradingFilter(JudgingFilter):
         raise NotImplementedError
 
     def unread(self, reason: str) -> Any:
-        """The parts of a response that could not be read."""
+        """The parts of a response that could not be parsed."""
         raise NotImplementedError
 
     def asks(self, doc: Doc) -> bool:
@@ -66,14 +66,14 @@ class GradingFilter(JudgingFilter):
         return None, None
 
     def record(self, given: Any, grade: JudgeGrade | None, more: Any, doc: Doc) -> Record:
-        """The record of a response: its parts, the judge's grade, and what else it was asked."""
+        """The record of a response: its parts, the judge's grade, and further answers."""
         raise NotImplementedError
 
     def report(self, records: Sequence[Any]) -> None:
-        """Say what the table of results does not."""
+        """Log warnings that the table of results does not show."""
 
     def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[Record]:
-        """The record of each response; a fault of ours is one response's."""
+        """The record of each response; an internal error affects one response only."""
         with Isolation("grading a response") as isolation:
             parts, dialogues = [], []
             for response, doc in in_sight(pairs, "Grading by rules", self.settings.rank == 0):
@@ -95,14 +95,14 @@ class GradingFilter(JudgingFilter):
         return self.record(self.unread(reason), None, None, doc)
 
     def hear(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
-        """The results of conversations with the judge, or with nobody where it ``asks`` none."""
+        """The results of conversations with the judge, or without one unless ``asks``."""
         if not asks or self.judge == NO_JUDGE:
             return [unanswered(dialogue, self.unjudged) for dialogue in dialogues]
         heard, fatal = self.converse(dialogues, "Grading answers")
         if fatal:
             logger.error(
-                "Grading stopped: {}. Verdicts are kept (LMMS_RPTS_CACHE), and responses with "
-                "--log_samples or --use_cache: the same command asks only the rest.",
+                "Grading stopped: {}. Verdicts are cached (LMMS_RPTS_CACHE), and responses with "
+                "--log_samples or --use_cache: the same command requests only the rest.",
                 fatal,
             )
         return heard
@@ -125,7 +125,7 @@ def judge_grade(
 
 
 def known_grade(reference: str, answer: str) -> JudgeGrade | None:
-    """What needs no judge: nobody can compare what isn't there, and no answer is no right one."""
+    """The grade of a missing reference or a missing answer, which need no judge."""
     if not reference.strip():
         return judge_grade(None, error=NO_REFERENCE)
     return None if answer.strip() else judge_grade(0.0)
@@ -138,7 +138,7 @@ def grade_of(verdict: Verdict, right: str) -> JudgeGrade:
 
 
 def unanswered(dialogue: Dialogue[T], reason: str) -> T:
-    """The result of a conversation with a judge that isn't there."""
+    """The result of a conversation without a judge."""
     try:
         next(dialogue)
         while True:
@@ -149,7 +149,7 @@ def unanswered(dialogue: Dialogue[T], reason: str) -> T:
 
 
 def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
-    """The items, while a bar shows rate and time left, if there are ``MANY``."""
+    """The items, with a progress bar if there are at least ``MANY``."""
     place = standard_error() if shown and len(items) >= MANY else None
     if place is None:
         yield from items
@@ -159,14 +159,14 @@ def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
 
 
 def report_ungraded(reasons: Iterable[str], total: int) -> None:
-    """Say why responses have no score.
+    """Log why responses have no score.
 
     Args:
-        reasons: of those that have none.
-        total: how many responses there are.
+        reasons: one for each response without a score.
+        total: number of all responses.
     """
     counts = Counter(reasons)
-    del counts[NOT_JUDGED]  # as it was asked for
+    del counts[NOT_JUDGED]  # as requested
     if counts:
         logger.warning(
             "{} of {} responses could not be graded and are left out of the means "
@@ -178,7 +178,7 @@ def report_ungraded(reasons: Iterable[str], total: int) -> None:
 
 
 def report_failed(entries: Iterable[Any], what: str) -> None:
-    """Say how many of the questions beside the grade failed: ``what`` could not be done."""
+    """Log how many of the further questions failed; ``what`` describes the failure."""
     asked = [each for each in entries if each]
     failed = [each.error for each in asked if each.error not in (None, NOT_JUDGED)]
     if failed:

@@ -14,10 +14,10 @@ _PREFIX = "lmms_rpts"
 
 
 class Processes:
-    """A small board that each process of a distributed run writes to and all read.
+    """A shared store that each process of a distributed run writes to and all read.
 
-    There is none where torch.distributed was not started; then one process is all that is seen.
-    A failure of the board is no failure of the run: nothing is told, and nothing is read.
+    Without torch.distributed there is none, and only this process is visible. Errors of the store
+    are ignored: nothing is written then, and nothing is read.
     """
 
     def __init__(self, rank: int, processes: int) -> None:
@@ -25,18 +25,18 @@ class Processes:
         self._others = [other for other in range(processes) if other != rank]
 
     def topic(self, name: str) -> Board:
-        """The part of the board that holds one topic."""
+        """The entry of the store for one topic."""
         return Board(partial(self.tell, name), partial(self.heard, name))
 
     def tell(self, topic: str, said: Any) -> None:
-        """Write ``said``, which JSON can hold, in place of what this process said before."""
+        """Write ``said``, a JSON value, over the previous value of this process."""
         store = self._store()
         if store is not None:
-            with contextlib.suppress(Exception):  # the board is a courtesy
+            with contextlib.suppress(Exception):  # the store is optional
                 store.set(_key(topic, self._rank), json.dumps(said))
 
     def heard(self, topic: str) -> list[Any]:
-        """What the others said last; those that said nothing are left out."""
+        """The last values of the other processes; those without a value are left out."""
         store = self._store()
         found = []
         for other in self._others if store is not None else []:
@@ -47,7 +47,7 @@ class Processes:
         return found
 
     def _store(self) -> Any:
-        # Without an import: where nobody imported it, it was not started.
+        # No import: if torch.distributed was not imported, it was not started.
         distributed = sys.modules.get("torch.distributed")
         if not self._others or distributed is None or not distributed.is_initialized():
             return None

@@ -1,4 +1,4 @@
-"""Reading of responses to questions of any kind: steps, and a final answer graded by its kind."""
+"""Parsing of responses to questions of any kind: steps, and a graded final answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
 ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
 
 Grader = Callable[[str, Mapping[str, Any]], bool | None]
-"""A user's function: whether a response answers its document right; None: it can't be said."""
+"""A custom function: whether a response is right for its document; None: undecided."""
 
 UNDETERMINED = "undetermined"
 """The value of an answer that was not found."""
@@ -29,15 +29,14 @@ UNDECIDED = "the rules leave open whether the answer is right"
 
 @dataclass(frozen=True, slots=True)
 class QuestionReading(Reading):
-    """The conversations in which responses to questions are read.
+    """The conversations that parse responses to questions.
 
-    What the rules leave undecided of an answer, a judge compares with the gold answer if it can
-    write; else ``correct`` is None.
+    Answers that the rules leave undecided are compared with the gold answer by a judge that can
+    write; without one, ``correct`` is None.
 
     Attributes:
-        form: what answers look like; ``mixed``: each as its gold answer looks; ``none``: nobody
-            grades them here.
-        grade: a user's function that grades in the place of the rules.
+        form: type of the answers; ``mixed``: as each gold answer; ``none``: not graded here.
+        grade: a custom function that grades instead of the rules.
     """
 
     form: AnswerForm = "none"
@@ -52,7 +51,7 @@ class QuestionReading(Reading):
         return extract_chain(without_answer(text), doc["language"], self.is_answer)
 
     def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
-        """The request that asks a judge for the steps of a response."""
+        """The request for the steps of a response."""
         return self.prompts.request(
             "question_steps",
             doc["language"],
@@ -64,7 +63,7 @@ class QuestionReading(Reading):
         )
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
-        """The final answer of a response; what is only thought is no answer."""
+        """The final answer of a response; hidden thinking is no answer."""
         from lmms_rpts.answers.grading import find_final_answer
 
         if self.grade is not None:
@@ -121,13 +120,13 @@ def _settled(answer: FinalAnswer) -> Dialogue[FinalAnswer]:
 def _by_function(grade: Grader, said: str, doc: Doc, value: str) -> FinalAnswer:
     try:
         correct = grade(said, doc)
-    except (Exception, SystemExit) as error:  # a user's function: this response's outcome
+    except (Exception, SystemExit) as error:  # a custom function: this response's outcome
         reason = f"the grading function failed ({type(error).__name__}: {error})"
         return FinalAnswer(value, None, "function", reason[:500])
     if correct is None:
-        return FinalAnswer(value, None, "function", "the grading function gave no grade")
+        return FinalAnswer(value, None, "function", "the grading function returned no grade")
     if type(correct).__name__ not in ("bool", "bool_") and correct not in (0, 1):
-        reason = f"the grading function gave {shown(correct)}, neither True, False nor None"
+        reason = f"the grading function returned {shown(correct)}, neither True, False nor None"
         return FinalAnswer(value, None, "function", reason)
     return FinalAnswer(value, bool(correct), "function")
 

@@ -1,4 +1,4 @@
-"""Reading of a response: the conversations that find its steps and its final answer."""
+"""Parsing of a response: the conversations that find its steps and its final answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.settings import TransformMode
 
 MAX_STEPS = 64
-"""Steps of one response that are judged; the longest gold reasoning has 7."""
+"""Maximum number of judged steps per response; the longest gold reasoning has 7."""
 
 _NO_STEPS = "NONE"
 _EMPTY = re.compile(r"[\s`\"'*.。]{0,20}(?:none\b|无(?:[\s`\"'*.。，（(]|$))", re.IGNORECASE)
@@ -54,7 +54,7 @@ _ANSWER_WORD = re.compile("undetermined|无法判断|disagree|不同意|agree|�
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """The chain of a response, how it was read, and why there is none."""
+    """The chain of a response, how it was parsed, and why there is none."""
 
     chain: ReasoningChain
     style: str
@@ -66,8 +66,8 @@ class _Steps:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """The final answer of a response: in words, and whether it is right; who told it, and why
-    nobody could."""
+    """The final answer of a response, whether it is right, what determined it, and why nothing
+    could."""
 
     value: str | None
     correct: bool | None
@@ -77,15 +77,15 @@ class FinalAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The conversations in which responses are read.
+    """The conversations that parse responses.
 
     Another benchmark has a subclass: what its answers look like (``is_answer``, ``extract``), how
     a judge is asked for steps (``steps_request``), and how the answer is graded (``read_answer``).
 
     Attributes:
-        mode: who reads the steps.
-        can_ask: whether there is a judge that can write.
-        prompts: what it is asked by.
+        mode: whether rules or a judge parse the steps.
+        can_ask: whether there is a judge that can write text.
+        prompts: the prompts for it.
     """
 
     mode: TransformMode
@@ -93,7 +93,7 @@ class Reading:
     prompts: Prompts
 
     def is_answer(self, line: str) -> bool:
-        """Whether a line states the final answer, and is no step."""
+        """Whether a line states the final answer, and is not a step."""
         return is_answer_line(line)
 
     def extract(self, text: str, doc: Doc) -> Extraction:
@@ -101,7 +101,7 @@ class Reading:
         return extract_chain(text, doc["language"], self.is_answer)
 
     def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
-        """The request that asks a judge for the steps of a text; ``parse_steps`` reads them."""
+        """The request for the steps of a text; ``parse_steps`` parses the reply."""
         return self.prompts.request(
             "transform",
             doc["language"],
@@ -114,7 +114,7 @@ class Reading:
         )
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
-        """The final answer of a response; asked for once its steps are read."""
+        """The final answer of a response; called after its steps are parsed."""
         answer = _answer_by_rule(part)
         text = part.spoken if part.spoken.strip() else part.text
         if answer is not None or not self.can_ask or not text.strip():
@@ -126,7 +126,7 @@ class Reading:
         return FinalAnswer(told, correct, "judge", verdict.error)
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
-        """The conversation in which a response is read."""
+        """The conversation that parses a response."""
         if response is None:
             return _no_response(doc)
         part = select_reasoning(response, self.is_answer)
@@ -172,7 +172,7 @@ def _no_response(doc: Doc) -> Dialogue[TransformedResponse]:
 
 
 def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
-    """A response that is left unscored before it was read."""
+    """The result for a response that was left unscored before parsing."""
     return TransformedResponse(
         chain=ReasoningChain((), as_language(doc.get("language"))),
         read_by="nothing",
@@ -187,7 +187,7 @@ def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
 def _answer_by_rule(part: JudgedText) -> Answer | None:
     answer = find_answer(part.spoken)
     if answer is None and part.text is not part.spoken:
-        # Thinking tries out answers; only one that it marks as final counts.
+        # Thinking contains tentative answers; only one marked as final counts.
         answer = find_marked_answer(part.text)
     return answer
 
@@ -218,7 +218,7 @@ def parse_steps(reply: str) -> str | None:
 
 
 def _parse_answer(reply: str) -> Answer | None:
-    """One of the words that were offered: alone on the first or last line, or the only one."""
+    """One of the offered words: alone on the first or last line, or the only one."""
     lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
     for line in lines[-1:] + lines[:1]:
         word = lower(line.strip(_FRAME))
@@ -230,6 +230,6 @@ def _parse_answer(reply: str) -> Answer | None:
 
 
 def tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
-    """The chain without repeated premises, and not longer than anybody should pay for."""
+    """The chain without repeated premises, limited to ``max_steps`` steps."""
     chain, cut = limit_steps(distinct_premises(result.chain), max_steps)
     return replace(result, chain=chain, problems=result.problems + cut)

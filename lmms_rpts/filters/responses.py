@@ -27,17 +27,17 @@ class TransformedResponse:
     """A response after ``rpts_transform`` or a filter like it.
 
     Attributes:
-        chain: the steps as read, before repair.
-        read_by: whether rules or a judge read them; ``nothing`` if there was nothing to read.
-        style: how the model wrote them, as the rules see it.
-        source: which part of the response was read.
-        answer: the final answer; None if it could not be told because the judge failed.
-        answer_by: who told the final answer.
-        correct: whether it is right; None if nobody could tell.
-        problems: what could not be read, for people.
-        judge_reply: what the judge wrote, where it was asked for the steps.
+        chain: the parsed steps, before repair.
+        read_by: whether rules or a judge parsed them; ``nothing`` if there was nothing to parse.
+        style: how the model wrote them, as detected by the rules.
+        source: the part of the response that was parsed.
+        answer: the final answer; None where it is unknown because the judge failed.
+        answer_by: what determined the final answer.
+        correct: whether it is right; None where that is undecided.
+        problems: messages about text that could not be parsed.
+        judge_reply: the judge's reply, where it was asked for the steps.
         error: why there is no chain, where the judge failed.
-        answer_error: why there is no answer, or nobody can tell whether it is right.
+        answer_error: why there is no answer, or why it is undecided whether it is right.
     """
 
     chain: ReasoningChain
@@ -56,15 +56,15 @@ class TransformedResponse:
         return "\n".join(format_chain(self.chain))
 
     def strip(self) -> str:
-        """The steps as text: what lmms-eval sees where no ``rpts_aggregate`` follows."""
+        """The steps as text, for lmms-eval where no ``rpts_aggregate`` follows."""
         return str(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question about a step and what the judge said.
+    """One question about a step and the judge's reply.
 
-    Part of the record as it is.
+    Part of the record.
     """
 
     kind: Annotated[
@@ -117,8 +117,8 @@ class StepScore:
 class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
-    ``root``: whether the last step bears on the answer; None where there is no step, or no answer.
-    ``evidence``: what claims about images were judged by.
+    ``root``: whether the last step answers the question; None without a step or an answer.
+    ``evidence``: the evidence that claims about images were judged against.
     """
 
     transformed: TransformedResponse
@@ -134,7 +134,7 @@ class ScoredResponse:
         return "\n".join(f"{line} [{score}]" for line, score in lines)
 
     def strip(self) -> str:
-        """The scored steps as text: what lmms-eval sees where no ``rpts_aggregate`` follows."""
+        """The scored steps as text, for lmms-eval where no ``rpts_aggregate`` follows."""
         return str(self)
 
     @property

@@ -1,4 +1,4 @@
-"""``rpts_score``: repair the chain and have a judge score each step, and the root once more."""
+"""``rpts_score``: repair the chain and have a judge score each step and the root."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from lmms_rpts.reasoning.planning import EVIDENCE, SECOND_QUESTION_BELOW, Eviden
 from lmms_rpts.settings import parse_choice
 
 UNDETERMINED = "undetermined"
-SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a model that sees"
+SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a vision model"
 _ANSWERS = {"zh": {"agree": "同意", "disagree": "不同意"}}
 """Answers in the words of a prompt, where they are not those of the record."""
 
@@ -47,15 +47,15 @@ class ScoreFilter(JudgingFilter):
     """Turns each ``TransformedResponse`` into a ``ScoredResponse``.
 
     Args:
-        judge: which judge, where LMMS_RPTS_JUDGE does not say.
-        evidence: what claims about images are judged by, where LMMS_RPTS_EVIDENCE does not say:
-            ``facts``, ``image`` or ``both``; None: the facts of the gold reasoning, and the image
-            where a document has no gold reasoning.
+        judge: the judge, where LMMS_RPTS_JUDGE is not set.
+        evidence: the evidence that claims about images are judged against, where
+            LMMS_RPTS_EVIDENCE is not set: ``facts``, ``image`` or ``both``; None: the facts of the
+            gold reasoning, and the image where a document has no gold reasoning.
 
     Raises:
-        JudgeConfigurationError: where no judge is configured or it can't be used.
+        JudgeConfigurationError: where no judge is configured or it cannot be used.
         SettingError: for an unknown kind of evidence.
-        ValidityError: where the file that LMMS_RPTS_VALIDITY names can't be used.
+        ValidityError: where the file that LMMS_RPTS_VALIDITY names cannot be used.
     """
 
     takes = TransformedResponse
@@ -68,31 +68,31 @@ class ScoreFilter(JudgingFilter):
         self.sees = self.judge == NO_JUDGE or sees(self.judge, self.settings)
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
-                f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge that can be shown "
-                f"images; {self.judge!r} can't. {SEEING}"
+                f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
+                f"{self.judge!r} has none. {SEEING}"
             )
         self.validity = check_validity(self.settings, self.judge, self.prompts.version)
 
     def evidence_for(self, doc: Doc) -> Evidence:
-        """What claims about the images of a document are judged by."""
+        """The evidence that claims about the images of a document are judged against."""
         return evidence_for(doc, self.evidence)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """As other filters'; and that the judge would have to see the document's images."""
+        """As in other filters, and documents whose images a text-only judge would need."""
         faults = list(super().document_faults(doc))
         yield from faults
         if not faults and self.is_blind_to(doc):
             yield self.blindness()
 
     def is_blind_to(self, doc: Doc) -> bool:
-        """Whether the judge would have to see the images of a document, and can't."""
+        """Whether the judge would need the images of a document but is text-only."""
         return not self.sees and bool(doc["visual_clue"]) and self.evidence_for(doc) != "facts"
 
     def blindness(self) -> str:
-        """Why a document without gold reasoning can't be judged by a judge that sees nothing."""
+        """Why a text-only judge cannot judge a document without gold reasoning."""
         return (
-            f"there is no gold reasoning, so claims about images are judged by the images, and "
-            f"the judge {self.judge!r} can't be shown any. {SEEING}. Or set "
+            f"there is no gold reasoning, so claims about images are judged by the images, but "
+            f"the judge {self.judge!r} has no vision. {SEEING}. Or set "
             "LMMS_RPTS_EVIDENCE=facts: claims about images then score 1 without being judged"
         )
 
@@ -127,13 +127,13 @@ class ScoreFilter(JudgingFilter):
                 scores, fatal = self.converse(dialogues, "Judging steps", "judgements")
         if fatal:
             logger.error(
-                "Judging stopped: {}. Answers are kept (LMMS_RPTS_CACHE), and responses with "
-                "--log_samples or --use_cache: the same command asks only the rest.",
+                "Judging stopped: {}. Answers are cached (LMMS_RPTS_CACHE), and responses with "
+                "--log_samples or --use_cache: the same command requests only the rest.",
                 fatal,
             )
         steps, roots = scores[: len(asked)], iter(scores[len(asked) :])
-        # Where nothing could be judged, responses without steps must not stand alone as zeros. A
-        # judge that fails on roots alone leaves the published score.
+        # Where nothing could be judged, responses without steps must not be the only scored ones,
+        # as zeros. A judge that fails on roots only leaves the published score.
         judged = any(step.questions and step.score is not None for step in steps)
         failed = any(step.score is None for step in steps)
         reason = fatal if fatal and failed and not judged else None
@@ -165,13 +165,13 @@ class ScoreFilter(JudgingFilter):
 
 
 def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:
-    """What claims about the images of a document are judged by, where ``chosen`` may say."""
+    """The evidence for claims about the images of a document; ``chosen`` takes precedence."""
     return chosen or ("facts" if doc["reasoning"] else "image")
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A response with its repaired chain, and what is asked about each step."""
+    """A response with its repaired chain, and the queries about each step."""
 
     transformed: TransformedResponse
     chain: ReasoningChain
@@ -203,18 +203,18 @@ def _failed_root(reason: str) -> StepScore:
 
 
 def has_root_question(transformed: TransformedResponse, chain: ReasoningChain) -> bool:
-    """Whether there is a last conclusion, and an answer that it may bear on.
+    """Whether there is a last conclusion, and an answer that it may entail.
 
-    An answer can be judged whose words nobody found: a maths solution that is compared as a whole.
+    An answer can be judged even where it was not extracted: a maths solution is compared whole.
     """
     unfound = transformed.answer == UNDETERMINED and transformed.correct is not False
     return bool(chain.steps) and transformed.answer is not None and not unfound
 
 
 def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> Dialogue[StepScore]:
-    """The conversation that tells whether the last conclusion bears on the answer: one question.
+    """The conversation about the root: does the last conclusion answer the question?
 
-    An answer that takes no side is entailed by nothing: 0, without asking.
+    Nothing entails an answer that takes no side: 0, without a request.
     """
     if answer == UNDETERMINED:
         return StepScore(0.0, note="the answer takes no side")
@@ -230,7 +230,7 @@ def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> 
 def ask_about_step(
     query: StepQuery, language: str, prompts: Prompts, images: DocumentImages | None = None
 ) -> Dialogue[StepScore]:
-    """The conversation in which one step is scored: one question, or two below 0.5."""
+    """The conversation that scores one step: one question, or two below 0.5."""
     if isinstance(query, FixedScore):
         return StepScore(query.score, note=query.reason)
     if query.images and images is None:
@@ -257,7 +257,7 @@ def ask_about_step(
 
 
 def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
-    """The chain of a response after the published clean-up."""
+    """The chain of a response after the published repair."""
     return repair_chain(
         transformed.chain, doc["textual_clue"], restates, n_images=len(doc["visual_clue"])
     )
@@ -265,7 +265,7 @@ def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
 
 def _unseen(query: ImageQuery | InferenceQuery) -> StepScore:
     kind: Literal["image", "inference"] = "image" if isinstance(query, ImageQuery) else "inference"
-    reason = "the document's images are not at hand"
+    reason = "the document's images are not available"
     return StepScore(None, (Question(kind, (), None, None, reason, images=query.images),))
 
 

@@ -22,8 +22,8 @@ from lmms_rpts.schema import shown
 from lmms_rpts.settings import TRANSFORM_MODES, TransformMode, parse_choice
 
 OTHER_FORMS = (
-    "; for other answers give rpts_transform answer: choice, number, text or none, or a function "
-    "as grade"
+    "; for other answers set answer of rpts_transform to choice, number, text or none, or grade to "
+    "a function"
 )
 
 
@@ -31,16 +31,16 @@ class TransformFilter(JudgingFilter):
     """Turns each response into a ``TransformedResponse``.
 
     Args:
-        mode: ``llm``: a judge rewrites every response into steps; ``rule``: rules read them;
-            ``auto``: rules where the model wrote our step format, else a judge. Judges that can't
-            write leave everything to the rules. LMMS_RPTS_TRANSFORM overrides it.
-        judge: which judge, where LMMS_RPTS_JUDGE does not say.
-        max_steps: longer arguments are cut to this many steps, and that is recorded.
-        answer: what answers look like: ``agree`` (or disagree), a ``choice`` of options, a
-            ``number``, a ``text``, ``mixed`` (each as its gold answer looks), or ``none``, for
-            questions whose answers are not graded.
-        grade: a function of a response and its document that says whether the answer is right
-            (None: it can't be said), in the place of the rules.
+        mode: ``llm``: a judge rewrites every response into steps; ``rule``: rules parse them;
+            ``auto``: rules where the model used the step format, else a judge. Judges that can't
+            write text leave everything to the rules. LMMS_RPTS_TRANSFORM overrides it.
+        judge: the judge, where LMMS_RPTS_JUDGE is not set.
+        max_steps: maximum number of steps; longer arguments are cut, which is recorded.
+        answer: type of the answers: ``agree`` (or disagree), a ``choice`` of options, a
+            ``number``, a ``text``, ``mixed`` (as each gold answer), or ``none``, for questions
+            whose answers are not graded.
+        grade: a function of a response and its document that returns whether the answer is right
+            (None: undecided), instead of the rules.
     """
 
     gives = TransformedResponse
@@ -59,14 +59,14 @@ class TransformFilter(JudgingFilter):
         chosen = set_mode or parse_choice(f"{self.NAME}: mode", mode, TRANSFORM_MODES)
         if set_mode == "llm" and not self.can_write:
             raise JudgeConfigurationError(
-                f"LMMS_RPTS_TRANSFORM=llm needs a judge that can write; {self.judge!r} can't: "
-                "choose another judge, or rule or auto"
+                f"LMMS_RPTS_TRANSFORM=llm needs a judge that writes text; {self.judge!r} does not: "
+                "choose another judge, or set rule or auto"
             )
         if max_steps < 1:
             raise ValueError(f"{self.NAME}: max_steps must be at least 1, got {max_steps}")
         if grade is not None and not callable(grade):
             raise JudgeConfigurationError(
-                f"{self.NAME}: grade should be a function, as in grade: !function grading.grade"
+                f"{self.NAME}: grade should be a function, such as grade: !function grading.grade"
             )
         self.form = parse_choice(f"{self.NAME}: answer", answer, ANSWER_FORMS) or "agree"
         self.grade = grade
@@ -76,25 +76,25 @@ class TransformFilter(JudgingFilter):
     def apply(
         self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
     ) -> list[list[TransformedResponse]]:
-        """Read all responses; ``resps`` holds one list of texts an instance."""
+        """Parse all responses; ``resps`` has one list of texts per instance."""
         return self.map_responses(resps, docs, self._read_all)
 
     def reading(self) -> Reading:
-        """How responses are read."""
+        """The parser of responses."""
         mode: TransformMode = self.mode if self.can_write else "rule"
         if self.form == "agree" and self.grade is None:
             return Reading(mode, self.can_write, self.prompts)
         return QuestionReading(mode, self.can_write, self.prompts, self.form, self.grade)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """As other filters'; and that its answer is of another form than those graded here."""
+        """As in other filters, and answers of another type than those graded here."""
         faults = list(super().document_faults(doc))
         yield from faults
         if not faults and self.grade is None:
             yield from self.answer_faults(doc)
 
     def answer_faults(self, doc: Doc) -> Iterator[str]:
-        """Why nobody could tell by the rules whether a response answers a document right."""
+        """Why the rules cannot grade answers to a document."""
         if self.form == "agree":
             is_valid, wanted = STANCE
             if not is_valid(doc["answer"]):
@@ -102,14 +102,14 @@ class TransformFilter(JudgingFilter):
         elif self.form not in ("none", "mixed"):
             fault = _ungradable(self.form, doc)
             if fault:
-                yield f"'answer' can't be graded as a {self.form}: {fault}"
+                yield f"'answer' cannot be graded as a {self.form}: {fault}"
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
         reading, shown = self.reading(), self.settings.rank == 0
         all_pairs = in_sight(pairs, "Reading responses by rules", shown)
 
         def start(response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
-            # What rules can do is done here, before anybody waits for a judge.
+            # Rules run here, before any request to a judge.
             return self._tidied(reading.read(response, doc))
 
         with Isolation("reading a response") as isolation:
@@ -119,7 +119,7 @@ class TransformFilter(JudgingFilter):
             ]
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
-            logger.error("Reading the reasoning stopped: {}", fatal)
+            logger.error("Parsing the reasoning stopped: {}", fatal)
         if type(reading) is QuestionReading:
             _report_ungraded(results)
         return results
@@ -138,7 +138,7 @@ def _ungradable(form: AnswerForm, doc: Doc) -> str | None:
 
 
 def _report_ungraded(results: Sequence[TransformedResponse]) -> None:
-    """Say how many answers are neither right nor wrong, and why."""
+    """Log how many answers are neither right nor wrong, and why."""
     reasons = Counter(each.answer_error for each in results if each.answer_error)
     if reasons:
         logger.warning(

@@ -13,12 +13,12 @@ from lmms_rpts.settings import Settings
 
 
 def check_validity(settings: Settings, judge: str, prompt_version: str) -> dict[str, Any] | None:
-    """What a run's results are to hold of the file that LMMS_RPTS_VALIDITY names; None: no file.
+    """The figures of the file that LMMS_RPTS_VALIDITY names, for a run's results; None: no file.
 
-    Says in the log where the file is of another judge.
+    Logs a warning where the file is about another judge.
 
     Raises:
-        ValidityError: naming the file and what is wrong with it.
+        ValidityError: with the file and the error.
     """
     if settings.validity is None:
         return None
@@ -26,7 +26,7 @@ def check_validity(settings: Settings, judge: str, prompt_version: str) -> dict[
     if judge != NO_JUDGE and settings.rank == 0:
         said = found.mismatch(Judging(judge, prompt_version, settings.judge_samples))
         if said:
-            _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures are not those of this run's judge")
+            _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures are not about this run's judge")
     return found.extract()
 
 

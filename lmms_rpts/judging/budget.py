@@ -11,20 +11,20 @@ from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 from lmms_rpts.settings import Price
 
 EXPECTED_OUTPUT = 80
-"""Tokens that a judge is expected to say, before it is known how much it says."""
+"""Expected output tokens of a judge before its first reply."""
 
 _MILLION = 1_000_000
 
 
 class BudgetError(Exception):
-    """The next call might cost more than the run may spend."""
+    """The next call might exceed the budget of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that is under way: whom it asks, what it is guessed and what it is expected to take.
+    """A call in progress: its judge, the guessed and the expected usage.
 
-    ``tokens`` and ``cost`` are the guess, scaled by what earlier calls took beside theirs.
+    ``tokens`` and ``cost`` are the guess, scaled by the ratio that earlier calls had to theirs.
     """
 
     judge: str
@@ -37,13 +37,13 @@ class Call:
 
 @dataclass(slots=True)
 class _Learnt:
-    """What calls of one kind to one judge were guessed to take, and what they took."""
+    """Guessed and actual usage of the calls of one kind to one judge."""
 
     guessed: Usage = field(default_factory=Usage)
     taken: Usage = field(default_factory=Usage)
 
     def factors(self, price: Price | None) -> tuple[float, float]:
-        """How many times the guess a call takes, in tokens and in cost."""
+        """Ratio of actual to guessed usage, in tokens and in cost."""
         guessed, guessed_cost = self.guessed.tokens, cost_of(self.guessed, price)
         longer = self.taken.tokens / guessed if guessed else 1.0
         return longer, cost_of(self.taken, price) / guessed_cost if guessed_cost else longer
@@ -51,23 +51,23 @@ class _Learnt:
 
 @dataclass(slots=True)
 class Budget:
-    """Calls, tokens and cost of one run; safe to use from several threads.
+    """Calls, tokens and cost of one run; thread-safe.
 
-    A call is made only if what was spent, what is expected of the calls under way and what is
-    expected of this one fit into the budget. What is expected is learnt from the calls before, so
-    that a budget is exceeded by little, if at all.
+    A call is made only if past usage, the expected usage of the calls in progress and that of this
+    call fit into the budget. Expected usage is learned from earlier calls, so that a budget is
+    exceeded by little, if at all.
 
     Attributes:
-        max_tokens: tokens in and out that may be used; None: no bound.
-        max_cost: what may be spent, in the currency of the prices; None: no bound.
-        on_usage: told the tokens of each call that took some, and the judge's name.
-        calls: how many were made, failed ones included.
-        usage: tokens of all calls; a call without a reply counts none, since no server tells.
-        cost: of all calls whose price is known.
-        guessed: whether some tokens were guessed, because a server doesn't count them.
+        max_tokens: maximum number of input and output tokens; None: no limit.
+        max_cost: maximum cost, in the currency of the prices; None: no limit.
+        on_usage: called with the tokens of each call that used some, and the judge's name.
+        calls: number of calls made, failed ones included.
+        usage: tokens of all calls; calls without a reply count none, since no server reports them.
+        cost: cost of all calls with a known price.
+        guessed: whether some tokens were estimated, because a server does not report them.
         exhausted: why no more calls are made; None as long as they are.
-        share: whose budget it is, for messages.
-        found: answers that were found on disk.
+        share: owner of the budget, for messages.
+        found: number of replies that were found in the cache.
     """
 
     max_tokens: int | None = None
@@ -88,8 +88,13 @@ class Budget:
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
         """Book a call that is about to be made.
 
+        Args:
+            judge: name of the judge.
+            price: of its tokens; None: unknown.
+            request: the request.
+
         Raises:
-            BudgetError: if it might exceed the budget; then, and for all calls from then on.
+            BudgetError: if it might exceed the budget; then, and for all later calls.
         """
         guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
         with self._lock:
@@ -105,7 +110,7 @@ class Budget:
         return call
 
     def end(self, call: Call, usage: Usage | None, guessed: bool = False) -> None:
-        """Book what a call took; None where there was no reply."""
+        """Book the usage of a call; None where there was no reply."""
         with self._lock:
             self.calls += 1
             self._tokens_under_way -= call.tokens
@@ -121,7 +126,7 @@ class Budget:
             self.on_usage(call.judge, usage)
 
     def is_new(self, judge: str, kind: str) -> bool:
-        """Whether there is a budget, and nobody knows yet what such a call takes."""
+        """Whether there is a budget and the usage of such a call is still unknown."""
         bounded = self.max_tokens is not None or self.max_cost is not None
         return bounded and (judge, kind) not in self._learnt
 
@@ -132,32 +137,32 @@ class Budget:
         ):
             return (
                 f"the budget of {self.max_tokens:,} judge tokens{self.share} leaves no room for "
-                f"another call ({self.usage.tokens:,} used, {under_way:,.0f} expected of calls "
-                "under way)"
+                f"another call ({self.usage.tokens:,} used, {under_way:,.0f} expected for calls "
+                "in progress)"
             )
         cost = self.cost + self._cost_under_way
         if self.max_cost is not None and cost + call.cost > self.max_cost:
             return (
                 f"the judge budget of {self.max_cost:g}{self.share} leaves no room for another "
-                f"call ({self.cost:.4g} spent, {self._cost_under_way:.4g} expected of calls under "
-                "way)"
+                f"call ({self.cost:.4g} spent, {self._cost_under_way:.4g} expected for calls in "
+                "progress)"
             )
         return None
 
 
 def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
-    """About what a call took, for servers that don't count."""
+    """Estimated usage of a call, for servers that do not report it."""
     return Usage(guess_input_tokens(request), guess_tokens(reply.text))
 
 
 def shared_cost(usage: Usage, prices: Sequence[Price]) -> float | None:
-    """What tokens cost that judges with these prices share evenly; None without prices."""
+    """The cost of tokens shared evenly by judges with these prices; None without prices."""
     costs = [cost_of(usage, price) for price in prices]
     return sum(costs) / len(costs) if costs else None
 
 
 def cost_of(usage: Usage, price: Price | None) -> float:
-    """What tokens cost; 0 where no price is known."""
+    """The cost of tokens; 0 where no price is known."""
     if price is None:
         return 0.0
     return (usage.input_tokens * price.input + usage.output_tokens * price.output) / _MILLION

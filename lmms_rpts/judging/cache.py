@@ -1,8 +1,8 @@
-"""On-disk cache of judges' answers (SQLite), shared by processes.
+"""On-disk cache of judge replies (SQLite), shared by processes.
 
-One SQLite file, in WAL mode, that several processes may use at a time. An answer is written when
-it arrives and is there after a ``kill -9``. No fault of the file ever ends a run: a damaged file
-is replaced, anything else is said once, and the run goes on without.
+One SQLite file in WAL mode, which several processes may use at a time. A reply is written when it
+arrives and survives a ``kill -9``. No error of the file ends a run: a damaged file is replaced,
+any other error is reported once, and the run continues without the cache.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from lmms_rpts.judging.types import JudgeRequest, Usage
 T = TypeVar("T")
 
 CLAIMED_FOR = 60.0
-"""Seconds after which a claim that its owner doesn't renew is void."""
+"""Seconds after which a claim expires unless its owner renews it."""
 
 RESUMED_AFTER = 30.0
-"""Seconds after which writing is tried again."""
+"""Seconds after which writing is retried."""
 
 MOST_HELD = 10_000
-"""Answers that are held in memory while they can't be written."""
+"""Replies that are held in memory while they cannot be written."""
 
 _MOST = 2**63 - 1
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# As bytes: a reply that is not UTF-8 any more is no reply, and no reason to give up the file.
+# As bytes: a reply that is no longer UTF-8 is ignored, and the file is still used.
 _FIND = "SELECT CAST(reply AS BLOB) FROM answers WHERE key = ?"
-# A claim that expires too late is void as well: the clock of another host may be wrong.
+# A claim that expires too late is invalid as well: the clock of another host may be wrong.
 _CLAIM = """INSERT INTO claims VALUES (?1, ?2, ?3 + ?4) ON CONFLICT (key) DO UPDATE
     SET owner = excluded.owner, expires = excluded.expires
     WHERE expires NOT BETWEEN ?3 AND ?3 + 2 * ?4"""
@@ -49,17 +49,17 @@ _RELEASE = "DELETE FROM claims WHERE key = ? AND owner = ?"
 _FORGET = "DELETE FROM claims WHERE owner = ?"
 
 _warned: set[Path] = set()
-"""Files that were complained about: each stage of a run opens its file anew."""
+"""Files that were reported already: each stage of a run opens its file again."""
 
 
 class AnswerCache:
-    """The answers in one folder; for one thread.
+    """The cached replies in one folder; for one thread.
 
     Reading and writing block that thread for less than a tenth of a millisecond, which is less
     than handing them to another thread would take.
 
     Args:
-        folder: made if it isn't there.
+        folder: created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -73,7 +73,7 @@ class AnswerCache:
         self._resume_at = 0.0
 
     def find(self, key: str) -> str | None:
-        """The reply that is stored under ``key``, None if there is none or it can't be read."""
+        """The reply that is stored under ``key``, None if there is none or it is unreadable."""
 
         def read(connection: sqlite3.Connection) -> str | None:
             row = connection.execute(_FIND, (key,)).fetchone()
@@ -86,9 +86,9 @@ class AnswerCache:
     def store(
         self, key: str, judge: str, request: JudgeRequest, reply: str, usage: Usage | None
     ) -> None:
-        """Write an answer and release its claim.
+        """Write a reply and release its claim.
 
-        When this returns it is written, or held in memory until that can be done.
+        When this returns, the reply is written, or held in memory until it can be written.
         """
         tokens = usage and (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
         row = (
@@ -103,10 +103,10 @@ class AnswerCache:
         self._write(row)
 
     def claim(self, key: str) -> bool:
-        """Whether to ask: false while another owner asks this question.
+        """Claim a question; false while another owner asks it.
 
-        A claim is void once it expires, or at once where its owner's process is gone. Where
-        nothing can be written there are no claims, and everybody asks.
+        A claim ends when it expires, or immediately where its owner's process is gone. Where
+        nothing can be written there are no claims, and every process asks.
         """
 
         def write(connection: sqlite3.Connection) -> bool:
@@ -121,7 +121,7 @@ class AnswerCache:
         return claimed is not False
 
     def is_claimed(self, key: str) -> bool:
-        """Whether an owner who is alive, as far as can be told, asks this question now."""
+        """Whether an owner that is alive, as far as known, asks this question now."""
 
         def read(connection: sqlite3.Connection) -> str | None:
             row = connection.execute(_CLAIMANT, (key, time.time(), CLAIMED_FOR)).fetchone()
@@ -134,21 +134,21 @@ class AnswerCache:
         return False
 
     def renew(self, key: str) -> None:
-        """Keep a claim from expiring."""
+        """Extend a claim."""
         expires = time.time() + CLAIMED_FOR
         self._change(lambda connection: _execute(connection, _RENEW, expires, key, self._owner))
 
     def release(self, key: str) -> None:
-        """Give up a claim."""
+        """Release a claim."""
         self._change(lambda connection: _execute(connection, _RELEASE, key, self._owner))
 
     def close(self) -> None:
-        """Write what is held in memory, if that can be done, and close the file."""
+        """Write the replies held in memory, if possible, and close the file."""
         self._resume_at = 0.0
         self._resume()
         if self._unwritten:
             logger.info(
-                "{:,} of the judges' answers could not be written to {}: a later run asks for them "
+                "{:,} answers of judges could not be written to {}: a later run will request them "
                 "again.",
                 len(self._unwritten),
                 self.path,
@@ -165,12 +165,12 @@ class AnswerCache:
 
         written = self._change(write)
         if self._writes and self._moved():
-            written = self._change(write)  # another process replaced the file in that moment
+            written = self._change(write)  # another process replaced the file at that moment
         if not written and len(self._unwritten) < MOST_HELD:
             self._unwritten.append(row)
 
     def _resume(self) -> None:
-        """Try again to write what could not be: a lock ends, and a full disk is cleared."""
+        """Retry failed writes: locks end, and full disks are cleared."""
         if not self._unwritten or time.monotonic() < self._resume_at:
             return
         self._disconnect()
@@ -190,7 +190,7 @@ class AnswerCache:
         return self._run(work, reading=False) if self._writes else None
 
     def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = True) -> T | None:
-        """What ``work`` returns; None if the file can't be used, also after a repair."""
+        """What ``work`` returns; None if the file cannot be used, even after a repair."""
         try:
             try:
                 return work(self._open())
@@ -204,9 +204,9 @@ class AnswerCache:
 
     def _open(self) -> sqlite3.Connection:
         if self._writes and self._connection is not None and self._moved():
-            self._disconnect()  # another process set that file aside, or somebody deleted it
+            self._disconnect()  # another process set that file aside, or it was deleted
         if self._still is not None and self._still != _state(self.path):
-            self._disconnect()  # it changed: pages that SQLite holds no longer fit those on disk
+            self._disconnect()  # it changed: SQLite's pages in memory no longer match those on disk
         if self._connection is None:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -219,14 +219,14 @@ class AnswerCache:
         return self._connection
 
     def _moved(self) -> bool:
-        """Whether the file that is open is not the one of that name any more."""
+        """Whether the open file is no longer the one at its path."""
         try:
             return os.stat(self.path).st_ino != self._inode
         except FileNotFoundError:
             return True
 
     def _is_repaired(self, error: Exception) -> bool:
-        """Whether it is worth another try, since a file that was damaged is replaced."""
+        """Whether to retry, because a damaged file was replaced."""
         if not self._writes or not is_damage(error):
             return False
         inode = self._inode if self._connection is not None else None
@@ -244,13 +244,13 @@ class AnswerCache:
         _warned.add(self.path)
         self._writes = False
         self._resume_at = time.monotonic() + RESUMED_AFTER
-        # A full disk can still be read from.
+        # A full disk can still be read.
         self._reads = self._reads and not reading and self._connection is not None
         if first:
             logger.warning(
-                "Judges' answers can't be kept in {} ({}). The run goes on, and tries again to "
-                "write them; what can't be written a later run will ask again. Mend or move away "
-                "that file, or set LMMS_RPTS_CACHE to another folder.",
+                "Judges' answers cannot be cached in {} ({}). The run continues and retries. "
+                "A later run will request again what was not written. Fix or move that file, or "
+                "set LMMS_RPTS_CACHE to another folder.",
                 self.path,
                 error,
             )
@@ -258,11 +258,11 @@ class AnswerCache:
 
 def _tell(path: Path, error: Exception, done: SetAside) -> None:
     logger.warning(
-        "The file of judges' answers {} was damaged ({}) and is now {}. {:,} answers that could "
+        "The cache of judges' answers {} was damaged ({}) and is now {}. {:,} answers that could "
         "still be read were copied to a new file, which is used from now on{}; the others will be "
-        "asked again. Delete the damaged file if you don't want to examine it.",
+        "requested again. Delete the damaged file if you do not want to examine it.",
         *(path, error, done.path, done.copied),
-        "" if done.complete else " (copying stopped early: there may be more to be read)",
+        "" if done.complete else " (copying stopped early: more may be readable)",
     )
 
 
@@ -279,6 +279,6 @@ def _text(reply: object) -> str | None:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """Which file it is, and in which state: one that is read as immutable must stay as it was."""
+    """Identity and state of the file: one that is read as immutable must not change."""
     state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns

@@ -1,4 +1,4 @@
-"""Reading, counting and clearing the cache of judges' answers."""
+"""Reading, counting and clearing the cache of judge replies."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _DELETE, _COUNT = f"DELETE {_CHOSEN}", f"SELECT COUNT(*) {_CHOSEN}"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One stored answer.
+    """One cached reply.
 
     Attributes:
-        key: SHA-256 of all that the answer depends on.
-        judge: who gave it, as in LMMS_RPTS_JUDGE.
+        key: SHA-256 of everything that the reply depends on.
+        judge: its judge, as in LMMS_RPTS_JUDGE.
         kind: of the request.
         prompt_version: of the prompt.
         messages: the chat that was sent.
-        reply: what the judge said, whole.
-        usage: tokens of all calls for it; None if the server didn't count.
+        reply: the complete reply.
+        usage: tokens of all calls for it; None if the server did not report them.
         created: seconds since 1970.
     """
 
@@ -51,10 +51,10 @@ class Answer:
 
 
 def read_answers(folder: Path) -> Iterator[Answer]:
-    """All stored answers, oldest first.
+    """All cached replies, oldest first.
 
     Raises:
-        CacheError: if there is no file of answers, or it can't be read.
+        CacheError: if there is no cache file, or it cannot be read.
     """
     with _reading(folder, only=True) as connection:
         rows = connection.execute("SELECT * FROM answers ORDER BY created, key")
@@ -65,10 +65,10 @@ def read_answers(folder: Path) -> Iterator[Answer]:
 
 
 def count_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
-    """How many answers ``remove_answers`` would delete.
+    """The number of replies that ``remove_answers`` would delete.
 
     Raises:
-        CacheError: if there is no file of answers, or it can't be read.
+        CacheError: if there is no cache file, or it cannot be read.
     """
     with _reading(folder, only=True) as connection:
         found: int = connection.execute(_COUNT, (judge, before)).fetchone()[0]
@@ -76,10 +76,13 @@ def count_answers(folder: Path, judge: str | None = None, before: float | None =
 
 
 def remove_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
-    """Delete answers, of one judge or older than a time only; how many they were.
+    """Delete replies, optionally only of one judge or before a time.
+
+    Returns:
+        The number of deleted replies.
 
     Raises:
-        CacheError: if there is no file of answers, or it can't be written.
+        CacheError: if there is no cache file, or it cannot be written.
     """
     with _reading(folder) as connection:
         with connection:
@@ -89,10 +92,10 @@ def remove_answers(folder: Path, judge: str | None = None, before: float | None 
 
 
 def delete_file(folder: Path) -> None:
-    """Delete the file of answers with all that belongs to it; runs that use it begin a new one.
+    """Delete the cache file and the files that belong to it; running processes start a new one.
 
     Raises:
-        OSError: if it can't be deleted.
+        OSError: if it cannot be deleted.
     """
     path = folder / FILE
     with locked(path, alone=True):
@@ -117,9 +120,9 @@ def _reading(folder: Path, only: bool = False) -> Iterator[sqlite3.Connection]:
     except (sqlite3.Error, ValueError, OSError, DamagedError) as error:
         if is_damage(error):
             raise DamagedError(
-                f"{path} is damaged ({error}). The next run that asks a judge renames it, copies "
-                "the answers that can still be read to a new file and uses that one."
+                f"{path} is damaged ({error}). The next run that uses a judge renames it, copies "
+                "the answers that can still be read to a new file and uses that one"
             ) from None
         if "locked" in str(error):
-            raise LockedError(f"{path} is locked by another process: try again later") from None
-        raise CacheError(f"{path} can't be read: {error}") from None
+            raise LockedError(f"{path} is locked by another process: retry later") from None
+        raise CacheError(f"Cannot read {path}: {error}") from None

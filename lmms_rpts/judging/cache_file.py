@@ -12,10 +12,10 @@ from pathlib import Path
 FILE = "answers.sqlite"
 VERSION = 1
 LOCKED_FOR = 5.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait while another process writes."""
 
 REPAIRED_FOR = 40.0
-"""Seconds to wait for another process that replaces a damaged file."""
+"""Seconds to wait while another process replaces a damaged file."""
 
 COLUMNS = (
     *("key", "judge", "kind", "prompt_version", "request", "reply"),
@@ -25,32 +25,32 @@ _CREATE = """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
     request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
     reasoning_tokens INTEGER, created REAL NOT NULL)"""
-# Versions that know no claims read and write the file as before, so it stays version 1.
+# Versions without claims can still read and write the file, so it stays version 1.
 _CREATE_CLAIMS = """CREATE TABLE IF NOT EXISTS claims (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL) WITHOUT ROWID"""
 
 
 class CacheError(Exception):
-    """The file of answers can't be used; the message says which and why."""
+    """The cache file cannot be used; the message says which and why."""
 
 
 class DamagedError(CacheError):
-    """The file of answers is not as lmms-rpts wrote it."""
+    """The content of the cache file is damaged."""
 
 
 class LockedError(CacheError):
-    """Another process holds the file of answers."""
+    """Another process holds the lock of the cache file."""
 
 
-# ValueError: SQLite quotes a spoilt file in its messages, and they can't be decoded.
+# ValueError: SQLite quotes a damaged file in its messages, which cannot be decoded then.
 FAULTS = (sqlite3.Error, OSError, ValueError, OverflowError, CacheError)
 
 
 def is_damage(error: Exception) -> bool:
     """Whether ``error`` says that the content of the file is damaged.
 
-    A file that is locked or read-only, a full disk and another version are no damage. Before
-    Python 3.11 the message is the only way to tell SQLITE_CORRUPT and SQLITE_NOTADB.
+    A locked or read-only file, a full disk and another version are not damage. Before Python 3.11
+    the message is the only way to recognize SQLITE_CORRUPT and SQLITE_NOTADB.
     """
     if isinstance(error, sqlite3.DatabaseError):
         return any(words in str(error) for words in ("malformed", "not a database"))
@@ -58,13 +58,13 @@ def is_damage(error: Exception) -> bool:
 
 
 def connect(path: Path) -> tuple[sqlite3.Connection, int]:
-    """Open the file for writing, made if it isn't there; also its inode."""
+    """Open the file for writing, created if missing; returns its inode, too."""
     with locked(path):
         return connect_alone(path), path.stat().st_ino
 
 
 def connect_alone(path: Path) -> sqlite3.Connection:
-    """As ``connect``, for who holds the lock already."""
+    """As ``connect``, for callers that hold the lock already."""
     connection = sqlite3.connect(path, timeout=LOCKED_FOR)
     try:
         _switch_to_wal(connection)
@@ -85,7 +85,7 @@ def connect_alone(path: Path) -> sqlite3.Connection:
 
 
 def check_columns(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Raise where the table of answers is another one."""
+    """Raise if the table of replies has other columns."""
     found = tuple(row[1] for row in connection.execute("PRAGMA table_info(answers)"))
     if found == COLUMNS:
         return
@@ -95,10 +95,10 @@ def check_columns(connection: sqlite3.Connection, path: Path, version: int) -> N
 
 
 def connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
-    """Where nothing can be written, on a full disk say; raises ``fault`` if nothing can be read."""
+    """Open where writing fails, as on a full disk; raises ``fault`` if reading fails, too."""
     if "locked" in str(fault) or not path.is_file():
         raise fault
-    # What stands in the -wal file is seen by the first way only, which a read-only place forbids.
+    # Only the first way reads the -wal file, but it fails in a read-only folder.
     for way in ("mode=ro", "mode=ro&immutable=1"):
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
         try:
@@ -113,14 +113,14 @@ def connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def locked(path: Path, alone: bool = False) -> Iterator[None]:
-    """Keep the file of this name from being replaced; ``alone``: to replace it.
+    """Lock the path, so that the file is not replaced; ``alone``: to replace it.
 
-    It is held while a connection is opened, and not longer: SQLite finds the -wal and -shm files
-    by name, and must not find those of another file. Where there can be no lock, in a read-only
-    folder say, the file can't be replaced either.
+    The lock is held only while a connection is opened: SQLite finds the -wal and -shm files by
+    name, and must not find those of another file. Where locks are impossible, as in a read-only
+    folder, the file cannot be replaced either.
 
     Raises:
-        OSError: if others hold it for too long; with ``alone`` also if there can be no lock.
+        OSError: if others hold it for too long; with ``alone`` also if locks are impossible.
     """
     try:
         lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
@@ -159,7 +159,7 @@ def _wait_for(lock: int, path: Path, alone: bool) -> None:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait where others switch the same new file at the same time."""
+    """Switch to WAL mode, with retries: SQLite does not wait for others that do the same."""
     until = time.monotonic() + LOCKED_FOR
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Repair of a damaged cache file: set aside, with its readable rows copied to a new one."""
+"""Repair of a damaged cache file: it is renamed, and readable rows are copied to a new one."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from lmms_rpts.judging.cache_file import (
 )
 
 CHECKED_FOR = 10.0
-"""Seconds that a file may be examined, before the error that was seen is believed."""
+"""Seconds for examining a file, after which the reported error counts as damage."""
 
 SALVAGED_FOR = 20.0
-"""Seconds that answers are copied from a damaged file, at most."""
+"""Maximum number of seconds for copying replies from a damaged file."""
 
 _AT_ONCE = 500
-"""Rows that are read, and written, at a time."""
+"""Number of rows read and written at a time."""
 
 _KEEP = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ROWS = "SELECT rowid, * FROM answers WHERE rowid > ? ORDER BY rowid LIMIT ?"
 _GREATEST = 2**62
-"""Rows have no greater numbers, with room for a step."""
+"""Upper bound of row numbers, with room for one step."""
 
 Row = tuple[Any, ...]
 """A row of the table, its key first."""
@@ -46,8 +46,8 @@ class SetAside:
 
     Attributes:
         path: its new name.
-        copied: how many answers were copied to the new file.
-        complete: whether there was time and room to try all.
+        copied: number of replies that were copied to the new file.
+        complete: whether there was time and space to try all rows.
     """
 
     path: Path
@@ -56,25 +56,26 @@ class SetAside:
 
 
 def set_aside(path: Path, inode: int | None) -> SetAside | None:
-    """Rename the damaged file at ``path`` and begin a new one.
-
-    None where that is not needed: another process did so, or the file turns out to be healthy.
+    """Rename the damaged file at ``path`` and create a new one.
 
     Args:
         path: the file.
-        inode: of the file that was found to be damaged; None: the one that is there.
+        inode: of the file that was found damaged; None: of the current file.
+
+    Returns:
+        The replaced file; None where another process did so, or the file is healthy after all.
 
     Raises:
-        OSError: if there can be no lock, or the file can't be renamed.
+        OSError: if the file cannot be locked or renamed.
     """
     with locked(path, alone=True):
-        # Another process may have been faster: its new file must stay where it is.
+        # Another process may have been faster: its new file must not be renamed.
         if inode is not None and path.stat().st_ino != inode:
             return None
         if not _is_damaged(path):
             return None
         aside = _free_name(path)
-        # The file itself goes last: what a kill leaves behind is damaged still, and found again.
+        # The file itself is renamed last: after a kill the damage is found again.
         for end in ("-wal", "-shm", ""):
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{path}{end}").rename(f"{aside}{end}")
@@ -106,7 +107,7 @@ def _is_damaged(path: Path) -> bool:
 
 
 def _connect(path: Path, until: float) -> sqlite3.Connection:
-    """A connection that changes nothing, and is interrupted after a time."""
+    """A read-only connection that is interrupted after a time limit."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, timeout=LOCKED_FOR)
     connection.set_progress_handler(lambda: time.monotonic() >= until, 10_000)
@@ -122,22 +123,22 @@ def _salvage(damaged: Path, path: Path) -> SetAside:
             contextlib.closing(connect_alone(path)) as new,
             contextlib.closing(_connect(damaged, until)) as old,
         ):
-            # A file that was cut short is not opened otherwise.
+            # A truncated file cannot be opened otherwise.
             old.execute("PRAGMA writable_schema = ON")
             for rows in _readable(old, until):
                 with new:
                     copied += new.executemany(_KEEP, rows).rowcount
             complete = time.monotonic() < until
     except (sqlite3.Error, OSError, ValueError) as error:
-        complete = is_damage(error)  # no row can be read: not that the disk is full, say
+        complete = is_damage(error)  # no row is readable, as opposed to a full disk
     return SetAside(damaged, copied, complete)
 
 
 def _readable(connection: sqlite3.Connection, until: float) -> Iterator[list[Row]]:
-    """The rows that can be read, in portions and in the order of their numbers.
+    """The readable rows, in batches and in the order of their numbers.
 
-    Where a page is damaged, reading stops: portions get smaller down to one row, then that row is
-    left out. The more were left out in a row, the longer the steps, up to the end of all numbers.
+    Where a page is damaged, reading stops: batches get smaller down to one row, then that row is
+    skipped. The more rows were skipped in sequence, the larger the steps, up to the last number.
     """
     last, most, left_out = 0, _AT_ONCE, 0
     while last < _GREATEST and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Claims in the cache: of several processes with one question, one asks, the others wait."""
+"""Claims in the cache: of several processes with the same question, one asks, the others wait."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import JudgeRequest, Usage
 
 FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
-"""Seconds between looks for another's answer."""
+"""Seconds between checks for another process's reply."""
 
 RENEWALS = 40
-"""How often a claim is renewed: nobody waits for hours for one who is put off again and again."""
+"""Maximum number of renewals: nobody waits for hours for a process that is throttled."""
 
 
 class ElsewhereError(NotCalledError):
@@ -21,7 +21,7 @@ class ElsewhereError(NotCalledError):
 
 
 class Claim:
-    """The right to ask one question; a context manager that gives it up at the end.
+    """The right to ask one question; a context manager that releases it at the end.
 
     Belongs to one event loop.
     """
@@ -39,34 +39,34 @@ class Claim:
         self._give_up()
 
     def find(self) -> str | None:
-        """The reply that is stored."""
+        """The cached reply."""
         self._known = self._cache.find(self._key)
         return self._known
 
     def take(self) -> None:
-        """Claim the question just before it is asked; nothing where it is claimed already.
+        """Claim the question directly before it is asked; no effect if it is claimed already.
 
         Raises:
-            ElsewhereError: if it need not be asked now.
+            ElsewhereError: if another process asks it or has answered it.
         """
         if self._held:
             return
         if not self._cache.claim(self._key):
             raise ElsewhereError
         self._held = True
-        # A claim ends with the answer: one that came after ``find`` is seen now.
+        # A claim ends with the reply: check for one that arrived after ``find``.
         if self._cache.find(self._key) != self._known:
             self._give_up()
             raise ElsewhereError
         self._renew_later(RENEWALS)
 
     def store(self, judge: str, request: JudgeRequest, reply: str, usage: Usage | None) -> None:
-        """Write the answer."""
+        """Write the reply."""
         self._cache.store(self._key, judge, request, reply, usage)
         self._stop()
 
     async def wait(self, stop_signal: StopSignal) -> None:
-        """Wait until there is another answer, nobody asks any more, or all is stopped."""
+        """Wait until another process has answered, none asks any more, or the run is stopped."""
         pause = FIRST_LOOK
         while not stop_signal.reason:
             await stop_signal.pause(pause)

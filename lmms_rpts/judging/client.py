@@ -31,33 +31,34 @@ from lmms_rpts.judging.types import (
 )
 
 CALLS = 5
-"""Calls for one request, as long as they fail in ways that may pass."""
+"""Maximum number of calls for one request with transient failures."""
 
 THROTTLED = 20
-"""Calls for one request that the server puts off, asking for patience."""
+"""Maximum number of calls for one request that the server throttles."""
 
 BY_CHANCE = 4
-"""Refusals of one request that make no pause longer while others are answered: at 30% refused at
-random, pauses of 16 s for the unluckiest of 1000 requests doubled the time of a run."""
+"""Number of throttled calls of one request that do not lengthen its pauses while others are
+answered: with 30% random refusals, pauses of 16 s for the unluckiest of 1000 requests doubled the
+time of a run."""
 
 ADAPTED = 8
-"""Calls for one request after which the judge learnt how to call."""
+"""Maximum number of calls for one request that only adapt the form of the call."""
 
 ASKED_AGAIN = 2
-"""How often a request is asked again whose reply can't be read."""
+"""Number of retries of a request whose reply cannot be parsed."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 PATIENCE = 300.0
-"""Seconds that a server may ask to wait. One that keeps asking for more ends the run, which is to
-be continued later."""
+"""Maximum Retry-After in seconds. A server that keeps asking for more ends the run, which can be
+continued later."""
 
 UNREACHABLE = 20
-"""Requests in a row that find no server, after which the judge is given up."""
+"""Number of consecutive requests without a connection after which the run is stopped."""
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A request that is being answered, and how many wait for it."""
+    """A request in progress, and the number of its waiters."""
 
     task: asyncio.Task[Verdict]
     waiting: int = 0
@@ -65,7 +66,7 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Tries:
-    """How often one request was called, and in which ways it failed; ``claim``: to call it."""
+    """Counters of the calls and failures of one request; ``claim``: the right to call it."""
 
     claim: Claim | None = None
     calls: int = 0
@@ -80,10 +81,10 @@ class JudgeClient:
 
     Args:
         member: the judge.
-        concurrency: calls at a time, at most.
+        concurrency: maximum number of concurrent calls.
         budget: where calls are booked.
-        stop_signal: shared by the clients of an engine: what stops one stops all.
-        cache: where answers are kept; None: nowhere.
+        stop_signal: shared by the clients of an engine: an error that stops one stops all.
+        cache: the cache of replies; None: no cache.
     """
 
     def __init__(
@@ -110,9 +111,9 @@ class JudgeClient:
         self._last_answer: float | None = None
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
-        """The verdict on a request; equal ones that are under way or answered share it."""
+        """The verdict on a request; equal requests share one verdict."""
         if request.images and not self.member.sees:
-            return Verdict(None, attempts=0, error=f"{self.member.name} can't be shown images")
+            return Verdict(None, attempts=0, error=f"{self.member.name} does not support images")
         try:
             key = await self._key_with_images(request) if request.images else request.key
         except ImageError as error:
@@ -137,12 +138,12 @@ class JudgeClient:
         return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
 
     async def _key_with_images(self, request: JudgeRequest) -> str:
-        """Images are decoded for it, which must not hold up the calls under way."""
-        async with self._decoding:  # what is to be sent next is not to wait for all the others
+        """The cache key. Images are decoded for it, which must not delay running calls."""
+        async with self._decoding:  # the next call must not wait for all other images
             return await asyncio.to_thread(_key_of, request)
 
     def _forget(self, key: str, pending: _Pending) -> None:
-        # Another who waited for it may have asked again already: that answer is still wanted.
+        # Another waiter may have retried already: its reply is still needed.
         if self._answers.get(key) is pending:
             del self._answers[key]
 
@@ -215,12 +216,12 @@ class JudgeClient:
                 return None, self._stop_signal.stop(f"{who}{failure}")
             except RefusedError as failure:
                 return None, str(failure)
-            except Exception as failure:  # the boundary: one request's failure ends no run
+            except Exception as failure:  # the boundary: a failed request does not end the run
                 return None, f"{type(failure).__name__}: {failure}"
 
     async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         if self._is_new(request):
-            # With a budget, the first call of a kind goes alone: it tells what others will take.
+            # With a budget, the first call of a kind runs alone: it shows the usage of the others.
             async with self._first[request.kind]:
                 if self._is_new(request):
                     async with self._limit.slot(urgency) as place:
@@ -234,7 +235,7 @@ class JudgeClient:
             return await self._call_now(request, tries, place)
 
     def _claim(self, tries: _Tries) -> None:
-        """Only now, in a slot: what waits for one may be asked by other processes."""
+        """Claim only in a slot: while a request waits for one, another process may ask it."""
         if tries.claim is not None and not self._stop_signal.reason:
             tries.claim.take()
 
@@ -257,7 +258,7 @@ class JudgeClient:
             if _is_cancelled():
                 raise
             self._in_vain += 1
-            raise TransientError("the judge's client gave the call up") from failure
+            raise TransientError("the judge's client cancelled the call") from failure
         except AdaptedError as failure:
             usage = failure.usage
             tries.usage = _total(tries.usage, usage)
@@ -274,30 +275,30 @@ class JudgeClient:
         self._limit.answered()
         self._unreachable = self._in_vain = 0
         self._last_answer = asyncio.get_running_loop().time()
-        # What no file can hold is replaced at once, so that a later run reads the same.
+        # Characters that no file can hold are replaced here, so that a later run reads the same.
         return replace(reply, text=storable(reply.text))
 
     def _book(self, request: JudgeRequest) -> Call | None:
-        """None for judges that cost nothing."""
+        """Book a call; None for judges that cost nothing."""
         if not self.member.kept:
             return None
         return self._budget.begin(self.member.name, self.member.price, request)
 
     def _is_out(self) -> bool:
-        """Whether a server that answered before now fails whatever it is asked."""
+        """Whether a server that answered before now fails on every request."""
         return self._last_answer is not None and self._in_vain >= UNREACHABLE
 
     def _attempt(self, failure: TransientError, tries: _Tries) -> int:
-        """The try after which a pause is made; the later, the longer."""
+        """The number of the attempt, which determines the pause."""
         tried = tries.failed + tries.throttled
         others_answered = self._in_vain < tried
         return max(1, tried - BY_CHANCE) if _puts_off(failure) and others_answered else tried
 
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
-        """Why the request is not called again after ``failure``; None if it is."""
+        """Why the request is not retried after ``failure``; None if it is."""
         too_long = (failure.retry_after or 0.0) > PATIENCE
         if self._is_out() and not too_long:
-            # It answered before: not this request's fault, and not for ever.
+            # It answered before: a temporary failure that this request did not cause.
             silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
             if silent > PATIENCE:
                 return self._stop_signal.stop(f"no answer for {silent:,.0f} s: {failure}")
@@ -310,12 +311,12 @@ class JudgeClient:
             return None
         if too_long:
             return self._stop_signal.stop(
-                f"{failure}; it asks to wait {failure.retry_after:,.0f} s: run the same command "
-                "again after that, answers are kept"
+                f"{failure}; the server asks to wait {failure.retry_after:,.0f} s: run the same "
+                "command again after that, answers are cached"
             )
         self._unreachable = self._unreachable + 1 if failure.unreachable else 0
         if self._unreachable >= UNREACHABLE:
-            self._stop_signal.stop(f"the judge can't be reached: {failure}")
+            self._stop_signal.stop(f"cannot reach the judge: {failure}")
         return f"{failure} (after {tries.failed + tries.throttled} calls)"
 
 
@@ -330,19 +331,19 @@ def _total(first: Usage | None, second: Usage | None) -> Usage | None:
 
 
 def _is_cancelled() -> bool:
-    """Whether this task is to end; a client may raise the same for reasons of its own."""
+    """Whether this task is to end; a client may raise the same error for other reasons."""
     task = asyncio.current_task()
     cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
     return cancelling is None or cancelling() > 0
 
 
 def _puts_off(failure: TransientError) -> bool:
-    """Whether the server asks for patience: 429, or any other failure with a Retry-After."""
+    """Whether the server throttles: 429, or any other failure with a Retry-After."""
     return failure.throttled or failure.retry_after is not None
 
 
 def _pause(attempt: int, retry_after: float | None) -> float:
-    """Seconds before the next call: what the server asks for, or longer each time, with jitter."""
+    """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
     backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
     jittered = backoff * random.uniform(0.5, 1.0)
     wait = retry_after or 0.0

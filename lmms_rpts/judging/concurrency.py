@@ -12,24 +12,24 @@ from lmms_rpts.judging.concurrency_level import Level, Place
 
 FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
 BY_CHANCE = 3
-"""Refusals in a row of lone calls that hold nobody up: a server that refuses every second call at
-random took 35 times its bound."""
+"""Number of consecutive refusals of single calls that delay no others: a server that refuses every
+second call at random took 35 times as long as necessary."""
 
 
 class NotCalledError(Exception):
-    """A place for a call was taken, and then no call was made."""
+    """A slot for a call was taken, but no call was made."""
 
 
 class AdaptiveLimit:
-    """A bound on calls at a time that follows what the server answers; see Level.
+    """A limit on concurrent calls that adapts to the server's replies; see Level.
 
-    Where even one call at a time is too much, nobody calls until the time that the server asked
-    for is over, then one at a time.
+    Where even one concurrent call is too much, all calls wait until the time that the server asked
+    for is over; then there is one call at a time.
 
     All methods belong to one event loop.
 
     Args:
-        most: calls at a time, at most and at first.
+        most: the maximum and initial number of concurrent calls.
     """
 
     def __init__(self, most: int) -> None:
@@ -45,14 +45,14 @@ class AdaptiveLimit:
 
     @property
     def allowed(self) -> int:
-        """How many calls may be under way now."""
+        """The current limit on concurrent calls."""
         return sys.maxsize if self._released else self._level.allowed
 
     @asynccontextmanager
     async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
-        """Hold one call's place; the most urgent come first, then the first that came.
+        """Hold the slot of one call; the most urgent come first, then first come, first served.
 
-        A place that is left by a NotCalledError tells nothing of the server.
+        A slot that is left by a NotCalledError does not count as a call.
         """
         await self._acquire(urgency)
         place, settle = self._level.begin(), self._level.end
@@ -67,18 +67,20 @@ class AdaptiveLimit:
             self._grant()
 
     def answered(self) -> None:
-        """A call went well."""
+        """Record a successful call."""
         self._in_vain = 0
 
     def throttled(self, place: Place, wait: float) -> None:
-        """The server refused the call that holds ``place``, as one too many.
+        """Record that the server throttled the call that holds ``place``.
 
-        ``wait``: seconds that it asks for.
+        Args:
+            place: the slot of the call.
+            wait: seconds that the server asks to wait.
         """
         if self._released:
             return
         if place.alone and self.allowed == 1:
-            # A server that doesn't say how long is left alone for longer each time.
+            # Without a Retry-After the pause gets longer each time.
             self._in_vain += 1
             backoff = 0.0
             if self._in_vain > BY_CHANCE:
@@ -89,7 +91,7 @@ class AdaptiveLimit:
         self._level.refuse(place)
 
     def release(self) -> None:
-        """Let everybody pass at once: nobody calls any more."""
+        """Wake up all waiters: no more calls are made."""
         self._released = True
         self._held_until = -1.0
         self._grant()
@@ -103,7 +105,7 @@ class AdaptiveLimit:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
-                self._active -= 1  # it was granted in the same moment
+                self._active -= 1  # it was granted at the same moment
             self._grant()
             raise
 

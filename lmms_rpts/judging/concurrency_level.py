@@ -1,4 +1,4 @@
-"""Estimate of the concurrency that a server takes, from the calls that it throttles."""
+"""Estimate of the concurrency that a server accepts, from its throttled calls."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import math
 from dataclasses import dataclass
 
 ROUND, LONGEST_ROUND = 20, 100
-"""Calls that are looked at together: at least, and to find out whether refusals are chance."""
+"""Calls per round: minimum, and number for a test whether refusals are random."""
 ENOUGH = 0.95
-"""Share of a round that must have ended; a call that hangs holds nothing up."""
+"""Share of a round that must have ended; a hanging call delays nothing."""
 EXPECTED = 5
-"""Refusals to be expected in a trial if they are chance."""
+"""Expected number of refusals in a trial if they are random."""
 FALL = 0.15
-"""Share of what was borne whose loss calls for a trial."""
+"""Share of the accepted concurrency whose loss triggers a trial."""
 MARGIN = 0.9
-"""What a trial allows of what was answered: surely no more than the server bears."""
+"""Concurrency of a trial as a share of the answered calls: certainly within the capacity."""
 MOST_BY_CHANCE = 0.5
 """A server that refuses more than this is overloaded, however few calls are under way."""
 AGED = 0.98
-"""What is left of a measured share after each round, so that it is measured again some time."""
+"""Decay of a measured share per round, so that it is measured again at some point."""
 
 
 @dataclass(slots=True)
 class _Round:
-    """The first ``size`` calls under one bound, and ``surplus``: refusals among all of them."""
+    """The first ``size`` calls under one limit, and ``surplus``: refusals among all of them."""
 
     size: int
     begun: int = 0
@@ -34,7 +34,7 @@ class _Round:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A call under way: in which round it began, whether it counts there, whether no other may."""
+    """A call in progress: its round, whether it counts there, whether it must be alone."""
 
     round: _Round
     counted: bool
@@ -42,48 +42,48 @@ class Place:
 
 
 class Level:
-    """The bound itself: a pure count of calls, without a clock.
+    """The limit itself: counts calls, without a clock.
 
-    A refusal takes one place at once. A round with refusals cuts the bound to the calls that were
-    answered, as TCP Westwood cuts its window to what was delivered (Mascolo et al., 2001); rounds
-    without raise it by 1, 2, 4, ... Since a server may refuse calls at random, a fall is put to
-    the test, as PCC does (Dong et al., 2015: what a rate achieves is measured, a loss alone says
-    nothing): for one round somewhat fewer calls are made than were answered. If the refusals stop,
-    the server was overloaded. If they go on, they are chance: the old bound comes back, and their
-    share is from then on expected in every round.
+    A refusal takes one slot immediately. A round with refusals cuts the limit to the number of
+    calls that were answered, as TCP Westwood cuts its window to what was delivered (Mascolo et al.,
+    2001); rounds without refusals raise it by 1, 2, 4, ... Since a server may refuse calls at
+    random, a decrease is tested, as in PCC (Dong et al., 2015: the achieved rate counts, a loss
+    alone says nothing): for one round slightly fewer calls are made than were answered. If the
+    refusals stop, the server was overloaded. If they continue, they are random: the old limit is
+    restored, and their share is expected in every later round.
     """
 
     def __init__(self, most: int) -> None:
         self._most = self._bound = self._proven = self._answered = most
-        self._usual = self._measured = 0.0  # share of refusals that is chance
+        self._usual = self._measured = 0.0  # share of random refusals
         self._step = 1
-        self._suspected: float | None = None  # share of refusals in a fall that is put to the test
-        self._fallen = [0, 0]  # refusals and calls since the bound was at its height
+        self._suspected: float | None = None  # share of refusals in a decrease under test
+        self._fallen = [0, 0]  # refusals and calls since the limit was at its maximum
         self.round = _Round(max(most, ROUND))
 
     @property
     def allowed(self) -> int:
-        """How many calls may be under way now."""
+        """The current limit on concurrent calls."""
         surplus = self.round.surplus - int(self._tolerated(self.round.size))
         return max(1, self._bound - max(0, surplus))
 
     def begin(self) -> Place:
-        """A call begins."""
+        """Record the start of a call."""
         counted = self.round.begun < self.round.size
         self.round.begun += counted
         return Place(self.round, counted, self.allowed == 1)
 
     def withdraw(self, place: Place) -> None:
-        """The call is not made after all."""
+        """Record that the call was not made."""
         place.round.begun -= place.counted
 
     def refuse(self, place: Place) -> None:
-        """The server refuses a call, which is yet to end."""
+        """Record a refusal; the call has not ended yet."""
         place.round.surplus += 1
         place.round.refused += place.counted
 
     def end(self, place: Place) -> None:
-        """A call ends, however it went."""
+        """Record the end of a call, whatever its outcome."""
         place.round.ended += place.counted
         if place.round is self.round and self.round.ended >= ENOUGH * self.round.size:
             share = self.round.refused / self.round.ended
@@ -102,12 +102,12 @@ class Level:
         return self._bound if self._step > 1 else max(self._bound, ROUND)
 
     def _tolerated(self, calls: int) -> float:
-        """Refusals that chance explains: their mean and two standard deviations."""
+        """Number of refusals that chance explains: mean plus two standard deviations."""
         usual = self._usual if self._suspected is None else min(self._suspected, MOST_BY_CHANCE)
         return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
 
     def _rise(self, share: float) -> None:
-        # Never above what was measured with few calls: an overload must not become usual.
+        # Never above what was measured with few calls: an overload must not be expected.
         self._measured *= AGED
         self._usual = min(self._measured, self._usual + (share - self._usual) / 8)
         if self._bound >= self._proven:
@@ -120,7 +120,7 @@ class Level:
         self._fallen[1] += self.round.ended
         borne = self._bound * (1 - share) / (1 - self._usual)
         self._bound = self._answered = max(1, math.ceil(borne - 0.5))
-        # Where (nearly) all was refused, nothing is known of the level: back there with long steps.
+        # Where (nearly) all calls were refused, the level is unknown: return to it in long steps.
         out = share >= ENOUGH
         self._step = 2 if out else 1
         if not out and self._proven - self._bound >= max(2, FALL * self._proven):

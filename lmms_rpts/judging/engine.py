@@ -1,4 +1,4 @@
-"""Engine that runs many requests or conversations with judges, from any thread."""
+"""Engine that runs many judge requests or conversations concurrently, from any thread."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
 T = TypeVar("T")
 
 Dialogue = Generator[JudgeRequest, Verdict, T]
-"""A conversation with a judge as a pure generator: it yields requests, is sent their verdicts
-and returns its result. The engine runs many at a time."""
+"""A conversation with a judge as a pure generator: it yields requests, receives their verdicts and
+returns its result. The engine runs many conversations concurrently."""
 
 _GOODBYE = 10.0
 """Seconds that a judge may take to close."""
 
 _AT_ONCE = 4
-"""Conversations that are begun before the calls under way are looked after."""
+"""Conversations that are started before running calls are processed."""
 
 
 class JudgeEngine:
     """Runs requests against one judge or several; use it as a context manager.
 
     All methods are synchronous and may be called from any thread, also under a running event
-    loop: the calls are made in a loop of the engine's own, in a thread of its own.
-    ``self_counting``: names of judges that tell lmms-eval themselves what they use.
+    loop: the calls are made in a separate loop, in a thread of the engine.
 
     Args:
-        judges: one judge, or several whose mean counts.
-        name: of the judges together, for messages.
-        concurrency: calls at a time, to each judge.
-        progress: whether to show a bar.
-        samples: answers to each question for a score, of each judge.
-        cache_dir: where answers are kept; None: nowhere.
-        budget: where calls are booked; None: in one of its own.
-        board: where the processes of a run tell each other how far they are.
+        judges: one judge, or several whose mean is the score.
+        name: name of all judges together, for messages.
+        concurrency: maximum number of concurrent calls to each judge.
+        progress: whether to show a progress bar.
+        samples: replies per question and judge whose mean is a score.
+        cache_dir: folder of the cache of replies; None: no cache.
+        budget: where calls are booked; None: a new budget without limits.
+        board: shared progress of the processes of a run.
+
+    Attributes:
+        self_counting: names of judges that report their token usage to lmms-eval themselves.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class JudgeEngine:
 
     @property
     def fatal(self) -> str | None:
-        """Why nothing is asked any more; None as long as it is."""
+        """Why no more requests are made; None while they are."""
         return self._stop_signal.reason
 
     def __enter__(self) -> JudgeEngine:
@@ -96,7 +98,7 @@ class JudgeEngine:
         self.close()
 
     def close(self) -> None:
-        """Stop asking, end the engine's thread and the judge's connections; for good."""
+        """Stop all requests, the engine's thread and the judges' connections, permanently."""
         with self._gate:
             first, self._closing = not self._closing, True
         if not first or not self._thread.is_alive():  # by another thread, or before a fork
@@ -111,21 +113,24 @@ class JudgeEngine:
             self._loop.close()
 
     def run(self, requests: Sequence[JudgeRequest], label: str = "Judging") -> list[Verdict]:
-        """The verdicts of ``requests``, in their order; failures are verdicts with an error."""
+        """The verdicts on ``requests``, in order; failures are verdicts with an error."""
         return self.converse([_single(request) for request in requests], label)
 
     def converse(
         self, dialogues: Sequence[Dialogue[T]], label: str = "Judging", unit: str = "requests"
     ) -> list[T]:
-        """Run conversations side by side; their results, in order.
+        """Run conversations concurrently.
 
         Args:
             dialogues: generators that were not started yet.
-            label: what the progress bar says.
-            unit: what a conversation is about, in the plural: the bar counts these.
+            label: text of the progress bar.
+            unit: what a conversation is about, in the plural; the bar counts these.
+
+        Returns:
+            Their results, in order.
 
         Raises:
-            RuntimeError: if the engine was closed, before or meanwhile.
+            RuntimeError: if the engine is closed, before or during the call.
         """
         if not dialogues:
             return []
@@ -137,17 +142,17 @@ class JudgeEngine:
             try:
                 return self._wait(self._converse(dialogues, progress))
             except CancelledError:
-                raise RuntimeError("the judge engine was closed while it was asked") from None
+                raise RuntimeError("the judge engine was closed during a call") from None
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         fault = None
-        with self._gate:  # what is begun before the closing is ended by it; nothing is begun after
+        with self._gate:  # closing ends what was started before it; nothing starts after it
             if self._closing:
-                fault = "the judge engine is closed; open another one"
+                fault = "the judge engine is closed: open another one"
             elif threading.current_thread() is self._thread:
-                fault = "a conversation asks its own judge engine by yielding only"
+                fault = "a conversation must yield requests instead of calling its own judge engine"
             elif not self._thread.is_alive():
-                fault = "the judge engine was opened before a fork; open another one"
+                fault = "the judge engine was opened before a fork: open another one"
             else:
                 future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         if fault:
@@ -164,12 +169,12 @@ class JudgeEngine:
             raise
 
     def _turn(self) -> None:
-        """Run the loop until it is stopped, also where a judge wants to end the process."""
+        """Run the loop until it is stopped, even where a judge tries to end the process."""
         while True:
             try:
                 self._loop.run_forever()
             except (SystemExit, KeyboardInterrupt):
-                continue  # asyncio raises it here as well as to who waits for the task
+                continue  # asyncio raises it here and in whatever awaits the task
             return
 
     async def _shut_down(self) -> None:
@@ -182,7 +187,7 @@ class JudgeEngine:
         for judge in self._judges:
             aclose = getattr(judge, "aclose", None)
             if aclose is not None:
-                # What was answered must not be lost for a connection that doesn't close.
+                # A connection that does not close must not lose replies.
                 with suppress(Exception):
                     await asyncio.wait_for(aclose(), _GOODBYE)
 
@@ -192,11 +197,11 @@ class JudgeEngine:
             for dialogue in dialogues:
                 tasks.append(asyncio.ensure_future(self._hold(dialogue, progress)))
                 if len(tasks) % _AT_ONCE == 0:
-                    # The first questions go out while the others are being written.
+                    # The first questions are sent while the others are being written.
                     await asyncio.sleep(0)
             return list(await asyncio.gather(*tasks))
         except BaseException:
-            # Nobody wants the other answers any more: don't go on paying for them.
+            # Nobody needs the other replies any more: do not pay for them.
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -207,11 +212,11 @@ class JudgeEngine:
         try:
             request = next(dialogue)
             while True:
-                # Who has begun goes first: instances end one by one, and an interrupted run
-                # holds whole ones.
+                # Started conversations come first: instances end one by one, and an interrupted
+                # run contains complete ones.
                 try:
                     verdict = await self._ensemble.ask(request, urgency=len(verdicts))
-                except Exception as error:  # the conversation's own matter: it may go on without
+                except Exception as error:  # the conversation handles it and may continue
                     request = dialogue.throw(error)
                     continue
                 verdicts.append(verdict)
@@ -224,9 +229,9 @@ class JudgeEngine:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Leave what was there before out of garbage collections.
+    """Exclude existing objects from garbage collection.
 
-    torch and its like leave some hundred thousand objects; walking through them stops all calls
+    Libraries such as torch create some hundred thousand objects; traversing them stops all calls
     for a tenth of a second each time.
     """
     if gc.get_freeze_count():

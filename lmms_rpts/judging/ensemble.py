@@ -13,13 +13,13 @@ from lmms_rpts.judging.types import JudgeRequest, Opinion, Usage, Verdict
 
 
 class Ensemble:
-    """The judges of an engine; a score is the mean of all their answers.
+    """The judges of an engine; a score is the mean of all their replies.
 
-    Texts (steps, answers) have no mean: the first judge that can write writes them.
+    Texts (steps, answers) have no mean: the first judge that can write text writes them.
 
     Args:
         clients: one for each judge.
-        samples: answers to each question, of each judge.
+        samples: replies per question and judge.
     """
 
     def __init__(self, clients: Sequence[JudgeClient], samples: int = 1) -> None:
@@ -30,8 +30,8 @@ class Ensemble:
         self._writer = next((each for each in clients if each.member.writes), self._clients[0])
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
-        """The verdict of all; an error where one of them has none, since a mean of the others
-        would be another measure."""
+        """The verdict of all judges; an error where one of them has none, since a mean of the
+        others would be another measure."""
         if request.kind not in SCORED:
             return await self._writer.ask(request, urgency)
         if len(self._clients) * self._samples == 1:
@@ -64,7 +64,7 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdi
     scores = [opinion.score for opinion in opinions if opinion.score is not None]
     failed = [opinion for opinion in opinions if opinion.score is None]
     if failed:
-        # What stopped all of them names its judge itself.
+        # An error that stopped all of them names its judge already.
         common = len({opinion.error for opinion in opinions}) == 1
         who = "" if common else f"{failed[0].judge}: "
         missing = f"{len(failed)} of {len(opinions)} opinions are missing"

@@ -1,8 +1,8 @@
 """Fences around text of models in prompts, so that it can't pose as instructions.
 
-It stands between ``<<<`` and ``>>>``. Inside, whatever looks like these marks, and the marks by
-which chat models tell turns apart, are written with round brackets instead. Characters that
-nobody sees are removed: they would hide a mark from us, and not from a tokenizer.
+The text is put between ``<<<`` and ``>>>``. Inside it, similar marks, and the marks by which chat
+models separate turns, are written with round brackets instead. Invisible characters are removed:
+they could hide a mark from these rules, but not from a tokenizer.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import lru_cache
 from lmms_rpts.escaping import storable
 
 LONGEST_FENCED = 16_000
-"""Characters of one fenced text that a judge is shown; the middle of a longer one is left out."""
+"""Maximum length of a fenced text in characters; the middle of a longer one is left out."""
 
-# How many of the mark's characters each stands for: «« and ⋘ look like <<< as well as ＜＜＜.
+# Number of the mark's characters that each replaces: «« and ⋘ look like <<< as well as ＜＜＜.
 _OPENING = (
     dict.fromkeys("<＜﹤‹❮❬⟨\u2329\u3008⧼˂ᐸ≺\u16b2", 1)
     | dict.fromkeys("«≪⟪《⪡", 2)
@@ -27,7 +27,7 @@ _CLOSING = (
     | dict.fromkeys("»≫⟫》⪢", 2)
     | dict.fromkeys("⋙\u2af8", 3)
 )
-_SPACES = r"\s{0,3}"  # "< < <", and with line ends between
+_SPACES = r"\s{0,3}"  # "< < <", and with line breaks between
 _MARKS = re.compile(
     "|".join(
         rf"[{''.join(signs)}](?:{_SPACES}[{''.join(signs)}])*" for signs in (_OPENING, _CLOSING)
@@ -57,12 +57,12 @@ _TURNS = re.compile(
     re.IGNORECASE,
 )
 _ROUND = str.maketrans(dict.fromkeys([*_OPENING, "["], "(") | dict.fromkeys([*_CLOSING, "]"], ")"))
-# Line ends and tabs are shown; other control characters no server needs.
+# Line breaks and tabs are kept; other control characters are useless to servers.
 _SHOWN = frozenset("\n\t\r")
 
 
 def fence(text: str) -> str:
-    """``text`` between marks that it can't contain; what no server accepts is replaced."""
+    """``text`` between marks that it cannot contain; invalid characters are replaced."""
     clean = neutralise(storable(text)).strip()
     if len(clean) > LONGEST_FENCED:
         tail = LONGEST_FENCED // 3
@@ -86,7 +86,7 @@ def _visible(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Cc":
         return character if character in _SHOWN else _REPLACED
-    # Zero-width spaces and joiners, marks of direction, tags; and fillers, which count as letters.
+    # Zero-width spaces and joiners, direction marks, tags; and fillers, which count as letters.
     if category == "Cf" or character in "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0":
         return ""
     # Variation selectors change how the character before them is drawn, if at all.

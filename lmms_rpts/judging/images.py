@@ -1,4 +1,4 @@
-"""Images that a judge is shown: bounded in size, encoded when they are asked for, never kept."""
+"""Images for judges: bounded in size, encoded on demand, never kept in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DEFAULT_LONGEST", "SMALLEST", "EncodedImage", "ImageError", "JudgeIm
 __all__ += ["MEDIA_TYPE", "encode_image"]
 
 DEFAULT_LONGEST = 1536
-"""Pixels of the longer side of an image that a judge is shown, at most."""
+"""Default maximum of the longer side of an image for a judge, in pixels."""
 
 MEDIA_TYPE = "image/jpeg"
 _FORMAT, _QUALITY = "JPEG", 92
@@ -39,12 +39,12 @@ class EncodedImage:
 
 
 class JudgeImage:
-    """One image of a question. Only its digest and its size are kept.
+    """One image of a question. Only its digest and its size are kept in memory.
 
     Args:
-        name: what the prompt calls it, such as ``Image 0``.
-        load: gives the image of Pillow; called whenever the image is sent.
-        longest: pixels of the longer side, at most.
+        name: name of the image in the prompt, such as ``Image 0``.
+        load: returns the Pillow image; called whenever the image is sent.
+        longest: maximum of the longer side, in pixels.
     """
 
     __slots__ = ("_digest", "_load", "_longest", "_size", "name")
@@ -57,61 +57,61 @@ class JudgeImage:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is sent; raises ImageError."""
+        """SHA-256 of the encoded image; raises ImageError."""
         if self._digest is None:
             self.encoded()
         return str(self._digest)
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height in pixels of what is sent; raises ImageError."""
+        """Width and height of the encoded image in pixels; raises ImageError."""
         if self._size is None:
             self.encoded()
         return self._size or (0, 0)
 
     @property
     def known_size(self) -> tuple[int, int] | None:
-        """``size`` as far as it is known without decoding."""
+        """``size`` if known without decoding, else None."""
         return self._size
 
     def encoded(self) -> EncodedImage:
-        """The image as it is sent.
+        """The encoded image.
 
         Raises:
-            ImageError: where it can't be read.
+            ImageError: if it cannot be read.
         """
-        # One at a time: decoded, an image may take hundreds of megabytes.
+        # One at a time: a decoded image may take hundreds of megabytes.
         with _one_at_a_time:
             try:
                 with strict_reading():
                     made = encode_image(self._load(), self._longest)
             except ImageError as error:
                 raise ImageError(f"{self.name}: {error}") from None
-            # Whatever a broken file makes Pillow or a task raise; a task may even call exit().
+            # Any error of Pillow or a task for a broken file; a task may even call exit().
             except (Exception, SystemExit) as error:
                 said, kind = " ".join(storable(str(error)).split()), type(error).__name__
                 reason = f"{kind} {said}" if isinstance(error, SystemExit) else said or kind
                 reason = reason[:_LONGEST_REASON]
-                raise ImageError(f"{self.name} can't be read ({reason})") from None
+                raise ImageError(f"cannot read {self.name} ({reason})") from None
         if self._digest not in (None, made.digest):
-            raise ImageError(f"{self.name} is another image than it was when it was first read")
+            raise ImageError(f"{self.name} changed after it was first read")
         self._digest, self._size = made.digest, (made.width, made.height)
         return made
 
 
 def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
-    """An image as judges are shown it: upright, in RGB on white, bounded, as JPEG.
+    """Encode an image as judges see it: upright, in RGB on white, bounded in size, as JPEG.
 
-    Of several frames the one that it is at is taken. The image itself is left as it is. The bytes
-    are the same each time, with the same version of Pillow.
+    Of several frames the current one is used. The image itself is not changed. The bytes are
+    reproducible with the same version of Pillow.
 
     Args:
-        image: of Pillow, in any mode.
-        longest: pixels of the longer side, at most.
+        image: a Pillow image, in any mode.
+        longest: maximum of the longer side, in pixels.
 
     Raises:
         ImageError: for an image of more than 120 megapixels, of none, or of thousands of scans.
-        Exception: whatever Pillow raises where the image can't be decoded.
+        Exception: any error of Pillow where the image cannot be decoded.
     """
     shown = shown_pixels(image, longest)
     out = io.BytesIO()

@@ -1,7 +1,8 @@
-"""Isolation of single responses: an internal error in one is that response's outcome.
+"""Isolation of single responses: an internal error affects only the outcome of one response.
 
-Bad model output is expected, and is read without exceptions. What is caught here is a bug: the
-response is unscored, its reason names the exception, and the log has the traceback of the first.
+Bad model output is expected and is parsed without exceptions. An exception that is caught here is a
+bug: the response is unscored, its reason names the exception, and the log shows the traceback of
+the first one.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from lmms_rpts.judging.engine import Dialogue
 T = TypeVar("T")
 
 _LONGEST = 300
-"""Characters of an exception's message that a reason holds."""
+"""Maximum length of an exception's message in a reason."""
 
 FAULT = "internal error"
-"""How the reason of a response begins that a bug of ours left unscored."""
+"""Prefix of the reason of a response that a bug of this package left unscored."""
 
 
 class Isolation:
     """Runs work on one response at a time; use it as a context manager around a stage.
 
-    Every method takes what to return instead where the work raises: a function of the reason.
+    Every method takes a function of the reason, which returns the result if the work raises.
 
     Args:
-        stage: what is done, for reasons and the log: ``reading a response``.
+        stage: the work, for reasons and the log: ``reading a response``.
     """
 
     def __init__(self, stage: str) -> None:
@@ -45,14 +46,14 @@ class Isolation:
             logger.error("{}: {} internal errors in all", self.stage, self.faults)
 
     def run(self, work: Callable[[], T], otherwise: Callable[[str], T]) -> T:
-        """The result of ``work``."""
+        """The result of ``work``, or of ``otherwise`` if it raises."""
         try:
             return work()
         except Exception as error:
             return otherwise(self._caught(error))
 
     def begin(self, work: Callable[[], Dialogue[T]], otherwise: Callable[[str], T]) -> Dialogue[T]:
-        """The conversation that ``work`` begins; what it does before the first question is done."""
+        """The conversation that ``work`` starts; its code up to the first question runs at once."""
         return self._held(self.run(work, lambda reason: _ended(otherwise(reason))), otherwise)
 
     def _held(self, dialogue: Dialogue[T], otherwise: Callable[[str], T]) -> Dialogue[T]:
@@ -66,10 +67,10 @@ class Isolation:
         reason = f"{FAULT} while {self.stage}: {type(error).__name__}: {_message(error)}"
         reason = visible(reason[:_LONGEST])
         if self.faults == 1:
-            # Not loguru's own traceback: it shows the values of variables, and keys with them.
+            # Not loguru's own traceback: it shows the values of variables, including keys.
             trace = "".join(traceback.format_exception(error))
             logger.error(
-                "{}. The response is left unscored, the run goes on. Please report this:\n{}",
+                "{}. The response is left unscored, the run continues. Please report this:\n{}",
                 reason,
                 "\n".join(map(visible, trace.split("\n"))),
             )
@@ -79,8 +80,8 @@ class Isolation:
 def _message(error: Exception) -> str:
     try:
         return str(error)
-    except Exception:  # another's class, whose message fails as well
-        return "(its message can't be had)"
+    except Exception:  # a third-party class whose message raises as well
+        return "(its message is unavailable)"
 
 
 def _ended(result: T) -> Dialogue[T]:

@@ -10,12 +10,12 @@ from functools import cache
 
 
 def new_owner() -> str:
-    """A name for one who claims, that nobody else has."""
+    """A unique name for the owner of claims."""
     return f"{_place()} {os.getpid()} {secrets.token_hex(4)}"
 
 
 def is_gone(owner: str) -> bool:
-    """Whether it is certain that the process of ``owner`` has ended: here, not elsewhere."""
+    """Whether the process of ``owner`` has certainly ended; only known on this host."""
     place, _, rest = owner.rpartition(" ")[0].rpartition(" ")
     if place != _place() or not rest.isdecimal():
         return False
@@ -30,7 +30,7 @@ def is_gone(owner: str) -> bool:
 
 @cache
 def _place() -> str:
-    """Where process numbers mean the same: containers of one host may count their own."""
+    """The namespace of process numbers: containers of one host may have their own."""
     numbers = ""
     with contextlib.suppress(OSError):
         numbers = os.readlink("/proc/self/ns/pid")

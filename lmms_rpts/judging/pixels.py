@@ -1,4 +1,4 @@
-"""Pixels of an image of any format and mode, as judges are shown them: upright, RGB, on white."""
+"""Pixels of an image of any format and mode, as judges see them: upright, RGB, on white."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 MOST_PIXELS = 120_000_000
 MOST_SCANNED = 2_000_000_000
-"""Pixels times scans of a JPEG, at most: each scan of a progressive one goes over all pixels, a
-file may hold thousands, and photographs have about ten."""
+"""Maximum of pixels times scans of a JPEG: each scan of a progressive JPEG processes all pixels, a
+file may have thousands, and photographs have about ten."""
 
 SMALLEST = 32
-"""Pixels of the shorter side, at least: narrower images are framed in white. Vision encoders
-refuse images of less than a patch or of extreme shape."""
+"""Minimum of the shorter side in pixels: narrower images get a white frame. Vision encoders refuse
+images that are smaller than a patch or extremely narrow."""
 
 _MOST_SEGMENTS = 100_000
 _START_OF_SCAN, _END = 0xDA, 0xD9
@@ -27,29 +27,29 @@ _ORIENTATION = 0x0112
 # Of Pillow's Transpose, by what EXIF says: flips, rotations counterclockwise, both.
 _TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 _RANGES = {"I": (255, 65535), "F": (1, 255, 65535)}
-"""Where white may lie in grey of more than 8 bits: the first that holds all values."""
+"""Candidates for white in grey of more than 8 bits: the first above all values is used."""
 
 
 class ImageError(ValueError):
-    """An image that can't be shown to a judge; the message says why."""
+    """An image that cannot be sent to a judge; the message says why."""
 
 
 def shown_pixels(image: Any, longest: int) -> Any:
-    """A new RGB image that bears nothing but pixels; ``image`` is left as it is.
+    """A new RGB image that contains only pixels; ``image`` is not changed.
 
     Args:
-        image: of Pillow, in any mode; of several frames the one that it is at is taken.
-        longest: pixels of the longer side, at most.
+        image: a Pillow image, in any mode; of several frames the current one is used.
+        longest: maximum of the longer side, in pixels.
 
     Raises:
         ImageError: for an image without pixels, or with more than can be read safely.
-        Exception: whatever Pillow raises where the image can't be decoded.
+        Exception: any error of Pillow where the image cannot be decoded.
     """
     _check_size(image)
     with strict_reading():
         image = _upright(_current_frame(image, longest))
         image.load()
-        _check_size(image)  # some formats hold images of other sizes than they say
+        _check_size(image)  # some formats contain images of other sizes than declared
         shown = _framed(_flat(_shrunk(_with_shades(image), longest)), longest)
     shown.info.clear()  # Pillow would write the comment of the file
     return shown
@@ -57,9 +57,9 @@ def shown_pixels(image: Any, longest: int) -> Any:
 
 @contextmanager
 def strict_reading() -> Iterator[None]:
-    """Half of an image is none, whatever the harness set.
+    """Reject truncated images, whatever the harness set.
 
-    That is a global of Pillow: for one thread at a time.
+    This is a global setting of Pillow: for one thread at a time.
     """
     from PIL import ImageFile
 
@@ -83,9 +83,9 @@ def _check_size(image: Any) -> None:
 
 
 def _current_frame(image: Any, longest: int) -> Any:
-    """The frame that the image is at, from the file opened once more where it wasn't decoded yet.
+    """The current frame of the image, from its file opened again if it was not decoded yet.
 
-    So the caller's image keeps its size, and holds no pixels that it didn't before.
+    So the caller's image keeps its size and its memory.
     """
     fresh = _reopened(image)
     if fresh is None:
@@ -98,7 +98,7 @@ def _current_frame(image: Any, longest: int) -> Any:
 def _reopened(image: Any) -> Any:
     """Another image of the same file at the same frame.
 
-    None where the file is closed, was not the image's, or has no such frame.
+    None where the file is closed, is not the image's, or has no such frame.
     """
     from PIL import Image
 
@@ -113,7 +113,7 @@ def _reopened(image: Any) -> Any:
     except (OSError, ValueError):
         return None
     if kind in ("JPEG", "MPO"):
-        kind = "JPEG"  # which opens several in one file, too
+        kind = "JPEG"  # which supports several images in one file, too
         _check_scans(content[getattr(image, "offset", 0) :], image.width * image.height)
     with suppress(OSError, KeyError, SyntaxError, EOFError):
         fresh = Image.open(io.BytesIO(content), formats=[kind])
@@ -129,20 +129,20 @@ def _check_scans(content: bytes, pixels: int) -> None:
         segments += 1
         scans += found[0][1] == _START_OF_SCAN
         if scans * pixels > MOST_SCANNED or segments > _MOST_SEGMENTS:
-            raise ImageError(f"it is a JPEG of {scans:,} scans or more: save it anew")
+            raise ImageError(f"it is a JPEG of {scans:,} scans or more: save it again")
         at = found.end() + max(2, int.from_bytes(content[found.end() : found.end() + 2], "big"))
 
 
 def _upright(image: Any) -> Any:
     try:
         turn = _TURNS.get(image.getexif().get(_ORIENTATION))
-    except Exception:  # broken EXIF, of which viewers take no notice either
+    except Exception:  # broken EXIF, which viewers ignore, too
         return image
     return image if turn is None else image.transpose(turn)
 
 
 def _with_shades(image: Any) -> Any:
-    """In a mode whose values can be blended, with 8 bits a channel."""
+    """The image in a mode whose values can be blended, with 8 bits per channel."""
     mode = image.mode
     if mode.startswith("I;"):
         return _grey(image.convert("I"), 0.0, 65535.0)
@@ -156,7 +156,7 @@ def _with_shades(image: Any) -> Any:
 
 
 def _range(image: Any) -> tuple[float, float]:
-    """Black and white of grey of more than 8 bits."""
+    """The values of black and white in grey of more than 8 bits."""
     low, high = image.getextrema()
     if not math.isfinite(low) or not math.isfinite(high):
         return 0.0, 1.0
@@ -179,7 +179,7 @@ def _shrunk(image: Any, longest: int) -> Any:
         return image
     scale = longest / max(image.size)
     size = tuple(max(1, round(side * scale)) for side in image.size)
-    # LANCZOS takes half as long again: most of what an image of 6 megapixels takes.
+    # LANCZOS takes 1.5 times as long, which is most of the time for an image of 6 megapixels.
     return image.resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0)
 
 

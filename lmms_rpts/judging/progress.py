@@ -15,7 +15,7 @@ from lmms_rpts.judging.types import Verdict
 from lmms_rpts.terminal import bar_stream
 
 IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
-"""Seconds between two updates; a log file needs no more."""
+"""Seconds between two updates in a log file."""
 
 
 Counts = dict[str, float]
@@ -31,23 +31,23 @@ def _outcome(verdicts: Sequence[Verdict]) -> str:
 
 
 class Unbreakable:
-    """A stream whose reader may go away: writing to it then does nothing.
+    """A stream whose reader may disappear: writing to it then has no effect.
 
-    tqdm does not release its lock where a write fails: every other bar, be it the one of a model
-    that is loaded in another thread, would wait for ever.
+    tqdm does not release its lock where a write fails: every other bar, such as that of a model
+    being loaded in another thread, would wait forever.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write, or not; returns how much there was to write."""
+        """Write, ignoring errors; returns the length of the text."""
         with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or not."""
+        """Flush, ignoring errors."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.flush()
 
@@ -56,7 +56,7 @@ class Unbreakable:
 
 
 def standard_error() -> tuple[Unbreakable, float] | None:
-    """Where a bar is shown, and seconds between two updates there; None where there is nothing."""
+    """The stream of a bar, and the seconds between two updates; None without a stream."""
     stream = bar_stream()
     if stream is None:
         return None
@@ -68,7 +68,7 @@ def standard_error() -> tuple[Unbreakable, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Where the processes of a run tell each other how far they are."""
+    """Shared progress of the processes of a run."""
 
     tell: Callable[[Counts], None]
     heard: Callable[[], Sequence[Counts]]
@@ -78,18 +78,18 @@ NO_BOARD = Board(lambda counts: None, lambda: ())
 
 
 class Progress:
-    """Bar of one unit, responses or judgements: how many are done, rate, time left, and outcomes.
+    """Bar of one unit, responses or judgements: number done, rate, ETA, and outcomes.
 
     ``asked``: the judge was called; ``cached``: all answers were cached; ``failed``: an answer is
     missing; ``unasked``: no question was needed. Each unit has one outcome.
 
     Args:
-        total: units to be done.
-        label: what is being done.
+        total: number of units.
+        label: text of the bar.
         unit: the noun, in the plural.
         shown: whether there is a bar at all.
         budget: for the cost, where prices are known.
-        board: the bar counts what all processes tell here.
+        board: shared progress, so that the bar covers all processes.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Progress:
             self._bar.close()
 
     def done(self, verdicts: Sequence[Verdict]) -> None:
-        """A unit is done, with these verdicts."""
+        """Record the end of a unit with these verdicts."""
         self._counts[_outcome(verdicts)] += 1
         if time.monotonic() - self._last >= self._interval:
             self._show()

@@ -14,13 +14,13 @@ def image_request(
     conclusion: str,
     images: tuple[JudgeImage, ...] = (),
 ) -> JudgeRequest:
-    """The request that asks for the score of what a step says about an image.
+    """The request for the score of a step's conclusion about an image.
 
     Args:
         language: of the prompt, ``en`` or ``zh``.
-        facts: that the gold reasoning concludes from the image.
-        conclusion: what the step says.
-        images: the image, where the judge is shown it; then there may be no facts.
+        facts: what the gold reasoning concludes from the image.
+        conclusion: the conclusion of the step.
+        images: the image, where the judge sees it; then ``facts`` may be empty.
     """
     return prompts.request(
         "image_seen" if images else "image",
@@ -41,14 +41,14 @@ def inference_request(
     conclusion: str,
     images: tuple[JudgeImage, ...] = (),
 ) -> JudgeRequest:
-    """The request that asks for the score of one inference.
+    """The request for the score of one inference.
 
     Args:
         language: of the prompt, ``en`` or ``zh``.
         context: the situation.
-        premises: what the step rests on; none where it is the first of a chain.
-        conclusion: what the step says.
-        images: those that it rests on, where the judge is shown them.
+        premises: the premises of the step; empty where it is the first of a chain.
+        conclusion: the conclusion of the step.
+        images: the images among the premises, where the judge sees them.
     """
     return prompts.request(
         "inference_seen" if images else "inference",
@@ -65,14 +65,14 @@ def inference_request(
 def root_request(
     prompts: Prompts, language: str, context: str, statement: str, answer: str, conclusion: str
 ) -> JudgeRequest:
-    """The request that asks whether the last conclusion settles the question as it was answered.
+    """The request that asks whether the last conclusion answers the question as the model did.
 
     Args:
         language: of the prompt, ``en`` or ``zh``.
         context: the situation.
-        statement: what was to be agreed or disagreed with, or another question.
-        answer: that was given.
-        conclusion: the last one.
+        statement: the statement to agree or disagree with, or another question.
+        answer: the answer of the model.
+        conclusion: the last conclusion.
     """
     return prompts.request(
         "root",

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
 
-# A "+" begins another judge only if what follows may be one: paths and models hold it as well.
+# A "+" begins another judge only if a judge may follow: paths and models contain it as well.
 _JOINT = re.compile(r"\s*\+\s*(?=[A-Za-z][\w-]*(?::|\s*\+|\s*$))")
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenJudge:
-    """One judge that was found to be usable: ``backend`` and what stands after the colon."""
+    """One judge that passed the checks: its ``backend`` and the part after the colon."""
 
     name: str
     backend: Backend
@@ -58,19 +58,19 @@ def open_engine(
     budget: Budget | None = None,
     board: Board = NO_BOARD,
 ) -> JudgeEngine:
-    """Open the judge or judges that ``judge`` names, ready to be asked; a context manager.
+    """Open the judge or judges that ``judge`` names; returns a context manager.
 
     Args:
         judge: as LMMS_RPTS_JUDGE: ``openai:MODEL``, ``lexical``, ``openai:A+hf:B``, ...
-        concurrency: calls at a time, to each judge.
-        cache_dir: where answers are kept from one run to the next; None: nowhere.
+        concurrency: maximum number of concurrent calls to each judge.
+        cache_dir: folder of the cache of replies; None: no cache.
         progress: whether to show a progress bar.
-        budget: where calls are booked; None: in one with the limits of the settings.
-        board: where the processes of a run tell each other how far they are.
+        budget: where calls are booked; None: a new one with the limits of the settings.
+        board: shared progress of the processes of a run.
 
     Raises:
-        JudgeConfigurationError: for an unknown judge or one that lacks something, a key say.
-        SettingError: for a setting that can't be used.
+        JudgeConfigurationError: for an unknown judge or missing configuration, such as a key.
+        SettingError: for an invalid setting.
     """
     settings = load_settings()
     chosen = find_judges(judge, settings)
@@ -91,83 +91,83 @@ def open_engine(
 
 
 def prices_of(chosen: Sequence[ChosenJudge], settings: Settings) -> tuple[Price | None, ...]:
-    """The price of each judge: one for all, or one for each; None: not known."""
+    """The price of each judge: one for all, or one for each; None: unknown."""
     prices: tuple[Price | None, ...] = settings.prices or (None,)
     return prices if len(prices) == len(chosen) else prices * len(chosen)
 
 
 def open_budget(settings: Settings) -> Budget:
-    """A budget with the limits of the settings, of which nothing is spent."""
+    """A budget with the limits of the settings, and no usage yet."""
     share = " (this process's share)" if settings.processes > 1 else ""
     return Budget(settings.max_judge_tokens, settings.max_judge_cost, share=share)
 
 
 def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
-    """The judges that ``judge`` names, checked to be usable with these settings.
+    """Find the judges that ``judge`` names, checked to be usable with these settings.
 
     Raises:
-        JudgeConfigurationError: naming what is wrong and what to write instead.
+        JudgeConfigurationError: says what is wrong and what to use instead.
     """
     chosen = tuple(_find(part.strip(), settings) for part in _JOINT.split(judge.strip()))
     names = [each.name for each in chosen]
     if len(chosen) > 1 and NO_JUDGE in names:
-        raise JudgeConfigurationError(f"{judge!r}: {NO_JUDGE!r} can't be one of several judges")
+        raise JudgeConfigurationError(f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges")
     if len(set(names)) < len(names):
         raise JudgeConfigurationError(
-            f"{judge!r} names a judge twice; to ask one several times set LMMS_RPTS_JUDGE_SAMPLES"
+            f"{judge!r} names a judge twice; to repeat one, set LMMS_RPTS_JUDGE_SAMPLES"
         )
     local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
     if len(local) > 1:
         raise JudgeConfigurationError(
-            f"{' and '.join(local)}: one process holds one hf: judge; serve the others (vLLM, "
-            "SGLang, ...) and name them as openai:MODEL"
+            f"{' and '.join(local)}: one process can hold one hf: judge only; serve the others "
+            "(vLLM, SGLang, ...) and use them as openai:MODEL"
         )
     if len(settings.prices) > 1 and len(settings.prices) != len(chosen):
         raise JudgeConfigurationError(
-            f"LMMS_RPTS_PRICE gives {len(settings.prices)} prices for {len(chosen)} judges: "
-            "give one for all, or one for each"
+            f"LMMS_RPTS_PRICE has {len(settings.prices)} prices for {len(chosen)} judges: "
+            "use one for all, or one for each"
         )
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
     if settings.temperature > 0 and fixed:
         raise JudgeConfigurationError(
-            f"the judge {fixed[0]!r} always gives the same answer: leave out "
+            f"the judge {fixed[0]!r} always gives the same answer: unset "
             "LMMS_RPTS_JUDGE_SAMPLES and LMMS_RPTS_TEMPERATURE"
         )
     return chosen
 
 
 def writes(judge: str) -> bool:
-    """Whether a judge, or one of several, can rewrite texts; for one found usable before."""
+    """Whether a judge, or one of several, can write text; for a judge that passed the checks."""
     return any(_backend_of(part).writes for part in _JOINT.split(judge))
 
 
 def sees(judge: str, settings: Settings) -> bool:
-    """Whether a judge, or each of several, can be shown images, as far as that can be told."""
+    """Whether a judge, or each of several, has vision, as far as known."""
     return all(each.backend.sees(each.model, settings) for each in find_judges(judge, settings))
 
 
 def count_paid(judge: str) -> int:
-    """How many of the judges named cost anything; nobody is asked, and no key is needed.
+    """The number of named judges that cost money; makes no call and needs no key.
 
     Raises:
-        JudgeConfigurationError: for a judge that there is not.
+        JudgeConfigurationError: for an unknown judge.
     """
     return sum(_backend_of(part).kept for part in _JOINT.split(judge))
 
 
 def comparable(judge: str) -> bool:
-    """Whether a judge's scores may stand beside others'; for one found usable before."""
+    """Whether a judge's scores are comparable with others'; for a judge that passed the checks."""
     return all(_backend_of(part).comparable for part in _JOINT.split(judge))
 
 
 def caveats(judge: str) -> str:
-    """What was found where these judges were measured; for one found usable before."""
+    """Known weaknesses of these judges as measured; for judges that passed the checks."""
     backends = [_backend_of(part) for part in _JOINT.split(judge)]
     return "; ".join(dict.fromkeys(each.caveat for each in backends if each.caveat))
 
 
 def choices() -> str:
-    """The judges that can be chosen, as lines for a message."""
+    """The available judges, as lines for a message."""
     known = [(backend.usage, backend.purpose) for backend in BACKENDS.values()]
     known += [
         (_usage(name), f"offered by {_package(found)}") for name, found in _entry_points().items()
@@ -185,7 +185,7 @@ def _find(judge: str, settings: Settings) -> ChosenJudge:
     _entry_points(warn_of=name)
     missing = backend.check(model, settings)
     if missing:
-        raise JudgeConfigurationError(f"the judge {judge!r} can't be used: {missing}")
+        raise JudgeConfigurationError(f"the judge {judge!r} cannot be used: {missing}")
     return ChosenJudge(judge, backend, model)
 
 
@@ -212,21 +212,21 @@ def _load(name: str) -> Backend | None:
         return None
     try:
         loaded = found.load()
-    except Exception as error:  # another package's fault; it is named
+    except Exception as error:  # an error of another package, which the message names
         raise JudgeConfigurationError(
-            f"the judge {name!r} of {_package(found)} can't be loaded: "
+            f"the judge {name!r} of {_package(found)} cannot be loaded: "
             f"{type(error).__name__}: {error}"
         ) from error
     if not isinstance(loaded, Backend):
         raise JudgeConfigurationError(
-            f"the judge {name!r} of {_package(found)} is no lmms_rpts.judging.Backend "
+            f"the judge {name!r} of {_package(found)} is not an lmms_rpts.judging.Backend "
             f"but {type(loaded).__name__}"
         )
     return loaded
 
 
 def _entry_points(warn_of: str | None = None) -> dict[str, EntryPoint]:
-    """Judges of other packages, by name; ours can't be replaced, nor one package's by another."""
+    """Judges of other packages, by name; the first package that takes a name keeps it."""
     offered: dict[str, EntryPoint] = {}
     for found in entry_points(group=ENTRY_POINTS):
         taken = "lmms_rpts" if found.name in BACKENDS else None
@@ -236,7 +236,7 @@ def _entry_points(warn_of: str | None = None) -> dict[str, EntryPoint]:
             continue
         if taken:
             logger.warning(
-                "{} offers a judge {!r}, a name that {} has taken: passed over",
+                "{} offers a judge {!r}, but {} already uses this name: ignored",
                 _package(found),
                 found.name,
                 taken,

@@ -1,4 +1,4 @@
-"""The kinds of requests to judges: those of RPTS, and those that benchmarks add."""
+"""Registry of the kinds of judge requests: those of RPTS, and those of benchmarks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class RequestKind:
-    """One kind of requests.
+    """One kind of judge requests.
 
     Attributes:
         name: of the kind, and of its templates: ``en/NAME.jinja``, and ``en/NAME_again.jinja`` for
-            what is said after a reply that can't be read.
-        most_tokens: tokens that a judge may say; one that thinks before it speaks gets more.
-        fields: what stands in its templates, with values such as a trial needs.
-        wanted: what a reply should hold, for messages.
+            the reminder after a reply that cannot be parsed.
+        most_tokens: maximum tokens of a reply; judges with hidden thinking get more.
+        fields: the fields of its templates, with values for a trial rendering.
+        wanted: the expected value of a reply, for messages.
         templates: the folder of its templates, by language.
     """
 
@@ -91,14 +91,14 @@ _KINDS = {
 
 
 def add_request_kinds(kinds: Iterable[RequestKind]) -> None:
-    """Make kinds of a benchmark known; those that are known already may be added again.
+    """Register the kinds of a benchmark; registering the same kind again has no effect.
 
     Raises:
-        ValueError: for another kind of a name that is taken.
+        ValueError: for another kind with a registered name.
     """
     for kind in kinds:
         if _KINDS.setdefault(kind.name, kind) != kind:
-            raise ValueError(f"there is another kind of requests named {kind.name!r} already")
+            raise ValueError(f"another kind of requests named {kind.name!r} is registered already")
 
 
 def request_kinds() -> Mapping[str, RequestKind]:
@@ -107,5 +107,5 @@ def request_kinds() -> Mapping[str, RequestKind]:
 
 
 def most_tokens(kind: str) -> int:
-    """Tokens that a judge may say to a request of this kind."""
+    """Maximum tokens of a judge's reply to a request of this kind."""
     return _KINDS[kind].most_tokens

@@ -9,9 +9,9 @@ from lmms_rpts.judging.concurrency import AdaptiveLimit
 
 
 class StopSignal:
-    """Why nobody is asked any more: ``reason`` is None as long as they are.
+    """The reason why no more requests are made: ``reason`` is None while they are.
 
-    ``limits``: those whose queues are to be let through then.
+    ``limits``: the limits whose queues are released then.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class StopSignal:
         self._stopped = asyncio.Event()
 
     def stop(self, reason: str) -> str:
-        """Stop all asking, for the first of several reasons; that reason."""
+        """Stop all requests, for the first of several reasons; returns that reason."""
         self.reason = self.reason or reason
         self._stopped.set()
         for limit in self.limits:
@@ -28,6 +28,6 @@ class StopSignal:
         return self.reason
 
     async def pause(self, seconds: float) -> None:
-        """Wait; not any longer once all is stopped."""
+        """Wait, but only until all requests are stopped."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)

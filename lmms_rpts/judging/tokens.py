@@ -1,4 +1,4 @@
-"""Estimate of the number of tokens of a text or an image, where no server has counted them."""
+"""Estimated number of tokens of a text or an image, where no server reports it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from lmms_rpts.judging.types import JudgeRequest
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _LETTERS_A_TOKEN = 4.0
 _MESSAGE = 4
-"""Tokens that a chat template puts around each message, about."""
+"""Approximate tokens that a chat template adds per message."""
 _PATCH = 28
-"""Pixels of the side of what becomes one token, about: that of Qwen2-VL."""
+"""Approximate side of the patch of one token in pixels, as in Qwen2-VL."""
 
 
 def guess_tokens(text: str) -> int:
-    """About how many tokens ``text`` has: one a CJK character, else one for four letters."""
+    """Estimated tokens of ``text``: one per CJK character, else one per four letters."""
     wide = len(_WIDE.findall(text))
     return wide + round((len(text) - wide) / _LETTERS_A_TOKEN)
 
 
 def guess_image_tokens(image: JudgeImage) -> int:
-    """About how many tokens an image has; 0 where its size is not known yet."""
+    """Estimated tokens of an image; 0 where its size is not known yet."""
     width, height = image.known_size or (0, 0)
     return ceil(width / _PATCH) * ceil(height / _PATCH)
 
 
 def guess_input_tokens(request: JudgeRequest) -> int:
-    """About how many tokens a request's chat has, with its images."""
+    """Estimated tokens of a request's chat, with its images."""
     words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
     return words + sum(map(guess_image_tokens, request.images))

@@ -22,11 +22,12 @@ Parser = Callable[[str], float | str | None]
 
 
 class TransientError(Exception):
-    """A failure that may pass: the call is worth trying again.
+    """A failure that may pass: the call should be retried.
 
-    ``retry_after``: seconds that the server asks to wait, None if it doesn't say.
-    ``unreachable``: no server answered at all.
-    ``throttled``: the server is asked too much at a time.
+    Attributes:
+        retry_after: seconds that the server asks to wait, None if it doesn't say.
+        unreachable: whether there was no connection to a server at all.
+        throttled: whether the server refused one call too many.
     """
 
     def __init__(
@@ -43,10 +44,12 @@ class TransientError(Exception):
 
 
 class AdaptedError(Exception):
-    """The server takes no such call; the judge has learnt how it wants to be asked instead.
+    """The server rejects this form of a call; the judge has learned another one.
 
-    The call is made again at once. A judge raises it a few times in its life at most. ``usage``:
-    what the call took all the same.
+    The call is repeated immediately. A judge raises this a few times at most.
+
+    Attributes:
+        usage: tokens that the rejected call used.
     """
 
     def __init__(self, reason: str, usage: Usage | None = None) -> None:
@@ -55,11 +58,11 @@ class AdaptedError(Exception):
 
 
 class RefusedError(Exception):
-    """The judge will not answer this request, however often it is asked."""
+    """The judge refuses this request; retries are useless."""
 
 
 class FatalJudgeError(Exception):
-    """No request can succeed: a wrong key, an unknown model, no credit left."""
+    """No request can succeed: a wrong key, an unknown model, no credit."""
 
 
 class JudgeConfigurationError(UserError):
@@ -71,18 +74,18 @@ class JudgeRequest:
     """One question to a judge.
 
     Attributes:
-        kind: ``image``, ``inference`` and ``root`` ask for a score, as ``image_seen`` and
-            ``inference_seen`` do with images; ``transform`` for a chain, ``answer`` for the final
+        kind: ``image``, ``inference`` and ``root`` ask for a score, as do ``image_seen`` and
+            ``inference_seen`` with images; ``transform`` asks for a chain, ``answer`` for the final
             answer of a response; benchmarks add others.
         messages: the chat, each message with ``role`` and ``content``.
-        evidence: the texts that a claim is to be judged by, for judges that read no chat.
+        evidence: the texts that a claim is judged against, for judges that read no chat.
         claim: the conclusion to be judged.
-        parse: reads the value from a reply, None if it holds none; None: a score for the kinds
+        parse: returns the value of a reply, None if there is none. None: a score for the kinds
             that ask for one, else the reply itself.
-        reminder: what is said after a reply that can't be read, before it is asked again.
-        prompt_version: of the prompt that the messages were made by.
-        sample: which of several answers to one question is wanted, from 0.
-        images: what the judge is shown; they stand before the first message of the user.
+        reminder: added after a reply that cannot be parsed, when the question is retried.
+        prompt_version: version of the prompt of the messages.
+        sample: number of the sample of one question, from 0.
+        images: the images for the judge; they precede the first user message.
     """
 
     kind: str
@@ -102,12 +105,12 @@ class JudgeRequest:
 
     @property
     def key(self) -> str:
-        """SHA-256 of what is asked: equal for requests that deserve the same answer.
+        """SHA-256 of the request: equal for requests with the same answer.
 
         Decodes images whose digest is not known yet.
 
         Raises:
-            ImageError: where one can't be read.
+            ImageError: if an image cannot be read.
         """
         content: dict[str, object] = {
             "kind": self.kind,
@@ -117,12 +120,12 @@ class JudgeRequest:
             "prompt_version": self.prompt_version,
             "sample": self.sample,
         }
-        if self.images:  # keys of requests without images are as they always were
+        if self.images:  # keys of requests without images are unchanged since the first version
             content["images"] = [[image.name, image.digest] for image in self.images]
         return digest(content)
 
     def asked_again(self, reply: str) -> JudgeRequest:
-        """The same question after a reply that could not be read."""
+        """The same question after a reply that could not be parsed."""
         messages = [dict(message) for message in self.messages]
         said = storable(reply)
         if said.strip():
@@ -143,7 +146,7 @@ def digest(content: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that the server counted; ``reasoning_tokens`` are a part of the output's."""
+    """Tokens as reported by the server; ``reasoning_tokens`` are part of the output tokens."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -158,13 +161,13 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Tokens in and out."""
+        """Input and output tokens."""
         return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a judge said to one request; ``complete`` is false where it was cut off."""
+    """A judge's reply to one request; ``complete`` is false where it was cut off."""
 
     text: str
     usage: Usage | None = None
@@ -176,14 +179,14 @@ class Verdict:
     """The outcome of one request.
 
     Attributes:
-        text: the judge's last reply, whole; None if it never replied.
-        value: what was read from it: a score in [0, 1] or a text; None if nothing could be.
-        cached: whether an equal request was answered before, so that this one cost nothing.
-        attempts: how many calls were made.
-        usage: tokens of all calls, None if the server doesn't say.
+        text: the judge's last complete reply; None if it never replied.
+        value: the parsed value: a score in [0, 1] or a text; None if there is none.
+        cached: whether the reply is a cache hit, so that this request cost nothing.
+        attempts: number of calls made.
+        usage: tokens of all calls, None if the server does not report them.
         error: why there is no value; None exactly where there is one.
-        spread: standard deviation of the opinions' scores; None where there is but one opinion.
-        opinions: what each judge and each sample said, where there are several.
+        spread: standard deviation of the scores of several opinions; None for a single opinion.
+        opinions: the reply of each judge and each sample, where there are several.
     """
 
     text: str | None
@@ -198,7 +201,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One of several answers that a verdict is the mean of."""
+    """One of several scores whose mean is the verdict."""
 
     judge: Annotated[Text, Field(description="name of the judge")]
     sample: Annotated[Whole, Field(description="number of the reply, from 0")]
@@ -208,12 +211,12 @@ class Opinion:
 
 
 class Judge(Protocol):
-    """Anything that answers requests.
+    """Protocol of a judge: anything that answers requests.
 
     ``ask`` raises ``TransientError``, ``RefusedError``, ``AdaptedError`` or ``FatalJudgeError``
-    where it can't. It is called in one event loop, many times at once. A judge may also offer
-    ``identity``, a mapping of all that its answers depend on beside the request (model, endpoint,
-    sampling), for the cache; and ``async aclose()``.
+    where it cannot answer. It is called in one event loop, many times concurrently. A judge may
+    also have ``identity``, a mapping of everything besides the request that its replies depend on
+    (model, endpoint, sampling), for the cache; and ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...
@@ -225,11 +228,11 @@ class Member:
 
     Attributes:
         name: as in LMMS_RPTS_JUDGE.
-        judge: who answers.
+        judge: the judge itself.
         price: of its tokens, where known.
-        writes: whether it can rewrite texts and tell answers, and not only score.
-        kept: whether its answers are worth keeping on disk.
-        sees: whether it can be shown images.
+        writes: whether it can write text (steps, answers), and not only scores.
+        kept: whether its replies are cached on disk.
+        sees: whether it supports images.
     """
 
     name: str
@@ -246,22 +249,22 @@ def _blind(model: str, settings: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """One kind of judge; another package offers one as an entry point ``lmms_rpts.judges``.
+    """One kind of judge; other packages register one as an entry point ``lmms_rpts.judges``.
 
     Attributes:
-        usage: how it is written, for messages.
-        purpose: what it is for, in a few words.
-        check: says what is missing for a judge of this kind, given what stands after the colon;
-            None if nothing. Called often, before anything is paid for.
-        open: makes the judge.
-        writes: whether it can rewrite free text into steps and tell an answer.
-        comparable: whether its scores may stand beside those of language models.
-        samples: whether it may answer differently when it is asked again.
-        kept: whether its answers cost anything, so that they are worth keeping on disk.
-        sees: says whether a judge of this kind can be shown images, given what stands after the
-            colon, as far as that can be told before it is asked; raises nothing.
-        caveat: what was found where it was measured, a sentence without its full stop; for logs
-            and ``lmms-rpts doctor``.
+        usage: its notation in LMMS_RPTS_JUDGE, for messages.
+        purpose: a short description.
+        check: returns what is missing for a judge of this kind, given the part after the colon;
+            None if nothing is. Called often, before anything is paid for.
+        open: creates the judge.
+        writes: whether it can convert free text into steps and extract an answer.
+        comparable: whether its scores are comparable with those of language models.
+        samples: whether repeated requests may have different replies.
+        kept: whether its replies cost anything, so that they are cached on disk.
+        sees: whether a judge of this kind supports images, given the part after the colon, as far
+            as known before a call; must not raise.
+        caveat: its known weakness as measured, a sentence without its full stop; for logs and
+            ``lmms-rpts doctor``.
     """
 
     usage: str

@@ -1,4 +1,4 @@
-"""Entry point of lmms-eval for our commands: an interrupt ends it without a traceback.
+"""Entry point of lmms-eval for lmms-rpts commands: an interrupt ends it without a traceback.
 
 Run as ``python -m lmms_rpts.models.evaluate ARGUMENTS``, instead of ``python -m lmms_eval``.
 Only the tasks that ``--tasks`` names are indexed.
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run lmms-eval; importing it takes most of the time until a model is there."""
+    """Run lmms-eval; importing it takes most of the start-up time."""
     if sys.argv[1:2] == [LOG]:
         log_to(Path(sys.argv[2]))
         del sys.argv[1:3]
@@ -31,7 +31,7 @@ def main() -> None:
         with only_tasks(_named(sys.argv)):
             evaluate()
     except KeyboardInterrupt:
-        # Who started this process says what is kept, and how to go on.
+        # The parent process reports what is cached, and how to continue.
         sys.exit(INTERRUPTED)
 
 

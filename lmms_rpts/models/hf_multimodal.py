@@ -1,4 +1,4 @@
-"""``hf_multimodal``: any image-text-to-text model of transformers, with right likelihoods.
+"""``hf_multimodal``: any image-text-to-text model of transformers, with correct likelihoods.
 
 The name is that of the same model in lm-evaluation-harness (``hf-multimodal``).
 """
@@ -32,14 +32,14 @@ from lmms_rpts.models.hf_prompts import PromptBuilder, ReadyPrompt, read_images
 from lmms_rpts.models.token_loss import TokenLoss
 
 _MERGED = 4
-"""Tokens that an answer may change at the end of its prompt before it is worth a warning."""
+"""Tokens that an answer may change at the end of its prompt before a warning is logged."""
 _NO_LIKELIHOOD = {"paligemma": "its prompt attends to what follows it"}
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """A prompt with an answer, and the tokens of the prompt alone."""
+    """A prompt with an answer, and the tokens of the prompt only."""
 
     number: int
     whole: ReadyPrompt
@@ -55,7 +55,7 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Talk:
-    """A conversation: what was said in its rounds so far, and what its task wants to be told."""
+    """A conversation: the outputs of its rounds so far, and the state that its task passes on."""
 
     request: Any
     said: list[str] = field(default_factory=list)
@@ -73,13 +73,13 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     Args:
         pretrained: name on the Hub, or folder.
         revision: of the checkpoint.
-        device: such as ``cuda``, ``cuda:1``, ``cpu``; by default the accelerator that is there.
-        dtype: such as ``bfloat16``; ``auto`` is that of the checkpoint. Also ``torch_dtype``.
-        batch_size: prompts, or answer options, that go through the model together.
+        device: such as ``cuda``, ``cuda:1``, ``cpu``; default: the available accelerator.
+        dtype: such as ``bfloat16``; ``auto``: that of the checkpoint. Also ``torch_dtype``.
+        batch_size: number of prompts, or answer options, per batch.
         trust_remote_code, attn_implementation, device_map: as in transformers.
-        chat_template: a Jinja template or a file that holds one, in place of the checkpoint's.
+        chat_template: a Jinja template or a file with one, instead of the checkpoint's.
         use_cache: keep keys and values while generating.
-        max_batch_size: what lmms-eval gives to every model; not used.
+        max_batch_size: passed to every model by lmms-eval; not used.
     """
 
     def __init__(
@@ -128,18 +128,18 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     @property
     def config(self) -> Any:
-        """Of the model, as transformers has it."""
+        """The transformers config of the model."""
         return self._model.config
 
     # --- likelihood ------------------------------------------------------------------------------
 
     def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[TokenLoss, bool]]:
-        """How likely each continuation is after its context, given the images.
+        """Compute the likelihood of each continuation after its context, given the images.
 
-        The continuation's tokens are those by which the tokens of context and continuation go on
-        after the tokens of the context. Where the tokenizer joins the two otherwise than the
-        context alone, the longest common beginning counts as the context. No end of turn is added.
-        White space is not doubled between the template's end and the continuation.
+        The continuation's tokens are those that follow the tokens of the context in the tokens of
+        context and continuation together. Where the tokenizer joins the two differently, the
+        longest common prefix counts as the context. No end of turn is added. White space is not
+        doubled between the template's end and the continuation.
 
         Args:
             requests: with ``args`` (context, continuation or a function of the document,
@@ -147,10 +147,10 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
         Returns:
             The mean token loss with its ``total`` and ``tokens``, and whether greedy decoding
-            would have said the continuation; in the order of the requests.
+            would generate the continuation; in the order of the requests.
 
         Raises:
-            NotImplementedError: for models whose next token is no function of what stands before.
+            NotImplementedError: for models whose next token depends on later tokens.
         """
         self._check_causal()
         results: list[tuple[TokenLoss, bool]] = [(TokenLoss(0.0, 0), False)] * len(requests)
@@ -194,7 +194,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     def _score(self, rows: Sequence[_Scored]) -> list[tuple[TokenLoss, bool]]:
         scored = [row for row in rows if row.whole.text]
-        if len(scored) < len(rows):  # nothing was asked, and nothing said
+        if len(scored) < len(rows):  # no request, no warning
             done = iter(self._score(scored) if scored else [])
             return [next(done) if row.whole.text else (TokenLoss(0.0, 0), False) for row in rows]
         # Padding follows the text, which in a causal model does not see it.
@@ -213,9 +213,9 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         ]
 
     def _span(self, prompt: Sequence[int], whole: Sequence[int]) -> tuple[int, int]:
-        """Where the continuation's tokens begin and end."""
+        """Start and end of the continuation's tokens."""
         ends = set(self.tokenizer.all_special_ids)
-        after = 0  # what the tokenizer sets after each text, such as an end of sequence
+        after = 0  # tokens that the tokenizer adds after each text, such as an end of sequence
         while after < min(len(prompt), len(whole)) and (
             prompt[-1 - after] == whole[-1 - after] and whole[-1 - after] in ends
         ):
@@ -230,7 +230,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 "An answer changes the last {} tokens of its prompt; they count as the answer's",
                 len(prompt) - start,
             )
-        # Nothing stands before the first token, so it has no probability.
+        # The first token has no preceding token, so it has no probability.
         start = max(start, 1)
         return start, max(start, end)
 
@@ -239,13 +239,13 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         known = inspect.signature(self._model.forward).parameters
         options: dict[str, Any] = {"use_cache": False} if "use_cache" in known else {}
         if "logits_to_keep" in known:
-            options["logits_to_keep"] = count  # those of the images would fill the memory
+            options["logits_to_keep"] = count  # logits of the images would fill the memory
         width = inputs["input_ids"].shape[1]
         with torch.inference_mode():
             found: torch.Tensor = self._model(**self._on_device(inputs), **options).logits
         if found.shape[1] not in (count, width):
             raise NotImplementedError(
-                f"hf_multimodal has no likelihoods of {self.config.model_type}: it has "
+                f"hf_multimodal cannot compute likelihoods of {self.config.model_type}: it has "
                 f"{found.shape[1]} positions for {width} tokens"
             )
         return found[:, -count:]
@@ -253,13 +253,13 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     # --- generation ------------------------------------------------------------------------------
 
     def generate_until(self, requests: Sequence[Any]) -> list[str]:
-        """What the model says, up to the first of the stop strings ``until``.
+        """Generate responses, up to the first of the stop strings ``until``.
 
         Args:
             requests: with ``args`` (context, gen_kwargs, doc_to_visual, doc_id, task, split). Of
                 gen_kwargs count ``until``, ``max_new_tokens`` (1024), ``temperature`` (0: greedy),
                 ``do_sample``, ``top_p``, ``top_k``, ``min_p``, ``num_beams`` and penalties; they
-                are left as they are.
+                are not changed.
 
         Returns:
             Texts in the order of the requests.
@@ -274,7 +274,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         return results
 
     def _asked(self, requests: Sequence[Any]) -> Iterator[_Asked]:
-        """Equal settings together, the longest first: what does not fit in memory fails early."""
+        """Requests grouped by settings, the longest first, so that memory errors come early."""
         order = sorted(
             range(len(requests)),
             key=lambda at: (_canonical(requests[at].args[1]), -len(requests[at].args[0])),
@@ -300,19 +300,19 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         return [cut(text, stop_strings(settings)) for text in texts]
 
     def _ends(self) -> list[int]:
-        """The ids that end a turn, by the tokenizer and by the checkpoint's own settings."""
+        """The ids that end a turn, from the tokenizer and the checkpoint's settings."""
         listed = self._model.generation_config.eos_token_id
         ids = listed if isinstance(listed, list) else [listed]
         return sorted({each for each in (*ids, self.tokenizer.eos_token_id) if each is not None})
 
     def generate_until_multi_round(self, requests: Sequence[Any]) -> list[list[str]]:
-        """What the model says in each round of conversations.
+        """Generate the responses in each round of conversations.
 
         Args:
             requests: with ``args`` (context of the first round, gen_kwargs, doc_to_visual,
                 doc_to_text, doc_id, task, split). Of later rounds, ``doc_to_text`` gives images,
-                context, whether the conversation is over, the outputs so far, and what it wants
-                to be told in the next round.
+                context, whether the conversation is over, the outputs so far, and the state that
+                is passed to it in the next round.
 
         Returns:
             The texts of each conversation's rounds, in the order of the requests.
@@ -364,7 +364,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
 
 def _likelihood(logits: torch.Tensor, ids: torch.Tensor) -> tuple[TokenLoss, bool]:
-    """``logits``: (tokens, vocabulary), those that foretell each of the ids (tokens)."""
+    """``logits``: (tokens, vocabulary), those that predict each of the ids (tokens)."""
     if not len(ids):
         return TokenLoss(0.0, 0), False
     ids = ids.to(logits.device)
@@ -375,7 +375,7 @@ def _likelihood(logits: torch.Tensor, ids: torch.Tensor) -> tuple[TokenLoss, boo
 
 
 def _batches(rows: Iterator[T], size: int, key: Callable[[T], Hashable]) -> Iterator[list[T]]:
-    """Neighbours with one key, so many at a time at most; rows are read when they are needed."""
+    """Batches of consecutive rows with the same key, of at most ``size``; rows are read lazily."""
     batch: list[T] = []
     for row in rows:
         if batch and (len(batch) == size or key(batch[0]) != key(row)):

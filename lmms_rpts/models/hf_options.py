@@ -17,11 +17,11 @@ _OF_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 
 
 def generation_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of transformers' ``generate`` for lmms-eval's gen_kwargs, which stay as they are."""
+    """Keywords of transformers' ``generate`` for lmms-eval's gen_kwargs, which are not changed."""
     temperature = settings.get("temperature")
     sample = bool(settings.get("do_sample")) if temperature is None else temperature > 0
     options = {name: settings[name] for name in _PASSED_ON if settings.get(name) is not None}
-    # None where greedy: the checkpoint's own settings would be warned of.
+    # None where greedy: the checkpoint's own settings would cause warnings.
     options |= {name: settings.get(name) if sample else None for name in _OF_SAMPLING}
     if sample:
         options = {name: value for name, value in options.items() if value is not None}
@@ -39,7 +39,7 @@ def stop_strings(settings: Mapping[str, Any]) -> list[str]:
     """
     until = settings.get("until") or []
     if not isinstance(until, str | list | tuple):
-        raise ValueError(f"until={until!r}: give a text or a list of texts")
+        raise ValueError(f"until={until!r}: use a text or a list of texts")
     return [each for each in ([until] if isinstance(until, str) else until) if each]
 
 
@@ -75,7 +75,7 @@ def dtype_of(value: str | torch.dtype) -> str | torch.dtype:
         return value
     found = getattr(torch, value, None)
     if not isinstance(found, torch.dtype):
-        raise ValueError(f"hf_multimodal: dtype={value!r}: give auto, or one such as bfloat16")
+        raise ValueError(f"hf_multimodal: dtype={value!r}: use auto, or a type such as bfloat16")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What an image-text-to-text model of transformers reads: chat template, images, padding."""
+"""Prompts for image-text-to-text models of transformers: chat template, images, padding."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from PIL import Image
 from lmms_rpts.escaping import storable
 
 PLACEHOLDER = "<image>"
-"""Where a prompt of lmms-eval may say that an image stands."""
+"""Placeholder of an image in prompts of lmms-eval."""
 _PROBE = "nothing but a probe"
-# Gemma's processor puts images where the token stands that begins an image.
+# Gemma's processor puts images at the token that begins an image.
 _MEDIA_TOKENS = ("boi_token", "image_token", "video_token", "audio_token")
 
 
@@ -24,7 +24,7 @@ class ReadyPrompt:
     """A prompt as the processor takes it.
 
     Attributes:
-        text: rendered by the chat template, up to where the model's answer begins.
+        text: rendered by the chat template, up to the start of the model's answer.
         images: in the order of their places in the text.
     """
 
@@ -33,12 +33,12 @@ class ReadyPrompt:
 
 
 class PromptBuilder:
-    """Makes prompts of contexts, and tensors of prompts.
+    """Builds prompts from contexts, and tensors from prompts.
 
     Args:
         processor: of transformers, with a tokenizer.
-        chat_template: a Jinja template or the path of a file that holds one, in place of that of
-            the checkpoint.
+        chat_template: a Jinja template or the path of a file with one, instead of the
+            checkpoint's.
     """
 
     def __init__(self, processor: Any, chat_template: str | None = None) -> None:
@@ -50,16 +50,16 @@ class PromptBuilder:
         self._takes_parts = self.template is not None and self._understands_parts()
         if self.template is None:
             logger.warning(
-                "The checkpoint has no chat template: prompts go to the model as they are. Name "
-                "one with --model_args chat_template=FILE if the model was trained on a chat form."
+                "The checkpoint has no chat template: prompts are passed to the model unchanged. "
+                "If the model was trained on chats, set --model_args chat_template=FILE."
             )
 
     def prompt(self, context: str, images: Sequence[Image.Image]) -> ReadyPrompt:
-        """The prompt of a context: its images first, or where ``<image>`` stands for each.
+        """The prompt of a context, with its images first, or at the ``<image>`` of each.
 
         Args:
-            context: what the task asks.
-            images: of the document, none for text alone.
+            context: the text of the task.
+            images: of the document, empty for text only.
         """
         pieces = context.split(PLACEHOLDER)
         if not images or len(pieces) != len(images) + 1:
@@ -68,31 +68,31 @@ class PromptBuilder:
         return ReadyPrompt(self._render(pieces), tuple(images))
 
     def plain(self, text: str) -> str:
-        """Text in which no name of a token stands for an image, which would have no pixels."""
+        """Text without image tokens, which would have no pixels."""
         text = storable(text)  # tokenizers take no lone surrogates
         for token in self._media_tokens():
             text = text.replace(token, f"{token[:1]} {token[1:]}")
         return text
 
     def with_continuation(self, prompt: ReadyPrompt, continuation: str) -> ReadyPrompt:
-        """The prompt and an answer to it, which no end of turn follows.
+        """The prompt and an answer to it, without an end of turn.
 
-        White space that would stand twice, as with lmms-eval's delimiter ``" "`` after a template
-        that ends in a new line, stands once.
+        White space that would occur twice, as with lmms-eval's delimiter ``" "`` after a template
+        that ends in a new line, occurs once.
         """
         if prompt.text[-1:].isspace():
             continuation = continuation.lstrip()
         return ReadyPrompt(prompt.text + self.plain(continuation), prompt.images)
 
     def encode(self, prompts: Sequence[ReadyPrompt], padding: Literal["left", "right"]) -> Any:
-        """The model's inputs for prompts with equally many images: tensors (prompts, tokens)."""
+        """Model inputs for prompts with the same number of images: tensors (prompts, tokens)."""
         self._tokenizer.padding_side = padding
         options: dict[str, Any] = {}
         if prompts[0].images:
             options["images"] = [list(prompt.images) for prompt in prompts]
         begin = self._tokenizer.bos_token
         if begin and prompts[0].text.startswith(begin):
-            options["add_special_tokens"] = False  # the template has written them
+            options["add_special_tokens"] = False  # the template added them
         texts = [prompt.text for prompt in prompts]
         return self._processor(text=texts, padding=True, return_tensors="pt", **options)
 
@@ -121,7 +121,7 @@ class PromptBuilder:
         return rendered
 
     def _understands_parts(self) -> bool:
-        """Whether the template takes content in parts; older ones take text, and print a list."""
+        """Whether the template takes content in parts; older ones take only text."""
         try:
             found = self._apply([{"type": "text", "text": _PROBE}])
         except Exception:  # a template that joins texts fails in many ways

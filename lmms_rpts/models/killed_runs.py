@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def add_killed_runs(root: Path) -> None:
-    """Add to what later runs see the responses of runs that did not end well."""
+    """Make the responses of interrupted runs available to later runs."""
     from lmms_eval.caching.response_cache import ResponseCache
 
     runs = (run for run in (root / "runs").glob("*") if not (run / ".merged").exists())

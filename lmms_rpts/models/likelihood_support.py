@@ -1,4 +1,4 @@
-"""Which models of lmms-eval have likelihoods of answer options with images, and which don't.
+"""Table of the models of lmms-eval that compute likelihoods of answer options with images.
 
 Read in lmms-eval 0.7.3; a test reads the code of the installed version and compares.
 """
@@ -14,7 +14,7 @@ from loguru import logger
 from lmms_rpts.models.wrappers import find_wrapper, is_known
 
 OURS = "hf_multimodal"
-"""The model that has them for every image-text-to-text checkpoint of transformers."""
+"""The model that computes them for every image-text-to-text checkpoint of transformers."""
 Kind = Literal["right", "unchecked", "constant", "missing", "broken", "chat", "unknown"]
 
 _CONSTANT = "dummy qwen_image_edit sam3"
@@ -37,14 +37,14 @@ _NOT_THERE = """
 """
 REASONS: Mapping[Kind, str] = {
     "right": "it reads image, context and option together",
-    "unchecked": "it has code of its own in lmms-eval, which counts the end of turn as a token",
+    "unchecked": "it has custom code in lmms-eval, which counts the end of turn as a token",
     "constant": "it returns the same number for every option",
     "missing": "its wrapper has no loglikelihood",
     "broken": "its loglikelihood reads the context without the images, which transformers refuses",
-    "chat": "lmms-eval runs its chat form, which it refuses for likelihood",
-    "unknown": "it is no model of lmms-eval",
+    "chat": "lmms-eval runs its chat wrapper, which it refuses for likelihood",
+    "unknown": "it is not a model of lmms-eval",
 }
-"""Why a model of each kind can be used, or can't."""
+"""Why models of each kind can or cannot be used."""
 SIMPLE: Mapping[str, Kind] = {
     **dict.fromkeys(_UNCHECKED.split(), "unchecked"),
     **dict.fromkeys(_CONSTANT.split(), "constant"),
@@ -53,7 +53,7 @@ SIMPLE: Mapping[str, Kind] = {
     "replay": "missing",
     OURS: "right",
 }
-"""Simple wrappers of lmms-eval, and our own, by name."""
+"""Simple wrappers of lmms-eval, and of this package, by name."""
 _USABLE = ("right", "unchecked", "unknown")
 
 
@@ -63,12 +63,12 @@ class LikelihoodError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodSupport:
-    """What is known of a model.
+    """What is known about a model.
 
     Attributes:
         model: its name.
         kind: a key of ``REASONS``.
-        simple: of a chat wrapper: the kind of the simple one that ``--force_simple`` would pick.
+        simple: for a chat wrapper: the kind of the simple one that ``--force_simple`` would choose.
     """
 
     model: str
@@ -77,7 +77,7 @@ class LikelihoodSupport:
 
     @property
     def usable(self) -> bool:
-        """Whether options may be scored with it; also where nothing is known."""
+        """Whether options may be scored with it; True for unknown models."""
         return self.kind in _USABLE
 
     @property
@@ -88,20 +88,20 @@ class LikelihoodSupport:
             "checkpoint of transformers"
         )
         if self.simple in _USABLE:
-            return f"{ours}; or add --force_simple, which picks the simple form of {self.model}"
+            return f"{ours}; or add --force_simple, which uses the simple wrapper of {self.model}"
         return ours
 
 
 def likelihood_support(model: Any, force_simple: bool = False) -> LikelihoodSupport:
-    """Tell whether the model that lmms-eval would build has likelihoods; imports none.
+    """Look up whether the model that lmms-eval would build has likelihoods; imports no model.
 
     Args:
-        model: its name or alias, as for ``--model``, or a model that is there already.
+        model: its name or alias, as for ``--model``, or a model instance.
         force_simple: as lmms-eval's flag.
     """
     name = model if isinstance(model, str) else type(model).__name__
     found = find_wrapper(model, force_simple)
-    if found is None:  # lmms-eval will say so
+    if found is None:  # lmms-eval reports that
         return LikelihoodSupport(name, "unknown")
     if found.is_simple:
         return LikelihoodSupport(name, _kind(found.name, found.is_known))
@@ -117,25 +117,25 @@ def has_likelihood(model: Any, force_simple: bool = False) -> bool:
 
 
 def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None:
-    """Refuse models without likelihoods before they are loaded; warn of those nobody has checked.
+    """Refuse models without likelihoods before they are loaded; warn of unchecked ones.
 
     Args:
         model, force_simple: as for ``likelihood_support``.
-        tasks: what needs them, for the message.
+        tasks: names of the tasks, for the message.
 
     Raises:
-        LikelihoodError: saying why, and what to use.
+        LikelihoodError: says why, and what to use.
     """
     found = likelihood_support(model, force_simple)
     reason = REASONS[found.kind]
     if not found.usable:
         raise LikelihoodError(
-            f"{tasks}: the answer options can't be scored by likelihood with the model "
+            f"{tasks}: cannot score the answer options by likelihood with the model "
             f"{found.model}: {reason}. {found.remedy}."
         )
     if found.kind != "right":
         logger.warning(
-            "{}: the likelihoods of the model {} are not checked: {}. {} has right ones.",
+            "{}: the likelihoods of the model {} are not checked: {}. {} has correct ones.",
             tasks,
             found.model,
             reason,

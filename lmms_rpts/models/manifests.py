@@ -1,4 +1,4 @@
-"""The models that this package adds to lmms-eval, none of which is imported for it."""
+"""The models that this package adds to lmms-eval, without importing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models of lmms-eval hold conversations in rounds: ``generate_until_multi_round``.
+"""Models of lmms-eval that support conversations in rounds: ``generate_until_multi_round``.
 
 Read in lmms-eval 0.7.3; a test reads the code of the installed version and compares.
 """
@@ -10,46 +10,46 @@ from typing import Any
 from lmms_rpts.models.wrappers import find_wrapper
 
 SIMPLE = ("hf_multimodal", "llava_onevision", "qwen2_5_vl", "qwen2_vl", "vqtoken")
-"""The simple wrappers that have it, and our own. Chat wrappers that inherit it can't use it."""
+"""The simple wrappers that have it, and this package's. Chat wrappers can't inherit it."""
 CHAT = ("aero_realtime_vllm", "vllm")
 """The chat wrappers that have it."""
 
 
 class MultiRoundError(ValueError):
-    """A task asks in rounds, and the chosen model can't."""
+    """A task has several rounds, which the chosen model does not support."""
 
 
 def has_multi_round(model: Any, force_simple: bool = False) -> bool:
-    """Whether the model that lmms-eval would build asks in rounds; imports none.
+    """Whether the model that lmms-eval would build supports rounds; imports no model.
 
-    Models of others are believed to.
+    True for third-party models.
 
     Args:
-        model: its name or alias, as for ``--model``, or a model that is there already.
+        model: its name or alias, as for ``--model``, or a model instance.
         force_simple: as lmms-eval's flag.
     """
     found = find_wrapper(model, force_simple)
-    if found is None or not found.is_known:  # of a model that there isn't, lmms-eval will say so
+    if found is None or not found.is_known:  # lmms-eval reports unknown models
         return True
     return found.name in (SIMPLE if found.is_simple else CHAT)
 
 
 def check_multi_round(model: Any, tasks: str, force_simple: bool = False) -> None:
-    """Refuse models that can't ask in rounds before they are loaded.
+    """Refuse models that do not support rounds before they are loaded.
 
     Args:
         model, force_simple: as for ``has_multi_round``.
-        tasks: what needs it, for the message.
+        tasks: names of the tasks, for the message.
 
     Raises:
-        MultiRoundError: naming the models that can.
+        MultiRoundError: with the models that do.
     """
     if has_multi_round(model, force_simple):
         return
     name = model if isinstance(model, str) else type(model).__name__
     simple = ", ".join(f"{each} --force_simple" if _has_chat(each) else each for each in SIMPLE[1:])
     raise MultiRoundError(
-        f"{tasks}: the model {name} can't ask in rounds (it has no generate_until_multi_round). "
+        f"{tasks}: the model {name} does not support rounds (no generate_until_multi_round). "
         f"Use --model {SIMPLE[0]} --model_args pretrained=CHECKPOINT, for any image-text-to-text "
         f"checkpoint of transformers; or one of {', '.join(CHAT)}, {simple}."
     )

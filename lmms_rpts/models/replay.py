@@ -1,4 +1,4 @@
-"""``replay``: serves saved responses through lmms-eval's own pipeline."""
+"""``replay``: a model that returns saved responses, for lmms-eval's pipeline."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lmms_rpts.settings import load_settings
 
 @register_model("replay")
 class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
-    """A model that says what was said before; runs on one or several processes, on the CPU.
+    """A model that returns saved responses; runs on one or several processes, on the CPU.
 
     Args:
         samples: a file that lmms-eval wrote with --log_samples, a JSONL file of
             ``{"task", "doc_id" or "id", "response"}``, or a folder of such files.
-        name: the model whose responses these are; it stands in the results file for reports.
-        batch_size, max_batch_size, device: what lmms-eval gives to every model; not used.
+        name: the model of these responses, recorded in the results file for reports.
+        batch_size, max_batch_size, device: passed to every model by lmms-eval; not used.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         super().__init__()
         if not samples:
             raise ResponsesError(
-                "replay needs saved responses: give --model_args samples=FILE (or a folder)"
+                "replay needs saved responses: set --model_args samples=FILE (or a folder)"
             )
         try:
             self.saved = read_responses(samples)
@@ -46,7 +46,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             raise ResponsesError(f"replay: {error}") from None
         self._ids: dict[tuple[str, str], list[object]] = {}
         self.device = torch.device("cpu")
-        # lmms-eval tells processes apart by these; other wrappers ask accelerate.
+        # lmms-eval distinguishes processes by these; other wrappers get them from accelerate.
         settings = load_settings()
         self._rank, self._world_size = settings.rank, settings.processes
 
@@ -55,7 +55,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         the model counted, where they were saved.
 
         Raises:
-            ResponsesError: naming the documents that no response, or too few, were saved for.
+            ResponsesError: with the documents that lack saved responses.
         """
         turns: Counter[tuple[str, int]] = Counter()
         served: list[str | GenerationResult] = []
@@ -68,24 +68,24 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             if not saved or 1 < len(saved) <= turn:
                 missing.append(f"{task}, doc_id {doc_id}" + (f", repeat {turn}" if turn else ""))
             else:
-                # One saved response stands for all repeats: replay is deterministic.
+                # One saved response is used for all repeats: replay is deterministic.
                 served.append(_generation(saved[turn] if len(saved) > 1 else saved[0]))
         if missing:
             raise ResponsesError(
-                f"replay: {self.saved.path} holds no response to "
-                f"{listed(missing, '; ')}. It holds responses to: "
-                f"{', '.join(self.saved.tasks) or 'nothing'}. Add what is missing, replay another "
+                f"replay: {self.saved.path} has no response to "
+                f"{listed(missing, '; ')}. It has responses to: "
+                f"{', '.join(self.saved.tasks) or 'nothing'}. Add the missing ones, replay another "
                 "file, or run fewer documents (--limit, --offset)"
             )
         return served
 
     def generate_until_multi_round(self, requests: Sequence[Any]) -> list[str]:
         """Not possible: only single responses are saved."""
-        raise NotImplementedError("replay serves single responses, no conversations")
+        raise NotImplementedError("replay supports single responses, not conversations")
 
     def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[float, bool]]:
         """Not possible: only text is saved."""
-        raise NotImplementedError("replay serves generated text, no likelihoods")
+        raise NotImplementedError("replay supports generated text, not likelihoods")
 
     def _own_id(self, task: str, split: str, doc_id: int) -> object:
         ids = self._ids.get((task, split))

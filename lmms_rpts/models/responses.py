@@ -12,28 +12,28 @@ from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
 
 CUT_SHORT = (
-    "breaks off: the file was cut short while it was written or copied. Copy it again, or delete "
-    "this last line to go on without it"
+    "is truncated: the file was cut while it was written or copied. Copy it again, or delete this "
+    "last line to continue without it"
 )
-"""What is wrong with a last line that is no whole JSON, and what to do."""
+"""The error of a last line that is not complete JSON, and the remedy."""
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 _PIPELINES = (
-    ". (Or what several pipelines of filters left of one response: run the task with "
-    "--reasoning_tags none, which has lmms-eval save responses whole.)"
+    ". (Or the outputs of several filter pipelines for one response: run the task with "
+    "--reasoning_tags none, so that lmms-eval saves complete responses.)"
 )
 
 
 class ResponsesError(UserError):
-    """Saved responses that can't be read or that lack what is asked for."""
+    """Saved responses that cannot be read, or that lack requested documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedResponse:
-    """What a model wrote, and what it counted: input_tokens, output_tokens, reasoning_tokens."""
+    """The text of a model, and its token counts: input_tokens, output_tokens, reasoning_tokens."""
 
     text: str
     tokens: Mapping[str, int] | None = None
@@ -46,13 +46,13 @@ Table = dict[tuple[str, str], list[SavedResponse]]
 class SavedResponses:
     """Responses of one or several tasks.
 
-    Each document has one response or one for each repeat. A document is named by its number in
-    the data set (``doc_id``) or by its own ``id``; both may be used side by side.
+    Each document has one response or one per repeat. A document is identified by its number in
+    the data set (``doc_id``) or by its own ``id``; both may be mixed.
 
     Attributes:
-        path: what was read, for messages.
-        files: the files that the responses stand in.
-        passed_over: tasks of responses that were not asked for.
+        path: the paths that were read, for messages.
+        files: the files of the responses.
+        passed_over: tasks whose responses were not requested.
     """
 
     path: str
@@ -63,7 +63,7 @@ class SavedResponses:
 
     @property
     def tasks(self) -> list[str]:
-        """The tasks that there are responses to."""
+        """The tasks that have responses."""
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
 
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
@@ -80,11 +80,11 @@ def read_responses(
 
     Args:
         paths: files and folders.
-        only: the tasks whose responses are wanted; None: all.
-        default_task: the task of responses that name none, nor does their file.
+        only: the requested tasks; None: all.
+        default_task: the task of responses where neither they nor their file name one.
 
     Raises:
-        ResponsesError: naming the file and the line that can't be read.
+        ResponsesError: with the file and the line that cannot be read.
     """
     saved = SavedResponses(", ".join(str(path) for path in paths))
     owners: dict[tuple[str, str, str], Path] = {}
@@ -104,25 +104,25 @@ def _files(path: Path) -> list[Path]:
     try:
         root = path.expanduser()
         if not root.exists():
-            raise ResponsesError(f"{root} does not exist; name saved responses")
+            raise ResponsesError(f"{root} does not exist: pass saved responses")
         files = sorted(root.rglob("*.jsonl")) if root.is_dir() else [root]
     except (OSError, RuntimeError) as error:
-        raise ResponsesError(f"{path} can't be read: {error}") from None
+        raise ResponsesError(f"Cannot read {path}: {error}") from None
     if not files:
-        raise ResponsesError(f"there is no .jsonl file below {root}")
+        raise ResponsesError(f"no .jsonl file below {root}")
     return files
 
 
 def _entries(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        # Not splitlines(): lmms-eval leaves line separators such as U+2028 inside its JSON.
+        # Not splitlines(): lmms-eval writes line separators such as U+2028 inside its JSON.
         with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     place = f"{file}, line {number}"
                     yield place, _entry(line, place)
     except OSError as error:
-        raise ResponsesError(f"{file} can't be read: {error.strerror}") from None
+        raise ResponsesError(f"Cannot read {file}: {error.strerror}") from None
 
 
 def _entry(line: str, place: str) -> dict[str, Any]:
@@ -132,10 +132,10 @@ def _entry(line: str, place: str) -> dict[str, Any]:
         if line.lstrip().startswith("{") and not line.endswith("\n"):
             raise ResponsesError(f"{place} {CUT_SHORT}") from None
         raise ResponsesError(
-            f"{place} is no JSON ({error}): copy the file again, or correct that line"
+            f"{place} is not valid JSON ({error}): copy the file again, or fix that line"
         ) from None
     if not isinstance(entry, dict):
-        raise ResponsesError(f"{place} holds no JSON object")
+        raise ResponsesError(f"{place} is not a JSON object")
     return entry
 
 
@@ -151,8 +151,8 @@ class _Reader:
 
     Attributes:
         owners: the file that each document was read from.
-        lines: the documents that this file has a line of; ``recorded``: those with our record.
-        faults: what is wrong with documents, unless our record follows.
+        lines: the documents with a line in this file; ``recorded``: those with a record.
+        faults: errors of documents, which count unless a record follows.
     """
 
     saved: SavedResponses
@@ -168,7 +168,7 @@ class _Reader:
         task = entry.get("task", self.task)
         if not isinstance(task, str):
             raise ResponsesError(
-                f'{place} names no "task": add it to each line (for lmms-rpts score: or give '
+                f'{place} has no "task": add it to each line (for lmms-rpts score: or set '
                 "--task, with one task)"
             )
         if self.only is not None and task not in self.only:
@@ -176,7 +176,7 @@ class _Reader:
             return
         kind = next((name for name in ("doc_id", "id") if name in entry), None)
         if kind is None:
-            raise ResponsesError(f'{place} names neither "doc_id" nor "id"')
+            raise ResponsesError(f'{place} has neither "doc_id" nor "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
         key, read = (task, str(entry[kind])), _responses(entry, place)
         owner = self.owners.setdefault((kind, *key), self.file)
@@ -189,7 +189,7 @@ class _Reader:
                 return  # written twice, as several processes do
             fault = ResponsesError(
                 f"{place}: document {key[1]} of {task} was read already, from {owner}: another "
-                "run? Name one file, or a folder that holds one run"
+                "run? Pass one file, or a folder with one run"
                 + (_PIPELINES if owner == self.file else "")
             )
             if owner != self.file or "response" in entry:
@@ -204,16 +204,16 @@ class _Reader:
             self.saved.files.append(self.file)
 
     def finish(self) -> None:
-        """Raise for a document whose lines differ, as of several pipelines, and have no record."""
+        """Raise for a document whose lines differ and have no record, as with several pipelines."""
         for key, fault in self.faults.items():
             if key not in self.recorded:
                 raise fault
 
     def _is_of_another_pipeline(self, entry: Mapping[str, Any], key: tuple[str, str, str]) -> bool:
-        """Whether a line is a document's second, of a task with pipelines of its own beside ours.
+        """Whether a line is a document's second, of a task that has other pipelines as well.
 
-        What the model wrote stands whole in the line with our record: lmms-eval saves what the
-        task's own filters left of it in the others.
+        The complete response is in the line with the record: in the others, lmms-eval saves the
+        output of the task's own filters.
         """
         if key not in self.lines or "response" in entry:
             return False
@@ -235,17 +235,17 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     elif "resps" in entry:
         found = entry["resps"]
     else:
-        # lmms-eval leaves "resps" out where the filters changed nothing.
+        # lmms-eval omits "resps" where the filters changed nothing.
         found = entry.get("filtered_resps")
         if _holds_record(entry):
             raise ResponsesError(
-                f'{place} holds a scored record, but no "resps": what the model wrote was lost'
+                f'{place} has a scored record, but no "resps": the response itself is lost'
             )
     texts = found if isinstance(found, list) else [found]
     if len(texts) == 1 and isinstance(texts[0], list):
         texts = texts[0]
     if not texts or not all(isinstance(text, str) for text in texts):
-        raise ResponsesError(f"{place} holds no text as response or resps")
+        raise ResponsesError(f"{place} has no text as response or resps")
     counts = entry.get("token_counts")
     counts = counts if isinstance(counts, list) else [counts]
     return [

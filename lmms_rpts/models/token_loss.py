@@ -1,7 +1,7 @@
-"""The loss of an answer option, which knows its sum and its tokens, and its way through lmms-eval.
+"""Loss of an answer option with its sum and token count, and its handling in lmms-eval.
 
 lmms-eval's likelihood of an option is ``(mean token loss, is_greedy)``. The published ReForm-Eval
-sums instead of taking the mean, and the sum can't be had from a mean alone.
+uses the sum instead of the mean, and the sum cannot be computed from the mean.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ _TOTAL, _TOKENS, _GREEDY = "total_logprob", "tokens", "is_greedy"
 
 
 class TokenLoss(float):
-    """Mean loss over the tokens of an option, in nats a token; the lower, the likelier.
+    """Mean loss over the tokens of an option, in nats per token; lower is more likely.
 
     Attributes:
         total: sum of the natural logarithms of the tokens' probabilities: never above zero, and
-            the higher, the likelier. The value of the float itself is ``-total / tokens``.
-        tokens: how many tokens were counted.
+            higher is more likely. The value of the float itself is ``-total / tokens``.
+        tokens: number of tokens.
 
     An option without tokens has no likelihood. Its loss is infinite and its total minus infinity,
-    so that neither choice falls on it.
+    so that it is never chosen.
     """
 
     total: float
     tokens: int
 
     def __new__(cls, total: float, tokens: int) -> TokenLoss:
-        """Make the loss of a sum over so many tokens."""
+        """Create the loss from a sum over ``tokens`` tokens."""
         made = super().__new__(cls, -total / tokens if tokens else math.inf)
         made.total = float(total) if tokens else -math.inf
         made.tokens = tokens
@@ -45,10 +45,10 @@ class TokenLoss(float):
 
 
 def keep_likelihoods(module: Any) -> None:
-    """Let lmms-eval hand on likelihoods as they are.
+    """Make lmms-eval pass on likelihoods unchanged.
 
-    lmms-eval 0.7.3 makes a text of every response that is none, also of ``(loss, is_greedy)``;
-    its multiple_choice then ends in an error. Other responses are treated as before. Idempotent.
+    lmms-eval 0.7.3 converts every response to text, including ``(loss, is_greedy)``;
+    its multiple_choice then fails. Other responses are treated as before. Idempotent.
 
     Args:
         module: lmms_eval.api.instance, which has ``unwrap_generation_output``.
@@ -62,7 +62,7 @@ def keep_likelihoods(module: Any) -> None:
 
 
 def keep_totals(module: Any) -> None:
-    """Let lmms-eval's cache of responses (``--use_cache``) keep the sum and the tokens; idempotent.
+    """Make lmms-eval's response cache (``--use_cache``) keep the sum and the tokens; idempotent.
 
     Args:
         module: lmms_eval.caching.response_cache.
@@ -87,11 +87,11 @@ def keep_totals(module: Any) -> None:
 
 
 def _is_likelihood(output: Any) -> bool:
-    """A pair of a number and a truth value; a list of two where it comes from the cache."""
+    """Whether an output is a pair of a number and a truth value (a list in the cache)."""
     if not isinstance(output, tuple | list) or len(output) != 2:
         return False
     loss, greedy = output
-    # Wrappers return numbers and truths of their own, such as numpy's.
+    # Wrappers return numbers and truths of other types, such as numpy's.
     return isinstance(loss, Real) and not isinstance(greedy, str | dict | list | tuple)
 
 

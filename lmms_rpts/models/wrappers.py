@@ -1,4 +1,4 @@
-"""Which wrapper lmms-eval would build for the name of a model."""
+"""Look-up of the wrapper that lmms-eval would build for a model name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Wrapper:
 
     Attributes:
         name: its name in lmms-eval.
-        is_simple: whether it is a simple one; else a chat wrapper.
-        is_known: whether it is of lmms-eval or ours: another package may have put a class of its
-            own under a known name.
+        is_simple: whether it is a simple wrapper; else a chat wrapper.
+        is_known: whether it is from lmms-eval or this package: another package may have
+            registered another class under a known name.
     """
 
     name: str
@@ -25,10 +25,10 @@ class Wrapper:
 
 
 def find_wrapper(model: Any, force_simple: bool = False) -> Wrapper | None:
-    """The wrapper that lmms-eval would build; imports none. None: there is no such model.
+    """The wrapper that lmms-eval would build; imports no model. None: unknown model.
 
     Args:
-        model: its name or alias, as for ``--model``, or a model that is there already.
+        model: its name or alias, as for ``--model``, or a model instance.
         force_simple: as lmms-eval's flag.
     """
     if not isinstance(model, str):
@@ -45,5 +45,5 @@ def find_wrapper(model: Any, force_simple: bool = False) -> Wrapper | None:
 
 
 def is_known(class_path: str) -> bool:
-    """Whether a class is of lmms-eval or ours."""
+    """Whether a class is from lmms-eval or this package."""
     return class_path.startswith(_PACKAGES)

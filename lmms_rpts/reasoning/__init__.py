@@ -1,4 +1,4 @@
-"""The reasoning core: chains, trees and their score; pure, without I/O, total on any text."""
+"""The reasoning core: chains, trees and their score. Pure functions that accept any text."""
 
 from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step

@@ -9,7 +9,7 @@ from lmms_rpts.reasoning.answers import find_marked_answer, is_plain_stance
 from lmms_rpts.reasoning.mentions import find_mentions
 
 IsAnswer = Callable[[str], bool]
-"""Whether a line states the final answer and nothing else of weight."""
+"""Whether a line states the final answer and no other content."""
 
 _FRAME = " \t\u3000*_#>-`\"'$.。!！"
 _NUMBERING = re.compile(r"^(?:\d{1,4}[.)、:：]|[（(]\d{1,4}[)）]|[-•·])[ \t\u3000*_]{0,4}")
@@ -27,7 +27,7 @@ _BOXED = re.compile(
 
 
 def is_answer_line(line: str) -> bool:
-    """Whether a line states that the author agrees or disagrees, and nothing else of weight."""
+    """Whether a line states that the author agrees or disagrees, and has no other content."""
     said = _unnumbered(line)
     marked = _MARKED.match(said)
     if marked:
@@ -41,5 +41,5 @@ def is_answer_line(line: str) -> bool:
 
 
 def _unnumbered(text: str) -> str:
-    """A text without its frame and a number in front: ``2) agree``."""
+    """A text without its frame and leading number: ``2) agree``."""
     return _NUMBERING.sub("", text.strip(_FRAME)).strip(_FRAME)

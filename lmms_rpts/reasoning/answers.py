@@ -1,8 +1,8 @@
 """Parser of the final answer: agree, disagree, or undetermined.
 
-Rules must never turn an answer round. They read only answers that are stated plainly, in the
-forms below; of everything else (reasons before the stance, questions, quotations, conditions,
-second thoughts) they say nothing, so that a judge is asked.
+The rules must never reverse an answer. They parse only answers that are stated plainly, in the
+forms below. For everything else (reasons before the stance, questions, quotations, conditions,
+second thoughts) they return no answer, so that a judge is asked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EVIDENCE = (
 _STATEMENT_ZH = r"(?:该条?|这条?|这个|此|上述|本)?(?:陈述|说法|观点|命题)"
 _VERY = r"(?:(?:strongly|fully|completely|totally|clearly|must|would|therefore|thus) ){0,2}"
 
-# Plain forms of each stance; what follows a form is checked apart.
+# Plain forms of each stance; what follows a form is checked separately.
 _FORMS: dict[str, tuple[str, ...]] = {
     "agree": (
         rf"(?:{_SO_EN}I {_VERY})?{_VERY}agree(?: (?:with )?{_THE_STATEMENT})?",
@@ -93,7 +93,7 @@ _OPTIONS = re.compile(
     r"|不同意\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?同意",
     re.IGNORECASE,
 )
-# What may stand in a line before the mark: "I doubt that the answer is ..." is another thing.
+# What may precede the mark in its line: "I doubt that the answer is ..." is no answer.
 _LEADS_UP = re.compile(
     r"(?:.*[.!?。！？;；])?[\W_]*"
     r"(?:(?:so|therefore|thus|hence|and|my|the|is|in|conclusion|final|answer|text|boxed"
@@ -118,7 +118,7 @@ _OPENING = re.compile(
     r"[\s*_\"'`$“:：]{0,16}(?:\\boxed\{|\\text\{|<answer>\s{0,4}){0,3}[*_\"'`$“]{0,4}"
 )
 _CLOSING = re.compile(r" ?(?:\}|</answer>|[*_\"'`$”]){1,6}")
-# Without a mark, "this is true" may speak of anything, and a quotation is another's.
+# Without a mark, "this is true" may be about anything, and a quotation is not the model's answer.
 _OF_OTHERS = re.compile(
     r"[\"“”「]|(?<![A-Za-z])(?:this|that|it|claim) is|(?:说法|观点|命题)", re.IGNORECASE
 )
@@ -129,11 +129,17 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？；\n]+")
 
 
 def find_answer(text: str) -> Answer | None:
-    """The answer that a response states, None if the rules can't tell.
+    """Find the answer that a response states; None if the rules find none.
 
     The last "Final answer:", "Answer:", 最终答案, box or ``<answer>`` decides, if a plain stance
-    follows at once and nothing after it says otherwise. Without such a mark the last sentence
+    follows immediately and nothing after it contradicts it. Without such a mark the last sentence
     decides, if it is a plain stance and nothing else.
+
+    Args:
+        text: what a model wrote.
+
+    Returns:
+        The stated answer, or None.
     """
     text = fold_width(text)
     marked, answer = _marked(text)
@@ -141,7 +147,7 @@ def find_answer(text: str) -> Answer | None:
 
 
 def find_marked_answer(text: str) -> Answer | None:
-    """As ``find_answer``, but only where a mark such as "Final answer:" stands before it."""
+    """As ``find_answer``, but only where a mark such as "Final answer:" precedes it."""
     return _marked(fold_width(text))[1]
 
 
@@ -173,7 +179,7 @@ def _marked(text: str) -> tuple[bool, Answer | None]:
 
 
 def _contradicts(text: str, answer: Answer) -> bool:
-    """Whether a text takes another stance, in whatever words."""
+    """Whether a text takes another stance, in any words."""
     for match in _STANCE_WORD.finditer(text):
         positive = lower(match["word"]) in ("agree", "同意")
         if (positive == (match["not"] is None)) != (answer == "agree"):
@@ -188,7 +194,7 @@ def _last_sentence(text: str) -> Answer | None:
     if len(sentences) > 1 and _GOES_ON.search(sentences[-2]):
         return None
     stance = _PLAIN.fullmatch(sentences[-1].strip(_FRAME))
-    # "true" and "yes" answer many questions; only after a mark they answer ours.
+    # "true" and "yes" answer many questions; only after a mark do they answer this one.
     return _named(stance) if stance and not _is_bare_word(stance) else None
 
 

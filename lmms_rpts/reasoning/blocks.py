@@ -24,7 +24,7 @@ _LABELLED = re.compile(
     r"[ \t]{0,4}(?:[（(](?P<aside>[^()（）\n]{0,200})[)）][ \t]{0,4})?[:：.)）、—-]",
     re.IGNORECASE,
 )
-# Steps that run on in one line.
+# Steps that follow each other in one line.
 _RUN_ON = re.compile(
     r"(?<=[^\d\s][.;:,。；：，])[ \t]{0,8}"
     r"(?=[*_]{0,3}(?:conclusion|结论)[ \t]{0,4}\d{1,9}[ \t]{0,4}[:：])",
@@ -40,7 +40,7 @@ _SAYS_NOTHING = re.compile(r"[\W\d_]*")
 _FULL_STOPS = (".", "。", "!", "！", "?", "？")
 _ANSWER_BELOW = 80
 MAX_LINES = 5000
-"""Lines of a response that are looked at."""
+"""Lines of a response that are parsed."""
 _HEADING_BELOW = 60
 
 
@@ -54,7 +54,7 @@ class Block:
 
     @property
     def is_complete(self) -> bool:
-        """Whether an empty line ends it: a numbered heading still waits for its text."""
+        """Whether it is complete: a numbered heading continues after an empty line."""
         written = self.lines[:4]
         return (
             self.kind != "numbered" or len(written) > 3 or len("".join(written)) >= _HEADING_BELOW
@@ -62,9 +62,9 @@ class Block:
 
 
 def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[Block], bool]:
-    """The steps of a text as they stand, and whether it says something beside them.
+    """The steps of a text, and whether it has other content next to them.
 
-    ``is_answer`` tells the lines that state the final answer, which are no steps.
+    ``is_answer`` recognizes the lines that state the final answer, which are not steps.
     """
     blocks: list[Block] = []
     lines = _RUN_ON.sub("\n", fold_width(text)).splitlines()
@@ -79,11 +79,11 @@ def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[B
         elif not line.strip() and blocks and blocks[-1].is_complete:
             open_ = False
         elif open_ and line.strip():
-            # A line that goes on after a full stop may be a step of its own.
+            # A line that continues after a full stop may be a separate step.
             stray = stray or blocks[-1].lines[-1].endswith(_FULL_STOPS)
             blocks[-1].lines.append(line.strip())
         elif not open_ and not _SAYS_NOTHING.fullmatch(line):
-            # Some words of introduction are no reasoning; words between or after steps may be.
+            # Some words of introduction are not reasoning; words between or after steps may be.
             heading = line.rstrip().endswith((":", "：")) or len(line) < _HEADING_BELOW
             stray = stray or bool(blocks) or not heading or bool(cited(line))
     return blocks, stray
@@ -100,7 +100,7 @@ def undecorated(line: str) -> str:
 
 
 def cited(text: str) -> list[Mention]:
-    """The clues that a text cites; words that may be ordinary prose are passed over."""
+    """The clues that a text cites; words that may be ordinary prose are ignored."""
     return [mention for mention in find_mentions(text) if not _is_prose(mention)]
 
 

@@ -1,7 +1,7 @@
-"""Lower case for what a case-insensitive pattern matched.
+"""Lower-casing of text that a case-insensitive pattern matched.
 
-``re.IGNORECASE`` lets three letters beyond ASCII stand for ASCII letters: "(İmage 0)",
-"concluſion", "dısagree". ``str.lower`` leaves them, or makes two characters of one, so that the
+``re.IGNORECASE`` lets three non-ASCII letters match ASCII letters: "(İmage 0)",
+"concluſion", "dısagree". ``str.lower`` keeps them, or turns one into two characters, so that a
 key of a table is not found.
 """
 

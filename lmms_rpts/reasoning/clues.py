@@ -14,11 +14,11 @@ LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """One thing that a step may cite as a premise.
+    """One piece of evidence that a step may cite as a premise.
 
     Attributes:
         kind: ``image``, ``text``, ``conclusion`` (of an earlier step) or ``context``.
-        index: number of the clue within its kind, from 0; None where the text gave none.
+        index: number of the clue within its kind, from 0; None where the text gives no number.
 
     Raises:
         ValueError: for an unknown kind or a negative index.
@@ -31,12 +31,12 @@ class Clue:
         if self.kind not in KINDS:
             raise ValueError(f"unknown clue kind {self.kind!r}; known kinds: {', '.join(KINDS)}")
         if self.index is not None and self.index < 0:
-            raise ValueError(f"a clue's index counts from 0, got {self.index}")
+            raise ValueError(f"the index of a clue counts from 0, got {self.index}")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One inference: ``premises`` are cited, ``conclusion`` is what was concluded from them."""
+    """One inference: the cited ``premises`` and the ``conclusion`` drawn from them."""
 
     premises: tuple[Clue, ...]
     conclusion: str
@@ -44,14 +44,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningChain:
-    """Steps in the order in which they were reasoned.
+    """The steps of an argument in their order.
 
     A premise ``Clue("conclusion", k)`` cites ``steps[k]``; it is valid only from a later step.
 
     Attributes:
         steps: the inferences, in order.
         language: the language of the labels when the chain is written out.
-        problems: what could not be read from the text, for people; not part of equality.
+        problems: messages about text that could not be parsed; not part of equality.
     """
 
     steps: tuple[Step, ...]

@@ -21,8 +21,8 @@ from lmms_rpts.reasoning.parsing import (
 
 Style = Literal["steps", "numbered", "sentences", "none"]
 
-# "from Image 0 the clock shows nine" lists what it rests on, "since Image 0 shows a clock and
-# Text 1 ..., ..." is a clause that cites clues on its way.
+# "from Image 0 the clock shows nine" lists premises, "since Image 0 shows a clock and
+# Text 1 ..., ..." is a clause that cites clues in passing.
 _LISTING = (
     "from|based on|according to|using|combining|per|by|根据|依据|由(?!于)|从|基于|结合|综合|按照"
 )
@@ -74,12 +74,12 @@ _NO_REASONING_BELOW = 120
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """A chain read by rules, and how.
+    """A chain that rules extracted, and how.
 
-    ``style`` says how the text was written: ``steps`` (arrows, or "Conclusion k: from ..."),
+    ``style`` is the form of the text: ``steps`` (arrows, or "Conclusion k: from ..."),
     ``numbered``, ``sentences`` that cite clues, or ``none``. ``clean`` is true where the text
-    follows our step format, every step lists its premises and nothing stands beside the steps:
-    nothing had to be guessed, nothing was left out.
+    follows the step format, every step lists its premises and there is no text outside the
+    steps: nothing was guessed, nothing was left out.
     """
 
     chain: ReasoningChain
@@ -90,12 +90,17 @@ class Extraction:
 def extract_chain(
     text: str, language: Language = "en", is_answer: IsAnswer = is_answer_line
 ) -> Extraction:
-    """Read steps and their premises from free text; total and linear in its length.
+    """Extract steps and their premises from free text.
+
+    Accepts any text; the time is linear in its length.
 
     Args:
         text: what a model wrote.
-        language: of the labels when the chain is written out.
-        is_answer: tells the lines that state the final answer, which are no steps.
+        language: language of the labels when the chain is written out.
+        is_answer: recognizes the lines that state the final answer, which are not steps.
+
+    Returns:
+        The chain, the style of the text, and whether anything was guessed or left out.
     """
     blocks, stray = find_blocks(text, is_answer)
     style: Style = "steps"
@@ -120,14 +125,14 @@ def extract_chain(
 
 
 def holds_reasoning(text: str, is_answer: IsAnswer = is_answer_line) -> bool:
-    """Whether a text reasons at all, rather than only stating an answer."""
+    """Whether a text contains reasoning, rather than only an answer."""
     said = "\n".join(line for line in text.splitlines() if not is_answer(line))
     long = len(said.strip()) >= _NO_REASONING_BELOW
     return long or bool(extract_chain(said, is_answer=is_answer).chain.steps)
 
 
 def _read_block(block: Block) -> tuple[RawStep, bool] | None:
-    """The step of a block, and whether its premises were listed and not gathered."""
+    """The step of a block, and whether its premises were listed rather than collected."""
     if block.kind == "arrow":
         step = parse_raw_step(" ".join(block.lines))
         if step is None:
@@ -141,7 +146,7 @@ def _read_block(block: Block) -> tuple[RawStep, bool] | None:
 
 
 def _is_exact(block: Block, step: RawStep) -> bool:
-    """Whether an arrow leaves no doubt: one line, one arrow, and every number of it was read."""
+    """Whether a step is unambiguous: one line, one arrow, and every number in it was parsed."""
     (line, *more) = block.lines
     head = line[: arrow.start()] if (arrow := ARROW.search(line)) else line
     label = read_label(head)
@@ -174,8 +179,8 @@ def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
 
 
 def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: str) -> bool:
-    """Whether a listing leaves no doubt: what the model lists is its own claim, but a clue that it
-    names later, numbers that may belong to the list, or a colon with nothing behind it are signs
+    """Whether a list of premises is complete: what the model lists is its own claim, but a clue
+    named later, numbers that may belong to the list, or a colon with nothing after it are signs
     that more was meant."""
     numbered = {mention.clue for mention in mentions if mention.clue.index is not None}
     return (
@@ -187,7 +192,7 @@ def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: s
 
 
 def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
-    """The mentions that stand one after the other from ``position`` on, and where they end."""
+    """The mentions that directly follow each other from ``position`` on, and their end."""
     led: list[Mention] = []
     for mention in mentions:
         if led and mention.start == led[-1].start:
@@ -197,7 +202,7 @@ def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[li
         end = gap.end() if gap else position
         if end != mention.start:
             break
-        # "from Image 0, Text 1 does not apply": behind a mere comma a subject may stand.
+        # "from Image 0, Text 1 does not apply": a subject may follow a comma.
         mere_comma = led and _JUST_A_COMMA.fullmatch(content, position, end)
         if mere_comma and not _LIST_GOES_ON.match(content, mention.end):
             break
@@ -211,7 +216,7 @@ def _distinct(mentions: list[Mention]) -> tuple[Clue, ...]:
 
 
 def _link(raw: list[RawStep]) -> list[RawStep]:
-    """Let a step that names nothing but says "therefore" rest on the step before it."""
+    """Make a step that cites nothing but says "therefore" cite the step before it."""
     linked: list[RawStep] = []
     label = -1
     for step in raw:
@@ -223,7 +228,7 @@ def _link(raw: list[RawStep]) -> list[RawStep]:
 
 
 def _sentence_steps(text: str, is_answer: IsAnswer) -> Iterator[RawStep | None]:
-    """Each sentence that cites clues or draws a conclusion; None for each other one."""
+    """Each sentence that cites clues or draws a conclusion; None for every other sentence."""
     for part in _SENTENCE_END.split(text, maxsplit=MAX_LINES):
         sentence = undecorated(part).strip()
         if not sentence or is_answer(sentence):

@@ -1,4 +1,4 @@
-"""Diagnosis of a chain, and the guarded score: what the published score does not look at.
+"""Diagnosis of a chain, and the guarded score, which covers weaknesses of the published score.
 
 docs/guarded.md defines both, with reasons and a worked example.
 """
@@ -20,29 +20,29 @@ from lmms_rpts.reasoning.metric import (
 from lmms_rpts.reasoning.tree import ReasoningTree
 
 Restates = Callable[[str, str], bool]
-"""Whether a conclusion says no more than a text."""
+"""Whether a conclusion only restates a text."""
 
 FAILED = 0.4
-"""What is left of the score where the argument fails: the largest score below the mark of 0.5 on
-the scale of tenths that judges use. However good its other steps are, such a chain is not sound."""
+"""Factor on the score where the argument fails: the largest score below 0.5 on the scale of tenths
+that judges use. However good its other steps are, such a chain is not sound."""
 
 _EVIDENCE = ("image", "text")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What a chain is made of.
+    """Structural properties of a chain.
 
     Attributes:
-        restating: the steps whose conclusion says no more than a clue, the context or an earlier
+        restating: the steps whose conclusion only restates a clue, the context or an earlier
             conclusion that it cites.
-        needed: the images and textual clues that the gold reasoning rests on; all that are given
-            where there is none.
-        used: those of them that the chain's root rests on.
-        missing: how many references lead nowhere.
-        heaviest: the share of the published score's weight that its heaviest step has; 0 for an
+        needed: the images and textual clues that the gold reasoning uses; all given clues where
+            there is no gold reasoning.
+        used: the needed clues that the chain's root depends on.
+        missing: number of references to evidence that does not exist.
+        heaviest: share of the published score's weight that the heaviest step has; 0 for an
             empty chain.
-        most_uses: how often the published score counts one step, at most.
+        most_uses: the highest number of times that the published score counts one step.
     """
 
     restating: frozenset[int]
@@ -67,15 +67,16 @@ def diagnose(
     decay: float = DEFAULT_DECAY,
     focus_height: int = DEFAULT_FOCUS_HEIGHT,
 ) -> Diagnosis:
-    """Say what a chain is made of.
+    """Compute the structural properties of a chain.
 
     Args:
-        tree: of the repaired chain.
+        tree: the tree of the repaired chain.
         needed: the evidence that an argument has to use; see ``needed_evidence``.
         context: the situation.
         clues: the textual clues.
-        restates: the rule of the clean-up.
-        decay: of the published score, as ``focus_height``.
+        restates: the rule of the repair that recognizes restatements.
+        decay: decay of the published score, in [0, 1].
+        focus_height: focus height of the published score.
     """
     weights = step_weights(tree, decay, focus_height)
     return Diagnosis(
@@ -91,9 +92,9 @@ def diagnose(
 def restating_steps(
     chain: ReasoningChain, context: str, clues: Sequence[str], restates: Restates
 ) -> list[int]:
-    """The steps that say no more than a textual clue, the context or a conclusion that they cite.
+    """The steps that only restate a textual clue, the context or a conclusion that they cite.
 
-    A step from images alone says what they show: it restates nothing.
+    A step from images alone describes them and restates nothing.
     """
     given = [text for text in (context, *clues) if text.strip()]
     found = []
@@ -111,7 +112,7 @@ def restating_steps(
 
 
 def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
-    """The images and textual clues that the root rests on; those that do not exist are none."""
+    """The images and textual clues that the root depends on, without those that do not exist."""
     faults = {(fault.step, fault.clue) for fault in tree.invalid}
     return frozenset(
         clue
@@ -123,10 +124,12 @@ def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
 
 
 def needed_evidence(gold: ReasoningTree, n_images: int, n_texts: int) -> frozenset[Clue]:
-    """The images and textual clues that the gold reasoning's root rests on.
+    """The images and textual clues that the root of the gold reasoning depends on.
 
     Args:
-        gold: the tree of the repaired gold reasoning; without steps, all that is given is needed.
+        gold: the tree of the repaired gold reasoning; without steps, all given clues are needed.
+        n_images: number of images of the instance.
+        n_texts: number of textual clues of the instance.
     """
     if gold.chain.steps:
         return evidence_of(gold)
@@ -140,16 +143,19 @@ def guarded_score(
     diagnosis: Diagnosis,
     root_bears: float,
 ) -> float:
-    """The score that can't be raised by repetition, restatement or a root about something else.
+    """The score that repetition, restatement or an off-topic root cannot raise.
 
-    The mean score of the steps that the root rests on, each counted once; a step that only
-    restates does not count, one that cites what does not exist scores 0. Times the share of the
-    needed evidence that the root rests on; and times ``FAILED`` where the argument fails: where the
-    root, or a step that it rests on, scores below 0.5, or the root does not bear on the answer.
+    It is the mean score of the steps that the root depends on, each counted once. A step that only
+    restates does not count; a step that cites evidence that does not exist scores 0. The mean is
+    multiplied by the share of the needed evidence that the root depends on. It is multiplied by
+    ``FAILED`` where the argument fails: where the root, or a step that it depends on, scores below
+    0.5, or where the root does not answer the question.
 
     Args:
+        tree: the tree of the repaired chain.
         step_scores: one score in [0, 1] for each step of the chain, in order.
-        root_bears: in [0, 1], whether the root entails the answer that was given: above 0.5.
+        diagnosis: the properties of the chain; see ``diagnose``.
+        root_bears: in [0, 1]; above 0.5, the root entails the answer that was given.
 
     Returns:
         A score in [0, 1]; 0 for an empty chain, and for one whose steps all restate.
@@ -162,13 +168,13 @@ def guarded_score(
         return 0.0
     cites_nothing = {fault.step for fault in tree.invalid}
     scores = [0.0 if at in cites_nothing else score for at, score in enumerate(step_scores)]
-    # What the judge calls wrong is no restatement, however much it looks like one.
+    # A step that the judge calls wrong is not a restatement, however similar the texts are.
     idle = {at for at in diagnosis.restating if scores[at] >= WRONG_BELOW}
     counted = [score for at, score in enumerate(scores) if tree.uses[at] and at not in idle]
     if not counted:
         return 0.0
     used = [score for at, score in enumerate(scores) if tree.uses[at]]
-    # At 0.5 the judge says that the question is left open.
+    # At 0.5 the judge says that the question remains open.
     holds = root_bears > WRONG_BELOW and min(used) >= WRONG_BELOW
     mean = math.fsum(counted) / len(counted)
     return mean * diagnosis.coverage * (1.0 if holds else FAILED)

@@ -8,11 +8,11 @@ from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.tree import cited_steps
 
 MAX_PREMISES = 64
-"""Premises of one step that are kept; the longest gold step has 3."""
+"""Number of premises kept per step; the longest gold step has 3."""
 
 
 def distinct_premises(chain: ReasoningChain) -> ReasoningChain:
-    """Each step with each of its premises once, and with 64 of them at most."""
+    """A chain whose steps have at most 64 premises each, without duplicates."""
 
     def tidy(step: Step) -> Step:
         return Step(tuple(dict.fromkeys(step.premises))[:MAX_PREMISES], step.conclusion)
@@ -21,11 +21,11 @@ def distinct_premises(chain: ReasoningChain) -> ReasoningChain:
 
 
 def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple[str, ...]]:
-    """A chain of at most ``most`` steps, and what to say of the cut.
+    """Shorten a chain to at most ``most`` steps, with a note on what was cut.
 
-    The last step stays, since the score is that of the argument for it. Of a longer chain first
-    the steps go that it does not rest on, which don't enter the score, then the earliest others;
-    a reference to a step that went leads nowhere.
+    The last step stays, since the score is about the argument for it. Steps that it does not depend
+    on, which do not enter the score, are removed first, then the earliest of the others. A
+    reference to a removed step becomes invalid.
     """
     total = len(chain.steps)
     if total <= most:
@@ -46,5 +46,5 @@ def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple
         Step(tuple(map(move, chain.steps[old].premises)), chain.steps[old].conclusion)
         for old in kept
     )
-    note = f"{total} steps; only {len(kept)} are judged, of those that the last one rests on"
+    note = f"{total} steps; only {len(kept)} are judged, on which the last one depends"
     return replace(chain, steps=steps), (note,)

@@ -1,4 +1,4 @@
-"""Localisation of errors: the first wrong step and the steps that rest on it."""
+"""Localisation of errors: the first wrong step and the steps that depend on it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class StepError:
     Attributes:
         step: its index in the chain.
         height: its height in the tree.
-        modality: what it concludes from; see ``modality``.
+        modality: the kind of its premises; see ``modality``.
         score: the judge's score.
-        path: the steps from it to the root, itself first; a shortest such path.
-        invalid: its references that lead nowhere.
+        path: indices of the steps on a shortest path from it to the root, itself first.
+        invalid: its references to evidence that does not exist.
     """
 
     step: int
@@ -36,10 +36,10 @@ class StepError:
 
 
 def modality(step: Step) -> Modality:
-    """What a step concludes from.
+    """The kind of premises that a step concludes from.
 
-    ``inference``: at least one earlier conclusion; ``visual``: images alone; ``textual``: textual
-    clues alone, or the context; ``mixed``: clues of several kinds.
+    ``inference``: at least one earlier conclusion; ``visual``: images only; ``textual``: textual
+    clues only, or the context; ``mixed``: clues of several kinds.
     """
     kinds = {clue.kind for clue in step.premises}
     if "conclusion" in kinds:
@@ -54,10 +54,20 @@ def modality(step: Step) -> Modality:
 def locate_error(
     tree: ReasoningTree, step_scores: Sequence[float], wrong_below: float = WRONG_BELOW
 ) -> StepError | None:
-    """The first step, in reasoning order, that scores below ``wrong_below``.
+    """Find the first step, in reasoning order, that scores below ``wrong_below``.
 
-    Only steps that the root rests on are looked at: a stray remark is no error of the argument.
-    None where all of them are right, and for an empty chain.
+    Only steps that the root depends on count: an unrelated remark is not an error of the argument.
+
+    Args:
+        tree: the tree of the repaired chain.
+        step_scores: one score in [0, 1] for each step of the chain, in order.
+        wrong_below: the score below which a step is wrong.
+
+    Returns:
+        The first wrong step; None where all steps are right, and for an empty chain.
+
+    Raises:
+        ValueError: if the number of scores differs from the number of steps.
     """
     if len(step_scores) != len(tree.uses):
         raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
@@ -76,7 +86,7 @@ def locate_error(
 
 def _path_to_root(tree: ReasoningTree, start: int) -> tuple[int, ...]:
     root = len(tree.heights) - 1
-    # Parents come later in the chain, so one pass from the root finds the shortest ways up.
+    # Parents come later in the chain, so one pass from the root finds the shortest paths.
     next_step: dict[int, int] = {}
     distance = {root: 0}
     for at in range(root - 1, start - 1, -1):

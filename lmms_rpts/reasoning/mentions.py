@@ -13,13 +13,13 @@ from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.clues import Clue, ClueKind
 
 MAX_DIGITS = 1000
-"""Longer numbers are cut: Python refuses to convert endless digit strings."""
+"""Longer numbers are cut: Python refuses to convert very long digit strings."""
 
 MAX_RANGE = 64
-"""The longest range ("Text 0-5") that is spelled out."""
+"""The longest range ("Text 0-5") that is expanded."""
 
 MAX_SPELLED_OUT = 1000
-"""How many references the ranges of one text may stand for."""
+"""Number of references that the ranges of one text may expand to."""
 
 _WORDS: dict[str, ClueKind] = {
     "image": "image",
@@ -68,12 +68,12 @@ _MEASURES = (
 _AND = rf"{_GAP}(?:/|、|&|\band\b|\bor\b|和|与|及){_GAP}"
 _RANGE_MARK = rf"{_GAP}(?:-|–|—|~|～|\bto\b|\bthrough\b|至|到){_GAP}"
 _NUMBER = r"(?P<number>\d{1,6})(?!\d|[.,:：]\d)"
-# "Image 0 and 3 apples" and 图片0和3个苹果 are no lists, "Images 0 and 1 differ" is one.
+# "Image 0 and 3 apples" and 图片0和3个苹果 are not lists, "Images 0 and 1 differ" is one.
 _MORE = re.compile(
     rf"(?:(?P<range>{_RANGE_MARK})|{_AND}){_NUMBER}(?!{_GAP}(?:[A-Za-z%°]|[{_MEASURES}]))",
     re.IGNORECASE,
 )
-# After a comma a number is one of the list only if the list goes on or ends behind it.
+# After a comma a number belongs to the list only if the list continues or ends after it.
 _MORE_AFTER_PLURAL = re.compile(
     rf"(?:(?P<range>{_RANGE_MARK})|{_AND}|(?P<comma>{_GAP}[,，]{_GAP}(?:\band\b{_GAP})?)){_NUMBER}"
     rf"(?(comma)(?={_GAP}(?:[,，.。;；:：)）/&+]|\band\b|$)))",
@@ -96,7 +96,7 @@ _FULL_WIDTH |= {ord(wide): ord(narrow) for wide, narrow in zip("－＞＝＋", "
 
 
 def fold_width(text: str) -> str:
-    """Full-width letters, digits and arrows as ASCII; positions stay as they are."""
+    """Full-width letters, digits and arrows as ASCII; positions do not change."""
     return text.translate(_FULL_WIDTH)
 
 

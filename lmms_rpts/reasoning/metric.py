@@ -17,21 +17,24 @@ def rpts_score(
     decay: float = DEFAULT_DECAY,
     focus_height: int = DEFAULT_FOCUS_HEIGHT,
 ) -> float:
-    """RPTS = sum(w_i * s_i) / sum(w_i), w_i = decay ** abs(focus_height - h_i).
+    """Compute the Reasoning Process Tree Score of a chain.
+
+    RPTS = sum(w_i * s_i) / sum(w_i), with w_i = decay ** abs(focus_height - h_i).
 
     Source: Wang and Zhang, RPTS, arXiv 2511.06899. The sums go over the unrolled tree below the
-    last step, so that a conclusion that is used twice counts once for each use; they are computed
-    in time linear in the steps, for trees of any size, without overflow.
+    last step, so that a conclusion that is used twice counts once per use. The time is linear in
+    the number of steps, for trees of any size, without overflow.
 
     Args:
         tree: the tree of the repaired chain.
         step_scores: one score in [0, 1] for each step of the chain, in order.
         decay: in [0, 1]; how fast the weight falls with the distance from the focus height.
-        focus_height: the height that weighs most; a step right above the leaves has height 1.
+        focus_height: the height with the greatest weight; a step directly above the leaves has
+            height 1.
 
     Returns:
         A score in [0, 1]; 0 for an empty chain. With a decay of 0 and no step at the focus
-        height no step has any weight: the published code then gives 1, and so does this.
+        height, no step has any weight: the published code returns 1 then, and so does this.
 
     Raises:
         ValueError: if the number of scores, a score or the decay is out of range.
@@ -45,7 +48,7 @@ def rpts_score(
     total = math.fsum(weights.values())
     if not total:
         return 1.0
-    # Never above 1: fsum rounds but once, so terms that are smaller never sum to more.
+    # Never above 1: fsum rounds only once, so that smaller terms never have a greater sum.
     return math.fsum(weight * step_scores[at] for at, weight in weights.items()) / total
 
 

@@ -14,7 +14,7 @@ from lmms_rpts.reasoning.mentions import MAX_DIGITS, find_mentions, has_chinese_
 
 ARROW = re.compile(r"[-－—–=＝]{1,3}[>＞]|[→⇒⟶⟹➔➜➡]")
 _OPEN, _CLOSE = r"[*_`\[(（【]{1,3}", r"[*_`\])）】]{1,4}"
-# A number or a bullet of a list may stand before a label: "2) Conclusion 1: Image 0 -> ...".
+# A number or a bullet of a list may precede a label: "2) Conclusion 1: Image 0 -> ...".
 _LISTED = r"(?:(?:[-*•]|[（(]?\d{1,4}[.)）、])[ \t\u3000]{1,4})?"
 _LABEL = re.compile(
     rf"[ \t\u3000]{{0,8}}{_LISTED}(?P<open>{_OPEN})?"
@@ -36,9 +36,9 @@ _LABELS: dict[Language, dict[ClueKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RawStep:
-    """A step as written: its references still name the labels of the text.
+    """A step as written: its references are still the labels of the text.
 
-    ``label`` is the number that the text gave the conclusion, None if it gave none.
+    ``label`` is the number that the text gives to the conclusion, None if it gives none.
     """
 
     label: int | None
@@ -47,17 +47,18 @@ class RawStep:
 
 
 def parse_chain(lines: Iterable[str] | str, language: Language | None = None) -> ReasoningChain:
-    """Read a chain of steps; total: no text makes it raise.
+    """Parse a chain of steps; no text raises an exception.
 
     Args:
-        lines: one step an item, or one string with a step on each line.
-        language: of the labels when the chain is written again; None: told from the labels.
+        lines: one step per item, or one string with one step per line.
+        language: language of the labels when the chain is written out; None: detected from the
+            labels.
 
     Returns:
-        The chain, with references by position. A conclusion without a label counts on from the
-        one before it. A reference to a label that no step has becomes an index beyond the last
-        step, so that it can never hit a step by accident; it and every line that is no step are
-        named in ``problems``.
+        The chain, with references by position. A conclusion without a label gets the number after
+        the one before it. A reference to a label that no step has becomes an index beyond the
+        last step, so that it never matches a step by accident. Such references, and lines that
+        are not steps, are listed in ``problems``.
     """
     items = re.split(r"\r\n|\r|\n", lines) if isinstance(lines, str) else list(lines)
     raw: list[RawStep] = []
@@ -77,7 +78,7 @@ def parse_chain(lines: Iterable[str] | str, language: Language | None = None) ->
 
 
 def format_chain(chain: ReasoningChain) -> list[str]:
-    """Write a chain, one step a line; ``parse_chain`` reads back the same chain."""
+    """Format a chain, one step per line; ``parse_chain`` parses it to the same chain."""
     labels = _LABELS[chain.language]
 
     def write(clue: Clue) -> str:
@@ -92,7 +93,7 @@ def format_chain(chain: ReasoningChain) -> list[str]:
 def resolve_labels(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], list[str]]:
     """Turn references to labels into references to positions; see ``parse_chain``.
 
-    Where a label stands more than once, the nearest step before the reference is meant.
+    Where a label occurs more than once, the nearest step before the reference is meant.
     """
     positions: dict[int, list[int]] = defaultdict(list)
     problems: list[str] = []
@@ -100,7 +101,7 @@ def resolve_labels(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], list[str]]
     for position, step in enumerate(raw):
         label = label + 1 if step.label is None else step.label
         if label in positions:
-            problems.append(f"step {position}: label {_shown(label)} stands more than once")
+            problems.append(f"step {position}: label {_shown(label)} occurs more than once")
         positions[label].append(position)
 
     def resolve(clue: Clue, at: int) -> Clue:
@@ -135,7 +136,7 @@ def parse_raw_step(line: str) -> RawStep | None:
 
 
 def is_bare_step(line: str) -> bool:
-    """Whether a line is an arrow with nothing but premises (and a label) before it."""
+    """Whether a line is an arrow with only premises (and a label) before it."""
     arrow = ARROW.search(line)
     if arrow is None:
         return False

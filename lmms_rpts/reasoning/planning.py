@@ -12,8 +12,8 @@ from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.parsing import parse_chain
 
 Evidence = Literal["facts", "image", "both"]
-"""What a claim about an image is judged by: what the gold reasoning concludes from the image, the
-image itself, or both."""
+"""The evidence that claims about images are judged against: what the gold reasoning concludes from
+the image, the image itself, or both."""
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 
 SECOND_QUESTION_BELOW = 0.5
@@ -22,10 +22,13 @@ FALLBACK_FACTOR = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """Does ``conclusion`` agree with what is known to be in the image?
+    """Does ``conclusion`` agree with what is known about the image?
 
-    ``facts``: what the gold reasoning concludes with the help of the image, each alone and, where
-    there are several, all joined with ``; ``. ``images``: numbers of those that the judge is shown.
+    Attributes:
+        conclusion: the conclusion to be judged.
+        facts: what the gold reasoning concludes with the help of the image, each alone and, where
+            there are several, all joined with ``; ``.
+        images: numbers of the images that the judge sees.
     """
 
     facts: tuple[str, ...]
@@ -36,9 +39,9 @@ class ImageQuery:
 @dataclass(frozen=True, slots=True)
 class InferenceQuery:
     """Does ``conclusion`` follow from ``premises``, in the situation that ``context`` describes?
-
-    ``fallback_premises`` are for the second question: the premises, all textual clues and all
-    earlier conclusions. ``images``: numbers of those that the judge is shown as premises.
+    ``fallback_premises`` are the premises of the second question: the premises, all textual clues
+    and all earlier conclusions. ``images``: numbers of the images that the judge sees as premises.
+    earlier conclusions. ``images``: numbers of the images that the judge sees as premises.
     """
 
     context: str
@@ -49,9 +52,9 @@ class InferenceQuery:
 
 
 class _Joined(Sequence[str]):
-    """The distinct texts of some sequences, joined when they are looked at.
+    """The distinct texts of several sequences, joined on access.
 
-    Spelling out the earlier conclusions of every step would take quadratic time and memory.
+    Storing the earlier conclusions of every step would take quadratic time and memory.
     """
 
     def __init__(self, *parts: Sequence[str], last: int) -> None:
@@ -84,7 +87,7 @@ class _Joined(Sequence[str]):
 
 @dataclass(frozen=True, slots=True)
 class FixedScore:
-    """A step that needs no judge: its score is known, for the reason given."""
+    """A step that needs no judge: its score is known for the given ``reason``."""
 
     score: float
     reason: str
@@ -96,19 +99,20 @@ StepQuery = ImageQuery | InferenceQuery | FixedScore
 def plan_steps(
     chain: ReasoningChain, doc: Mapping[str, Any], evidence: Evidence = "facts"
 ) -> list[StepQuery]:
-    """One query for each step of a repaired chain, in order.
+    """Plan one query for each step of a repaired chain, in order.
 
     Args:
         chain: the repaired chain.
         doc: the instance, with ``context``, ``textual_clue``, ``visual_clue`` and the gold
             ``reasoning``, as in the publishers' files.
-        evidence: by what claims about images are judged; ``facts``: as published.
+        evidence: the evidence that claims about images are judged against; ``facts``: as
+            published.
 
     Returns:
-        For a step from one image alone an ``ImageQuery``; a ``FixedScore`` of 1 where the judge
-        is not shown the image and the gold reasoning says nothing of it, and of 0 where there is
-        no such image. For all other steps an ``InferenceQuery``. References that lead nowhere
-        bring no premise.
+        For a step from one image alone, an ``ImageQuery``; a ``FixedScore`` of 1 where the judge
+        does not see the image and the gold reasoning says nothing about it, and of 0 where there
+        is no such image. For all other steps, an ``InferenceQuery``. Invalid references add no
+        premise.
     """
     facts = {} if evidence == "image" else gold_facts(doc["reasoning"])
     shows = evidence != "facts"
@@ -137,9 +141,10 @@ def gold_facts(reasoning: Sequence[str]) -> dict[int, list[str]]:
 
 
 def combine_answers(first: float, second: float | None = None) -> float:
-    """The score of a step from the judge's answers to the first and the second question.
+    """Combine the judge's answers to the first and the second question to the score of a step.
 
-    The answer to the second question counts times 0.8, rounded to one decimal; the greater wins.
+    The answer to the second question is multiplied by 0.8 and rounded to one decimal; the greater
+    of the two is the score.
     """
     if second is None:
         return first
@@ -156,12 +161,12 @@ def _plan_image(
     if shows:
         return ImageQuery(_distinct([*known, *joined]), conclusion, (index,))
     if not known:
-        return FixedScore(1.0, f"the gold reasoning says nothing of image {index}")
+        return FixedScore(1.0, f"the gold reasoning says nothing about image {index}")
     return ImageQuery(_distinct([*known, *joined]), conclusion)
 
 
 def _cited_images(step: Step, n_images: int) -> tuple[int, ...]:
-    """The numbers of the images among a step's premises, of those that there are."""
+    """The numbers of the images among a step's premises, limited to those that exist."""
     numbers = (clue.index for clue in step.premises if clue.kind == "image")
     return tuple(dict.fromkeys(at for at in numbers if at is not None and at < n_images))
 

@@ -1,4 +1,4 @@
-"""Repair of a chain before it is judged, as published (RPTS, arXiv 2511.06899)."""
+"""Repair of a chain before judging, as published (RPTS, arXiv 2511.06899)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 
 Restates = Callable[[str, str], bool]
-"""Whether a conclusion says no more than a textual clue: ``restates(conclusion, clue)``."""
+"""Whether a conclusion only restates a textual clue: ``restates(conclusion, clue)``."""
 
 
 def repair_chain(
@@ -17,24 +17,24 @@ def repair_chain(
     restates: Restates,
     n_images: int | None = None,
 ) -> ReasoningChain:
-    """Clean a chain as the published code does, in one pass over the steps in their order.
+    """Repair a chain as the published code does, in one pass over the steps in their order.
 
     - A premise without a number becomes all clues of its kind (conclusions: all earlier ones).
-    - A step from one image alone, where such a step was kept already, is merged into that one
+    - A step from one image alone is merged into an earlier step from the same image alone
       (conclusions joined with ``;``).
-    - An image beside other premises gives way to that image's conclusion, if there is one.
+    - An image next to other premises is replaced by that image's conclusion, if there is one.
     - A step from one textual clue alone that restates it is dropped; references go to the clue.
-    - A step without premises is dropped; references to it are dropped too.
+    - A step without premises is dropped, with the references to it.
 
     Args:
-        chain: the chain as read.
+        chain: the parsed chain.
         textual_clues: the instance's textual clues, by number.
-        restates: tells whether a conclusion restates a clue.
+        restates: whether a conclusion restates a clue.
         n_images: number of images of the instance; None: as many as the chain names.
 
     Returns:
-        A chain in which no reference dangles that did not dangle before. Forward references and
-        references to steps that never were stay invalid.
+        A chain without new invalid references. Forward references and references to steps that
+        never existed remain invalid.
     """
     if n_images is None:
         named = [

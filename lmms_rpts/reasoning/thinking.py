@@ -1,4 +1,4 @@
-"""Separation of a model's hidden thinking from its open answer."""
+"""Separation of a model's hidden thinking from its visible answer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class JudgedText:
 
     Attributes:
         text: the part whose reasoning is judged.
-        source: ``response`` (no thinking tags), ``after_thinking`` (what stands outside the
-            tags), ``thinking`` (what stands outside holds no reasoning) or ``unclosed_thinking``.
-        spoken: what stands outside the tags; the final answer is looked for here first.
+        source: ``response`` (no thinking tags), ``after_thinking`` (the text outside the tags),
+            ``thinking`` (the text outside the tags has no reasoning) or ``unclosed_thinking``.
+        spoken: the text outside the tags; the final answer is searched here first.
     """
 
     text: str
@@ -35,11 +35,15 @@ class JudgedText:
 
 
 def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> JudgedText:
-    """Choose what to judge: the open part if it reasons, else the thinking.
+    """Choose the text to judge: the visible part if it has reasoning, else the thinking.
 
     Chat templates may put the opening tag into the prompt, so that a closing tag comes first:
-    then all before it is thinking. An opening tag that never closes makes the rest thinking.
-    ``is_answer`` tells the lines that state the final answer: they are no reasoning.
+    then everything before it is thinking. An opening tag that is never closed makes the rest
+    thinking.
+
+    Args:
+        response: the response of a model.
+        is_answer: recognizes the lines that state the final answer, which are not reasoning.
     """
     spoken, thought, closed = split_thinking(response)
     if thought is None:
@@ -52,7 +56,7 @@ def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> Jud
 
 
 def split_thinking(response: str) -> tuple[str, str | None, bool]:
-    """What stands outside the tags, the thinking (None without any tag), and whether it ends."""
+    """The text outside the tags, the thinking (None without any tag), and whether it ends."""
     spoken: list[str] = []
     thought: list[str] = []
     inside, end, tagged = False, 0, False

@@ -12,7 +12,7 @@ from lmms_rpts.reasoning.clues import Clue, ReasoningChain
 
 @dataclass(frozen=True, slots=True)
 class InvalidReference:
-    """A premise that names nothing the step could use; it counts as a leaf without evidence."""
+    """A premise that does not exist for the step; it counts as a leaf without evidence."""
 
     step: int
     clue: Clue
@@ -27,8 +27,9 @@ class ReasoningTree:
         chain: the chain.
         heights: for each step 1 + the height of its highest premise; leaves have height 0.
         parents: for each step the steps that cite it, in order, once for each citation.
-        uses: for each step how often it stands in the tree with shared conclusions unrolled;
-            0 for a step that the root does not rest on. Exact, and may be astronomically large.
+        uses: for each step the number of its occurrences in the tree with shared conclusions
+            unrolled; 0 for a step that the root does not depend on. Exact, may be astronomically
+            large.
         invalid: references to clues that do not exist, or to steps that do not come before.
     """
 
@@ -53,12 +54,15 @@ class ReasoningTree:
 
 
 def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningTree:
-    """Build the tree in time linear in the number of premises.
+    """Build the tree of a chain, in time linear in the number of premises.
 
     Args:
         chain: the (repaired) chain.
         n_images: number of images of the instance.
         n_texts: number of textual clues of the instance.
+
+    Returns:
+        The tree, with invalid references listed.
     """
     heights: list[int] = []
     parents: list[list[int]] = [[] for _ in chain.steps]
@@ -86,7 +90,7 @@ def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningT
 
 
 def cited_steps(chain: ReasoningChain, at: int) -> Iterator[int]:
-    """Indices of the steps that step ``at`` validly cites, once for each citation."""
+    """Indices of the steps that step ``at`` cites validly, once per citation."""
     for clue in chain.steps[at].premises:
         if clue.kind == "conclusion" and clue.index is not None and clue.index < at:
             yield clue.index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ from lmms_rpts.escaping import printable, shorten, visible
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree
 from lmms_rpts.reasoning.outline import outline
+from lmms_rpts.report.tree_figure import make_figure
+from lmms_rpts.report.tree_svg import standalone_svg
+from lmms_rpts.report.trees import TreePicture, draw_response, draw_tree
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE, figure_text
 from lmms_rpts.runs.run import AnyRun
@@ -26,7 +30,9 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison
 
 _WIDEST = 500
-_MOST_TREE = 20_000
+_MOST_STEPS = 100
+"""Steps of a tree that is drawn; larger ones are shown as an outline."""
+_MOST_TEXT = 20_000
 
 
 def run_html(run: AnyRun) -> str:
@@ -106,22 +112,38 @@ def record_html(record: Record) -> str:
         for name, cell in record.cells().items()
         if name != "tree"
     ]
-    drawing = ""
+    drawing = Markup("")
     if isinstance(record, RptsRecord):
-        drawing = _drawing(record.tree(), [step.score for step in record.steps])
-    return str(Markup("{}{}").format(_table(repr(record), ["", ""], rows, 2), Markup(drawing)))  # noqa: S704
+        tree = record.tree()
+        if _is_drawn(tree):
+            drawing = _drawing(draw_response(record))
+        else:
+            drawing = _outline(tree, [step.score for step in record.steps])
+    return str(Markup("{}{}").format(_table(repr(record), ["", ""], rows, 2), drawing))
 
 
 def tree_html(tree: ReasoningTree) -> str:
     """The drawing of a tree without scores."""
-    return _drawing(tree, [])
+    scores = [None] * len(tree.heights)
+    return str(_drawing(draw_tree(tree, scores)) if _is_drawn(tree) else _outline(tree, scores))
 
 
-def _drawing(tree: ReasoningTree, scores: Sequence[float | None]) -> str:
+def _is_drawn(tree: ReasoningTree) -> bool:
+    return 0 < len(tree.heights) <= _MOST_STEPS
+
+
+def _drawing(picture: TreePicture) -> Markup:
+    """A tree as an image: its style and texts cannot affect the notebook."""
+    svg = standalone_svg(make_figure([("", picture)]), "Reasoning tree").encode("utf-8", "replace")
+    data = base64.b64encode(svg).decode("ascii")
+    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(picture.summary, data)
+
+
+def _outline(tree: ReasoningTree, scores: Sequence[float | None]) -> Markup:
     text = "\n".join(map(visible, outline(tree, scores).split("\n")))
-    if len(text) > _MOST_TREE:
-        text = f"{text[:_MOST_TREE]}\n…"
-    return str(Markup("<pre>{}</pre>").format(text))
+    if len(text) > _MOST_TEXT:
+        text = f"{text[:_MOST_TEXT]}\n…"
+    return Markup("<pre>{}</pre>").format(text)
 
 
 def _number(value: float | None) -> str:

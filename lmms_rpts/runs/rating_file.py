@@ -1,4 +1,4 @@
-"""The file of one person's ratings, as the page of ``lmms-rpts rate`` saves it."""
+"""The file of one rater's ratings, as saved by the page of ``lmms-rpts rate``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT = "lmms-rpts-ratings"
 VERSION = 1
 _LARGEST = 100_000_000
 _HEAD = 4_096
-_REMEDY = "name a file that the page of lmms-rpts rate saved"
+_REMEDY = "pass a file that the page of lmms-rpts rate saved"
 
 
 class RatedItem(Model):
@@ -40,12 +40,12 @@ class RatedItem(Model):
 
     @property
     def key(self) -> tuple[str, int, int, int]:
-        """The step that it is: task, doc_id, repeat, step."""
+        """The identity of the step: task, doc_id, repeat, step."""
         return (self.task, self.doc_id, self.repeat, self.step)
 
 
 class RatingFile(Model):
-    """All that one person rated of one sample."""
+    """All ratings of one rater for one sample."""
 
     format: Literal["lmms-rpts-ratings"]
     version: Whole
@@ -59,7 +59,7 @@ def parse_rating_file(value: Any) -> RatingFile:
     """Read a JSON object.
 
     Raises:
-        FieldError: naming the field and what is wrong with it; also where a step stands twice.
+        FieldError: with the field and the error; also if a step occurs twice.
     """
     try:
         found = RatingFile.model_validate(value)
@@ -68,7 +68,7 @@ def parse_rating_file(value: Any) -> RatingFile:
     if found.version != VERSION:
         raise FieldError(f"version is {found.version}; this lmms-rpts reads version {VERSION}")
     if not found.rater.strip():
-        raise FieldError("rater is blank: the file should say who rated")
+        raise FieldError("rater is blank: it should be the rater's name")
     seen: dict[tuple[str, int, int, int], int] = {}
     for at, item in enumerate(found.items):
         if (first := seen.setdefault(item.key, at)) != at:
@@ -80,24 +80,24 @@ def read_rating_file(path: Path) -> RatingFile:
     """Read a file of ratings.
 
     Raises:
-        RunError: naming the file and what is wrong with it.
+        RunError: with the file and the error.
     """
     try:
         if path.stat().st_size > _LARGEST:
             raise RunError(f"{path} is larger than 100 MB: {_REMEDY}")
         content = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise RunError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from None
+        raise RunError(f"Cannot read {path} ({error.strerror}): {_REMEDY}") from None
     except UnicodeDecodeError:
         raise RunError(f"{path} is not UTF-8: {_REMEDY}") from None
     try:
         return parse_rating_file(_json(content))
     except FieldError as error:
-        raise RunError(f"{path} is no file of ratings: {error}; {_REMEDY}") from None
+        raise RunError(f"{path} is not a file of ratings: {error}; {_REMEDY}") from None
 
 
 def holds_rating_file(path: Path) -> bool:
-    """Whether a file begins like one of ratings, and not like samples or results."""
+    """Whether a file begins like a file of ratings, and not like samples or results."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
@@ -110,4 +110,4 @@ def _json(content: str) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise FieldError(f"it is no JSON ({error})") from None
+        raise FieldError(f"it is not valid JSON ({error})") from None

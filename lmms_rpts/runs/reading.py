@@ -1,4 +1,4 @@
-"""Reader of runs: samples files and the results beside them."""
+"""Reader of runs: samples files and their results files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "sam
 
 
 Foreign = Callable[[Path], Callable[[str | None], list[AnyRun]] | None]
-"""What reads the runs in a file or folder that others wrote, by the user's label; None: none is."""
+"""Reader of third-party runs in a file or folder, with the user's label; None: no run."""
 
 
 def read_runs_of(
@@ -33,20 +33,20 @@ def read_runs_of(
     known: Records = tuple,
     foreign: Foreign | None = None,
 ) -> list[RunOf[R]]:
-    """Read runs from samples files, or from folders that lmms-eval wrote them to.
+    """Read runs from samples files, or from output folders of lmms-eval.
 
-    A folder may hold several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
-    document are parts of one run, and are put together; those that do share some are rounds, and
-    are numbered. What is put together doesn't depend on the order of ``paths``.
+    A folder may contain several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
+    document are parts of one run and are joined; those that share documents are rounds and are
+    numbered. The result does not depend on the order of ``paths``.
 
     Args:
         record: the type of their records.
         paths: files and folders.
-        known: gives the record types of all benchmarks, for messages.
-        foreign: reads results that others wrote; None: there are none.
+        known: returns the record types of all benchmarks, for messages.
+        foreign: reads third-party results; None: there are none.
 
     Raises:
-        RunError: naming the file, the line and the remedy, where something can't be read.
+        RunError: with the file, the line and the remedy, if something cannot be read.
     """
     parts: list[RunOf[R]] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
@@ -57,15 +57,15 @@ def read_runs_of(
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label, known))
     if not parts:
-        raise RunError("no run was named: give the folder that lmms-eval wrote (--output_path)")
+        raise RunError("no run: pass the folder that lmms-eval wrote (--output_path)")
     return _name(_join(record, parts))
 
 
 def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
-    """Those of these types whose records stand in the samples at these paths.
+    """The types that have records in the samples at these paths.
 
     Raises:
-        RunError: naming a path that can't be read.
+        RunError: with a path that cannot be read.
     """
     files = [file for path in paths for file in _files(split_label(path)[1])]
     try:
@@ -77,7 +77,7 @@ def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list
 def split_label(path: str | Path) -> tuple[str | None, Path]:
     """The label of ``LABEL=PATH``, or None, and the path."""
     label, found, rest = str(path).partition("=")
-    # A path may hold an equals sign itself; of a misspelt one the message shows the whole.
+    # A path may contain an equals sign itself; messages show the whole.
     named = found and label and rest and not os.path.exists(path)
     if named and ("/" not in label or os.path.exists(os.path.expanduser(rest))):
         return _plain(label) or None, Path(os.path.expanduser(rest))
@@ -90,7 +90,7 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
         return [_read_run(record, files, label, known, whole=False)]
     if not files:
         raise RunError(
-            f"there are no samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
+            f"no samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
             "--log_samples --output_path FOLDER"
         )
     groups: dict[tuple[Path, str], list[Path]] = {}
@@ -104,25 +104,25 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
             raise RunError(f"the samples in {place} are {other}")
         raise RunError(
             f"the samples in {place} are of other tasks, not scored by {record.FILTER}: "
-            f"{', '.join(file.name for file in files[:3])}. Name a run of {record.BENCHMARK}"
+            f"{', '.join(file.name for file in files[:3])}. Pass a run of {record.BENCHMARK}"
         )
     return runs
 
 
 def _files(place: Path) -> list[Path]:
-    """The samples files that ``place`` stands for, by name."""
+    """The samples files at ``place``, by name."""
     try:
         mode = place.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise RunError(
-            f"{place} does not exist: name the folder that lmms-eval wrote (--output_path)"
+            f"{place} does not exist: pass the folder that lmms-eval wrote (--output_path)"
         ) from None
     except OSError as error:
         raise RunError(_unreadable(place, error)) from None
     if stat.S_ISDIR(mode):
         return _samples_below(place)
     if not stat.S_ISREG(mode):
-        raise RunError(f"{place} is neither a file nor a folder: name what lmms-eval wrote")
+        raise RunError(f"{place} is neither a file nor a folder: pass the output of lmms-eval")
     if place.name.endswith(_RESULTS):
         start = place.name.removesuffix(_RESULTS) + _SAMPLES
         beside = _samples_below(place.parent, deep=False)
@@ -134,7 +134,7 @@ def _samples_below(folder: Path, deep: bool = True) -> list[Path]:
     def tell(error: OSError) -> None:
         if error.filename == str(folder):
             raise RunError(_unreadable(folder, error)) from None
-        logger.warning("Passed over {}: {}", error.filename, error.strerror)
+        logger.warning("Ignored {}: {}", error.filename, error.strerror)
 
     found: list[Path] = []
     for parent, inner, names in os.walk(folder, onerror=tell):
@@ -146,7 +146,7 @@ def _samples_below(folder: Path, deep: bool = True) -> list[Path]:
 
 
 def _unreadable(place: Path, error: OSError) -> str:
-    return f"{place} can't be read ({error.strerror}): check the path, and its permissions"
+    return f"Cannot read {place} ({error.strerror}): check the path and its permissions"
 
 
 def _read_run(
@@ -169,31 +169,31 @@ def _read_run(
 
 
 def results_beside(samples: Path) -> Path:
-    """Where the results of a samples file would lie."""
+    """The path of the results of a samples file."""
     return samples.with_name(samples.name.partition(_SAMPLES)[0] + _RESULTS)
 
 
 def read_results(samples: Path) -> Mapping[str, Any]:
-    """The results beside a samples file; empty where there are none.
+    """The results of a samples file; empty where there are none.
 
     Raises:
-        RunError: if they can't be read.
+        RunError: if they cannot be read.
     """
     path = results_beside(samples)
-    remedy = "copy it again, or take it away: the samples can be read without it"
+    remedy = "copy it again, or remove it: the samples can be read without it"
     if _SAMPLES not in samples.name or not path.is_file():
         return {}
     try:
         results = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path} can't be read ({error}): {remedy}") from None
+        raise RunError(f"Cannot read {path} ({error}): {remedy}") from None
     if not isinstance(results, dict):
-        raise RunError(f"{path} should hold a JSON object, not {type(results).__name__}: {remedy}")
+        raise RunError(f"{path} should be a JSON object, not {type(results).__name__}: {remedy}")
     return results
 
 
 def model_name(results: Mapping[str, Any]) -> str | None:
-    """A short name of the model: what it was loaded from, else lmms-eval's wrapper."""
+    """A short name of the model: its checkpoint, else lmms-eval's wrapper."""
     source = _loaded_from(results)
     if source is None:
         return None
@@ -212,7 +212,7 @@ def _loaded_from(results: Mapping[str, Any]) -> str | None:
         if isinstance(value, str)
     }
     for name in _ARGUMENTS:
-        # "." says where it lies, but not what it is.
+        # "." is a location, but not a name.
         if given.get(name, "").strip("./\\"):
             return given[name]
     source = results.get("model_source")
@@ -220,11 +220,11 @@ def _loaded_from(results: Mapping[str, Any]) -> str | None:
 
 
 def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
-    """Put parts of one run together: the same model and settings, and no document in common."""
+    """Join parts of one run: the same model and settings, and no document in common."""
     files = [frozenset(file.resolve() for file in part.files) for part in parts]
 
     def known(at: int) -> bool:
-        """Whether the same files stand in another part as well, with others or before."""
+        """Whether another part has the same files as well."""
         return any(
             (files[at] < files[other] or (files[at] == files[other] and other < at))
             and (parts[other].model, parts[other].source) == (parts[at].model, parts[at].source)

@@ -1,4 +1,4 @@
-"""Base models of records: what filters write as JSON, and all readers of samples read."""
+"""Base models of records: written by filters as JSON, and read from samples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Cell = str | float | bool | None
 
 
 class Asked(Model):
-    """What was asked: a document of a task. ``task`` and ``doc_id`` are those of the samples.
+    """The question: a document of a task. ``task`` and ``doc_id`` are those of the samples.
 
     Subclasses add the fields of the document, without its images.
     """
@@ -37,7 +37,7 @@ class Asked(Model):
 
     @property
     def key(self) -> tuple[str, int]:
-        """Its task and its number there: what tells it from all others of a run."""
+        """Its task and number, which identify it within a run."""
         return (self.task, self.doc_id)
 
 
@@ -128,14 +128,14 @@ class Record(Model):
             beside: ``repeat``, ``text`` and ``tokens``, where they are known.
 
         Raises:
-            FieldError: naming what is wrong.
+            FieldError: with the error.
         """
         if not isinstance(value, dict):
             raise FieldError(f"the record should be an object, not {shown(value)}")
         if value.get("schema") != cls.SCHEMA:
             raise FieldError(f"it was not scored by {cls.FILTER} (no schema {cls.SCHEMA})")
         cls._check_version(value)
-        # What stands beside a record is never read from it.
+        # Fields next to a record are never read from it.
         here: dict[str, Any] = value | {"repeat": 0, "text": None, "tokens": None} | beside
         if isinstance(value.get("instance"), dict):
             here["instance"] = value["instance"] | {"task": task, "doc_id": doc_id}
@@ -166,8 +166,8 @@ class Record(Model):
         }
 
     def to_json(self) -> str:
-        """The record as a JSON object in one line, without what stands beside it in samples."""
+        """The record as a JSON object on one line, without the fields next to it in samples."""
         fields = {"schema": self.SCHEMA, "schema_version": self.VERSION}
         fields |= self.model_dump(by_alias=True)
-        # Also surrogates in values that no model checked: a judge's opinion.
+        # Replaces surrogates in unchecked values as well: a judge's opinion.
         return storable(json.dumps(fields, ensure_ascii=False))

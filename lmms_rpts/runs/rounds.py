@@ -1,4 +1,4 @@
-"""Rounds of a model, their figures, and warnings where runs can't be compared."""
+"""Rounds of a model, their figures, and warnings where runs are not comparable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Figure:
         value: the mean over documents; with several rounds the mean of these.
         sd: over rounds, the sample standard deviation (n - 1); None for fewer than two values.
         low, high: with one round, the 95% interval over documents.
-        n: how many rounds have a value, or with one round how many documents.
+        n: number of rounds with a value; with one round, number of documents.
     """
 
     value: float | None
@@ -31,25 +31,25 @@ class Figure:
 
 
 def over_rounds(means: Sequence[float | None]) -> Figure:
-    """The mean and sample standard deviation of one value a round."""
+    """The mean and sample standard deviation of one value per round."""
     values = there(means)
     sd = stdev(values) if len(values) > 1 else None
     return Figure(fmean(values) if values else None, sd, n=len(values))
 
 
 def mean_tokens(rounds: Sequence[Iterable[int | None]]) -> Figure:
-    """Tokens a response, over the responses that they were reported for; no interval."""
+    """Tokens per response, over the responses where they were reported; no interval."""
     counts = [there(each) for each in rounds]
     means = [fmean(each) if each else None for each in counts]
     return Figure(means[0], n=len(counts[0])) if len(counts) == 1 else over_rounds(means)
 
 
 NONE = "–"
-"""What stands for a number that isn't there."""
+"""Text for a missing number."""
 
 
 def figure_parts(figure: Figure) -> tuple[str, str]:
-    """A share and its spread, as text."""
+    """A share and its interval or deviation, as text."""
     if figure.value is None:
         return NONE, ""
     if figure.sd is not None:
@@ -60,7 +60,7 @@ def figure_parts(figure: Figure) -> tuple[str, str]:
 
 
 def figure_text(figure: Figure) -> str:
-    """A share with its spread."""
+    """A share with its interval or deviation."""
     return " ".join(filter(None, figure_parts(figure)))
 
 
@@ -73,12 +73,12 @@ def token_text(figure: Figure) -> str:
 
 
 def there(values: Iterable[float | None]) -> list[float]:
-    """The values that there are."""
+    """The values that are not None."""
     return [value for value in values if value is not None]
 
 
 def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[float | None]:
-    """One value a document, from pairs of a document and the value of one of its responses.
+    """One value per document, from pairs of a document and the value of one of its responses.
 
     It is the mean over its responses that have a value, as ``process_results`` takes it; None
     where none has.
@@ -88,12 +88,12 @@ def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[floa
         there = found.setdefault(document, [])
         if value is not None:
             there.append(value)
-    # Not fsum: a mean should be lmms-eval's to the last bit, and that is how it gets it.
+    # Not fsum: the mean must equal lmms-eval's to the last bit.
     return [sum(there) / len(there) if there else None for there in found.values()]
 
 
 def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
-    """Rounds, by a name of their own: the same model, judge, settings and documents."""
+    """Rounds by name: runs with the same model, judge, settings and documents."""
     kinds: dict[Hashable, list[RunOf[R]]] = {}
     for run in runs:
         asked = frozenset(each.instance for each in run.responses)
@@ -116,10 +116,10 @@ def documents_of(runs: Iterable[AnyRun]) -> set[tuple[str, int]]:
 
 
 def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
-    """What the scores depend on, where it is not the same in all runs.
+    """Warnings about settings of the scores that differ between runs.
 
     Args:
-        names: the settings to look at.
+        names: the settings to compare.
     """
     differing = []
     for name in names:
@@ -139,23 +139,23 @@ def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str
 def same_rounds(
     models: Mapping[str, Sequence[RunOf[R]]], score: Callable[[R], float | None]
 ) -> list[str]:
-    """Rounds that are copies of each other say nothing of how a model varies."""
+    """Warnings about rounds that are copies of each other."""
     told = []
     for rounds in models.values():
         seen: dict[object, str] = {}
         for run in rounds:
             said = tuple((each.instance.key, each.text, score(each)) for each in run.responses)
             if said in seen:
-                told.append(f"{seen[said]} and {run.label} have the very same responses: copies?")
+                told.append(f"{seen[said]} and {run.label} have identical responses: copies?")
             seen.setdefault(said, run.label)
     return told
 
 
 def differing_models(models: Mapping[str, Sequence[AnyRun]], documents: str) -> list[str]:
-    """Where not all models cover the same.
+    """Warnings where models cover different documents.
 
     Args:
-        documents: what they are called.
+        documents: a word for them.
     """
     covered = {model: documents_of(rounds) for model, rounds in models.items()}
     return differing_coverage("models", covered, documents)
@@ -164,12 +164,12 @@ def differing_models(models: Mapping[str, Sequence[AnyRun]], documents: str) -> 
 def differing_coverage(
     who: str, covered: Mapping[str, Collection[Hashable]], documents: str
 ) -> list[str]:
-    """Where not all cover the same.
+    """Warnings where coverage differs.
 
     Args:
-        who: what they are called.
-        covered: what each covers, by its name.
-        documents: what that is called.
+        who: a word for them.
+        covered: the covered documents, by name.
+        documents: a word for them.
     """
     every = [set(keys) for keys in covered.values()]
     if all(keys == every[0] for keys in every):

@@ -13,7 +13,7 @@ from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.record import R, Record
 
 Records = Callable[[], Iterable[type[Record]]]
-"""Gives the record types of all benchmarks, for messages on files of another one."""
+"""Returns the record types of all benchmarks, for messages on files of another one."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class RunOf(Generic[R]):
     """The scored responses of one model in one evaluation.
 
     Attributes:
-        label: what it is called in tables and reports; no other run that was read with it has
+        label: its unique name in tables and reports; no other run that was read with it has
             the same.
         model: the model, where the results say; the same for all rounds of one model.
         responses: by task, document and repeat, in this order.
-        results: lmms-eval's own results file; empty where there was none. That of the first part,
-            where a run was put together.
+        results: lmms-eval's own results; empty where there are none. Those of the first part,
+            where a run was joined.
         files: the samples files that were read.
-        source: what tells models of the same name apart: where it was loaded from, else the
+        source: distinguishes models of the same name: its checkpoint, else the
             folder; empty where the user named the run.
     """
 
@@ -74,7 +74,7 @@ AnyRun = RunOf[Any]
 
 
 def other_reader(schema: object, record: type[Record], known: Records) -> str | None:
-    """Who reads records of another schema of ours; None for any other, and for its own."""
+    """Message on the commands that read another schema of this package; None for others."""
     for other in known():
         if other.SCHEMA == schema != record.SCHEMA:
             return f"of {other.BENCHMARK}, not of {record.BENCHMARK}: {other.READERS}"
@@ -82,7 +82,7 @@ def other_reader(schema: object, record: type[Record], known: Records) -> str | 
 
 
 def other_reader_of(files: list[Path], record: type[Record], known: Records) -> str | None:
-    """The readers of files that hold records of other schemas of ours; None if none does."""
+    """Message on the commands that read other schemas in these files; None if there are none."""
     others = [
         other
         for other in known()
@@ -96,13 +96,13 @@ def other_reader_of(files: list[Path], record: type[Record], known: Records) -> 
 
 
 def holds_schema(file: Path, schema: str) -> bool:
-    """Whether any line may hold a record of this schema, if only a broken one."""
+    """Whether any line may contain a record of this schema, even a broken one."""
     with file.open("rb") as lines:
         return any(schema.encode() in line and names_schema(line, schema) for line in lines)
 
 
 def names_schema(line: bytes, schema: str) -> bool:
-    """Whether a text may be a record of this schema, and does not only speak of it.
+    """Whether a text may be a record of this schema, and does not only mention it.
 
     In samples a record is JSON within JSON, with a backslash before each quotation mark.
     """

@@ -29,17 +29,17 @@ from lmms_rpts.schema import (
 _SAMPLES = "_samples_"
 _ALTERED = "the file was changed, or something else wrote it. Copy it again, or"
 _WANTED = (
-    "samples are one JSON object a line. Copy the file again, or name the one that lmms-eval wrote "
-    f"(*{_SAMPLES}*.jsonl)"
+    "samples are one JSON object per line. Copy the file again, or pass the one that lmms-eval "
+    f"wrote (*{_SAMPLES}*.jsonl)"
 )
 
 
 class RunError(UserError):
-    """A run that can't be read; the message names the file, the line and the remedy."""
+    """A run that cannot be read; the message names the file, the line and the remedy."""
 
 
 class _Sample(Model):
-    """What is read of a line beside its record."""
+    """The fields of a line next to its record."""
 
     doc_id: Whole
     task: Text = "task"
@@ -49,16 +49,16 @@ class _Sample(Model):
 def read_samples_of(
     record: type[R], file: Path, pass_over: bool = False, known: Records = tuple
 ) -> list[R] | None:
-    """The scored responses of a file, a document that stands there twice only once.
+    """The scored responses of a file, without duplicates.
 
     Args:
         record: the type of its records.
-        file: one JSON object a line, as lmms-eval writes them.
-        pass_over: give None for a file of another task, in place of an error.
-        known: gives the record types of all benchmarks, for messages.
+        file: one JSON object per line, as lmms-eval writes them.
+        pass_over: return None for a file of another task, instead of an error.
+        known: returns the record types of all benchmarks, for messages.
 
     Raises:
-        RunError: naming the line that can't be read.
+        RunError: with the line that cannot be read.
     """
     _, found, task = file.stem.partition(_SAMPLES)
     responses: dict[int, list[R]] = {}
@@ -75,22 +75,22 @@ def read_samples_of(
             fault = RunError(f"{place}: {error}{remedy}")
             if not foreign or not _is_number(entry.get("doc_id")):
                 raise fault from None
-            # A task with pipelines of its own has a line for each: its record stands in another.
+            # A task with several pipelines has a line for each; only one has the record.
             others.setdefault(entry["doc_id"], fault)
             continue
         doc_id = entry["doc_id"]
         if not _same(responses.setdefault(doc_id, read), read):
             raise RunError(
                 f"{place}: document {shown(doc_id)} was read already, with another response: the "
-                "file holds several runs; give each in a file of its own"
+                "file contains several runs; use one file per run"
             )
     for doc_id, fault in others.items():
         if doc_id not in responses:
             raise fault
     if not responses:
         raise RunError(
-            f"{file} is empty: the run ended before anything was scored. Run it again, or take "
-            "the file away"
+            f"{file} is empty: the run ended before anything was scored. Run it again, or "
+            "remove the file"
         )
     return [each for read in responses.values() for each in read]
 
@@ -113,7 +113,7 @@ def _is_number(value: object) -> bool:
 
 def _entries(file: Path, schema: str) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        # As bytes: lmms-eval leaves U+2028 and the like inside its JSON, where text would be split.
+        # As bytes: lmms-eval writes U+2028 and the like inside its JSON, where text would be split.
         with file.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -121,33 +121,33 @@ def _entries(file: Path, schema: str) -> Iterator[tuple[int, dict[str, Any]]]:
                     yield number, _entry(line, f"{file}, line {number}", schema)
     except OSError as error:
         raise RunError(
-            f"{file} can't be read ({error.strerror}): check what it is, and its permissions"
+            f"Cannot read {file} ({error.strerror}): check its type and its permissions"
         ) from None
 
 
 def _entry(line: bytes, place: str, schema: str) -> dict[str, Any]:
     try:
         text = line.decode("utf-8")
-        # Other benchmarks may write what they like.
+        # Other benchmarks may write anything.
         entry = json.loads(text, object_pairs_hook=_unique if schema in text else None)
     except (ValueError, RecursionError) as error:
         raise RunError(f"{place} {_fault(line, error)}") from None
     if not isinstance(entry, dict):
-        raise RunError(f"{place} holds no JSON object: {_WANTED}")
+        raise RunError(f"{place} is not a JSON object: {_WANTED}")
     return entry
 
 
 def _fault(line: bytes, error: ValueError | RecursionError) -> str:
-    """What is wrong with a line, and what to do."""
+    """The error of a line, and the remedy."""
     if b"\0" in line:
-        return f"is no UTF-8 text: {_WANTED}"
+        return f"is not UTF-8 text: {_WANTED}"
     broken = isinstance(error, json.JSONDecodeError) and error.msg != "Extra data"
     broken |= isinstance(error, UnicodeDecodeError) and error.end == len(line)
     if broken and line.lstrip().startswith(b"{") and not line.endswith(b"\n"):
         return CUT_SHORT
     if isinstance(error, UnicodeDecodeError):
-        return f"is no UTF-8 text (byte {error.start + 1} of the line): {_WANTED}"
-    return f"is no JSON ({_reason(error)}): {_WANTED}"
+        return f"is not UTF-8 text (byte {error.start + 1} of the line): {_WANTED}"
+    return f"is not valid JSON ({_reason(error)}): {_WANTED}"
 
 
 def _reason(error: ValueError | RecursionError) -> str:
@@ -157,19 +157,19 @@ def _reason(error: ValueError | RecursionError) -> str:
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; of a name that stands twice nobody knows which value counts."""
+    """An object; raises for duplicate names, whose value is ambiguous."""
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name in found if counts[name] > 1)
-        raise ValueError(f"{shown(twice)} stands twice in one object")
+        raise ValueError(f"{shown(twice)} occurs twice in one object")
     return found
 
 
 def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) -> list[R]:
     if "filtered_resps" not in entry or "doc_id" not in entry:
         raise ForeignError(
-            'this is no sample of lmms-eval: "doc_id" or "filtered_resps" is missing. Name a file '
+            'not a sample of lmms-eval: "doc_id" or "filtered_resps" is missing. Pass a file '
             f"that lmms-eval wrote (*{_SAMPLES}*.jsonl)"
         )
     try:
@@ -178,7 +178,7 @@ def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) 
         raise FieldError(first_fault(error)) from None
     found = sample.filtered_resps
     values = list(found) if isinstance(found, list) else [found]
-    # The record of a likelihood stands in the place of its first option; the others are empty.
+    # The record of a likelihood is in its first option; the others are empty.
     while len(values) > 1 and values[-1] == "":
         values.pop()
     texts, tokens = _texts(entry), _tokens(entry)
@@ -204,7 +204,7 @@ def _loaded(record: type[R], written: object, task: str, known: Records) -> obje
             value = json.loads(written, object_pairs_hook=_unique)
         except (ValueError, RecursionError) as error:
             if names_schema(storable(written).encode(), record.SCHEMA):
-                raise FieldError(f"filtered_resps is no JSON ({_reason(error)})") from None
+                raise FieldError(f"filtered_resps is not valid JSON ({_reason(error)})") from None
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != record.SCHEMA:
         named = f" of the task {task!r}" if task else ""
@@ -213,7 +213,7 @@ def _loaded(record: type[R], written: object, task: str, known: Records) -> obje
             raise ForeignError(f"this sample{named} is {other}")
         raise ForeignError(
             f"this sample{named} was not scored by {record.FILTER}: it is of another benchmark, "
-            f"or the task's filters are not those of {record.BENCHMARK}. Name samples that "
+            f"or the task's filters are not those of {record.BENCHMARK}. Pass samples that "
             f"{record.FILTER} wrote"
         )
     return value
@@ -237,7 +237,7 @@ def _texts(entry: Mapping[str, Any]) -> list[str | None]:
 
 
 def _tokens(entry: Mapping[str, Any]) -> int | None:
-    """What the model wrote, its thinking with it."""
+    """The number of output tokens, thinking included."""
     counts = entry.get("token_counts")
     first = counts[0] if isinstance(counts, list) and counts else None
     written = first.get("output_tokens") if isinstance(first, dict) else None

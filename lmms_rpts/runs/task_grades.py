@@ -1,4 +1,4 @@
-"""What the metrics of a task said of saved responses, from samples files of lmms-eval."""
+"""Values of a task's metrics for saved responses, from samples files of lmms-eval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_METRICS = frozenset(
 )
 
 TARGET = "target"
-"""Where the gold answer stands among the values, as lmms-eval logs it; no metric."""
+"""Key of the gold answer among the values, as lmms-eval logs it; not a metric."""
 
 Grades = dict[int, Mapping[str, Any]]
 """By document the values of the task's metrics, and ``TARGET``."""
@@ -29,15 +29,15 @@ Grades = dict[int, Mapping[str, Any]]
 def read_task_grades(files: Iterable[Path], task: str) -> Grades:
     """The values of a task's own metrics; of several pipelines the first that has each metric.
 
-    Lines that hold no JSON object, or no number of a document, are passed over: who reads the
-    responses says what is wrong.
+    Lines without a JSON object or a document number are ignored: the reader of the
+    responses reports them.
 
     Args:
         files: samples files, or JSON lines of responses with ``task``.
-        task: whose grades are wanted.
+        task: the task of the grades.
 
     Raises:
-        RunError: where a file can't be read.
+        RunError: if a file cannot be read.
     """
     grades: Grades = {}
     for file in files:
@@ -58,7 +58,7 @@ def metric_names(grades: Grades) -> list[str]:
 
 
 def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
-    """Write the grades of tasks, by their names, as ``LMMS_RPTS_GRADES`` takes them."""
+    """Write the grades of tasks, by their names, in the format of ``LMMS_RPTS_GRADES``."""
     with path.open("w", encoding="utf-8") as out:
         for task, found in grades.items():
             for doc_id, values in found.items():
@@ -82,7 +82,7 @@ def _entries(file: Path) -> Iterator[dict[str, Any]]:
                 if isinstance(entry, dict):
                     yield entry
     except OSError as error:
-        raise RunError(f"{file} can't be read ({error.strerror})") from None
+        raise RunError(f"Cannot read {file} ({error.strerror})") from None
 
 
 def _holds_record(entry: Mapping[str, Any]) -> bool:

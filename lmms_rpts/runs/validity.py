@@ -17,7 +17,7 @@ _LARGEST = 500_000_000
 
 
 class ValidityError(UserError):
-    """A validity file that can't be used; the message names the file and the fault."""
+    """A validity file that cannot be used; the message names the file and the fault."""
 
 
 class Interval(Model):
@@ -197,26 +197,26 @@ class Validity(Model):
 
 
 def read_validity(path: Path) -> Validity:
-    """Read what ``lmms-rpts validate -o`` wrote.
+    """Read a file written by ``lmms-rpts validate -o``.
 
     Raises:
-        ValidityError: naming the file and what is wrong with it.
+        ValidityError: with the file and the error.
     """
-    remedy = "name a file that lmms-rpts validate -o wrote"
-    # A pipe or a device would be read for ever.
+    remedy = "pass a file that lmms-rpts validate -o wrote"
+    # A pipe or a device would be read forever.
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValidityError(f"{path} is no file: {remedy}")
+        raise ValidityError(f"{path} is not a file: {remedy}")
     try:
         if path.stat().st_size > _LARGEST:
             raise ValidityError(f"{path} is larger than 500 MB: {remedy}")
         content = path.read_bytes()
     except OSError as error:
-        raise ValidityError(f"{path} can't be read ({error.strerror}): {remedy}") from None
+        raise ValidityError(f"Cannot read {path} ({error.strerror}): {remedy}") from None
     try:
         found = Validity.model_validate_json(content)
     except (ValidationError, RecursionError) as error:
         fault = first_fault(error) if isinstance(error, ValidationError) else "it nests too deeply"
-        raise ValidityError(f"{path} is no validity file: {fault}; {remedy}") from None
+        raise ValidityError(f"{path} is not a validity file: {fault}; {remedy}") from None
     if found.version != VERSION:
         raise ValidityError(
             f"{path} is of version {found.version}; this version of lmms-rpts reads {VERSION}"

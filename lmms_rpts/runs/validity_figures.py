@@ -7,7 +7,7 @@ from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import Corrected
 
 BLIND = "without its images"
-"""Said of a set whose questions go with images that the judge did not see."""
+"""Label of a set whose questions have images that the judge did not see."""
 
 _NONE = "–"
 _WORDS = {"shortness": "the shortness of a step", "place": "its place in the chain"}
@@ -37,9 +37,9 @@ def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
 
 
 def doubt_of(found: ValidatedSet) -> str:
-    """That the judge tells sound steps from wrong ones no better than what needs no judge.
+    """Message that the judge separates steps no better than a trivial baseline.
 
-    Empty where it does better, or nothing is known.
+    Empty where it is better, or unknown.
     """
     auc = figure_of(found, "auc")
     if auc is None or auc.value is None:
@@ -56,7 +56,7 @@ def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
 
 
 def bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
-    """What needs no judge and ranks steps best, chance included, and its AUC."""
+    """The best baseline without a judge, chance included, and its AUC."""
     return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
 
 

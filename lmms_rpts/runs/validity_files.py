@@ -1,4 +1,4 @@
-"""Validity files by path and digest, and what of one a run's results hold."""
+"""Validity files by path and digest, and their extract in a run's results."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lmms_rpts.runs.validity import VERSION, Validity, ValidityError, read_valid
 from lmms_rpts.schema import Model, Text, shown
 
 FIGURES = ("auc", "sensitivity", "specificity")
-"""The metrics of a set that a run's results hold."""
+"""The metrics of a set in a run's results."""
 
 KEY = "validity"
-"""Where they stand: under ``usage`` of lmms-eval's results, as what the judges used."""
+"""Their key under ``usage`` of lmms-eval's results, next to the usage of judges."""
 
 _OF_SET = (
     *("name", "layout", "n_chains", "n_steps", "n_wrong", "n_questions", "available"),
@@ -28,14 +28,14 @@ _OF_FILE = ("format", "version", "judge", "judge_samples", "temperature", "promp
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What a judge's figures hold for: the judge, its prompts, and how many replies are a score."""
+    """Scope of a judge's figures: the judge, its prompts, and the replies per score."""
 
     judge: str
     prompt_version: str
     judge_samples: int
 
     def differences(self, other: Judging) -> tuple[str, ...]:
-        """The names of what is not the same."""
+        """The names of the differing fields."""
         return tuple(name for name in self.__slots__ if getattr(self, name) != getattr(other, name))
 
     def __str__(self) -> str:
@@ -46,12 +46,12 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class ValidityFile:
-    """What one validity file says.
+    """The content of one validity file.
 
     Attributes:
-        path: where it lies, as it was named.
+        path: its path, as given.
         sha256: of its bytes.
-        validity: what it holds; without chains where only a run's results tell of it.
+        validity: its content; without chains where it is from a run's results.
     """
 
     path: Path
@@ -60,7 +60,7 @@ class ValidityFile:
 
     @property
     def judging(self) -> Judging:
-        """Whom it is about."""
+        """The judge that it is about."""
         found = self.validity
         return Judging(found.judge, found.prompt_version, found.judge_samples)
 
@@ -68,7 +68,7 @@ class ValidityFile:
         """Why its figures are not this judge's; None if they are."""
         if not self.judging.differences(judging):
             return None
-        return f"{self.path} is of the judge {self.judging}, not of {judging}"
+        return f"{self.path} is about the judge {self.judging}, not {judging}"
 
     def extract(self) -> dict[str, Any]:
         """Its figures without the chains, as plain JSON values: for a run's results."""
@@ -97,13 +97,13 @@ def read_validity_file(path: Path) -> ValidityFile:
     """Read a validity file.
 
     Raises:
-        ValidityError: naming the file and what is wrong with it.
+        ValidityError: with the file and the error.
     """
     validity = read_validity(path)
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:  # it was there a moment ago
-        raise ValidityError(f"{path} can't be read ({error.strerror}): name it again") from None
+        raise ValidityError(f"Cannot read {path} ({error.strerror}): pass it again") from None
     return ValidityFile(path, digest, validity)
 
 
@@ -113,9 +113,9 @@ def read_validity_files(paths: Iterable[Path]) -> tuple[ValidityFile, ...]:
 
 
 def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
-    """The validity file that a run's results name: whole, if it is still there and the same.
+    """The validity file of a run's results; read from disk if it still exists unchanged.
 
-    None where they name none, or what can't be read as one: results may be anybody's.
+    None where they have none, or an invalid one: results are untrusted.
     """
     usage = results.get("usage")
     held = usage.get(KEY) if isinstance(usage, Mapping) else None

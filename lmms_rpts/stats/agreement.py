@@ -19,14 +19,14 @@ _AT_A_TIME = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How well raters agree, over the steps that at least two of them scored.
+    """Agreement of raters, over the steps that at least two of them scored.
 
     Attributes:
         mae: the mean absolute difference of two raters over the steps that both scored; the mean
-            over all pairs of raters that share steps, each pair weighing the same.
+            over all pairs of raters that share steps, all pairs with equal weight.
         alpha: Krippendorff's alpha for interval data; None where all scores are equal.
-        raters: how many raters share a step with another one.
-        steps: how many steps at least two raters scored.
+        raters: number of raters who share a step with another one.
+        steps: number of steps that at least two raters scored.
     """
 
     mae: float
@@ -36,7 +36,7 @@ class Reliability:
 
 
 def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
-    """How well two sets of n scores agree, for each of k weightings: (k, 4), as ``STATISTICS``.
+    """Agreement of two sets of n scores, for each of k weightings: (k, 4), as ``STATISTICS``.
 
     - ``mae``: the mean absolute difference.
     - ``spearman``: Spearman's rank correlation (Spearman 1904), ties at their mean rank; NaN where
@@ -44,12 +44,12 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
     - ``kappa``: Cohen's kappa with quadratic weights (Cohen 1968), over 11 levels: scores are
       rounded to one decimal, halves to the even digit. NaN for fewer than two steps, and where
       all scores are of one level.
-    - ``bias``: the mean of scores less others.
+    - ``bias``: the mean of scores minus others.
 
     Args:
         scores: (n,), from 0 to 1.
         others: (n,), from 0 to 1.
-        weights: (k, n), how often each step counts: whole numbers. NaN results where none does.
+        weights: (k, n), the weight of each step: whole numbers. Results are NaN without weight.
     """
     total = weights.sum(axis=1)
     gaps = scores - others
@@ -70,8 +70,8 @@ def estimate_groups(
 ) -> list[dict[str, Estimate]]:
     """The statistics of each group of steps, with 95% intervals over documents.
 
-    Whole documents, each with its translation, are drawn, all groups from the same resamples
-    (expanded percentile bootstrap, see ``statistics.interval``); those in which a statistic is
+    Whole documents, each with its translation, are resampled, all groups from the same resamples
+    (expanded percentile bootstrap, see ``intervals.interval``); resamples in which a statistic is
     undefined are left out of its interval.
 
     Args:
@@ -81,8 +81,8 @@ def estimate_groups(
         groups: for each group, the numbers of its steps.
 
     Returns:
-        For each group an estimate by each name in ``STATISTICS``: without a value where it is
-        undefined, without an interval also where there is but one document.
+        For each group an estimate for each name in ``STATISTICS``: without a value where it is
+        undefined, without an interval also where there is only one document.
     """
     draws: list[list[Floats]] = [[] for _ in groups]
     rows = max(1, _AT_A_TIME // len(scores))
@@ -109,7 +109,7 @@ def _estimate(value: float, draws: Floats, n: int) -> Estimate:
 def _kappa(one: Floats, two: Floats, weights: Floats, total: Floats) -> Floats:
     """1 - observed / expected squared difference of levels.
 
-    From moments, which are what the 11x11 tables of both raters and of chance come to:
+    From moments, which equal the sums over the 11x11 tables of both raters and of chance:
     sum_ij p_i q_j (i - j)^2 = E[i^2] + E[j^2] - 2 E[i] E[j].
     """
     sums = weights @ np.column_stack([one, two, one**2 + two**2, (one - two) ** 2])
@@ -119,13 +119,13 @@ def _kappa(one: Floats, two: Floats, weights: Floats, total: Floats) -> Floats:
 
 
 def _levels(scores: Floats) -> Floats:
-    """From 0 to 10; the inner rounding undoes what binary fractions add to 0.35, say."""
+    """From 0 to 10; the inner rounding removes binary errors, such as those of 0.35."""
     return np.rint(np.round(scores * LEVELS, _DIGITS))
 
 
 def _ranks(values: Floats, weights: Floats) -> Floats:
-    """Mid-ranks of n values in each of k weightings, less their mean: (k, n)."""
-    # Means of several answers that differ in the last bit alone are ties.
+    """Mid-ranks of n values in each of k weightings, minus their mean: (k, n)."""
+    # Means of several answers that differ only in the last bit are ties.
     _, at = np.unique(np.round(values, _DIGITS), return_inverse=True)
     order = np.argsort(at, kind="stable")
     ends = np.searchsorted(at[order], np.arange(at.max(initial=-1) + 1), side="right") - 1
@@ -145,7 +145,7 @@ def _correlation(one: Floats, two: Floats, weights: Floats) -> Floats:
 
 
 def reliability_of(ratings: Sequence[Mapping[str, float]]) -> Reliability | None:
-    """How well raters agree; None where no step was scored by two.
+    """Agreement of raters; None where no step was scored by two.
 
     Args:
         ratings: for each step its scores, by rater.
@@ -170,14 +170,14 @@ def krippendorff_alpha(units: Sequence[Sequence[float]]) -> float | None:
     """Krippendorff's alpha for interval data (Krippendorff, Content Analysis, 2004, chapter 11).
 
     1 - D_o / D_e: D_o is the mean squared difference of two values of one unit, each unit
-    weighing as many values as it has; D_e that of any two values of all units.
+    weighted by its number of values; D_e that of any two values of all units.
 
     Args:
-        units: the values that each unit got, from any raters; those with fewer than two values
-            don't count.
+        units: the values of each unit, from any raters; units with fewer than two values do not
+            count.
 
     Returns:
-        1 for full agreement, about 0 for chance, less for worse; None where all values are equal
+        1 for full agreement, about 0 for chance, negative for less; None where all values are equal
         or no unit has two.
     """
     pairable = [unit for unit in units if len(unit) > 1]

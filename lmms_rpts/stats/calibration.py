@@ -1,4 +1,4 @@
-"""Whether scores are probabilities: reliability bins, Brier score, expected calibration error."""
+"""Calibration of scores: reliability bins, Brier score, expected calibration error."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Steps with scores near each other.
+    """Steps with similar scores.
 
     Attributes:
-        score: their mean.
+        score: their mean score.
         sound: the share of them that is sound, with Wilson's interval over questions; ``n`` is
-            how many steps there are.
+            the number of steps.
     """
 
     score: float
@@ -28,10 +28,10 @@ class ReliabilityBin:
 
 
 def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
-    """At most ``bins`` bins of about as many steps each, by score; equal scores are in one bin.
+    """At most ``bins`` bins of about equal size, by score; equal scores share a bin.
 
-    With at most ``bins`` distinct scores each is a bin of its own. Else a score goes to the bin
-    that the middle of its steps falls into; where that leaves a bin empty, there are fewer.
+    With at most ``bins`` distinct scores each has a bin. Otherwise a score goes to the bin of the
+    middle of its steps; where that leaves a bin empty, there are fewer.
     """
     known = steps.scored
     score, sound = steps.score[known], steps.sound[known].astype(float)
@@ -54,7 +54,7 @@ def brier(steps: ScoredSteps) -> Measure:
 def ece(steps: ScoredSteps, bins: int = BINS) -> Measure:
     """The mean distance of score and share sound over the bins, by their sizes (Naeini 2015).
 
-    The bins are those of all steps in each resample. Noise alone makes it larger than 0, the more
+    The bins are those of all steps in each resample. Noise alone makes it greater than 0, the more
     so the fewer steps there are.
     """
     known = steps.scored

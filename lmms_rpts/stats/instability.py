@@ -1,6 +1,6 @@
-"""How much answers depend on the wording of a question, and on the order of its options.
+"""Dependence of answers on the wording of a question and on the order of its options.
 
-Samples are asked several times, in other words and orders. Intervals resample samples, not
+Samples are asked several times, in several wordings and orders. Intervals resample samples, not
 answers: the answers to one sample are not independent.
 """
 
@@ -33,11 +33,11 @@ BY_SAMPLE = (
     "agreement",
     "consistent_rate",
 )
-"""Means of one value a sample, see ``wording_statistics``."""
+"""Means of one value per sample, see ``wording_statistics``."""
 BY_WORDING = ("accuracy_best_prompt", "accuracy_worst_prompt")
 _USUAL = 0.9
 LEAST_EXPECTED = 5.0
-"""The least number of answers that chance must put at each position for a chi-square test."""
+"""Minimum expected number of answers per position for a chi-square test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Answer:
     """One answer to a sample in one wording.
 
     Attributes:
-        sample: which sample.
-        wording: which of its wordings, from 0.
-        chosen: the option that was chosen, by a name that its position does not change; None
-            where none can be told.
+        sample: the sample.
+        wording: number of its wording, from 0.
+        chosen: the chosen option, by a name that does not depend on its position; None where it is
+            unknown.
         correct: whether it is right.
-        position: where the chosen option was shown, from 0; None where that means nothing.
-        right_position: where the right option was shown.
-        options: how many were shown.
+        position: position of the chosen option, from 0; None where that has no meaning.
+        right_position: position of the right option.
+        options: number of options shown.
     """
 
     sample: Hashable
@@ -66,16 +66,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class PositionBias:
-    """Whether an option is chosen for its place.
+    """Whether options are chosen because of their position.
 
     Attributes:
         chosen: the share of answers that chose each position.
-        expected: the share that a model of this accuracy would give it that never looks at
-            positions; all the same where the right option stands at each place equally often.
+        expected: the share expected of a model with this accuracy that ignores positions; uniform
+            where the right option has each position equally often.
         distance: half the sum of their absolute differences, from 0 to 1.
-        statistic: chi-square, divided by how much the answers to one sample go together.
-        p: its p-value; NaN where fewer than ``LEAST_EXPECTED`` answers are expected at a place.
-        n: how many answers chose a position.
+        statistic: chi-square, divided by the design effect of answers to the same sample.
+        p: its p-value; NaN where fewer than ``LEAST_EXPECTED`` answers are expected at a position.
+        n: number of answers that chose a position.
     """
 
     chosen: tuple[float, ...]
@@ -97,13 +97,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How accuracy moves with the rounds of dialogues.
+    """Accuracy over the rounds of dialogues.
 
     Attributes:
         accuracy: by round, in their order.
-        correlation: Pearson's, of round and accuracy; without a value where the accuracy never
-            changes or there is one round.
-        slope: what a round adds to accuracy; 0 for one round.
+        correlation: Pearson's, of round and accuracy; without a value where the accuracy is
+            constant or there is one round.
+        slope: the change of accuracy per round; 0 for one round.
     """
 
     accuracy: Mapping[int, Estimate]
@@ -114,29 +114,29 @@ class Rounds:
 def wording_statistics(
     answers: Iterable[Answer], resamples: int = RESAMPLES
 ) -> dict[str, Estimate]:
-    """How answers depend on the wording, with 95% intervals over samples.
+    """Dependence of answers on the wording, with 95% intervals over samples.
 
     - ``accuracy``: the mean over samples of the share of right answers.
-    - ``accuracy_all``: the share of samples with right answers alone (circular evaluation).
+    - ``accuracy_all``: the share of samples with right answers only (circular evaluation).
     - ``majority_accuracy``: the share of samples whose most frequent answer is right; of t answers
       that are equally frequent each counts 1/t.
     - ``instability``: the mean entropy, in nats, of the options that were chosen for a sample; all
       answers without an option are one class.
     - ``instability_norm``: this over its largest value, ln min(answers, options + 1).
     - ``agreement``: the mean share of the most frequent answer.
-    - ``consistent_rate``: the share of samples for which the same option was chosen throughout.
-    - ``accuracy_best_prompt``, ``accuracy_worst_prompt``: of the wording that does best, worst.
+    - ``consistent_rate``: the share of samples for which all answers chose the same option.
+    - ``accuracy_best_prompt``, ``accuracy_worst_prompt``: of the best and the worst wording.
 
-    Samples with one answer don't count in the four from ``instability`` on. The best of several
-    is better than it would be on other samples, the worst is worse: their intervals don't undo
-    this. Wordings that more than a tenth of the samples lack are neither.
+    Samples with one answer do not count in the four from ``instability`` on. The best of several
+    wordings is better than it would be on other samples, and the worst is worse: their intervals
+    do not correct for this. Wordings that over a tenth of the samples lack are excluded from both.
 
     Args:
         answers: in any order.
         resamples: of the bootstrap (expanded percentile, see ``intervals.interval``).
 
     Returns:
-        Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``, without a value where there is
+        Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value where there is
         none.
     """
     grouped = _by_sample(answers)
@@ -176,13 +176,13 @@ def wording_accuracies(
 
 
 def position_bias(answers: Iterable[Answer]) -> PositionBias:
-    """Whether positions are chosen otherwise than by a model that doesn't look at them.
+    """Test whether positions influence the choice.
 
-    Such a model chooses the right option with the accuracy of these answers, wherever it stands,
-    and else each of the others alike. The chi-square statistic is divided by the design effect of
-    samples (first-order correction, Rao and Scott 1981), but never enlarged.
+    The null model chooses the right option with the accuracy of these answers, at any position,
+    and otherwise each of the other options equally often. The chi-square statistic is divided by
+    the design effect of samples (first-order correction, Rao and Scott 1981), but never increased.
 
-    Answers without a position, or without the position of the right option, don't count.
+    Answers without a position, or without the position of the right option, do not count.
     """
     told = [
         each
@@ -285,7 +285,7 @@ def _by_wording(answers: Sequence[Answer], wordings: Sequence[int]) -> list[floa
 
 
 def _usual_wordings(grouped: Sequence[Sequence[Answer]]) -> list[int]:
-    """Those in which nearly all samples were asked: others are no match for them."""
+    """Wordings in which nearly all samples were asked: others are not comparable."""
     counts = Counter(wording for each in grouped for wording in {one.wording for one in each})
     most = max(counts.values())
     return sorted(wording for wording, count in counts.items() if count >= _USUAL * most)
@@ -326,7 +326,7 @@ def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:
 
 
 def _design_effect(residuals: Floats, samples: Sequence[Hashable]) -> float:
-    """How much larger the variance of sums over samples is than that of answers; at least 1."""
+    """Ratio of the variance of sums over samples to that of answers; at least 1."""
     own = numbered(samples)
     sums = np.zeros((int(own.max()) + 1, residuals.shape[1]))
     np.add.at(sums, own, residuals)
@@ -343,7 +343,7 @@ def _trend(x: Floats, means: Floats) -> Floats:
         dx = np.where(known, x - (known * x).sum(axis=1, keepdims=True) / n, 0.0)
         dy = np.where(known, y - y.sum(axis=1, keepdims=True) / n, 0.0)
         xx, yy, xy = (dx * dx).sum(axis=1), (dy * dy).sum(axis=1), (dx * dy).sum(axis=1)
-        flat = yy < 1e-24  # equal means, but for rounding
+        flat = yy < 1e-24  # equal means, except for rounding
         correlation = np.where(flat | (xx == 0), np.nan, xy / np.sqrt(xx * yy))
         slope = np.where(xx == 0, 0.0, np.where(flat, 0.0, xy / xx))
     found: Floats = np.stack([np.clip(correlation, -1.0, 1.0), slope])

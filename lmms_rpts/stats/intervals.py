@@ -25,7 +25,7 @@ Indices = NDArray[np.intp]
 class Estimate:
     """A mean with its confidence interval; None where there is none.
 
-    ``n``: how many documents have a value.
+    ``n``: the number of documents with a value.
     """
 
     value: float | None
@@ -35,7 +35,7 @@ class Estimate:
 
 
 def numbered(names: Sequence[Hashable]) -> Indices:
-    """The same number for equal names, from 0 in the order in which they first stand."""
+    """The same number for equal names, from 0 in the order of their first occurrence."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
 
@@ -45,17 +45,18 @@ def estimate_mean(
     clusters: Indices | None = None,
     share: bool = False,
 ) -> Estimate:
-    """The mean of one value a document (None or NaN: it has none), with its 95% interval.
+    """The mean of one value per document (None or NaN: no value), with its 95% interval.
 
     The standard error is that of a mean over clusters (Cochran 1977, ratio to size), so that a
-    document and its translation don't count as two. Means have Student's t interval, kept within
+    document and its translation do not count as two. Means have Student's t interval, kept within
     [0, 1] where all values are; shares have Wilson's score interval (Wilson 1927) with the number
     of independent documents that has this standard error. There is no interval for fewer than two
-    clusters, nor for a mean of values that are all the same.
+    clusters, nor for values that are all equal.
 
     Args:
-        clusters: the cluster of each value, from 0; None: each is one of its own.
-        share: whether the mean is a share, of right answers for instance.
+        values: one value per document.
+        clusters: the cluster of each value, from 0; None: each value is its own cluster.
+        share: whether the mean is a share, for example of right answers.
     """
     every = np.asarray([math.nan if each is None else each for each in values], dtype=float)
     known = ~np.isnan(every)
@@ -83,10 +84,10 @@ def estimate_mean(
 def resampled(
     n: int, resamples: int = RESAMPLES, seed: int = SEED, clusters: Indices | None = None
 ) -> Iterator[Floats]:
-    """How often each of ``n`` documents stands in each resample: blocks of (k, n) weights.
+    """How often each of ``n`` documents occurs in each resample: blocks of (k, n) weights.
 
     Args:
-        clusters: the cluster of each document, from 0: whole clusters are drawn; None: documents.
+        clusters: the cluster of each document, from 0: drawn as a whole; None: documents.
 
     Yields:
         Blocks of ``resamples`` rows in all, the same at every call; without clusters each row
@@ -117,11 +118,13 @@ def resampled_means(values: Floats, weights: Floats) -> Floats:
 def interval(
     draws: Any, clusters: int | None = None, level: float = LEVEL
 ) -> tuple[float | None, float | None]:
-    """The middle ``level`` of draws, those without a value left out; none where all are the same.
+    """The central ``level`` of bootstrap draws, undefined ones left out; none if all are equal.
 
     Args:
-        clusters: how many there are, for the expanded percentile interval (Hesterberg 2015), which
-            is as much wider as the plain one is too narrow for few; None: the plain one.
+        draws: the bootstrap draws.
+        level: the confidence level.
+        clusters: their number, for the expanded percentile interval (Hesterberg 2015), which
+            corrects the plain interval, too narrow for few clusters; None: the plain interval.
     """
     there = np.asarray(draws, dtype=float)
     there = there[~np.isnan(there)]

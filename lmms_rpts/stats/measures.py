@@ -20,7 +20,7 @@ from lmms_rpts.stats.intervals import (
 )
 
 MEASURE_RESAMPLES = 1_000
-"""Fewer than for means: a measure may rank all steps anew in each resample."""
+"""Fewer than for means: a measure may have to rank all steps in each resample."""
 
 Flags = NDArray[np.bool_]
 Counts = Floats | Flags
@@ -31,16 +31,16 @@ Statistic = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """A statistic, and what it is of.
+    """A statistic, and the units that it is based on.
 
     Attributes:
         of: the statistic.
-        counts: (m,), how many units (steps or chains) each document adds to it. Documents that
-            add none can't narrow the interval.
-        share: whether it is a share. Where that is 0 or 1 no resample differs from it, and the
+        counts: (m,), the number of units (steps or chains) that each document adds to it.
+            Documents that add none cannot narrow the interval.
+        share: whether it is a share. Where that is 0 or 1, all resamples are equal, and the
             interval is Wilson's, with the number of clusters.
-        centred: whether the interval is moved by what the mean of the resamples lies off the
-            value: for a statistic that noise makes larger, which a resample has more of.
+        centred: whether the interval is shifted by the difference of the value and the mean of the
+            resamples: for a statistic that noise increases, which resamples have more of.
     """
 
     of: Statistic
@@ -61,18 +61,19 @@ def ratio(over: Counts, under: Counts, share: bool = True) -> Measure:
 
 
 def difference(first: Measure, second: Measure) -> Measure:
-    """What the second is above the first, which is of the same units."""
+    """The second measure minus the first, which has the same units."""
     return Measure(lambda weights: second.of(weights) - first.of(weights), first.counts)
 
 
 def mean_over(groups: Indices, measure: Measure) -> Measure:
-    """The mean of a measure over groups of documents, each weighing the same.
+    """The mean of a measure over groups of documents with equal weight.
 
-    Groups that add no unit to it are left out. NaN where it is undefined in any other: the mean
-    over the rest would be of other data.
+    Groups that add no unit to it are left out. NaN where it is undefined in any other group: the
+    mean over the rest would be about other data.
 
     Args:
         groups: (m,), the group of each document.
+        measure: the measure.
     """
     adding = np.unique(groups[measure.counts > 0])
     members = [(groups == group).astype(float) for group in adding]
@@ -96,11 +97,11 @@ def estimate_measures(
     undefined are left out of its interval.
 
     Args:
-        clusters: (m,), the cluster of each document, from 0 without gaps: whole ones are drawn.
+        clusters: (m,), the cluster of each document, from 0 without gaps; whole clusters are drawn.
 
     Returns:
         Estimates by the names of the measures, without a value where it is undefined, without an
-        interval where fewer than two clusters add to it; ``n`` is how many units are in it.
+        interval where fewer than two clusters add to it; ``n`` is the number of its units.
     """
     whole = np.ones((1, len(clusters)))
     values = {name: float(measure.of(whole)[0]) for name, measure in measures.items()}
@@ -118,7 +119,7 @@ def estimate_measures(
 
 
 def divided(top: Floats, bottom: Floats) -> Floats:
-    """One over the other; NaN where that is 0."""
+    """The quotient; NaN where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = np.where(bottom > 0, top / bottom, np.nan)
     return found

@@ -10,7 +10,7 @@ from lmms_rpts.stats.intervals import SEED, Floats, Indices
 
 PERMUTATIONS = 10_000
 EXACT = 13
-"""Up to so many documents that differ, all ways to swap them are counted: 2**13."""
+"""Number of differing documents up to which all 2**13 swaps are enumerated."""
 
 _TIED = 1e-9
 _AT_A_TIME = 2_000_000
@@ -22,20 +22,21 @@ def swap_test(
     permutations: int = PERMUTATIONS,
     clusters: Indices | None = None,
 ) -> float | None:
-    """The two-sided p-value of the difference of means, when pairs are swapped at random.
+    """Two-sided permutation test of the difference of means of paired values.
 
-    Where at most ``EXACT`` pairs differ, all swaps are counted; else
-    p = (extreme + 1) / (swaps + 1), after Phipson and Smith (2010). Values move with their NaN, so
-    that a mean may be over other documents after a swap: then the difference is measured by its
-    standard error in each swap (Janssen 1997), since that is no longer the same in all. Swaps that
-    leave a side without any value don't count.
+    Where at most ``EXACT`` pairs differ, all swaps are enumerated; otherwise
+    p = (extreme + 1) / (swaps + 1), after Phipson and Smith (2010). Values are swapped with their
+    NaN, so that a mean may be over other documents after a swap: then the difference is divided by
+    its standard error in each swap (Janssen 1997), since that is no longer constant. Swaps that
+    leave a side without any value do not count.
 
     Args:
-        first: one value a document, NaN where there is none; ``second``: of the same documents.
-        clusters: the cluster of each document, from 0: swapped as one; None: each is its own.
+        first: one value per document, NaN where there is none.
+        second: values of the same documents.
+        clusters: the cluster of each document, from 0, swapped as one; None: single documents.
 
     Returns:
-        None where a side has no value.
+        The p-value; None where a side has no value.
     """
     known_a, known_b = ~np.isnan(first), ~np.isnan(second)
     if not (known_a.any() and known_b.any()):
@@ -44,13 +45,13 @@ def swap_test(
     own = np.arange(len(first)) if clusters is None else clusters
     sums = np.column_stack([np.bincount(own, column).astype(float) for column in columns])
     studentised = bool((known_a != known_b).any())
-    # To swap two equal values changes nothing.
+    # Swapping two equal values changes nothing.
     moving = np.flatnonzero((sums[:, :2] != sums[:, 2:]).any(axis=1))
     observed, _ = _differences(np.zeros((1, len(moving))), sums, moving, studentised)
     extreme = counted = 0
     for swaps in _swaps(len(moving), permutations):
         found, there = _differences(swaps, sums, moving, studentised)
-        # What rounding alone keeps below the observed difference equals it.
+        # Differences that are only less than the observed one by rounding count as equal.
         extreme += int((np.abs(found[there]) >= abs(observed[0]) - _TIED).sum())
         counted += int(there.sum())
     drawn = len(moving) > EXACT
@@ -58,7 +59,7 @@ def swap_test(
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """P-values adjusted for there being several (Holm 1979); None is no test, and stays None."""
+    """P-values adjusted for multiple tests (Holm 1979); None (no test) stays None."""
     order = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     least = 0.0
@@ -98,7 +99,7 @@ def _differences(
         mean_a, mean_b = total_a / n_a, total_b / n_b
         found = mean_b - mean_a
         if studentised:
-            # What each cluster adds to the difference, linearised; it is 0 on the whole.
+            # The contribution of each cluster to the difference, linearised; the sum is 0.
             still = _shares(sums, mean_a, n_a, mean_b, n_b)
             moved = _shares(sums[:, [2, 3, 0, 1]], mean_a, n_a, mean_b, n_b)
             chosen = np.zeros(still.shape, dtype=bool)
@@ -110,7 +111,7 @@ def _differences(
 
 
 def _shares(sums: Floats, mean_a: Floats, n_a: Floats, mean_b: Floats, n_b: Floats) -> Floats:
-    """(k, n): each cluster's part in the difference of two ratios, by their residuals."""
+    """(k, n): each cluster's contribution to the difference of two ratios, by their residuals."""
     in_a = (sums[:, 0] - mean_a[:, None] * sums[:, 1]) / n_a[:, None]
     in_b = (sums[:, 2] - mean_b[:, None] * sums[:, 3]) / n_b[:, None]
     shares: Floats = in_b - in_a

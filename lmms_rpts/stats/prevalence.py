@@ -1,7 +1,7 @@
 """Corrected share of wrong steps: the Rogan-Gladen estimator with a bootstrap interval.
 
-A judge that calls a share p of all steps wrong, overlooks some of the wrong ones and suspects some
-of the sound ones. With its sensitivity and specificity, the true share is
+A judge that calls a share p of all steps wrong misses some wrong steps and flags some sound ones.
+With its sensitivity and specificity, the true share is
 (p + specificity - 1) / (sensitivity + specificity - 1), kept within 0 and 1 (Rogan and Gladen 1978,
 American Journal of Epidemiology 107, 71-76).
 """
@@ -26,19 +26,19 @@ from lmms_rpts.stats.intervals import (
 )
 
 THRESHOLD = 0.5
-"""A judge calls a step wrong whose score lies below it."""
+"""A judge calls a step wrong if its score is below this threshold."""
 
 FAR, OUTSIDE = 0.5, 0.975
-"""How far the formula may lie outside of 0 to 1, and in which share of the resamples on one side,
-before nothing is corrected: more is no chance, but a judge that errs otherwise on the run."""
+"""How far the formula may be outside of 0 to 1, and in which share of the resamples on one side,
+before no correction is made: more is not chance, but a judge with other error rates on the run."""
 
 LEAST = 1.1
-"""Sensitivity + specificity up to which nothing is corrected: at 1 a judge only guesses."""
+"""Sensitivity + specificity up to which no correction is made: at 1 a judge only guesses."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many steps of each cluster are hits.
+    """Number of hits among the steps of each cluster.
 
     Attributes:
         hits: (n,) of each cluster; ``sizes``: (n,) steps of each cluster.
@@ -55,18 +55,18 @@ class Tally:
 
     @property
     def clusters(self) -> int:
-        """How many clusters have a step."""
+        """The number of clusters with a step."""
         return int((self.sizes > 0).sum())
 
 
 @dataclass(frozen=True)
 class Rates:
-    """How often a judge was right about labelled steps; the clusters are questions.
+    """Error rates of a judge on labelled steps; the clusters are questions.
 
     Attributes:
-        found: of the wrong steps of each question those that it calls wrong.
-        passed: of the sound steps of each question those that it calls sound.
-        resamples: how many times questions are drawn for intervals.
+        found: number of wrong steps of each question that it calls wrong.
+        passed: number of sound steps of each question that it calls sound.
+        resamples: number of bootstrap resamples of questions.
     """
 
     found: Tally
@@ -75,7 +75,7 @@ class Rates:
 
     @property
     def questions(self) -> int:
-        """How many questions have a labelled step."""
+        """The number of questions with a labelled step."""
         return int(((self.found.sizes > 0) | (self.passed.sizes > 0)).sum())
 
     @cached_property
@@ -89,7 +89,7 @@ class Corrected:
     """A corrected share with its 95% interval; None where there is none.
 
     Attributes:
-        sensitivity: that it was corrected with; ``specificity``: likewise.
+        sensitivity: the value that was used; ``specificity``: likewise.
         refused: why there is no value; None where there is one.
     """
 
@@ -114,10 +114,10 @@ def rates(
     scores: Sequence[float],
     resamples: int = RESAMPLES,
 ) -> Rates:
-    """Count what a judge got right: one entry per labelled step that has a score.
+    """Count the right verdicts of a judge: one entry per labelled step with a score.
 
     Args:
-        questions: which one each step belongs to.
+        questions: the question of each step.
         sound: the label of each step.
         scores: of the judge, in [0, 1].
     """
@@ -147,13 +147,13 @@ def corrected(called: Tally, known: Rates) -> Corrected:
 
     The interval resamples the clusters of ``called`` and, independently, the questions of
     ``known`` (Efron and Tibshirani 1993, expanded percentiles of Hesterberg 2015 for the smaller
-    number of the two). A resample in which the judge is no better than a guess says nothing: it
-    counts half as 0 and half as 1, and makes the interval wider. There is no interval for fewer
-    than two clusters or questions.
+    number of the two). A resample in which the judge is not better than a guess is uninformative:
+    it counts half as 0 and half as 1, and widens the interval. There is no interval for fewer than
+    two clusters or questions.
 
     Args:
-        called: of the steps of each cluster those that the judge calls wrong.
-        known: how often it was right about labelled steps.
+        called: the steps of each cluster that the judge calls wrong.
+        known: its error rates on labelled steps.
     """
     share, sensitivity, specificity = called.share, known.found.share, known.passed.share
     if share is None:
@@ -173,7 +173,7 @@ def corrected(called: Tally, known: Rates) -> Corrected:
     if abs(raw - value) > FAR and np.mean(draws == value) > OUTSIDE:
         reason = (
             f"the formula gives {raw:.2f}, outside of 0 to 1: the judge's error rates on this set "
-            "can't be those on the run"
+            "do not hold for the run"
         )
         return Corrected(None, None, None, sensitivity, specificity, reason)
     clusters = min(called.clusters, known.questions)
@@ -184,13 +184,13 @@ def corrected(called: Tally, known: Rates) -> Corrected:
 
 
 def _counted(clusters: Indices, steps: NDArray[np.bool_], count: int) -> Floats:
-    """How many of the steps that are marked lie in each of ``count`` clusters."""
+    """The number of marked steps in each of ``count`` clusters."""
     return np.bincount(clusters, steps.astype(float), minlength=count).astype(float)
 
 
 def _corrected_draws(called: Tally, known: Rates) -> Floats:
     """The corrected share in each resample, (resamples,)."""
-    # Another seed: equal numbers of clusters and questions would else be drawn alike.
+    # Another seed: equal numbers of clusters and questions would otherwise be drawn alike.
     shares = _drawn((called,), known.resamples, SEED + 1)[:, 0]
     sensitivity, specificity = known.drawn.T
     informative = sensitivity + specificity > 1  # False for NaN: no wrong step was drawn

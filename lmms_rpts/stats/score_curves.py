@@ -1,4 +1,4 @@
-"""What ranks steps by their scores: areas under ROC curves, and thresholds chosen by the data."""
+"""Areas under ROC curves, and thresholds fitted to the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIED = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histograms:
-    """How many sound and wrong steps of each of m chains have each of d scores.
+    """Number of sound and wrong steps of each of m chains with each of d scores.
 
     ``score``: (d,), ascending; ``sound``, ``wrong``: (d, m), sparse.
     """
@@ -29,7 +29,7 @@ class Histograms:
     wrong: Any
 
     def of(self, chains: Any) -> Histograms:
-        """Of some of the chains, at the scores of all."""
+        """Histograms of some of the chains, at the scores of all."""
         return Histograms(self.score, self.sound[:, chains], self.wrong[:, chains])
 
     def weighted(self, weights: Floats) -> tuple[Floats, Floats]:
@@ -39,7 +39,7 @@ class Histograms:
 
 
 def histograms(steps: ScoredSteps) -> Histograms:
-    """Of the steps with a score."""
+    """Histograms of the steps with a score."""
     score, at = np.unique(steps.score[steps.scored], return_inverse=True)
     chain, sound = steps.chain[steps.scored], steps.sound[steps.scored]
 
@@ -51,7 +51,7 @@ def histograms(steps: ScoredSteps) -> Histograms:
 
 
 def auc(steps: ScoredSteps) -> Measure:
-    """The chance that a sound step has a higher score than a wrong one; ties count half."""
+    """The probability that a sound step has a higher score than a wrong one; ties count half."""
     counted = histograms(steps)
 
     def of(weights: Floats) -> Floats:
@@ -64,22 +64,22 @@ def auc(steps: ScoredSteps) -> Measure:
 
 
 def auc_within(steps: ScoredSteps) -> Measure:
-    """The same over pairs of steps of one chain, alternatives included; all pairs are pooled.
+    """The AUC over pairs of steps of one chain, alternatives included; all pairs are pooled.
 
-    Free of what makes whole chains differ: how hard they are, or how long. Where labels end at
-    the first error, the wrong step is the last one: then scores that only fall along the chain
-    get 1. ``n``: chains that have a pair.
+    It is free of differences between chains, such as difficulty or length. Where labels end at the
+    first error, the wrong step is the last one: then scores that only fall along the chain get 1.
+    ``n``: chains with a pair.
     """
     wins, pairs = _pairs_within(steps)
     return Measure(ratio(wins, pairs).of, (pairs > 0).astype(float))
 
 
 def _pairs_within(steps: ScoredSteps) -> tuple[Floats, Floats]:
-    """(m,) each: pairs that are ordered rightly, ties half, and all pairs of each chain."""
+    """(m,) each: correctly ordered pairs (ties count half), and all pairs of each chain."""
     known = steps.scored
     score, rank = np.unique(steps.score[known], return_inverse=True)
     chain, sound = steps.chain[known], steps.sound[known]
-    # Chain by chain, and by score within: a chain's sound steps lie next to each other.
+    # Chain by chain, and by score within: a chain's sound steps are adjacent.
     key = chain * (len(score) + 1) + rank
     ranked = np.sort(key[sound])
     key, chain = key[~sound], chain[~sound]
@@ -106,10 +106,10 @@ class Fit:
 
 
 def fitter(steps: ScoredSteps) -> Callable[[Floats], Fit]:
-    """Fits thresholds to (k, m) weights.
+    """A function that fits thresholds to (k, m) weights.
 
-    A half's threshold is the one of its own scores that is best for its macro F1; of several that
-    do equally well the lowest, which calls the fewest steps wrong. A step is sound from it on.
+    A half's threshold is the one of its own scores with the best macro F1; of several equally good
+    ones the lowest, which calls the fewest steps wrong. A step is sound from the threshold on.
     """
     counted = histograms(steps)
     chains = [np.flatnonzero(steps.half == half) for half in (0, 1)]
@@ -132,9 +132,9 @@ def fitter(steps: ScoredSteps) -> Callable[[Floats], Fit]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Below:
-    """Steps of one half with a score below each of d, (d, k), their totals, and who stands there.
+    """Steps of one half with a score below each of d, (d, k), their totals, and the steps at it.
 
-    What is below a threshold is called wrong: ``alarms`` are sound steps, ``caught`` wrong ones.
+    Steps below a threshold are called wrong: ``alarms`` are sound steps, ``caught`` wrong ones.
     """
 
     alarms: Floats
@@ -152,17 +152,17 @@ class _Below:
         return cls(alarms, caught, *totals, (sound + wrong) > 0)
 
     def best(self) -> Indices:
-        """(k,), which score is the best threshold; -1 where there is none."""
+        """(k,), index of the score that is the best threshold; -1 where there is none."""
         defined = (self.sound > 0) & (self.wrong > 0)
         if not len(self.caught):
             return np.full(len(defined), -1)
         called = self.caught + self.alarms
         with np.errstate(divide="ignore", invalid="ignore"):
-            # As macro_f1, but for its factor, and without its look at what is undefined.
+            # As macro_f1, but without its factor and its handling of undefined values.
             quality = self.caught / (called + self.wrong)
             quality += (self.sound - self.alarms) / (2 * self.sound + self.wrong - called)
         quality[~self.there] = -1.0
-        # The first of those that rounding alone parts from the best.
+        # The first one that differs from the best only by rounding.
         first: Indices = (quality >= quality.max(axis=0) - _TIED).argmax(axis=0)
         return np.where(defined, first, -1)
 
@@ -204,7 +204,7 @@ def f1_first_fitted(steps: ScoredSteps) -> Measure:
 
 
 def fitted_thresholds(steps: ScoredSteps) -> tuple[float, ...]:
-    """Those chosen on halves 0 and 1; none where a half has no sound or no wrong step."""
+    """The thresholds of halves 0 and 1; none where a half has no sound or no wrong step."""
     (found,) = fitter(steps)(np.ones((1, steps.chains))).threshold.tolist()
     return () if np.isnan(found).any() else tuple(found)
 
@@ -232,13 +232,13 @@ def macro_f1(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> 
 
 
 def harmonic_mean(one: Floats, two: Floats) -> Floats:
-    """0 where both are, NaN where either is."""
+    """The harmonic mean; 0 where both are 0, NaN where either is NaN."""
     total = one + two
     return np.where(total == 0, 0.0, 2 * one * two / np.where(total == 0, 1.0, total))
 
 
 def _in_parts(statistic: Statistic, size: int) -> Statistic:
-    """The same for fewer weightings at a time, as each makes arrays of ``size``."""
+    """The same statistic in batches of weightings, since each needs arrays of ``size``."""
     rows = max(1, _AT_A_TIME // max(1, size))
 
     def of(weights: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Steps that others labelled, with a judge's scores, as arrays; and where it finds first errors."""
+"""Labelled steps with a judge's scores, as arrays; and the location of first errors."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from lmms_rpts.stats.measures import Counts, Flags
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredSteps:
-    """n labelled steps of m chains. Steps without a label are not in it.
+    """n labelled steps of m chains. Steps without a label are not included.
 
     Attributes:
         sound: (n,), the labels.
         score: (n,), from the judge, higher for sounder; NaN: unscored.
         chain: (n,), the chain of each step, from 0.
-        place: (n,), its number on the chain; there are gaps where steps have no label.
-        on_path: (n,), whether it is a step of the chain itself. Alternatives to one are not, and
-            take no part in finding the first error.
-        inherited: (n,), whether it is sound, but rests on an earlier error.
+        place: (n,), its number in the chain; there are gaps where steps have no label.
+        on_path: (n,), whether it is a step of the chain itself. Alternatives are not, and are
+            ignored when the first error is located.
+        inherited: (n,), whether it is sound, but depends on an earlier error.
         question: (m,), the question of each chain, from 0 without gaps: what is resampled.
         stratum: (m,), the part of the set that a chain belongs to, from 0.
         half: (m,), 0 or 1: thresholds are chosen on one half of the questions for the other.
-        first_error: (m,), the place of the first wrong step; inf: there is none; NaN: not known.
+        first_error: (m,), the place of the first wrong step; inf: there is none; NaN: unknown.
     """
 
     sound: Flags
@@ -53,7 +53,7 @@ class ScoredSteps:
 
     @property
     def chains(self) -> int:
-        """How many chains there are."""
+        """The number of chains."""
         return len(self.question)
 
     @property
@@ -81,13 +81,13 @@ class ScoredSteps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstErrors:
-    """What decides whether a threshold finds the first error of each of m chains.
+    """Scores that decide whether a threshold finds the first error of each of m chains.
 
     Attributes:
         located: (m,), whether the data say where it is, or that there is none.
         wrong: (m,), whether there is one.
-        before: (m,), the lowest score ahead of it (no error: of all steps), up to the first
-            unscored step; inf where nothing is there.
+        before: (m,), the lowest score before it (no error: of all steps), up to the first
+            unscored step; inf where there is no step.
         at: (m,), the score of the first wrong step, NaN: unscored; -inf: no error.
         gap: (m,), whether a step up to it is unscored.
     """
@@ -99,27 +99,27 @@ class FirstErrors:
     gap: Flags
 
     def early(self, threshold: float | Floats) -> Flags:
-        """Chains with a step flagged ahead of the error; with none, any step."""
+        """Chains with a step flagged before the error; without an error, any step."""
         found: Flags = self.located & (self.before < threshold)
         return found
 
     def known(self, threshold: float | Floats) -> Flags:
         """Chains that no unscored step leaves undecided.
 
-        A step that is flagged before any unscored one has decided; what comes after the first
-        wrong step decides nothing.
+        A step that is flagged before any unscored one decides; steps after the first wrong one do
+        not matter.
         """
         found: Flags = self.located & ~(self.gap & (self.before >= threshold))
         return found
 
     def right(self, threshold: float | Floats) -> Flags:
-        """Chains whose first flagged step is the first wrong one; with none, nothing flagged."""
+        """Chains whose first flagged step is the first wrong one; without an error, none."""
         found: Flags = self.known(threshold) & (self.before >= threshold) & (self.at < threshold)
         return found
 
 
 def first_errors(steps: ScoredSteps) -> FirstErrors:
-    """Where the first errors are, and the scores of steps up to them."""
+    """The first errors, and the scores of steps up to them."""
     last = steps.first_error[steps.chain]
     upto = steps.on_path & (steps.place <= last)
     chain, place, score = steps.chain[upto], steps.place[upto], steps.score[upto]
@@ -135,7 +135,7 @@ def first_errors(steps: ScoredSteps) -> FirstErrors:
     wrong = np.isfinite(steps.first_error)
     at = np.where(wrong, np.nan, -np.inf)
     at[chain[at_error]] = score[at_error]
-    # Without a labelled step there is nothing that a judge could have found.
+    # Without a labelled step a judge could not have found anything.
     labelled = np.bincount(chain, minlength=steps.chains) > 0
     return FirstErrors(
         located=~np.isnan(steps.first_error) & labelled,
@@ -147,7 +147,7 @@ def first_errors(steps: ScoredSteps) -> FirstErrors:
 
 
 def up_to_first_errors(steps: ScoredSteps) -> ScoredSteps:
-    """Without the steps after the first error, which may rest on it; unlocated chains are whole."""
+    """The steps without those after the first error, which may depend on it."""
     last = steps.first_error[steps.chain]
     return steps.where(np.isnan(last) | (steps.place <= last))
 

@@ -1,4 +1,4 @@
-"""How well a judge tells sound steps from wrong ones, by labels of others."""
+"""Measures of how well a judge separates sound steps from wrong ones, by given labels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_RANKS: Mapping[str, Callable[[ScoredSteps], Measure]] = {
     "macro_f1_fitted": macro_f1_fitted,
     "f1_first_fitted": f1_first_fitted,
 }
-"""Measures that need an order alone. Scores that are no probabilities have these."""
+"""Measures that need only an order, for scores that are not probabilities."""
 
 OF_PROBABILITIES: Mapping[str, Callable[[ScoredSteps], Measure]] = {"brier": brier, "ece": ece}
 
@@ -52,15 +52,15 @@ def estimate_all(
 ) -> dict[str, Estimate]:
     """All measures of a judge, with 95% intervals that resample questions.
 
-    Over steps with a score. A step is called wrong, or flagged, where its score is less than the
+    Over steps with a score. A step is called wrong, or flagged, where its score is below the
     threshold:
 
     - ``auc``, ``auc_within``, ``macro_f1_fitted``, ``f1_first_fitted``: see ``score_curves``.
     - ``macro_f1``: the mean of ``f1_sound`` and ``f1_wrong``.
     - ``sensitivity``: the share of wrong steps that is flagged; ``specificity``: of sound steps
       that is not; ``balanced_accuracy``: their mean.
-    - ``mcc``: Matthews' correlation; 0 where all steps are called the same, as scikit-learn has
-      it, but undefined where all labels are the same.
+    - ``mcc``: Matthews' correlation; 0 where all verdicts are the same, as in scikit-learn,
+      but undefined where all labels are the same.
     - ``brier``, ``ece``: see ``calibration``.
 
     Over chains whose first error is known, or that there is none:
@@ -72,8 +72,8 @@ def estimate_all(
     - ``unscored_chains``: the share that an unscored step leaves undecided. They are left out of
       the four above.
 
-    ``unscored`` is the share of all steps that has no score. What lacks the labels that it needs
-    has no value. ``n`` counts steps, or chains.
+    ``unscored`` is the share of all steps without a score. A measure without the labels that it
+    needs has no value. ``n`` counts steps, or chains.
     """
     measures = step_measures(steps, threshold)
     return estimate_measures(measures, steps.question, resamples, seed)
@@ -82,7 +82,7 @@ def estimate_all(
 def baseline_estimates(
     steps: ScoredSteps, resamples: int = MEASURE_RESAMPLES, seed: int = SEED
 ) -> dict[str, Estimate]:
-    """The measures in ``OF_RANKS``: for scores that are no probabilities, such as a length."""
+    """The measures in ``OF_RANKS``: for scores that are not probabilities, such as a length."""
     measures = {name: measure(steps) for name, measure in OF_RANKS.items()}
     return estimate_measures(measures, steps.question, resamples, seed)
 
@@ -100,7 +100,7 @@ def step_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str,
 
 
 def confusion_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str, Measure]:
-    """Measures of the numbers of sound and wrong steps that are called so."""
+    """Measures of the confusion matrix of sound and wrong steps."""
     flagged = steps.score < threshold
     cells = (~steps.sound & flagged, ~steps.sound, steps.sound & flagged, steps.sound)
     caught, wrong, alarms, sound = (steps.by_chain(each & steps.scored) for each in cells)
@@ -121,7 +121,7 @@ def confusion_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict
 
 
 def location_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str, Measure]:
-    """Measures of how first errors are found."""
+    """Measures of locating first errors."""
     errors = first_errors(steps)
     known, right = errors.known(threshold), errors.right(threshold)
     acc_err = ratio(right & errors.wrong, known & errors.wrong)
@@ -145,9 +145,9 @@ class PairedDifferences:
     """Two judges on the steps that both scored.
 
     Attributes:
-        steps: how many those are.
-        chains: how many chains have such steps alone.
-        differences: second less first, by the names of ``estimate_all``, with 95% intervals
+        steps: the number of those steps.
+        chains: the number of chains in which all steps are such steps.
+        differences: second minus first, by the names of ``estimate_all``, with 95% intervals
             from the same resamples of questions for both.
         p: two-sided p-values of the shares and means in ``TESTED``: the judges are swapped, all
             steps of a question at once. None: a test without values.
@@ -169,12 +169,12 @@ def paired_differences(
     resamples: int = MEASURE_RESAMPLES,
     seed: int = SEED,
 ) -> PairedDifferences:
-    """How a second judge differs from a first one on the same steps.
+    """The differences of a second judge from a first one on the same steps.
 
-    Chains with a step that either did not score take no part in finding first errors.
+    Chains with a step that either did not score are ignored in locating first errors.
 
     Raises:
-        ValueError: the steps or their labels are not the same.
+        ValueError: if the steps or their labels differ.
     """
     for name in ("sound", "chain", "place", "on_path", "question", "first_error"):
         if not np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True):
@@ -205,7 +205,7 @@ def _p_values(first: ScoredSteps, second: ScoredSteps, threshold: float) -> dict
 
 
 def _tested_values(steps: ScoredSteps, threshold: float) -> dict[str, Floats]:
-    """One value for each step, or chain, NaN where it is not one of those that count."""
+    """One value for each step, or chain, NaN where it does not count."""
     flagged, errors = steps.score < threshold, first_errors(steps)
     right, known = errors.right(threshold), errors.known(threshold)
     return {

@@ -1,4 +1,4 @@
-"""lmms-eval tasks of the plugin, and what is checked before any of them runs."""
+"""lmms-eval tasks of the plugin, and the checks before they run."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 
 def check_tasks(names: Iterable[str]) -> None:
-    """Check, before a model is loaded, that what these tasks need is there.
+    """Check the requirements of these tasks before a model is loaded.
 
-    lmms-eval retries a failing data set for a minute and hides the reason; here it is said at
-    once. Names of others' tasks are passed over.
+    lmms-eval retries a failing data set for a minute and hides the reason; here it is reported
+    immediately. Third-party tasks are ignored.
 
     Raises:
-        DataError, JudgeConfigurationError, SettingError: saying what to set or to mend.
+        DataError, JudgeConfigurationError, SettingError: says what to set or to fix.
     """
     from lmms_rpts.tasks.benchmark import benchmark_of
 

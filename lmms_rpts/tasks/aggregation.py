@@ -2,7 +2,7 @@
 
 A document without a value (it could not be judged, or the metric does not apply to it) carries
 None: it is left out of the mean, never counted as a zero. A document that asks several questions,
-one a round, carries a list of values.
+one per round, carries a list of values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class _Knowing(float):
-    """A number that knows what it is of, as do its copies and pickles.
+    """A number with metadata that survives copying and pickling.
 
     lmms-eval's loggers copy all results, and processes send their values to the first.
     """
@@ -24,7 +24,7 @@ class _Knowing(float):
 
 
 class Mean(_Knowing):
-    """A mean that knows over how many values it is; lmms-eval tells groups only sizes of tasks."""
+    """A mean with its number of values; lmms-eval passes only the sizes of tasks to groups."""
 
     def __new__(cls, value: float, n: int) -> Mean:
         """The mean of ``n`` values."""
@@ -36,14 +36,14 @@ class Mean(_Knowing):
 
 
 class Value(_Knowing):
-    """A document's value of a metric that knows whose it is.
+    """A document's value of a metric, with its document.
 
     A group's tasks may hold one instance in several languages, and a task several wordings of one
-    sample: its values hang together.
+    sample: such values are dependent.
 
     Attributes:
-        document: which instance.
-        alike: whether the tasks of a group weigh alike, whatever their sizes.
+        document: the instance.
+        alike: whether the tasks of a group have equal weight, whatever their sizes.
     """
 
     def __new__(cls, value: float, document: str, alike: bool = False) -> Value:
@@ -57,7 +57,7 @@ class Value(_Knowing):
 
 
 class StandardError(_Knowing):
-    """The standard error of a task's mean; ``values``: what it was computed from."""
+    """The standard error of a task's mean; ``values``: the values of the mean."""
 
     def __new__(cls, error: float, values: Iterable[Value]) -> StandardError:
         """The standard error of the mean of these values."""
@@ -69,7 +69,7 @@ class StandardError(_Knowing):
 
 
 Item = float | None | Sequence[float | None]
-"""What a document has in a metric: a value, none, or one for each of its questions."""
+"""The value of a document in a metric: a number, None, or one for each of its questions."""
 
 
 def mean_of_scored(items: Sequence[Item]) -> float:
@@ -99,13 +99,13 @@ def stderr_over_tasks(errors: Sequence[object]) -> float | None:
     """Standard error of a group's mean over all values of its tasks.
 
     Values of one document, in several languages say, are one cluster: the standard error is that
-    of a mean over clusters (Cochran 1977, ratio to size), as ``lmms_rpts.analysis`` has it.
+    of a mean over clusters (Cochran 1977, ratio to size), as in ``lmms_rpts.analysis``.
 
     Args:
         errors: of the tasks' means.
 
     Returns:
-        NaN for fewer than two documents; None where the tasks' values don't know their documents.
+        NaN for fewer than two documents; None where the tasks' values have no documents.
     """
     each = [error for error in errors if isinstance(error, StandardError)]
     if not each or len(each) < len(errors):
@@ -119,7 +119,7 @@ def stderr_over_tasks(errors: Sequence[object]) -> float | None:
 
 
 def _clustered_error(values: Sequence[Value]) -> float:
-    """Standard error of the mean of values, of which those of a document hang together."""
+    """Standard error of the mean of values that are clustered by document."""
     mean = math.fsum(values) / len(values)
     residuals: defaultdict[str, float] = defaultdict(float)
     for value in values:

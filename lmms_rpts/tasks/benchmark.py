@@ -2,7 +2,7 @@
 
 Another package adds its own through an entry point of the group ``lmms_rpts.benchmarks``: its value
 is a `Benchmark`. Whatever takes time to import is named as ``package.module:name``, and is imported
-when it is first asked for.
+on first access.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OURS = (
 
 
 class BenchmarkError(SettingError):
-    """There is no such benchmark, or two that claim one name; the message says which."""
+    """An unknown benchmark, or two with the same name; the message says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,36 +41,36 @@ class Benchmark:
     """One benchmark.
 
     Attributes:
-        name: how the names of its tasks begin.
-        title: what it is called in messages and tables.
+        name: prefix of the names of its tasks.
+        title: its name in messages and tables.
         folder: its task files, for lmms-eval's index.
-        variables: the environment variables of its own.
+        variables: its environment variables.
         settings: a function of a mapping, or of None for the environment, that reads these into a
             dataclass; raises SettingError. None: it has no settings.
-        checks: by the name of a task or group, what must be there before it runs: functions that
-            raise DataError, JudgeConfigurationError or SettingError. None: nothing.
-        examine: what is there of its data, for ``lmms-rpts doctor``; downloads nothing that is
+        checks: by the name of a task or group, the checks before it runs: functions that
+            raise DataError, JudgeConfigurationError or SettingError. None: none.
+        examine: checks of its data for ``lmms-rpts doctor``; must not make large downloads.
             large.
         filters: lmms-eval filters, by the names that YAML files give.
         verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
-        grades: a `Grading`: how ``lmms-rpts grades`` summarises runs that hold such records.
-        foreign: reads results that others wrote, as ``runs.reading.Foreign``.
-        request_kinds: what it asks judges, beside what RPTS does.
+        grades: a `Grading`: how ``lmms-rpts grades`` summarizes runs with such records.
+        foreign: reads results of third parties, as ``runs.reading.Foreign``.
+        request_kinds: its kinds of judge requests, in addition to those of RPTS.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
             score`` takes responses to them.
-        documents: gives the documents of one of these, without images, by their task.
-        images: gives the folder of a task's images on this machine, or None; downloads nothing.
-        picture: gives the image of an instance whose record names none, as a Pillow image, or None;
-            its arguments are the instance and the folder that the user named with ``--images``, or
-            None. Downloads nothing.
+        documents: returns the documents of one of these, without images, by their task.
+        images: returns the folder of a task's images on this machine, or None; no downloads.
+        picture: returns the image of an instance whose record names none, as a Pillow image, or
+            None; its arguments are the instance and the folder of ``--images``, or None. No
+            downloads.
         published: a function of a task's name, for ``lmms-rpts estimate``: documents of the
-            published numbers and lengths, with a note, where the data are not on this machine;
-            None where they are. None: no totals are known.
-        parts: a function of a group's name: its tasks that can run with the data that are there;
+            published numbers and lengths, with a note, if the data are not on this machine; None
+            if they are. None: no totals are known.
+        parts: a function of a group's name: its tasks that can run with the data on this machine;
             None for any other name. None: all tasks of each group.
-        unforeseeable: why nobody can tell what a run of these tasks will ask of judges, for
-            ``lmms-rpts estimate``; empty where that can be told.
+        unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
+            ``lmms-rpts estimate``; empty where they can.
     """
 
     name: str
@@ -96,17 +96,17 @@ class Benchmark:
 
     def __post_init__(self) -> None:
         if self.scored and not (self.documents and self.images):
-            raise BenchmarkError(f"{self.name!r} has scored: name its documents and images")
+            raise BenchmarkError(f"{self.name!r} has scored: set its documents and images")
         if self.grades and not self.record:
-            raise BenchmarkError(f"{self.name!r} has grades: name its record")
+            raise BenchmarkError(f"{self.name!r} has grades: set its record")
 
     @property
     def data_variable(self) -> str:
-        """The variable that says where its data lie; empty if there is none."""
+        """The variable with the path of its data; empty if there is none."""
         return next((name for name in self.variables if name.endswith("_PATH")), "")
 
     def read_settings(self, environ: Mapping[str, str] | None = None) -> Any:
-        """Its settings, checked; from the environment where there is no mapping."""
+        """Its settings, checked; from the environment unless a mapping is given."""
         return None if self.settings is None else resolve_name(self.settings)(environ)
 
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
@@ -114,21 +114,21 @@ class Benchmark:
         return {} if self.checks is None else dict(resolve_name(self.checks))
 
     def data_checks(self) -> list[Check]:
-        """What is there of its data."""
+        """The results of the checks of its data."""
         return [] if self.examine is None else list(resolve_name(self.examine)())
 
 
 def benchmarks() -> Mapping[str, Benchmark]:
-    """All benchmarks by name: ours, then those of other packages.
+    """All benchmarks by name: the built-in ones, then those of other packages.
 
     Raises:
-        BenchmarkError: where two benchmarks claim one name, filter, verifier, prompt or variable.
+        BenchmarkError: if two benchmarks share a name, filter, verifier, prompt or variable.
     """
     return registry()[0]
 
 
 def broken_benchmarks() -> tuple[str, ...]:
-    """Why benchmarks of other packages can't be used, a sentence for each.
+    """Why benchmarks of other packages cannot be used, one sentence each.
 
     Raises:
         BenchmarkError: as ``benchmarks``.
@@ -138,7 +138,7 @@ def broken_benchmarks() -> tuple[str, ...]:
 
 @cache
 def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
-    """All benchmarks, and why others can't be used; read once."""
+    """All benchmarks, and why others cannot be used; read once."""
     found: dict[str, Benchmark] = {}
     broken: list[str] = []
     for place in _OURS:
@@ -146,8 +146,8 @@ def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             loaded = point.load()
-        except Exception as error:  # another package's fault must not take down the rest
-            broken.append(f"the benchmark {point.name} ({point.value}) can't be used: {error}")
+        except Exception as error:  # an error of another package must not affect the rest
+            broken.append(f"the benchmark {point.name} ({point.value}) cannot be used: {error}")
             logger.error("{}", broken[-1])
             continue
         if not isinstance(loaded, Benchmark):
@@ -173,13 +173,13 @@ def get_benchmark(name: str) -> Benchmark:
     known = benchmarks()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}"
-        raise BenchmarkError(f"there is no benchmark {name!r}. {hint}")
+        hint = f"Did you mean {near[0]}?" if near else f"Known benchmarks: {', '.join(known)}"
+        raise BenchmarkError(f"Unknown benchmark {name!r}. {hint}")
     return known[name]
 
 
 def benchmark_of(task: str) -> Benchmark | None:
-    """The benchmark that a task or group belongs to by its name; None for others' tasks."""
+    """The benchmark that a task or group belongs to by its name; None for third-party tasks."""
     return next((each for each in benchmarks().values() if task.startswith(each.name)), None)
 
 
@@ -203,7 +203,7 @@ def all_filters() -> dict[str, Any]:
 
 
 def all_verifiers() -> dict[str, Any]:
-    """The verifier classes of all benchmarks, but for those whose module is half imported."""
+    """The verifier classes of all benchmarks, except those whose module is partially imported."""
     return _classes((each.verifiers for each in benchmarks().values()), partial=True)
 
 
@@ -227,7 +227,7 @@ def _add(found: dict[str, Benchmark], added: Benchmark) -> None:
     for other in found.values():
         if other.name.startswith(added.name) or added.name.startswith(other.name):
             raise BenchmarkError(
-                f"the benchmarks {other.name!r} and {added.name!r} both claim tasks whose names "
+                f"the benchmarks {other.name!r} and {added.name!r} both have tasks whose names "
                 f"begin with {max(other.name, added.name, key=len)!r}: rename one"
             )
         for what in ("filters", "verifiers", "variables"):

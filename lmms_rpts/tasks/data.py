@@ -31,16 +31,16 @@ def digest(rows: Sequence[DataclassInstance]) -> str:
 def store(rows: Sequence[DataclassInstance], benchmark: str, name: str) -> Path:
     """A JSONL file of these rows that the ``datasets`` library can read, under its digest.
 
-    It stands where LMMS_RPTS_CACHE says, else in the temporary folder, so that every process of a
+    It is in the folder of LMMS_RPTS_CACHE, else in the temporary folder, so that every process of a
     run finds or writes the same file.
 
     Args:
         rows: instances of one dataclass, with the same types of fields in every row.
-        benchmark: whose they are, such as ``ROME``; in small letters the name of the folder.
-        name: what they are, such as ``questions``.
+        benchmark: their benchmark, such as ``ROME``; in lower case the name of the folder.
+        name: a word for the rows, such as ``questions``.
 
     Raises:
-        DataError: where no folder can be written to.
+        DataError: if no folder is writable.
     """
     content, refusals = _as_jsonl(rows), []
     for place in _places(benchmark.lower()):
@@ -53,22 +53,22 @@ def store(rows: Sequence[DataclassInstance], benchmark: str, name: str) -> Path:
         except OSError as error:
             refusals.append(f"{path.parent}: {error.strerror or error}")
     raise DataError(
-        f"the {name} of {benchmark} can't be kept in a file ({'; '.join(refusals)}). Set "
-        "LMMS_RPTS_CACHE to a folder that can be written to."
+        f"Cannot write the {name} of {benchmark} to a file ({'; '.join(refusals)}). Set "
+        "LMMS_RPTS_CACHE to a folder that is writable."
     )
 
 
 def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
-    """The folder with these files of a data set on the Hub, downloaded if need be.
+    """The folder with these files of a data set on the Hub, downloaded if necessary.
 
     Args:
         name: of the data set.
         files: patterns of their names.
-        fault: what to say where that fails; the Hub's reason follows.
-        remedy: what to do then, in whole sentences.
+        fault: the error message if that fails; the Hub's reason follows.
+        remedy: what to do then, in complete sentences.
 
     Raises:
-        DataError: where it fails.
+        DataError: if it fails.
     """
     from huggingface_hub import snapshot_download
 
@@ -94,16 +94,16 @@ def add_image_column(
 ) -> Dataset:
     """Add a column ``images`` of the images that another column names.
 
-    They are decoded when a document is looked at, not before.
+    They are decoded when a document is accessed.
 
     Args:
         dataset: with a column of lists of names.
         folder: of the images.
-        root: the data's folder, which no image may lie outside of.
+        root: the data's folder, which must contain all images.
         column: the column with the names, relative to the folder.
 
     Raises:
-        DataError: where one does.
+        DataError: if an image is outside of it.
     """
     from datasets import Image
     from datasets import Sequence as ListOf
@@ -121,7 +121,7 @@ def _places(folder: str) -> Iterator[Path]:
     settled = load_settings().cache
     if settled is not None:
         yield settled / folder
-    # Everybody may write to the folder of temporary files: ours is our own, or is not used.
+    # All users may write to the folder of temporary files: only a folder of this user is used.
     user = os.getuid() if hasattr(os, "getuid") else 0
     own = Path(tempfile.gettempdir()) / f"lmms_rpts-{user}"
     try:

@@ -14,9 +14,9 @@ State = Literal["ok", "problem", "not checked"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found out about one thing.
+    """The result of one check.
 
-    ``said`` is for people and may have several lines; ``remedy`` says what to do, and every
+    ``said`` is a message, possibly of several lines; ``remedy`` says what to do, and every
     problem has one.
     """
 
@@ -27,19 +27,19 @@ class Check:
 
 
 def problem(name: str, fault: object, remedy: str | None = None) -> Check:
-    """A problem; of a message that tells the remedy itself, the part behind the fault is it."""
+    """A problem; where the message contains the remedy, it is split off."""
     said = str(fault).strip()
     if remedy is None:
         ends = [(said.find(mark), mark) for mark in ("\n", ". ", ": ", "; ") if mark in said]
         if not ends:
-            return Check(name, "problem", said, "change that setting, or leave it out")
+            return Check(name, "problem", said, "change that setting, or unset it")
         at, mark = min(ends)
         said, remedy = said[:at], said[at + len(mark) :].strip()
     return Check(name, "problem", said, remedy)
 
 
 def examined(name: str, describe: Callable[[], str]) -> Check:
-    """What ``describe`` says of data that are there; a problem where it finds a fault."""
+    """The result of ``describe`` for existing data; a problem where it raises an error."""
     try:
         return Check(name, "ok", describe())
     except DataError as error:

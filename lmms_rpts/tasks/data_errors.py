@@ -1,4 +1,4 @@
-"""Error for data that can't be evaluated, with place and remedy."""
+"""Error for data that cannot be evaluated, with place and remedy."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _LONGEST = 500
 
 
 class DataError(UserError):
-    """The data can't be evaluated as they are; the message names the place and the remedy."""
+    """Data that cannot be evaluated; the message has the place and the remedy."""
 
 
 def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
     """Raise one error that lists the first faults; nothing where there are none.
 
     Args:
-        place: the file or folder that they are in.
+        place: the file or folder of the faults.
         faults: each with the name of its instance.
-        remedy: what to do, in whole sentences.
+        remedy: what to do, in complete sentences.
 
     Raises:
         DataError: the remedy is its last line.
@@ -29,7 +29,7 @@ def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
     if faults:
         more = f"\n  ... and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
         listed = "\n  ".join(map(_shown, faults[:_SHOWN]))
-        raise DataError(f"{place} can't be evaluated:\n  {listed}{more}\n{remedy}")
+        raise DataError(f"{place} cannot be evaluated:\n  {listed}{more}\n{remedy}")
 
 
 def _shown(fault: str) -> str:

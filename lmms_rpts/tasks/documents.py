@@ -1,4 +1,4 @@
-"""Documents of the tasks that RPTS scores, of any benchmark, for what needs no model."""
+"""Documents of the tasks that RPTS scores, of any benchmark, for commands that need no model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def scored_tasks() -> dict[str, Benchmark]:
 
 
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
-    """The documents of a task or group without their images, by the task that they belong to.
+    """The documents of a task or group without their images, by their task.
 
     Raises:
-        DataError: for an unknown task, or where they can't be read.
+        DataError: for an unknown task, or if they cannot be read.
     """
     known = scored_tasks()
     if task not in known:
-        raise DataError(f"unknown task {task!r}; there are: {', '.join(known)}")
+        raise DataError(f"Unknown task {task!r}. Known tasks: {', '.join(known)}")
     found: Mapping[str, list[dict[str, Any]]] = resolve_name(str(known[task].documents))(task)
     return found
 
@@ -43,7 +43,7 @@ def published_documents(task: str) -> tuple[Mapping[str, list[dict[str, Any]]], 
 
 
 def images_folder(task: str) -> Path | None:
-    """Where the images of a task lie on this machine; None if they aren't here.
+    """The folder of the images of a task on this machine; None if there is none.
 
     Nothing is downloaded.
     """

@@ -21,7 +21,7 @@ Counts = Mapping[str, int | Mapping[str, int]]
 
 
 class Subject(NamedTuple):
-    """A model, on a task where each task is summarised on its own."""
+    """A model, on a task where each task is summarized separately."""
 
     task: str
     model: str
@@ -32,14 +32,14 @@ class Figures:
     """One model on some questions.
 
     Attributes:
-        task: the task, where each is summarised on its own; else empty.
-        rounds: how many runs of it cover any of them.
-        questions: how many there are.
+        task: the task, where each is summarized separately; else empty.
+        rounds: number of its runs that cover any of them.
+        questions: number of questions.
         responses: its responses to them, over all rounds.
-        unscored: how many of these have no value of the first metric.
-        counts: what else is counted, by name.
+        unscored: number of responses without a value of the first metric.
+        counts: further counts, by name.
         metrics: by name.
-        tokens: tokens that it wrote per response, where it reported them; no interval.
+        tokens: tokens per response, where reported; no interval.
     """
 
     task: str
@@ -55,7 +55,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The models on the questions of one value; None: of those where the data don't say."""
+    """The models on the questions of one value; None: the data have no value."""
 
     value: str | None
     models: tuple[Figures, ...]
@@ -70,9 +70,9 @@ class Breakdown:
 
 
 class Column(NamedTuple):
-    """A column of numbers: its head, the text of a model, and whether that says anything.
+    """A column of numbers: its head, the text of a model, and whether it is informative.
 
-    It is shown where it says anything of any model.
+    It is shown where it is informative for any model.
     """
 
     head: str
@@ -81,14 +81,14 @@ class Column(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Single answers to look at.
+    """Individual answers to list.
 
     Attributes:
-        what: what they are, in the plural.
-        wanted: which records.
-        entry: what is said of one, from the label of its run: values by name, for JSON.
+        what: a word for them, in the plural.
+        wanted: selects records.
+        entry: the values of one, given the label of its run: by name, for JSON.
         cells: the texts of an entry by the heads of their columns.
-        texts: how many of these are texts; the others are numbers.
+        texts: number of these that are texts; the others are numbers.
     """
 
     what: str
@@ -100,27 +100,27 @@ class Listing(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Grading:
-    """How the graded answers of a benchmark are summarised and shown.
+    """How the graded answers of a benchmark are summarized and shown.
 
     Attributes:
         title: of the benchmark.
         metrics: by name; the first says which responses are scored.
-        breakdowns: the values that a record belongs to, by name; None: the data don't say.
+        breakdowns: the values of a record, by name; None: the data have none.
         first: the breakdown that is always shown; empty: none.
-        by_task: each task is summarised on its own.
-        same_questions: tasks that are ask the same questions in other ways.
-        questions: what they are called.
-        places: order of values; others come after them.
+        by_task: each task is summarized separately.
+        same_questions: tasks that ask the same questions in other ways.
+        questions: a word for them.
+        places: order of values; other values come after them.
         settings: names of settings that must be the same in all runs.
-        counts: how many records are so, by name.
+        counts: predicates whose true records are counted, by name.
         more: further metrics and counts of some responses, for a name and value of a breakdown.
-        asked: of what a judge was asked beside the grade, by what it did not say: why it failed.
-        columns: what tables show of a model between the number of questions and its tokens.
+        asked: further questions to a judge, by a description of the failure: why it failed.
+        columns: columns of a model between the number of questions and its tokens.
         explained: what the columns mean.
-        sentence: what is said of each model below the tables.
+        sentence: a sentence about each model below the tables.
         sheets: further tables of the models, after the first.
-        numbers: what these hold, by name, for JSON.
-        lists: single answers to look at, by option.
+        numbers: the values of these, by name, for JSON.
+        lists: individual answers to list, by option.
         tree: a tree of a subject's runs.
         tree_sheets: tables of trees, down to a level.
         display: how a report shows its answers one by one.

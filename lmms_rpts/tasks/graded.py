@@ -32,12 +32,12 @@ class GradeSummary:
     """Models side by side.
 
     Attributes:
-        grading: how they are summarised.
-        overall: over all questions; None where each task is summarised on its own.
-        tables: by the breakdown that is always shown, and by whatever else was asked for.
-        lists: single answers, by option, in the order of the runs and their questions.
+        grading: how they are summarized.
+        overall: over all questions; None where each task is summarized separately.
+        tables: by the breakdown that is always shown, and by the requested ones.
+        lists: individual answers, by option, in the order of the runs and their questions.
         trees: one for each subject, where the benchmark has any.
-        warnings: why some numbers can't be compared, or leave something out.
+        warnings: why some numbers are not comparable or incomplete.
     """
 
     grading: Grading
@@ -64,8 +64,8 @@ class GradeSummary:
     def frame(self) -> pd.DataFrame:
         """One row per group and model.
 
-        Columns: ``by``, ``group`` (both empty: all questions; ``group`` alone: the data don't
-        say), ``task`` where each is on its own, ``model``, ``rounds``, the number of questions,
+        Columns: ``by``, ``group`` (both empty: all questions; only ``group`` empty: no value in
+        the data), ``task`` where each is separate, ``model``, ``rounds``, the number of questions,
         ``responses``, ``unscored``, each count, ``tokens``, ``tokens_sd``, and for each metric M
         ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n`` (see ``Figure``).
         """
@@ -125,7 +125,7 @@ class GradeSummary:
 def summarize_grades(
     grading: Grading, runs: Sequence[AnyRun], by: Sequence[str] = ()
 ) -> GradeSummary:
-    """Put runs side by side; runs of one model on the same questions are its rounds.
+    """Summarize runs side by side; runs of one model on the same questions are its rounds.
 
     A metric is the mean over the questions that have a value; over several responses to a question
     (``--repeats``) their mean comes first. One round has a 95% interval over questions: Wilson's
@@ -139,11 +139,11 @@ def summarize_grades(
         RunError: if there is no run, or no such breakdown.
     """
     if not runs:
-        raise RunError("there is no run to summarise")
+        raise RunError("no run to summarize")
     for name in by:
         if name not in grading.breakdowns:
             known = ", ".join(grading.breakdowns)
-            raise RunError(f"there is no breakdown by {name!r}; there are: {known}")
+            raise RunError(f"unknown breakdown {name!r}; known breakdowns: {known}")
     parts = _parts(grading, runs)
     tasks = {task: rounds_of(each) for task, each in parts.items()}
     subjects = {
@@ -190,7 +190,7 @@ def _parts(grading: Grading, runs: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
 
 
 def _place(grading: Grading, value: str | None) -> tuple[object, ...]:
-    """Values stand in the order of their benchmark, others behind them: numbers by size."""
+    """Sort values in the order of their benchmark, others after them: numbers by size."""
     places = grading.places
     known = places.index(value) if value in places else len(places)
     text = value or ""
@@ -282,4 +282,4 @@ def _left_out(grading: Grading, run: AnyRun, where: str) -> Iterator[str]:
 
 
 def _most(reasons: Sequence[str | None]) -> str:
-    return Counter(reasons).most_common(1)[0][0] or "no reason was given"
+    return Counter(reasons).most_common(1)[0][0] or "no reason given"

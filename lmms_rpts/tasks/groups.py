@@ -37,7 +37,7 @@ def grouped(
 
     Args:
         models: the rounds of each.
-        values_of: a response may have several values, and stands with each of them.
+        values_of: a response may have several values, and is listed with each of them.
     """
     found: dict[V, dict[M, list[list[R]]]] = {}
     for model, runs in models.items():
@@ -88,11 +88,11 @@ def figure_columns(figures: Mapping[str, Figure]) -> dict[str, float | None]:
 
 
 def numeric_frame(rows: Sequence[Mapping[str, Any]], texts: Collection[str]) -> pd.DataFrame:
-    """A table whose columns are numbers but for ``texts``, also where all values are missing."""
+    """A table whose columns are numbers except ``texts``, even where all values are missing."""
     import pandas as pd
 
     frame = pd.DataFrame(rows)
-    # A column of None alone would not be numeric.
+    # A column of only None would not be numeric.
     numbers = [name for name in frame if frame[name].dtype == object and name not in texts]
     typed: pd.DataFrame = frame.astype(dict.fromkeys(numbers, float))
     return typed

@@ -16,17 +16,17 @@ from lmms_rpts.tasks.data_errors import DataError
 _MANY = 100
 _LONGEST_NAME = 300
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
-"""No others: Pillow would start Ghostscript for what calls itself PostScript."""
+"""No other formats: Pillow would start Ghostscript for PostScript."""
 
 
 def image_faults(paths: Iterable[Path], root: Path) -> dict[Path, str]:
-    """What is wrong with each image that is missing, outside of its folder, or damaged.
+    """The faults of images that are missing, outside of their folder, or damaged.
 
     An image is decoded once as long as its file does not change. Shows progress where there are
     many.
 
     Args:
-        paths: the images, as the data name them.
+        paths: the images, as named in the data.
         root: the data's folder; nothing outside of it is opened.
     """
     each = sorted(set(paths))
@@ -38,10 +38,10 @@ def image_faults(paths: Iterable[Path], root: Path) -> dict[Path, str]:
 def named_faults(
     images: Iterable[tuple[str, Sequence[str]]], folder: Path, root: Path
 ) -> Iterator[str]:
-    """What is wrong with the images of instances, each fault with the name of its instance.
+    """The faults of the images of instances, each with the name of its instance.
 
     Args:
-        images: of each instance its name, and the names of its images.
+        images: pairs of an instance's name and the names of its images.
         folder: of the images.
         root: as for ``image_faults``.
     """
@@ -59,7 +59,7 @@ def outside_fault(path: Path, root: Path) -> str | None:
     this machine to the model.
     """
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
-        return f"the image {path} may lie outside of {root}: name a file below that folder, no '..'"
+        return f"the image {path} may be outside of {root}: use a file below it, without '..'"
     try:
         real, places = path.resolve(), _real_places(root)
     except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a name with a zero byte
@@ -111,10 +111,10 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
 def behind_names(
     parts: Iterable[str | int], name: str, images: Sequence[Any]
 ) -> list[dict[str, Any]]:
-    """A prompt for chat wrappers, each image right behind its name.
+    """A prompt for chat wrappers, each image directly after its name.
 
     Args:
-        parts: the lines; a number stands for the image of that number.
+        parts: the lines; a number is replaced by the image of that number.
         name: of an image, with ``{}`` for its number.
     """
     content: list[dict[str, Any]] = []
@@ -135,7 +135,7 @@ def _fault(path: Path) -> str | None:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
-            return _unreadable(path, "it is no file")
+            return _unreadable(path, "it is not a file")
         return _decoding_fault(path, found.st_mtime_ns)
     except FileNotFoundError:
         return f"the image {path} is missing"
@@ -150,7 +150,7 @@ def _decoding_fault(path: Path, stamp: int) -> str | None:
 
 
 def fault_of_image(opened: Callable[[], Image.Image]) -> str | None:
-    """Why an image can't be decoded whole; None where it can. Half a file has a good head."""
+    """Why an image cannot be decoded; None where it can. Truncated files have a valid header."""
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it, and models get grey halves
     try:
@@ -164,8 +164,8 @@ def fault_of_image(opened: Callable[[], Image.Image]) -> str | None:
 
 
 def _unreadable(path: Path, reason: object) -> str:
-    """The fault of an image, with a reason that is not lost behind a name of any length."""
+    """The fault of an image, with a reason, even for a name of any length."""
     name = str(path)
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME // 2]}\N{HORIZONTAL ELLIPSIS}{name[-_LONGEST_NAME // 2 :]}"
-    return f"the image {name} can't be read ({getattr(reason, 'strerror', None) or reason})"
+    return f"cannot read the image {name} ({getattr(reason, 'strerror', None) or reason})"

@@ -10,10 +10,10 @@ from lmms_rpts.tasks.data_errors import DataError
 
 
 def own_tasks(folder: Path | None) -> tuple[str, ...]:
-    """The names of the tasks below a folder that RPTS scores by filters of their own.
+    """The names of the tasks below a folder that RPTS scores by custom filters.
 
     Raises:
-        DataError: where a file can't be read.
+        DataError: if a file cannot be read.
     """
     return tuple(task for task, path in task_files(folder).items() if uses_our_filters(path))
 
@@ -22,7 +22,7 @@ def task_files(folder: Path | None) -> dict[str, Path]:
     """The task files below a folder, by the names of their tasks.
 
     Raises:
-        DataError: where a file can't be read.
+        DataError: if a file cannot be read.
     """
     found: dict[str, Path] = {}
     for path in sorted(folder.rglob("*.yaml")) if folder is not None else ():
@@ -36,7 +36,7 @@ def own_image_folders(folder: Path | None) -> dict[str, Path]:
     """The folders of images of the tasks below a folder that are of the short form.
 
     Raises:
-        DataError: where a task file can't be read.
+        DataError: if a task file cannot be read.
     """
     found = {}
     for task, path in task_files(folder).items():
@@ -49,13 +49,13 @@ def own_image_folders(folder: Path | None) -> dict[str, Path]:
 
 
 def simple_config(path: Path) -> dict[str, Any]:
-    """What a task file says, without its functions.
+    """The content of a task file, without its functions.
 
     Raises:
-        DataError: where it can't be read.
+        DataError: if it cannot be read.
     """
     try:
         found = read_simply(str(path))
     except Exception as error:  # whatever YAML or an include raises
-        raise DataError(f"{path} can't be read as a task file: {error}") from None
+        raise DataError(f"Cannot read {path} as a task file: {error}") from None
     return dict(found) if isinstance(found, dict) else {}

@@ -13,18 +13,18 @@ from lmms_rpts.settings import Settings
 
 
 def needed_judge(settings: Settings, need: str, without: str, default: str | None = None) -> str:
-    """The judge that is configured, checked to be able to write.
+    """The configured judge, checked to be able to write text.
 
-    ``none`` is taken: responses are then left ungraded, to be graded later.
+    ``none`` is allowed: responses are then ungraded and can be graded later.
 
     Args:
         settings: the run's.
-        need: the setting that asks for a judge, such as ROME_GRADER=llm.
+        need: the setting that requires a judge, such as ROME_GRADER=llm.
         without: the settings that need none.
-        default: the judge where LMMS_RPTS_JUDGE names none.
+        default: the judge where LMMS_RPTS_JUDGE is not set.
 
     Raises:
-        JudgeConfigurationError: saying what to set.
+        JudgeConfigurationError: says what to set.
     """
     judge = settings.judge or default
     if judge is None:
@@ -32,7 +32,7 @@ def needed_judge(settings: Settings, need: str, without: str, default: str | Non
     find_judges(judge, settings)
     if judge != NO_JUDGE and not writes(judge):
         raise JudgeConfigurationError(
-            f"{need} needs a judge that can write; {judge!r} can't: choose another judge with "
+            f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
             f"LMMS_RPTS_JUDGE, or have answers graded by rules ({without})"
         )
     return judge

@@ -1,4 +1,4 @@
-"""Whether the chosen model can do what tasks by likelihood and in rounds need."""
+"""Checks that the model supports tasks by likelihood and tasks in rounds."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SHOWN = 3
 def check_model(
     manager: Any, names: Sequence[Any], model: Any, *, force_simple: bool = False
 ) -> None:
-    """Check a model for those of our tasks that not every model can do, before it is loaded.
+    """Check a model for tasks that not every model supports, before it is loaded.
 
-    Tasks of others are passed over.
+    Third-party tasks are ignored.
 
     Args:
         manager: lmms-eval's TaskManager.
@@ -33,7 +33,7 @@ def check_model(
         force_simple: as lmms-eval's flag.
 
     Raises:
-        LikelihoodError, MultiRoundError: if the model can't do them; it says what to use.
+        LikelihoodError, MultiRoundError: if the model does not support them; says what to use.
     """
     kinds = dict(_output_types(manager, names, set()))
     for check, wanted in _CHECKS.items():
@@ -46,7 +46,7 @@ def check_model(
 def _output_types(
     manager: Any, names: Sequence[Any], seen: set[str]
 ) -> Iterator[tuple[str, object]]:
-    """Our tasks among these, each with its output type."""
+    """The built-in tasks among these, each with its output type."""
     for name in names:
         if isinstance(name, Mapping):  # a configuration: of a group, or one that changes a task
             parts = name.get("task")
@@ -68,7 +68,7 @@ def _config(path: str) -> Mapping[str, Any]:
 
     try:
         found: Mapping[str, Any] = load_yaml_config(path, mode="simple")  # runs no !function
-    except Exception as error:  # lmms-eval will read it again, and say what is wrong
+    except Exception as error:  # lmms-eval will read it again and report the error
         logger.debug("{} is not checked before the model is loaded: {}", path, error)
         return {}
     return found

@@ -1,4 +1,4 @@
-"""Checks, before generation, of users' own tasks that use our filters."""
+"""Checks, before generation, of custom tasks that use the filters of this package."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _PACKAGE = "lmms_rpts"
 
 
 def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
-    """Build the tasks and groups that use our filters and are not ours, for their checks alone.
+    """Build the custom tasks and groups that use RPTS filters, only for their checks.
 
-    lmms-eval builds tasks after the model is loaded. What fails for other reasons is passed over:
-    lmms-eval makes some things work only on its way there.
+    lmms-eval builds tasks after the model is loaded. Other errors are ignored here, since some
+    things work only in lmms-eval's own sequence.
 
     Args:
         manager: lmms-eval's TaskManager.
         names: names of tasks, or configurations.
 
     Raises:
-        DataError, JudgeConfigurationError, SettingError: saying what to mend.
+        DataError, JudgeConfigurationError, SettingError: says what to fix.
     """
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:
@@ -46,7 +46,7 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
     first = not shared or distributed.get_rank() == 0
     try:
         if not first:
-            distributed.barrier()  # the first process fills the cache of data sets alone
+            distributed.barrier()  # only the first process fills the cache of data sets
         manager.load_task_or_group(copy.deepcopy(own))
     except UserError:
         raise
@@ -58,10 +58,10 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
 
 
 def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
-    """Drop metrics without a value from the results of tasks with filters of ours.
+    """Drop metrics without a value from the results of tasks with RPTS filters.
 
     A metric that a task computes and does not list is an empty list there, and a group's mean over
-    numbers and lists would end the run once all is judged and paid for. A metric that the settings
+    numbers and lists would fail after all is judged and paid for. A metric that the settings
     leave out would be a row of NaN.
 
     Args:
@@ -86,14 +86,14 @@ def _metric_of(key: str) -> str:
 
 
 def check_task(task: Any, documents: Any) -> None:
-    """Check a task of lmms-eval whose filters are ours; see that its means leave out what has none.
+    """Check a task with RPTS filters; make its means leave out documents without a value.
 
     Args:
         task: lmms-eval's ConfigurableTask.
         documents: its documents without media.
 
     Raises:
-        DataError: listing the first documents that our filters can't work on, and why.
+        DataError: listing the first documents that the filters cannot process, and why.
     """
     filters = _own_filters(task)
     name = task.config.task
@@ -105,8 +105,8 @@ def check_task(task: Any, documents: Any) -> None:
         for each in filters:
             said = list(each.document_faults(doc))
             if isinstance(each, ScoreFilter) and said == [each.blindness()]:
-                # Said once: it is the judge's fault, not that of each document.
-                raise DataError(f"The task {name!r} can't be judged: {label}: {said[0]}.")
+                # Reported once: the judge is the cause, not each document.
+                raise DataError(f"The task {name!r} cannot be judged: {label}: {said[0]}.")
             faults |= dict.fromkeys(f"{label}: {fault}" for fault in said)
     raise_faults(f"The task {name!r}", list(faults), _REMEDY)
 
@@ -117,17 +117,17 @@ def _own_filters(task: Any) -> list[RptsFilter]:
 
 
 def _check_order(task: Any) -> None:
-    """Raise a DataError where a filter would be handed what it can't take, after generation."""
+    """Raise a DataError if a filter would get input of the wrong type after generation."""
     for ensemble in task._filters:
         given: type | None = str
         for each in ensemble.filters:
             if not isinstance(each, RptsFilter):
-                given = None  # whatever it makes of a response
+                given = None  # its output type is unknown
                 continue
             if given is not None and not issubclass(given, each.takes):
                 names = ", ".join(_name(other) for other in ensemble.filters)
                 raise DataError(
-                    f"The task {task.config.task!r} has its filters in an order that can't work "
+                    f"The task {task.config.task!r} has its filters in an invalid order "
                     f"({names}): {each.ORDER}."
                 )
             given = each.gives
@@ -139,10 +139,10 @@ def _name(component: object) -> str:
 
 
 def _settle_aggregations(task: Any) -> None:
-    """A document that could not be judged has None for a value, which most aggregations can't take.
+    """Check aggregations: an unjudged document has the value None, which most do not support.
 
     Raises:
-        DataError: for one of lmms-eval's that is no mean.
+        DataError: for an aggregation of lmms-eval that is not a mean.
     """
     process = task.config.process_results
     ours = getattr(process, "__module__", "").split(".")[0] == _PACKAGE
@@ -155,13 +155,13 @@ def _settle_aggregations(task: Any) -> None:
             task._aggregation_list[metric] = mean_of_scored
         elif name is not None and name != "bypass" and ours:
             raise DataError(
-                f"The task {task.config.task!r} aggregates {metric!r} by {name!r}, which can't "
+                f"The task {task.config.task!r} aggregates {metric!r} by {name!r}, which cannot "
                 "leave out documents that could not be judged. Write aggregation: mean."
             )
 
 
 def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
-    """Whether a task, or a part of a group, lies outside of both packages and uses our filters."""
+    """Whether a task, or a part of a group, is from neither package and uses RPTS filters."""
     if isinstance(name, str):
         if name in seen or name not in manager.task_index:
             return False

@@ -1,6 +1,6 @@
-"""What the plugin wraps of lmms-eval's results: errors of means, cached responses, usage.
+"""Wrappers of lmms-eval's results: standard errors, cached responses, usage.
 
-Each function is handed lmms-eval's own first. Nothing of ours is imported for other tasks.
+Each function gets lmms-eval's own first. Nothing is imported for other tasks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def pooled_sample_stderr(
     original: Callable[..., float], errors: Sequence[Any], sizes: Sequence[int]
 ) -> float:
     """The standard error of a group's mean over tasks that share documents."""
-    # lmms-eval takes the documents of a group's tasks for independent: ours are also translations.
+    # lmms-eval treats the documents of a group's tasks as independent; some are translations.
     aggregation = sys.modules.get("lmms_rpts.tasks.aggregation")
     error = aggregation.stderr_over_tasks(errors) if aggregation else None
     return original(errors, sizes) if error is None else error
@@ -42,7 +42,7 @@ def consolidate_group_results(
 ) -> Any:
     """Group results without metrics that no document has a value of."""
     own_tasks = sys.modules.get("lmms_rpts.tasks.own_tasks")
-    if own_tasks is not None:  # it has checked each task that has filters of ours
+    if own_tasks is not None:  # it has checked each task with RPTS filters
         own_tasks.drop_unlisted_metrics(results, tasks)
     return original(results, versions, tasks, *more, **named)
 
@@ -51,8 +51,8 @@ def create_response_cache(
     original: Callable[..., Any], cache_root: str, *args: Any, **kwargs: Any
 ) -> Any:
     """The cache of responses, with those of runs that were killed."""
-    # --use_cache stores what a run has written under a name of its own, and adds it to what later
-    # runs see only when that run ends well: after a kill, its responses would be generated again.
+    # --use_cache stores what a run has written under a separate name, and adds it to what later
+    # runs see only when that run ends normally: after a kill the responses would be lost.
     ours = frozenset(_our_tasks(kwargs.get("task_dict") or {}))
     if ours and kwargs.get("world_size", 1) == 1:  # several processes share a name that stays
         try:
@@ -62,7 +62,7 @@ def create_response_cache(
         except Exception as error:
             from loguru import logger
 
-            logger.warning("Responses of earlier runs can't be added to --use_cache: {}", error)
+            logger.warning("Cannot add the responses of earlier runs to --use_cache: {}", error)
     cache = original(cache_root, *args, **kwargs)
     if ours:
         setattr(cache, _OUR_TASKS, ours)
@@ -105,7 +105,7 @@ def reset_usage(original: Callable[[], None]) -> None:
 
 
 def summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """lmms-eval's summary with what judges took, in all processes."""
+    """lmms-eval's summary with the usage of judges in all processes."""
     spending = sys.modules.get("lmms_rpts.filters.budget")
     # Before: lmms-eval counts the first process's calls only.
     judges = None if spending is None else spending.close_accounts()

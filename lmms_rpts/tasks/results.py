@@ -13,7 +13,7 @@ Metrics = Mapping[str, Callable[[Any], float | None]]
 
 
 def read_records(record: type[R], results: Iterable[str]) -> list[R]:
-    """The records among a document's results; what is none, or of another version, is left out."""
+    """The records among a document's results; other values and other versions are left out."""
     found: list[R] = []
     for result in results if isinstance(results, list | tuple) else ():
         try:

@@ -1,4 +1,4 @@
-"""Tables of texts that show the grades of a benchmark, before anybody draws them."""
+"""Tables of texts that show the grades of a benchmark, before rendering."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
 from lmms_rpts.tasks.graded import GradeSummary
 
 NOT_GIVEN = "(not given)"
-"""What stands for a group of which the data don't say what it is."""
+"""The name of a group without a value in the data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table of texts, which may be anyone's.
+    """A table of texts, which are untrusted.
 
     Attributes:
         heads: of its columns.
-        texts: how many of these hold texts; the others, to their right, hold numbers.
+        texts: number of text columns; the others, to their right, have numbers.
         sections: rows that belong together.
     """
 
@@ -32,9 +32,9 @@ class Sheet:
 
 
 def summary_sheets(summary: GradeSummary) -> list[Sheet]:
-    """The tables of a summary: the breakdown that is always shown, what belongs to it, the others.
+    """The tables of a summary: the default breakdown, its related tables, then the others.
 
-    Columns that say nothing of any model are left out.
+    Columns that are uninformative for all models are left out.
     """
     grading = summary.grading
     shown = _Columns(summary)
@@ -67,7 +67,7 @@ def explanation(summary: GradeSummary) -> str:
 
 
 class _Columns:
-    """What the tables of a summary show; ``hidden``: columns that say nothing of any model."""
+    """The columns of the tables of a summary; ``hidden``: columns without a value of any model."""
 
     def __init__(self, summary: GradeSummary) -> None:
         self._grading = summary.grading
@@ -117,7 +117,7 @@ def metric_column(metric: str, head: str = "") -> Column:
 
 
 def share_text(metric: str) -> Callable[[Figures], str]:
-    """The text of a metric's value alone."""
+    """The text of a metric's value only."""
 
     def text(figures: Figures) -> str:
         value = figures.metrics[metric].value
@@ -132,7 +132,7 @@ def subject_names(figures: Figures) -> list[str]:
 
 
 def end_of(answer: str, width: int = 60) -> str:
-    """The end of an answer, where what is graded stands; ``width`` columns at most."""
+    """The end of an answer, which has the graded part; ``width`` columns at most."""
     plain = printable(answer)
     if columns(plain) <= width:
         return plain

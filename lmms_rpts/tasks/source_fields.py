@@ -7,13 +7,13 @@ from pathlib import PurePosixPath
 
 
 def id_text(value: object) -> str | None:
-    """An id as text; None for what is neither a text nor a whole number."""
+    """An id as text; None for other types than text and whole number."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return text if isinstance(text, str) and is_text(text) else None
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text that is not blank, and can be written to a file."""
+    """Whether a value is a text that is not blank and can be written to a file."""
     return isinstance(value, str) and bool(value.strip()) and is_encodable(value)
 
 
@@ -27,13 +27,13 @@ def is_encodable(text: str) -> bool:
 
 
 def image_names(value: object) -> list[str] | None:
-    """The names of a question's images, which may be one text; None for what is neither."""
+    """The names of a question's images, a list or one text; None for other types."""
     names = [value] if isinstance(value, str) else value
     return names if isinstance(names, list) and names and all(map(is_text, names)) else None
 
 
 def outside_faults(names: Iterable[str] | None, wanted: str) -> Iterator[str]:
-    """What is wrong with names that lead out of their folder.
+    """The faults of names that are outside of their folder.
 
     Args:
         wanted: what such a name should be.

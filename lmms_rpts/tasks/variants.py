@@ -1,6 +1,6 @@
-"""Variants of a document: seeded draws, and orders of options that treat all places alike.
+"""Variants of a document: seeded draws, and balanced orders of options.
 
-Nothing here depends on a global state: the same seed and names give the same variant in every
+Nothing here depends on global state: the same seed and names give the same variant in every
 process, whatever the order of documents.
 """
 
@@ -11,7 +11,7 @@ from hashlib import sha256
 
 
 def rng_of(seed: int, *names: object) -> random.Random:
-    """A generator of random numbers of its own for what these names stand for."""
+    """A random number generator for the given seed and names."""
     text = "|".join(map(str, (seed, *names)))
     return random.Random(int.from_bytes(sha256(text.encode()).digest()[:8], "big"))
 
@@ -20,16 +20,16 @@ def balanced_order(options: int, right: int, variant: int, seed: int, *names: ob
     """An order of options for one variant of a document.
 
     Variant 0 keeps the given order. Over as many variants as there are options, or a multiple, the
-    right option stands at each place equally often; the others are shuffled anew each time.
+    right option has each position equally often; the others are shuffled each time.
 
     Args:
-        options: how many there are, at least one.
-        right: the place of the right one in the given order.
-        variant: which variant, from 0.
+        options: their number, at least one.
+        right: the position of the right one in the given order.
+        variant: number of the variant, from 0.
         seed, names: what the draws depend on.
 
     Returns:
-        For each place the number of the option that stands there.
+        For each position the number of its option.
     """
     if variant == 0:
         return list(range(options))

@@ -1,4 +1,4 @@
-"""Images of a document of any task of lmms-eval, for judges that see."""
+"""Images of a document of any task of lmms-eval, for judges with vision."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from lmms_rpts.tasks.images import FORMATS
 
 
 def task_images(task: Any, doc_id: int) -> list[Any]:
-    """The images of a document, in the order in which the model was given them.
+    """The images of a document, in the order in which the model gets them.
 
     Args:
         task: lmms-eval's ConfigurableTask.
         doc_id: number of the document in the evaluated split.
 
     Returns:
-        Images of Pillow.
+        Pillow images.
 
     Raises:
-        ImageError: where the document has other media, a video say, or an image can't be opened.
+        ImageError: where the document has other media, such as a video, or a broken image.
     """
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half a picture is none
@@ -36,7 +36,7 @@ def task_images(task: Any, doc_id: int) -> list[Any]:
 
 
 def visuals_of(task: Any, doc: Mapping[str, Any]) -> list[Any]:
-    """What a task shows a model of a document, as the task gives it: images, paths, videos."""
+    """The media of a document as the task returns them: images, paths, videos."""
     if callable(task.config.doc_to_visual):
         return _listed(task.doc_to_visual(doc))
     if callable(task.config.doc_to_messages):
@@ -56,7 +56,7 @@ def messages_of(task: Any, doc: Mapping[str, Any]) -> Any:
 
 
 def image_fault(visual: Any) -> str | None:
-    """Why what a model is shown can't be shown to a judge; None for an image."""
+    """Why a medium cannot be sent to a judge; None for an image."""
     try:
         _opened(visual)
     except ImageError as error:
@@ -88,4 +88,4 @@ def _opened(visual: Any) -> Any:
     if isinstance(visual, str | Path) and Path(visual).is_file():
         return Image.open(visual, formats=FORMATS)
     kind = type(visual).__name__
-    raise ImageError(f"judges are shown images only, and this is none: a value of type {kind}")
+    raise ImageError(f"judges support only images, not values of type {kind}")

@@ -1,1 +1,1 @@
-"""Validity of judges: how well their scores tell sound steps from steps that people found wrong."""
+"""Validity of judges: how well their scores separate sound steps from steps labelled as wrong."""

@@ -1,4 +1,4 @@
-"""Chains of steps that somebody else labelled: the one form that all layouts are read into."""
+"""Labelled chains of steps: the common form of all layouts."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Key = tuple[str, str]
 
 
 class ComparisonError(UserError):
-    """Two files that can't be compared; the message says why."""
+    """Two files that cannot be compared; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
     """
     for judged in (first, second):
         if len({each.name for each in judged.sets}) < len(judged.sets):
-            raise ComparisonError("one of the files holds two sets of the same name")
+            raise ComparisonError("one of the files has two sets of the same name")
     others = {(each.name, each.layout): each for each in second.sets}
     sets = []
     for one in first.sets:

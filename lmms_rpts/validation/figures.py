@@ -1,4 +1,4 @@
-"""The figures of one judge on one set, and those of what needs no judge."""
+"""The figures of one judge on one set, and those of baselines without a judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a layout of published step labels is, and figures that others published on it."""
+"""Description of a layout of published step labels, with published figures."""
 
 from __future__ import annotations
 

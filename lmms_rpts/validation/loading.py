@@ -36,7 +36,7 @@ Find = Callable[[Mapping[str, Any]], Layout | None]
 
 
 class LoadError(UserError):
-    """Data that can't be used; the message names the file, the row, the field and the remedy."""
+    """Data that cannot be used; the message names the file, the row, the field and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,12 @@ def _files(path: Path) -> list[Path]:
     if os.path.isfile(path):
         if path.suffix.lower() not in SUFFIXES:
             raise LoadError(
-                f"{path}: give a file that ends in {', '.join(SUFFIXES)}; of people's ratings, the "
-                "files that the page of lmms-rpts rate saves"
+                f"{path}: use a file that ends in {', '.join(SUFFIXES)}; for human ratings, the "
+                "files that the page of lmms-rpts rate saved"
             )
         return [path]
     if not os.path.isdir(path):  # nor is a path that is too long
-        raise LoadError(f"{path}: there is no such file or folder")
+        raise LoadError(f"{path}: no such file or folder")
     files = sorted(
         file
         for file in path.rglob("*")
@@ -131,7 +131,7 @@ def _files(path: Path) -> list[Path]:
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     )
     if not files:
-        raise LoadError(f"{path} holds no file that ends in {', '.join(SUFFIXES)}")
+        raise LoadError(f"{path} contains no file that ends in {', '.join(SUFFIXES)}")
     return files
 
 
@@ -141,7 +141,7 @@ def _content(file: Path) -> bytes:
             raise LoadError(f"{file} is larger than 2 GB")
         return file.read_bytes()
     except OSError as error:
-        raise LoadError(f"{file} can't be read ({error.strerror})") from None
+        raise LoadError(f"Cannot read {file} ({error.strerror})") from None
 
 
 def _only_layout(
@@ -153,15 +153,15 @@ def _only_layout(
     if len(names) > 1:
         said = "; ".join(f"{name} in {listed(files)}" for name, files in names.items())
         raise LoadError(
-            f"{path} holds several sets: {visible(said)}. Choose one by its name, as in "
+            f"{path} contains several sets: {visible(said)}. Choose one by its name, such as "
             f"--data {next(iter(names))}={path}"
         )
     for layout, _ in found.values():
         return layout
     raise LoadError(
-        f"{path}: no file has the fields of a known set (looked at "
-        f"{visible(listed(list(others)))}); lmms-rpts validate --list names the sets and says "
-        "where to get them"
+        f"{path}: no file has the fields of a known set (checked "
+        f"{visible(listed(list(others)))}); lmms-rpts validate --list shows the sets and "
+        "their sources"
     )
 
 
@@ -186,7 +186,7 @@ def _numbered(file: Path, values: Iterable[tuple[str, Any]]) -> Iterator[Row | R
         elif isinstance(value, Mapping):
             yield Row(value, stem, number, storable(key))
         else:
-            yield RowError("(row)", f"number {number} is no object")
+            yield RowError("(row)", f"number {number} is not an object")
 
 
 def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
@@ -202,7 +202,7 @@ def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
         # Not at U+2028 and the like, which may stand within a text.
         lines = [each for each in text.split("\n") if each.strip()]
         if not _is_lines(file, lines):
-            reason = "it nests too deeply" if isinstance(error, RecursionError) else str(error)
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise LoadError(f"{file} is not valid JSON: {reason}") from None
         yield from (("", _parsed(each)) for each in lines)
         return
@@ -233,7 +233,7 @@ def _parsed(line: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> Any:
     """An object; of a name that stands twice nobody knows which value counts."""
     found = dict(pairs)
-    return found if len(found) == len(pairs) else RowError("(row)", "names a field twice")
+    return found if len(found) == len(pairs) else RowError("(row)", "has a duplicate field")
 
 
 def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
@@ -245,7 +245,7 @@ def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
             for row in batch.to_pylist():
                 yield "", row
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise LoadError(f"{file} is no parquet file that can be read: {error}") from None
+        raise LoadError(f"{file} is not a readable parquet file: {error}") from None
 
 
 class _Reader:
@@ -332,12 +332,12 @@ class _Reader:
             raise LoadError(
                 f"{self._path}: {faults:,} of {self.count:,} rows do not fit the layout "
                 f"{self._layout.name}:\n  {shown}{more}\n"
-                "Up to 1% would be skipped and counted. Is the file whole, and as its publishers "
-                "wrote it?"
+                "Up to 1% would be skipped and counted. Check that the file is complete and "
+                "unchanged."
             )
         if not chains:
             why = "; ".join(f"{reason} ({n:,})" for reason, n in self.left_out.items())
-            raise LoadError(f"{self._path}: no chain is left{': ' + why if why else ''}")
+            raise LoadError(f"{self._path}: no usable chain{': ' + why if why else ''}")
 
 
 def checked(chain: LabelledChain) -> LabelledChain:

@@ -1,6 +1,6 @@
-"""What the authors of each set report about a judge, by their names.
+"""The metrics that the authors of each set report, by their names.
 
-For figures that stand beside published ones. The scores are ours: a step is called wrong where its
+For comparison with published figures. Scores are those of a run: a step is wrong where its
 score is less than the threshold, also where the authors ask for the number of the step outright.
 Papers on process reward models tune the threshold on a part of the data, where ours is 0.5: their
 figures are nearer to ``macro_f1_fitted`` and ``f1_first_fitted``. What an unscored step leaves

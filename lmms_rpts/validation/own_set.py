@@ -14,7 +14,7 @@ NAME = "own"
 
 
 def own_set() -> LoadedSet:
-    """The demo's instances: their gold steps, and steps that were made wrong by hand."""
+    """The demo's instances: their gold steps, and manually written wrong steps."""
     chains = own_chains()
     return LoadedSet(NAME, LAYOUT, chains, rows=len(chains))
 
@@ -25,10 +25,10 @@ def _read(row: Row) -> Iterable[LabelledChain]:
 
 LAYOUT = Layout(
     name=NAME,
-    title="labelled steps of lmms-rpts: the demo's instances, sound and made wrong by hand",
+    title="labelled steps of lmms-rpts: the demo's instances, sound and with written errors",
     fields=frozenset(),
     read=_read,
-    labels="written by the authors of lmms-rpts; too few and too plain to rank judges by",
+    labels="written by the authors of lmms-rpts; too few and too simple to rank judges",
     licence="MIT",
     source="part of this package",
     fixed_premises=True,

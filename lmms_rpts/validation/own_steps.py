@@ -1,7 +1,7 @@
-"""Labelled steps of our own: the demo's instances, sound and made wrong by hand.
+"""Built-in labelled steps: the demo's instances, sound and with manually written errors.
 
-``own_steps.jsonl`` holds variants of the gold reasoning, one a line. Each puts another sentence in
-the place of one inference:
+``own_steps.jsonl`` holds variants of the gold reasoning, one per line. Each replaces the sentence
+of one inference:
 
 - ``instance`` and ``step``: the ``id`` of the demo's instance, and the number of the step in its
   repaired gold chain, from 0.

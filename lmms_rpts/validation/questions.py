@@ -1,4 +1,4 @@
-"""The judge's question about each labelled step: the very one that a run asks of an inference."""
+"""The judge's question about each labelled step: the same as for an inference of a run."""
 
 from __future__ import annotations
 

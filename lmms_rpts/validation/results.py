@@ -1,4 +1,4 @@
-"""What a validation found: what its file holds, and beside it the worst misses with their texts."""
+"""Results of a validation: the content of its file, and the worst misses with their texts."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class RowError(ValueError):
 
 
 class LeftOut(Exception):  # noqa: N818 - no error: the row is as it should be
-    """A row that fits its layout, but holds nothing that a judge can be asked; says why."""
+    """A row that fits its layout, but has nothing to ask a judge; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Validation of a judge: asks it about labelled steps, and says how well it tells them apart."""
+"""Validation of a judge: asks it about labelled steps, and measures how well it separates them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def plan_validation(
     if usable:
         find_judges(judge, settings)
     if judge.strip() == NO_JUDGE:
-        raise JudgeConfigurationError(f"the judge {NO_JUDGE!r} judges nothing: name another one")
+        raise JudgeConfigurationError(f"the judge {NO_JUDGE!r} judges nothing: choose another one")
     prompts = Prompts(settings.prompts)
     planned = []
     for each in sets:

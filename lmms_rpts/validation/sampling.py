@@ -1,4 +1,4 @@
-"""Which chains of a set are used where not all are: stratified, and the same for every judge."""
+"""Stratified sampling of the chains of a set, the same for every judge."""
 
 from __future__ import annotations
 

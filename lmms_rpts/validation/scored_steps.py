@@ -1,4 +1,4 @@
-"""Labelled chains and the scores of their steps, as the arrays that measures are taken of."""
+"""Labelled chains and the scores of their steps, as arrays for the measures."""
 
 from __future__ import annotations
 

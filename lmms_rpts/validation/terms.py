@@ -1,4 +1,4 @@
-"""Names and explanations of a validation's figures, and what is to be doubted about them."""
+"""Names and explanations of a validation's figures, and warnings about them."""
 
 from __future__ import annotations
 
@@ -159,12 +159,12 @@ def doubts(found: ValidatedSet) -> list[str]:
     if judge.value <= auc:
         return [
             f"The judge's AUC, {number(judge.value)}, does not exceed that of {rival}, "
-            f"{number(auc)}: on this set it has shown nothing."
+            f"{number(auc)}: this set gives no evidence for the judge."
         ]
     if judge.low is not None and judge.low <= auc:
         return [
             f"The judge's AUC, {number(judge.value)}, exceeds that of {rival}, {number(auc)}, "
-            f"but its interval begins at {number(judge.low)}: more chains would tell."
+            f"but its interval begins at {number(judge.low)}: use more chains."
         ]
     return []
 

@@ -113,10 +113,10 @@ def test_what_is_wrong_is_told(run: Run, tmp_path: Path, change: Any, message: s
 
 @table(
     "content, message",
-    (b"", "it is no JSON"),
-    (b"{", "it is no JSON"),
-    (b"[" * 100_000, "it is no JSON"),
-    (b'{"version": ' + b"9" * 10_000 + b"}", "it is no JSON"),
+    (b"", "it is not valid JSON"),
+    (b"{", "it is not valid JSON"),
+    (b"[" * 100_000, "it is not valid JSON"),
+    (b'{"version": ' + b"9" * 10_000 + b"}", "it is not valid JSON"),
     (b"\xff\xfe", "not UTF-8"),
 )
 def test_what_is_no_json(run: Run, tmp_path: Path, content: bytes, message: str) -> None:

@@ -106,7 +106,7 @@ def test_models_of_one_name_and_other_judges_are_no_rounds(tmp_path: Path) -> No
 
 def test_copies_are_told(tmp_path: Path) -> None:
     found = summary_of(tmp_path, a=[scores(0.5, 1.0), scores(0.5, 1.0)])
-    assert any("the very same responses" in each for each in found.warnings)
+    assert any("identical responses" in each for each in found.warnings)
 
 
 def test_models_with_other_documents_are_told(tmp_path: Path) -> None:

@@ -93,22 +93,22 @@ def test_only_the_first_question_counts(run: Run) -> None:
     "changes, said",
     (
         {"judge": "openai:other"},
-        "validity.json is of the judge 'openai:other' with prompts 1, not of 'openai:oracle' with "
+        "validity.json is about the judge 'openai:other' with prompts 1, not 'openai:oracle' with "
         "prompts 1",
     ),
     (
         {"prompt_version": "1+abc"},
-        "validity.json is of the judge 'openai:oracle' with prompts 1+abc, not of "
+        "validity.json is about the judge 'openai:oracle' with prompts 1+abc, not "
         "'openai:oracle' with prompts 1",
     ),
     (
         {"judge_samples": 5},
-        "validity.json is of the judge 'openai:oracle' with prompts 1, 5 answers each, not of "
+        "validity.json is about the judge 'openai:oracle' with prompts 1, 5 answers each, not "
         "'openai:oracle' with prompts 1",
     ),
     (
         {"prompt_version": ""},
-        "validity.json is of the judge 'openai:oracle' with prompts unknown, not of "
+        "validity.json is about the judge 'openai:oracle' with prompts unknown, not "
         "'openai:oracle' with prompts 1",
     ),
 )

@@ -322,4 +322,4 @@ def test_an_exception_without_a_message_is_told_as_well() -> None:
 
     with Isolation("reading") as isolation:
         reason = isolation.run(fail, lambda reason: reason)
-    assert reason == "internal error while reading: OddError: (its message can't be had)"
+    assert reason == "internal error while reading: OddError: (its message is unavailable)"

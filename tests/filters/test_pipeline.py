@@ -245,7 +245,7 @@ def test_without_a_judge_no_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> N
 def test_llm_mode_needs_a_judge_that_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
     monkeypatch.setenv("LMMS_RPTS_TRANSFORM", "llm")
-    with pytest.raises(JudgeConfigurationError, match="can write"):
+    with pytest.raises(JudgeConfigurationError, match="writes text"):
         TransformFilter()
 
 
@@ -557,15 +557,16 @@ def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) ->
         scored(*steps, error="no key"),
     )
     assert logged.pop(0).startswith(
-        "WARNING: Judge 'lexical': its scores can't be compared with those of others; it tells "
-        "errors that others marked from sound steps about as well as chance: AUC 0.58, 0.48, 0.49"
+        "WARNING: Judge 'lexical': its scores cannot be compared with those of others; it "
+        "separates steps that annotators marked as wrong from sound steps about as well as chance: "
+        "AUC 0.58"
     )
     assert logged == [
         "WARNING: 3 of 5 responses could not be judged and are left out of the means "
         "(judge_coverage); most often: no key",
-        "INFO: The judges' answers to one question spread by 0.200 (standard deviation, mean of 2 "
+        "INFO: The judges' answers to one question have a standard deviation of 0.200 (mean of 2 "
         "questions)",
-        "WARNING: 1 of 5 responses could not be rewritten by the judge: read by rules",
+        "WARNING: 1 of 5 responses could not be rewritten by the judge: parsed by rules",
     ]
 
 

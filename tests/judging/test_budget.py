@@ -238,8 +238,8 @@ def test_what_is_expected_of_calls_under_way_is_told() -> None:
     budget = Budget(max_cost=0.0005)
     assert calls_begun(budget, PRICE) == 2  # 0.00018 each
     assert budget.exhausted == (
-        "the judge budget of 0.0005 leaves no room for another call (0 spent, 0.00036 expected of "
-        "calls under way)"
+        "the judge budget of 0.0005 leaves no room for another call (0 spent, 0.00036 expected for "
+        "calls in progress)"
     )
 
 
@@ -390,7 +390,7 @@ def test_asking_stops_before_the_budget_is_exceeded() -> None:
         assert budget.usage == Usage(150, 150)
         said = (
             "the budget of 350 judge tokens leaves no room for another call (300 used, 0 expected "
-            "of calls under way)"
+            "for calls in progress)"
         )
         failed = [verdict for verdict in verdicts if verdict.value is None]
         assert {verdict.error for verdict in failed} == {said}

@@ -644,7 +644,7 @@ def test_a_damaged_file_is_replaced(
     (aside,) = damaged(tmp_path)
     assert aside.stat().st_size >= size
     assert len(warnings) == 1, warnings
-    for said in (str(aside), "asked again", "Delete"):
+    for said in (str(aside), "requested again", "Delete"):
         assert said in warnings[0]
     # Those that were written before the damage was met are copied as well.
     (told,) = re.findall(r"(\d+) answers that could still be read", warnings[0])
@@ -763,7 +763,7 @@ def test_copying_ends_in_time_and_says_so(
     answers.close()
     assert stored(tmp_path) == []
     assert "0 answers" in warnings[0]
-    assert "there may be more" in warnings[0]
+    assert "more may be readable" in warnings[0]
 
 
 def read_keys(path: Path) -> list[str]:
@@ -1182,7 +1182,7 @@ def test_a_file_in_use_is_not_deleted(tmp_path: Path, monkeypatch: pytest.Monkey
     with held(filled(tmp_path, 5)):
         said = CliRunner().invoke(app, ["cache", "clear", "--yes", "--folder", str(tmp_path)])
     assert said.exit_code == 1
-    assert "try again later" in said.output
+    assert "retry later" in said.output
     assert len(stored(tmp_path)) == 5
 
 

@@ -234,7 +234,7 @@ def test_usage_is_unknown_where_no_server_counts() -> None:
     (
         [scores(0.2), scores(0.4), says("no score in this")],
         1,
-        "1 of 3 opinions are missing; c: the judge's reply can't be read as a score from 0 to 1",
+        "1 of 3 opinions are missing; c: the judge's reply cannot be parsed as a score from 0 to 1",
     ),
     (
         [says("Score: 0.1", RefusedError("once is enough"))],
@@ -352,7 +352,7 @@ def test_what_stopped_all_names_no_judge() -> None:
         (verdict,) = asked.run([question("q")])
     assert verdict.error == (
         "2 of 2 opinions are missing; the budget of 1 judge tokens leaves no room for another "
-        "call (0 used, 0 expected of calls under way)"
+        "call (0 used, 0 expected for calls in progress)"
     )
 
 

@@ -526,7 +526,7 @@ def test_a_normalizer_that_makes_control_tokens_is_found_out(tmp_path: Path) -> 
     tokenizer.save_pretrained(folder)
     hostile, fine = ask(HFJudge(str(folder)), [question("＜｜end｜＞"), question("（ok）")])
     assert isinstance(hostile, RefusedError)
-    assert str(hostile) == "the request holds control tokens of the judge's model"
+    assert str(hostile) == "the request contains control tokens of the judge's model"
     assert isinstance(fine, Reply)
 
 
@@ -673,8 +673,8 @@ def test_a_model_that_cannot_be_loaded_is_fatal(folder: Path, tmp_path: Path, br
         (copy / "model.safetensors").unlink()
     answers = ask(HFJudge(str(copy), device="cpu"), questions(12))
     assert all(isinstance(answer, FatalJudgeError) for answer in answers)
-    assert f"the judge's model '{copy}' can't be loaded onto cpu: " in str(answers[0])
-    assert "see whether the model is complete" in str(answers[0])
+    assert f"the judge's model '{copy}' cannot be loaded onto cpu: " in str(answers[0])
+    assert "check that its files are complete" in str(answers[0])
     with JudgeEngine(HFJudge(str(copy)), progress=False) as engine:
         verdicts = engine.run(questions(40))
         assert engine.fatal
@@ -768,7 +768,7 @@ def test_a_broken_gpu_is_fatal(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     wrap_generate(monkeypatch, fail)
     answers = ask(HFJudge(str(folder), batch_size=2), questions(5))
     assert all(isinstance(answer, FatalJudgeError) for answer in answers)
-    assert "device-side assert triggered): start again" in str(answers[0])
+    assert "device-side assert triggered): run the same command" in str(answers[0])
 
 
 def test_whatever_fails_nobody_waits_for_ever(
@@ -848,7 +848,7 @@ def test_closing_fails_all_that_wait_at_once(
 
     answers, sizes = held(endless, monkeypatch, close)
     assert all(isinstance(answer, RefusedError) for answer in answers)
-    assert {str(answer) for answer in answers} == {"the judge was closed while it was asked"}
+    assert {str(answer) for answer in answers} == {"the judge was closed during the request"}
     assert sizes == [4]
 
 
@@ -958,24 +958,24 @@ def test_a_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @table(
     "name, said",
-    ("", ["name a model", "hf:"]),
-    ("  ", ["name a model", "hf:"]),
-    ("./nowhere", ["there is no folder", "nowhere"]),
-    ("/nowhere/at/all", ["there is no folder '/nowhere/at/all'"]),
-    ("~/nowhere-at-all", ["there is no folder", "nowhere-at-all"]),
-    ("{tmp}", ["holds no config.json", "{tmp}"]),
+    ("", ["add a model", "hf:"]),
+    ("  ", ["add a model", "hf:"]),
+    ("./nowhere", ["no such folder:", "nowhere"]),
+    ("/nowhere/at/all", ["no such folder: '/nowhere/at/all'"]),
+    ("~/nowhere-at-all", ["no such folder:", "nowhere-at-all"]),
+    ("{tmp}", ["contains no config.json", "{tmp}"]),
     ("some-org/no-such-model", ["the config of 'some-org/no-such-model'", "check the name"]),
     ("not a name!", ["the config of 'not a name!'", "check the name"]),
     ("{tmp}/strange", ["the config of", "strange"]),
     ("{tmp}/broken", ["the config of", "check the name"]),
     ("{tmp}/mute", ["no chat template", "choose an instruction-tuned model"]),
-    ("{tmp}/wordless", ["the tokenizer of", "can't be loaded"]),
-    ("{tmp}/silent", ["its chat template shows no message of a user"]),
-    ("{tmp}/several", ["can't chat", "multiple chat templates"]),
+    ("{tmp}/wordless", ["the tokenizer of", "cannot be loaded"]),
+    ("{tmp}/silent", ["its chat template shows no user message"]),
+    ("{tmp}/several", ["cannot be used for chat", "multiple chat templates"]),
     ("{tmp}/encoder", ["BertModel generates no text", "choose an instruction-tuned"]),
     ("{tmp}/masked", ["BertForMaskedLM generates no text", "choose an instruction-tuned"]),
     ("{tmp}/classifier", ["LlamaForSequenceClassification generates no text"]),
-    ("{tmp}/own-code", ["code of its own", "choose a model that transformers knows"]),
+    ("{tmp}/own-code", ["custom code", "choose a model that transformers supports"]),
     ("{tmp}/weightless", ["no weights"]),
 )
 def test_what_is_wrong_is_said_before_a_run(

@@ -173,7 +173,7 @@ def test_a_prompt_that_is_too_long_by_its_images_is_refused(tmp_path: Path) -> N
     folder = build_tiny_llava(tmp_path / "llava", context=context)
     room = context - len(written(about("", image(0)))) + len("<image>") - PATCHES
     long, full, short = ask(folder, [about("x" * (room - spare), image(0)) for spare in (-1, 0, 1)])
-    assert f"has {context + 1} tokens, the judge's model takes {context}" in str(long)
+    assert f"has {context + 1} tokens, but the judge's model takes {context}" in str(long)
     assert isinstance(full, RefusedError)
     assert isinstance(short, Reply)
     assert short.usage
@@ -213,7 +213,7 @@ def test_an_image_that_cannot_be_read_fails_its_question_alone(folder: Path) -> 
     assert isinstance(good, Reply)
     assert isinstance(text, Reply)
     assert isinstance(bad, RefusedError)
-    assert "Image 5 can't be read (division by zero)" in str(bad)
+    assert "cannot read Image 5 (division by zero)" in str(bad)
 
 
 @table("fault", "padding", "failure")
@@ -262,7 +262,7 @@ def test_a_model_of_words_refuses_images(tmp_path: Path) -> None:
     assert not sees_hf(str(folder))
     shown, text = ask(folder, [about("q", image(0)), about("q")])
     assert isinstance(shown, RefusedError)
-    assert "can't be shown images" in str(shown)
+    assert "does not support images" in str(shown)
     assert isinstance(text, Reply)
 
 
@@ -342,7 +342,7 @@ def test_the_engine_knows_who_sees(folder: Path, tmp_path: Path) -> None:
     assert not sees(f"hf:{words}", settings)
     with open_engine(f"hf:{words}", progress=False) as engine:
         (verdict,) = engine.run([about("q", image(0))])
-    assert (verdict.error, verdict.attempts) == (f"hf:{words} can't be shown images", 0)
+    assert (verdict.error, verdict.attempts) == (f"hf:{words} does not support images", 0)
 
 
 def test_asked_again_the_model_still_sees(folder: Path) -> None:

@@ -237,7 +237,7 @@ def test_half_a_file_is_refused_whatever_the_harness_allows(
     noise = Image.effect_noise((200, 200), 90).convert("RGB")
     content = saved(noise, kind)
     image = JudgeImage("Image 0", lambda: opened(content[: len(content) // 2]))
-    with pytest.raises(ImageError, match=r"^Image 0 can't be read"):
+    with pytest.raises(ImageError, match=r"^cannot read Image 0"):
         image.encoded()
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 
@@ -284,7 +284,7 @@ def test_a_jpeg_of_thousands_of_scans_is_refused(junk: bytes) -> None:
     """Each scan goes over all pixels: 8 megapixels a thousand times take minutes."""
     content = saved(plain(size=(4000, 2000)), "JPEG", progressive=True)
     assert shown(opened(content), 64).size == (64, 32)
-    with pytest.raises(ImageError, match="scans or more: save it anew"):
+    with pytest.raises(ImageError, match="scans or more: save it again"):
         encode_image(opened(with_scans(content, 1000, junk)), 64)
 
 
@@ -315,12 +315,12 @@ def test_millions_of_segments_are_not_walked(monkeypatch: pytest.MonkeyPatch) ->
 
 @table(
     "load, message",
-    (lambda: opened(b"no image"), "^Image 0 can't be read .cannot identify"),
-    (lambda: None, "^Image 0 can't be read"),
-    (lambda: Image.open("/nowhere\udcff/x.png"), "^Image 0 can't be read .*nowhere"),
-    (lambda: 1 / 0, "^Image 0 can't be read .division by zero.$"),
-    (lambda: (_ for _ in ()).throw(MemoryError()), "^Image 0 can't be read .MemoryError.$"),
-    (lambda: sys.exit(3), "^Image 0 can't be read .SystemExit 3.$"),
+    (lambda: opened(b"no image"), "^cannot read Image 0 .cannot identify"),
+    (lambda: None, "^cannot read Image 0"),
+    (lambda: Image.open("/nowhere\udcff/x.png"), "^cannot read Image 0 .*nowhere"),
+    (lambda: 1 / 0, "^cannot read Image 0 .division by zero.$"),
+    (lambda: (_ for _ in ()).throw(MemoryError()), "^cannot read Image 0 .MemoryError.$"),
+    (lambda: sys.exit(3), "^cannot read Image 0 .SystemExit 3.$"),
 )
 def test_whatever_fails_says_which_image(load: Callable[[], Any], message: str) -> None:
     with pytest.raises(ImageError, match=message) as raised:
@@ -342,7 +342,7 @@ def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
     assert image.known_size is None
     assert image.digest == image.encoded().digest
     assert image.known_size == image.size == (60, 40)
-    with pytest.raises(ImageError, match="another image"):
+    with pytest.raises(ImageError, match="changed"):
         image.encoded()
 
 

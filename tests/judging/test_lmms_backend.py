@@ -957,7 +957,7 @@ def test_bedrock_without_boto3(judge: Open, no_boto3: None) -> None:
     ("openai:", {}, ["a model"]),
     (":m", {}, ["API type"]),
     ("opnai:m", {}, ["'opnai'", "Did you mean openai?", "bedrock", "local", "dummy"]),
-    ("xyz:m", {}, ["'xyz'", "There are:", "async_azure"]),
+    ("xyz:m", {}, ["'xyz'", "Known types:", "async_azure"]),
     ("openai:m", {}, ["OPENAI_API_KEY", "OPENAI_BASE_URL"]),
     ("async_openai:m", {}, ["OPENAI_API_KEY", "OPENAI_BASE_URL"]),
     ("openai:m", {"OPENAI_API_KEY": "  "}, ["key"]),

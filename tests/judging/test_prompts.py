@@ -331,12 +331,12 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
 @table(
     "name, text, said",
     # named as none of ours
-    ("en/imaeg.jinja", MINE, "no such prompt. Did you mean en/image.jinja?"),
+    ("en/imaeg.jinja", MINE, "unknown prompt. Did you mean en/image.jinja?"),
     ("image.jinja", MINE, "/image.jinja?"),
     ("EN/image.jinja", MINE, "/image.jinja?"),
-    ("en/answer_agian.jinja", "x", "no such prompt. Did you mean en/answer_again.jinja?"),
-    ("en/deeper/image.jinja", MINE, "no such prompt."),
-    ("xyzzy/xyzzyxyzzy.jinja", MINE, "no such prompt. There are: en/answer.jinja, "),
+    ("en/answer_agian.jinja", "x", "unknown prompt. Did you mean en/answer_again.jinja?"),
+    ("en/deeper/image.jinja", MINE, "unknown prompt."),
+    ("xyzzy/xyzzyxyzzy.jinja", MINE, "unknown prompt. Known prompts: en/answer.jinja, "),
     # not what Jinja2 can render
     ("en/image.jinja", "x\n-----\n{{ conclusoin | fence }}", "'conclusoin' is undefined"),
     ("en/image.jinja", "x\n-----\n{{ context | fence }}", "'context' is undefined"),
@@ -364,11 +364,11 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
         "'n_pictures' is undefined",
     ),
     # without the line
-    ("en/image.jinja", "x", "a line ----- must part"),
-    ("en/image.jinja", "x\n----\n{{ conclusion | fence }}", "a line ----- must part"),
-    ("en/image.jinja", "x\n ----- \n{{ conclusion | fence }}", "a line ----- must part"),
-    ("en/image.jinja", "x ----- {{ conclusion | fence }}", "a line ----- must part"),
-    ("en/image.jinja", "x\n-----", "a line ----- must part"),
+    ("en/image.jinja", "x", "a line ----- must separate"),
+    ("en/image.jinja", "x\n----\n{{ conclusion | fence }}", "a line ----- must separate"),
+    ("en/image.jinja", "x\n ----- \n{{ conclusion | fence }}", "a line ----- must separate"),
+    ("en/image.jinja", "x ----- {{ conclusion | fence }}", "a line ----- must separate"),
+    ("en/image.jinja", "x\n-----", "a line ----- must separate"),
     # without the fence
     ("en/image.jinja", "x\n-----\n{{ conclusion }}", "{{ conclusion | fence }}"),
     ("en/image.jinja", "x\n-----\n<<<{{ conclusion }}>>", "{{ conclusion | fence }}"),
@@ -433,9 +433,9 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty" / "en" / "image.txt").write_text(MINE)
     (tmp_path / "odd" / "en" / "image.jinja").mkdir(parents=True)
     for name, said in [
-        ("nowhere", "is no folder"),
-        ("file", "is no folder"),
-        ("empty", "holds no prompt; name them as ours: en/answer.jinja"),
+        ("nowhere", "is not a folder"),
+        ("file", "is not a folder"),
+        ("empty", "contains no prompt; use the built-in names: en/answer.jinja"),
         ("odd", "IsADirectoryError"),
     ]:
         with pytest.raises(JudgeConfigurationError) as caught:

@@ -176,8 +176,8 @@ def test_judges_are_parted_where_one_may_begin(judge: str, parts: list[str]) -> 
     ("+lexical", "unknown judge ''."),
     ("lexical+", "unknown judge 'lexical+'. Did you mean lexical?"),
     ("lexical++openai:m", "unknown judge 'lexical+'. Did you mean lexical?"),
-    ("openai:m+openai:", "'openai:' can't be used: name a model"),
-    ("openai:m+lexical:big", "'lexical:big' can't be used: it takes no model"),
+    ("openai:m+openai:", "'openai:' cannot be used: add a model"),
+    ("openai:m+lexical:big", "'lexical:big' cannot be used: it takes no model"),
 )
 def test_the_judge_that_is_at_fault_is_named(judge: str, named: str) -> None:
     with pytest.raises(JudgeConfigurationError) as caught:
@@ -187,7 +187,7 @@ def test_the_judge_that_is_at_fault_is_named(judge: str, named: str) -> None:
 
 @table("judge", "none+lexical", "openai:m+none", "none+none")
 def test_none_is_none_of_several(judge: str) -> None:
-    with pytest.raises(JudgeConfigurationError, match=r"'none' can't be one of several") as caught:
+    with pytest.raises(JudgeConfigurationError, match=r"'none' cannot be one of several") as caught:
         find_judges(judge, SERVER)
     assert repr(judge) in str(caught.value)
 
@@ -202,7 +202,7 @@ def test_a_judge_is_named_once(judge: str) -> None:
 @table("judge", "hf:a+hf:b", "hf:a+openai:m+hf:b")
 def test_one_process_holds_one_model(monkeypatch: pytest.MonkeyPatch, judge: str) -> None:
     monkeypatch.setitem(BACKENDS, "hf", replace(BACKENDS["hf"], check=lambda model, settings: None))
-    with pytest.raises(JudgeConfigurationError, match="hf:a and hf:b: one process holds one"):
+    with pytest.raises(JudgeConfigurationError, match="hf:a and hf:b: one process can hold one"):
         find_judges(judge, SERVER)
     assert names("openai:m+hf:a") == ["openai:m", "hf:a"]
 
@@ -430,7 +430,7 @@ def test_a_judge_of_another_package_is_used(
     with open_engine("fixed:0.25+fixed:0.75", progress=False) as judge:
         assert values(judge.run([question("q")])) == [0.5]
     assert (writes("fixed:0.25"), comparable("fixed:0.25")) == (False, True)
-    with pytest.raises(JudgeConfigurationError, match=r"'fixed' can't be used: name a score"):
+    with pytest.raises(JudgeConfigurationError, match=r"'fixed' cannot be used: name a score"):
         open_engine("fixed")
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
     with pytest.raises(JudgeConfigurationError, match=r"'fixed:0.25' always gives the same"):
@@ -464,8 +464,8 @@ def test_a_package_without_our_group_offers_nothing(offer: Offer) -> None:
         ("1 / 0", "backend", "ZeroDivisionError"),
         ("def", "backend", "SyntaxError"),
         (FIXED, "backnd", "AttributeError"),
-        (FIXED, "not_a_backend", "is no lmms_rpts.judging.Backend but dict"),
-        (FIXED, "Fixed", "is no lmms_rpts.judging.Backend but type"),
+        (FIXED, "not_a_backend", "is not an lmms_rpts.judging.Backend but dict"),
+        (FIXED, "Fixed", "is not an lmms_rpts.judging.Backend but type"),
     ],
 )
 def test_a_broken_judge_of_another_package_is_named(
@@ -489,7 +489,7 @@ def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
     assert "lexical[:MODEL]" not in choices()
     assert "fixed[:MODEL]" in choices()
     assert set(warnings) == {
-        "otherjudges offers a judge 'lexical', a name that lmms_rpts has taken: passed over"
+        "otherjudges offers a judge 'lexical', but lmms_rpts already uses this name: ignored"
     }
 
 
@@ -516,5 +516,5 @@ def test_of_two_packages_the_first_has_the_name(offer: Offer, warnings: list[str
     assert "fixed[:MODEL]" in choices()
     assert "secondjudges" not in choices()
     assert set(warnings) == {
-        "secondjudges offers a judge 'fixed', a name that firstjudges has taken: passed over"
+        "secondjudges offers a judge 'fixed', but firstjudges already uses this name: ignored"
     }

@@ -48,7 +48,7 @@ from tests.support.judge_server import (
 from tests.support.tables import table
 
 GOOD = "Score: 0.7"
-FACTS = "choose a model that sees, or set LMMS_RPTS_EVIDENCE=facts"
+FACTS = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
 
 def image(red: int = 0, name: str = "Image 0", longest: int = 1536, side: int = 40) -> JudgeImage:
@@ -171,9 +171,9 @@ def test_an_image_that_cannot_be_read_fails_its_question_alone(serve: Serve) -> 
     assert good.value is not None
     assert (bad.value, bad.attempts, bad.error) == (
         *(None, 0),
-        "Image 3 can't be read (division by zero)",
+        "cannot read Image 3 (division by zero)",
     )
-    assert gone.error == "Image 4 can't be read (StopIteration)", "read once, and then no more"
+    assert gone.error == "cannot read Image 4 (StopIteration)", "read once, and then no more"
     assert server.calls == 1
 
 
@@ -361,7 +361,7 @@ def test_the_third_refusal_ends_the_run(
         verdicts = engine.run([about(image(40 * number)) for number in range(6)])
         fatal = str(engine.fatal)
     assert server.calls == 3, "nothing is tried again, in any other way"
-    assert re.match(rf"the judge's model 'm' takes no images \({status}\): ", fatal)
+    assert re.match(rf"the judge's model 'm' does not accept images \({status}\): ", fatal)
     assert fatal.endswith(f"; {FACTS}")
     errors = [str(verdict.error) for verdict in verdicts]
     refused = [error for error in errors if "refused a question with images" in error]
@@ -450,9 +450,9 @@ def test_a_complaint_about_a_parameter_is_not_one_about_images(
 
 @table(
     "reply, message",
-    (ServerReply("no such model: m-vision", status=404), r"says \(404\)"),
-    (ServerReply("image? wrong key", status=401), r"says \(401\)"),
-    (ServerReply("big", status=413), r"\(413\): big; smaller images .* LMMS_RPTS_IMAGE_SIZE"),
+    (ServerReply("no such model: m-vision", status=404), r"reports \(404\)"),
+    (ServerReply("image? wrong key", status=401), r"reports \(401\)"),
+    (ServerReply("big", status=413), r"\(413\): big; try smaller images.* LMMS_RPTS_IMAGE_SIZE"),
     (
         ServerReply(
             status=400,
@@ -468,7 +468,7 @@ def test_other_refusals_mean_what_they_always_did(
     with open_engine("openai:m-vision", concurrency=1, progress=False) as engine:
         (verdict,) = engine.run([about(image())])
     assert re.search(message, str(verdict.error)), verdict.error
-    assert "takes no images" not in str(verdict.error)
+    assert "does not accept images" not in str(verdict.error)
 
 
 def test_a_server_that_took_images_may_fail_for_a_while(serve: Serve, short_pauses: None) -> None:
@@ -484,7 +484,7 @@ def test_who_cannot_be_shown_images_is_not_asked() -> None:
     with JudgeEngine([Member("words", judge, sees=False)], progress=False) as engine:
         (verdict,) = engine.run([about(image())])
         assert values(engine.run([question("q")])) == [0.7]
-    assert (verdict.error, verdict.attempts) == ("words can't be shown images", 0)
+    assert (verdict.error, verdict.attempts) == ("words does not support images", 0)
     assert judge.texts == ["q"]
 
 
@@ -527,7 +527,7 @@ def test_a_blind_judge_among_several_leaves_no_mean() -> None:
     with JudgeEngine(members, progress=False) as engine:
         (verdict,) = engine.run([about(image())])
     assert verdict.value is None
-    assert str(verdict.error).endswith("opinions are missing; b: b can't be shown images")
+    assert str(verdict.error).endswith("opinions are missing; b: b does not support images")
 
 
 # ---- tokens

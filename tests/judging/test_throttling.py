@@ -354,7 +354,8 @@ def test_a_server_that_keeps_asking_to_wait_longer_ends_the_run(longest_pauses: 
     assert judge.times("one") == [0, 30, 60, 90, 120]
     assert verdict.error == stop_signal.reason
     assert stop_signal.reason == (
-        "quota; it asks to wait 3,601 s: run the same command again after that, answers are kept"
+        "quota; the server asks to wait 3,601 s: run the same command again after that, answers "
+        "are cached"
     )
 
 
@@ -409,7 +410,7 @@ def test_a_call_that_failed_is_made_again_before_others_as_urgent(
 NEEDS_3_11 = pytest.mark.skipif(
     sys.version_info < (3, 11), reason="Python 3.10 can't tell who cancelled"
 )
-GIVEN_UP = "the judge's client gave the call up"
+GIVEN_UP = "the judge's client cancelled the call"
 DOWN = pytest.mark.parametrize(
     ("failure", "said"),
     [(LOST, "lost"), pytest.param(asyncio.CancelledError(), GIVEN_UP, marks=NEEDS_3_11)],
@@ -482,7 +483,7 @@ def test_a_server_that_was_never_reached_is_given_up_after_twenty_requests(
     judge, stop_signal = Failing(lambda text, time: failure), StopSignal()
     verdicts = ask_of(judge, [str(number) for number in range(21)], stop_signal)
     assert verdicts[19].attempts == 5
-    assert stop_signal.reason == ("the judge can't be reached: lost" if given_up else None)
+    assert stop_signal.reason == ("cannot reach the judge: lost" if given_up else None)
     assert verdicts[20].attempts == (0 if given_up else 5)
 
 

@@ -276,7 +276,7 @@ def test_what_was_wanted_is_said(kind: str, wanted: str) -> None:
 def test_a_text_is_taken_whole_without_the_blanks_around_it() -> None:
     request = JudgeRequest("transform", [])
     assert read_reply(request, Reply(" Image0 -> 0.5\n")) == ("Image0 -> 0.5", None)
-    error = "the judge's reply can't be read as steps"
+    error = "the judge's reply cannot be parsed as steps"
     assert read_reply(request, Reply(" \n")) == (None, error)
 
 
@@ -285,6 +285,6 @@ def test_what_a_parser_raises_is_the_fault_of_the_reply() -> None:
     value, error = read_reply(request, Reply("high"))
     assert value is None
     assert error == (
-        "the judge's reply can't be read as a score from 0 to 1: "
+        "the judge's reply cannot be parsed as a score from 0 to 1: "
         "ValueError: could not convert string to float: 'high'"
     )

@@ -122,7 +122,7 @@ def test_one_message_names_what_to_use(registry: Any) -> None:
     registry.register_manifest(
         ModelManifest("both", simple_class_path="mine.Simple", chat_class_path="mine.Chat")
     )
-    assert "or add --force_simple, which picks the simple form of both" in said("both")
+    assert "or add --force_simple, which uses the simple wrapper of both" in said("both")
     assert has_likelihood("both", force_simple=True)
 
 

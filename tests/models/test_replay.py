@@ -107,19 +107,19 @@ def test_files_of_two_models_are_no_repeats(tmp_path: Path) -> None:
 def test_a_missing_response_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", {"task": "t", "doc_id": 1, "response": ""})
     assert serve(path, [1]) == [""]
-    with pytest.raises(ResponsesError, match=r"r\.jsonl holds no response to t, doc_id 0; t, doc"):
+    with pytest.raises(ResponsesError, match=r"r\.jsonl has no response to t, doc_id 0; t, doc"):
         serve(path, [0, 1, 2])
 
 
 @table(
     "line, said",
-    ("{", "line 1 is no JSON"),
-    ("[]", "line 1 holds no JSON object"),
-    ('{"doc_id": 1, "response": "x"}', 'line 1 names no "task"'),
+    ("{", "line 1 is not valid JSON"),
+    ("[]", "line 1 is not a JSON object"),
+    ('{"doc_id": 1, "response": "x"}', 'line 1 has no "task"'),
     ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
-    ('{"task": "t", "doc_id": 1}', "holds no text as response"),
-    ('{"task": "t", "doc_id": 1, "response": 5}', "holds no text as response"),
-    ('{"task": "t", "doc_id": 1, "resps": []}', "holds no text as response"),
+    ('{"task": "t", "doc_id": 1}', "has no text as response"),
+    ('{"task": "t", "doc_id": 1, "response": 5}', "has no text as response"),
+    ('{"task": "t", "doc_id": 1, "resps": []}', "has no text as response"),
     (
         '{"task": "t", "doc_id": 1, "filtered_resps": "{\\"schema\\": \\"lmms_rpts.rpts\\"}"}',
         'a scored record, but no "resps"',
@@ -163,7 +163,7 @@ def test_odd_characters_survive(tmp_path: Path) -> None:
 
 def test_the_error_says_what_there_is(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", {"task": "other", "doc_id": 0, "response": "x"})
-    with pytest.raises(ResponsesError, match="It holds responses to: other"):
+    with pytest.raises(ResponsesError, match="It has responses to: other"):
         serve(path, [0])
     with pytest.raises(ResponsesError, match="samples=FILE"):
         Replay()

@@ -36,7 +36,7 @@ def test_what_the_last_step_does_not_rest_on_goes_even_where_there_is_room() -> 
     strays = chain("i0 > A", "t0 > stray", "t1 > stray", "c0 > B")
     cut, (note,) = limit_steps(strays, 3)
     assert cut == chain("i0 > A", "c0 > B")
-    assert note == "4 steps; only 2 are judged, of those that the last one rests on"
+    assert note == "4 steps; only 2 are judged, on which the last one depends"
 
 
 def test_a_chain_that_is_not_cut_has_no_note() -> None:

@@ -76,9 +76,7 @@ def test_a_results_file_stands_for_its_own_samples_alone(tmp_path: Path) -> None
     run = read_run(tmp_path / "20260102_030405_results.json")
     assert documents(run) == [("rpts_eval_en", 0)]
     (tmp_path / "20260102_030406_samples_rpts_eval_en.jsonl").unlink()
-    refused(
-        tmp_path / "20260102_030406_results.json", says=["there are no samples", "--log_samples"]
-    )
+    refused(tmp_path / "20260102_030406_results.json", says=["no samples", "--log_samples"])
 
 
 def test_several_runs_of_one_folder(tmp_path: Path) -> None:
@@ -86,7 +84,7 @@ def test_several_runs_of_one_folder(tmp_path: Path) -> None:
     write_run(tmp_path / "b", {0: GOOD}, model_args="pretrained=lab/two")
     write_run(tmp_path / "b", {0: GOOD}, model_args="pretrained=lab/six", date="20260102_030406")
     assert labels(tmp_path) == ["one", "two", "six"]
-    with pytest.raises(RunError, match="holds 3 runs; name one of:") as caught:
+    with pytest.raises(RunError, match="contains 3 runs; pass one of:") as caught:
         read_run(tmp_path)
     assert str(tmp_path / "b" / "20260102_030406_samples_rpts_eval_en.jsonl") in str(caught.value)
 
@@ -114,26 +112,26 @@ def test_samples_of_other_tasks_are_passed_over_beside_ours(tmp_path: Path, foun
     (tmp_path / "elsewhere" / "20260102_030405_results.json").write_text("{broken")
     assert read_run(tmp_path).files == (file,)
     assert read_run(file.with_name("20260102_030405_results.json")).files == (file,)
-    refused(other, says=[f"{other}, line 1", "'mme' was not scored by rpts_aggregate", "Name"])
+    refused(other, says=[f"{other}, line 1", "'mme' was not scored by rpts_aggregate", "Pass"])
     file.unlink()
-    refused(tmp_path, says=[str(tmp_path), "are of other tasks", other.name, "Name a run"])
+    refused(tmp_path, says=[str(tmp_path), "are of other tasks", other.name, "Pass a run"])
 
 
 def test_a_broken_file_of_ours_is_not_passed_over(tmp_path: Path) -> None:
     write_run(tmp_path, {0: GOOD}, task="rpts_eval_en")
     zh = write_run(tmp_path, {0: GOOD}, task="rpts_eval_zh")
     zh.write_bytes(zh.read_bytes()[:-40])
-    refused(tmp_path, says=[f"{zh}, line 1 breaks off"])
+    refused(tmp_path, says=[f"{zh}, line 1 is truncated"])
     zh.write_bytes(b"")
     refused(tmp_path, says=[f"{zh} is empty"])
 
 
 def test_a_folder_without_samples(tmp_path: Path) -> None:
-    refused(tmp_path, says=[str(tmp_path), "there are no samples", "--log_samples"])
+    refused(tmp_path, says=[str(tmp_path), "no samples", "--log_samples"])
 
 
 def test_no_run_at_all() -> None:
-    refused(says=["no run was named", "--output_path"])
+    refused(says=["no run: pass", "--output_path"])
 
 
 def test_one_path_need_not_stand_in_a_list(tmp_path: Path) -> None:
@@ -153,7 +151,7 @@ def test_a_path_that_does_not_exist(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # The empty path is the present folder, as everywhere.
-    refused(path, says=["there are no samples" if not path else "does not exist"])
+    refused(path, says=["no samples" if not path else "does not exist"])
 
 
 def test_of_a_misspelt_path_with_an_equals_sign_the_whole_is_named(tmp_path: Path) -> None:
@@ -163,8 +161,8 @@ def test_of_a_misspelt_path_with_an_equals_sign_the_whole_is_named(tmp_path: Pat
 
 @pytest.mark.parametrize("label", ["", "a="])
 def test_a_path_that_is_too_long(tmp_path: Path, label: str) -> None:
-    refused(f"{label}{tmp_path}/{'x' * 300}", says=["can't be read (File name too long)"])
-    refused(label + "/x" * 5000, says=["can't be read (File name too long)"])
+    refused(f"{label}{tmp_path}/{'x' * 300}", says=["(File name too long)"])
+    refused(label + "/x" * 5000, says=["(File name too long)"])
 
 
 def test_a_name_that_only_with_its_label_is_too_long(
@@ -178,14 +176,14 @@ def test_a_name_that_only_with_its_label_is_too_long(
 def test_links_that_lead_nowhere_or_in_circles(tmp_path: Path) -> None:
     circle = tmp_path / "circle"
     circle.symlink_to(circle)
-    refused(circle, says=[f"{circle} can't be read"])
+    refused(circle, says=[f"Cannot read {circle}"])
     folder = tmp_path / "folder"
     file = write_run(folder, {0: GOOD})
     (folder / "up").symlink_to(folder, target_is_directory=True)
     assert read_run(folder).files == (file,)
     link = folder / SAMPLES.format("rpts_eval_zh")
     link.symlink_to(link)
-    refused(folder, says=[f"{link} can't be read"])
+    refused(folder, says=[f"Cannot read {link}"])
 
 
 def test_a_directory_named_like_a_samples_file(tmp_path: Path) -> None:
@@ -211,10 +209,10 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
     try:
         inner.parent.chmod(0)
         assert read_run(tmp_path).files == (file,), "a folder below is passed over, with a warning"
-        refused(inner.parent, says=[f"{inner.parent} can't be read (Permission denied)"])
-        refused(inner, says=["can't be read (Permission denied)"])
+        refused(inner.parent, says=[f"Cannot read {inner.parent} (Permission denied)"])
+        refused(inner, says=["(Permission denied)"])
         file.chmod(0)
-        refused(tmp_path, says=[f"{file} can't be read (Permission denied)"])
+        refused(tmp_path, says=[f"Cannot read {file} (Permission denied)"])
     finally:
         inner.parent.chmod(0o755)
 
@@ -238,7 +236,7 @@ def test_broken_results(tmp_path: Path, content: bytes) -> None:
     file = write_run(tmp_path, {0: GOOD})
     results = file.with_name("20260102_030405_results.json")
     results.write_bytes(content)
-    refused(tmp_path, says=[str(results), "take it away"])
+    refused(tmp_path, says=[str(results), "remove it"])
     results.unlink()
     run = read_run(tmp_path)
     assert (run.results, run.label) == ({}, tmp_path.name)

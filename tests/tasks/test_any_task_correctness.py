@@ -59,14 +59,14 @@ def test_no_criterion(text: str) -> None:
     *("acc<=0.5", "acc=0.5", "ACC", "None", "acc>=0.5>=0.5", "acc>=٠", "acc>=nan", *HOSTILE),
 )
 def test_what_is_no_criterion(text: str) -> None:
-    with pytest.raises(SettingError, match="says no metric by which an answer is right"):
+    with pytest.raises(SettingError, match="is not a metric of the task"):
         parse_criterion(text, METRICS)
 
 
 def test_the_message_names_the_metrics() -> None:
-    with pytest.raises(SettingError, match=r"Give one of a, b, or none; as in a>=0\.5"):
+    with pytest.raises(SettingError, match=r"Use one of a, b, or none; such as a>=0\.5"):
         parse_criterion("c", ["a", "b"])
-    with pytest.raises(SettingError, match=r"as in METRIC>=0\.5"):
+    with pytest.raises(SettingError, match=r"such as METRIC>=0\.5"):
         parse_criterion("c", [])
 
 

@@ -68,14 +68,14 @@ def write_others(task: ForeignTask) -> None:
 
 @table(
     "name, named",
-    ("by_choice_rpts", "'by_choice' has the output type 'multiple_choice'; only responses in free"),
+    ("by_choice_rpts", "'by_choice' has the output type 'multiple_choice'; only free-text"),
     ("in_rounds_rpts", "'in_rounds' has the output type 'generate_until_multi_round'"),
-    ("palette_rpts", "is a group of several tasks. Name them: --tasks colours_rpts,tagged_rpts"),
-    ("shades_rpts", "is a tag of several tasks. Name them: --tasks tagged_rpts"),
-    ("classy_rpts", "'classy' is a task written in Python, which can't be wrapped"),
+    ("palette_rpts", "is a group of several tasks. List them: --tasks colours_rpts,tagged_rpts"),
+    ("shades_rpts", "is a tag of several tasks. List them: --tasks tagged_rpts"),
+    ("classy_rpts", "'classy' is a task written in Python, which cannot be wrapped"),
     ("colour_rpts", "lmms-eval has no task 'colour'. Did you mean colours_rpts?"),
     ("zzzz_qqqq_rpts", "lmms-eval has no task 'zzzz_qqqq'."),
-    ("rpts_eval_en_rpts", "'rpts_eval_en' is scored by RPTS already: name it without _rpts"),
+    ("rpts_eval_en_rpts", "'rpts_eval_en' is scored by RPTS already: use it without _rpts"),
     ("rpts_eval_rpts_steps", "'rpts_eval' is a group of several tasks"),
     ("mmmu_val_rpts_rpts", "lmms-eval has no task 'mmmu_val_rpts'"),
 )
@@ -83,7 +83,7 @@ def test_names_that_cannot_be_wrapped(tmp_path: Path, name: str, named: str) -> 
     task = write_foreign_task(tmp_path)
     write_others(task)
     done = refused(tmp_path, task, name)
-    assert f"The task {name!r} can't be run: " in done.output, done.output
+    assert f"The task {name!r} cannot be run: " in done.output, done.output
     assert named in done.output, done.output
     assert done.code != 0 or "Error" in done.output
     assert "/no/such/model" not in done.output.split("can't be run")[-1]
@@ -91,16 +91,16 @@ def test_names_that_cannot_be_wrapped(tmp_path: Path, name: str, named: str) -> 
 
 @table(
     "visuals, judge, named",
-    (VISUALS, "openai:x", "judges are shown images only, and this is none: a value of type str"),
+    (VISUALS, "openai:x", "judges support only images, not values of type str"),
     (
         "doc_to_visual: !function utils.decoded\n",
         "openai:x",
-        "judges are shown images only, and this is none: a value of type Reader",
+        "judges support only images, not values of type Reader",
     ),
     (
         "doc_to_visual: !function utils.pictures\n",
         "lexical",
-        "claims about images are judged by the images, and the judge 'lexical' can't be shown any",
+        "claims about images are judged by the images, but the judge 'lexical' has no vision",
     ),
 )
 def test_documents_that_cannot_be_judged(
@@ -109,9 +109,9 @@ def test_documents_that_cannot_be_judged(
     pictures = "\n\ndef pictures(doc):\n    return [Image.open(each) for each in doc['images']]\n"
     task = write_foreign_task(tmp_path, visuals=visuals, utils=VIDEO + pictures)
     done = refused(tmp_path, task, "colours_rpts", judge)
-    assert "The task 'colours_rpts' can't be judged: " in done.output, done.output
+    assert "The task 'colours_rpts' cannot be judged: " in done.output, done.output
     assert named in done.output
-    assert "/no/such/model" not in done.output.split("can't be judged")[-1]
+    assert "/no/such/model" not in done.output.split("cannot be judged")[-1]
 
 
 @table("visuals", "", VISUALS)
@@ -149,9 +149,9 @@ def test_an_unknown_metric_is_refused(tmp_path: Path) -> None:
         *("--include_path", task.include_path),
         env={"LMMS_RPTS_JUDGE": "none", "LMMS_RPTS_CORRECT": "colour"},
     )
-    assert "'colour' says no metric by which an answer is right" in done.output
-    assert "Give one of length, letter_acc, percent, or none" in done.output
-    assert "/no/such/model" not in done.output.split("says no metric")[-1]
+    assert "'colour' is not a metric of the task" in done.output
+    assert "Use one of length, letter_acc, percent, or none" in done.output
+    assert "/no/such/model" not in done.output.split("is not a metric")[-1]
 
 
 NOTHING_IS_ADDED = """

@@ -101,9 +101,9 @@ _WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
     ({"image": ["../cmmath.json"]}, "the image '../cmmath.json' should be a name inside"),
     ({"image": "/etc/passwd"}, "the image '/etc/passwd' should be a name inside"),
     ({"image": ["none.png"]}, "images/none.png is missing"),
-    ({"image": ["a\0.png"]}, "can't be read"),
-    ({"image": ["."]}, "can't be read"),
-    ({"image": ["x" * 3000]}, "can't be read"),
+    ({"image": ["a\0.png"]}, "cannot read"),
+    ({"image": ["."]}, "cannot read"),
+    ({"image": ["x" * 3000]}, "cannot read"),
 ]
 
 
@@ -136,10 +136,10 @@ def test_faults_of_images_matter_where_they_are_shown(
 def test_half_an_image(folder: Path) -> None:
     path = folder / "images" / "90004_b.png"
     path.write_bytes(path.read_bytes()[:60])
-    assert f"problem '90004': the image {path} can't be read" in error_of()
+    assert f"problem '90004': cannot read the image {path}" in error_of()
     path.unlink()
     os.mkfifo(path)
-    assert f"problem '90004': the image {path} can't be read (it is no file)" in error_of()
+    assert f"problem '90004': cannot read the image {path} (it is not a file)" in error_of()
 
 
 def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
@@ -166,7 +166,7 @@ def test_entries_that_are_no_objects(folder: Path) -> None:
 def test_the_same_id_twice(folder: Path, identity: Any) -> None:
     """Be it a number once, or the id of a problem without an answer."""
     write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[1] | {"problem_id": identity}])
-    assert f"problem '{identity}' stands more than once" in error_of()
+    assert f"problem '{identity}' occurs more than once" in error_of()
 
 
 def test_many_faults_are_counted_not_listed(folder: Path) -> None:
@@ -178,11 +178,11 @@ def test_many_faults_are_counted_not_listed(folder: Path) -> None:
 
 @table(
     "content, said",
-    ('[{"problem_id": ', "cmmath.json can't be read (mend it): Expecting value"),
-    ("[" * 100_000, "cmmath.json can't be read (mend it): maximum recursion depth"),
-    ("", "cmmath.json can't be read (mend it): Expecting value"),
-    ('{"a": 1}', "cmmath.json can't be read (mend it): it should be a list of problems"),
-    ("[]", "there is no problem in it"),
+    ('[{"problem_id": ', "cannot read cmmath.json (fix it): Expecting value"),
+    ("[" * 100_000, "cannot read cmmath.json (fix it): maximum recursion depth"),
+    ("", "cannot read cmmath.json (fix it): Expecting value"),
+    ('{"a": 1}', "cannot read cmmath.json (fix it): it should be a list of problems"),
+    ("[]", "it contains no problem"),
     ('[{"a": 1}]', "cmmath.json, entry 1: the field 'problem_id' is missing"),
 )
 @pytest.mark.usefixtures("no_garbage_collection")
@@ -195,7 +195,7 @@ def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> Non
 
 def test_a_file_of_another_encoding(folder: Path) -> None:
     (folder / "cmmath.json").write_bytes('["题"]'.encode("gb18030"))
-    assert "can't be read (mend it): 'utf-8' codec" in error_of()
+    assert "(fix it): 'utf-8' codec" in error_of()
 
 
 def test_no_problem_with_an_answer(folder: Path) -> None:
@@ -255,20 +255,20 @@ def test_the_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch)
 def test_pipes_are_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "cmmath.json").unlink()
     os.mkfifo(folder / "cmmath.json")
-    assert "is no folder with cmmath.json" in error_of()
+    assert "is not a folder with cmmath.json" in error_of()
     monkeypatch.setenv("CMMATH_PATH", str(folder / "cmmath.json"))
-    assert "is no folder and no file" in error_of()
+    assert "is neither a folder nor a file" in error_of()
 
 
 def test_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CMMATH_PATH", str(tmp_path / "temporary"))
-    assert "is no folder with cmmath.json" in error_of()
+    assert "is not a folder with cmmath.json" in error_of()
 
 
 def test_the_only_file_is_told_of_though_it_holds_no_problem(folder: Path) -> None:
     (folder / "cmmath.json").rename(folder / "mine.json")
     write(folder / "mine.json", "[1")
-    assert "mine.json can't be read (mend it)" in error_of()
+    assert "cannot read mine.json (fix it)" in error_of()
 
 
 def hub(monkeypatch: pytest.MonkeyPatch, found: Callable[..., Any]) -> list[dict[str, Any]]:
@@ -293,7 +293,7 @@ def test_a_data_set_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     check_tasks(["cmmath", "cmmath_all"])
     assert calls[1:] == [wanted | {"allow_patterns": ["cmmath.json", "images/**"]}]
     (folder / "images" / "90001_img.png").unlink()
-    assert f"delete {folder} and try again" in error_of()
+    assert f"delete {folder} and retry" in error_of()
 
 
 def test_a_data_set_without_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,7 @@ def test_a_download_that_fails_is_tried_again(
 ) -> None:
     hub(monkeypatch, lambda: 1 // 0)
     message = error_of()
-    assert "'owner/some-set.v2' is no folder or file here" in message
+    assert "'owner/some-set.v2' is no local folder or file" in message
     assert "ZeroDivisionError" in message
     hub(monkeypatch, lambda: folder)
     check_tasks(["cmmath"])
@@ -321,7 +321,7 @@ def test_without_a_connection_the_error_says_what_to_set(
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("CMMATH_PATH", "owner/name")
     message = error_of()
-    assert "could be downloaded from the Hub" in message
+    assert "could not be downloaded from the Hub" in message
     assert "https://github.com/zzli2022/CMMaTH" in message
 
 
@@ -543,7 +543,7 @@ def test_where_the_prepared_file_is_kept(
     assert (tmp_path / "cache" / "cmmath") in dataset.prepare(problems).parents
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(write(tmp_path / "file", "")))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    assert "the problems of CMMaTH can't be kept in a file" in error_of()
+    assert "Cannot write the problems of CMMaTH to a file" in error_of()
 
 
 def test_lmms_eval_builds_the_tasks(folder: Path) -> None:

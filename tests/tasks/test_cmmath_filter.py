@@ -227,7 +227,7 @@ def test_it_is_said_what_is_left_undecided_and_what_failed(
     log.clear()
     judge(both(NO, "Hard to say."), grader="both", errors="1")
     grade(NINE, VAGUE)
-    assert "1 of 1 mistakes could not be told of what kind they are; first: " in "".join(log)
+    assert "1 of 1 mistakes could not be classified; first: " in "".join(log)
     assert "undecided" not in "".join(log)
     log.clear()
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
@@ -517,7 +517,7 @@ def test_a_problem_without_a_solution_shows_its_answer(judge: Callable[..., Judg
     ("judge_set", "said"),
     [
         ("", "needs a judge, and none is set. Set LMMS_RPTS_JUDGE"),
-        ("lexical", "needs a judge that can write; 'lexical' can't"),
+        ("lexical", "needs a judge that writes text; 'lexical' does not"),
         ("openai:test", "set OPENAI_API_KEY"),
         ("opanai:test", "unknown judge"),
     ],

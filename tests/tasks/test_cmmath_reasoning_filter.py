@@ -242,7 +242,7 @@ def test_an_image_without_reference_solution_needs_no_judge(
     text = "结论0：根据图片0，边长是3。\n结论1：根据结论0，面积是9。\n最终答案：9"
     (record,), asked = judged([text], doc=document(analysis=" \n"))
     assert record["steps"][0]["score"] == 1
-    assert "says nothing of image 0" in record["steps"][0]["note"]
+    assert "says nothing about image 0" in record["steps"][0]["note"]
     assert len(asked) == 2, "the second step and the root"
 
 

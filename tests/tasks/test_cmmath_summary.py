@@ -352,7 +352,7 @@ def test_breakdowns(tmp_path: Path) -> None:
         # The first problem belongs to two areas.
         "area": [("代数", 1.0), ("几何", 0.5), (None, 0.0)],
     }
-    with pytest.raises(RunError, match="no breakdown by 'colour'; there are: task, category, gr"):
+    with pytest.raises(RunError, match="known breakdowns: task, category, gr"):
         summarize_cmmath(read_cmmath_runs([tmp_path]), ["colour"])
 
 
@@ -462,7 +462,7 @@ def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path / "b", {"cmmath": [record()]}, model_args="pretrained=lab/b")
     write_cmmath_run(tmp_path / "c", {"cmmath": [record()]}, model_args="pretrained=lab/b")
     assert summarize_cmmath(read_cmmath_runs([tmp_path])).warnings == (
-        "b (1) and b (2) have the very same responses: copies?",
+        "b (1) and b (2) have identical responses: copies?",
         "the models cover different problems of cmmath: 2 by model-a, 1 by b; 1 are common to all",
     )
     write_cmmath_run(tmp_path / "d", {"cmmath_clp": [record()]}, model_args="pretrained=lab/d")
@@ -487,7 +487,7 @@ def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
 
 
 def test_no_run_is_refused() -> None:
-    with pytest.raises(RunError, match="there is no run to summarise"):
+    with pytest.raises(RunError, match="no run to summarize"):
         summarize_cmmath([])
 
 

@@ -71,16 +71,16 @@ def told(folder: Path, tasks: Any = ("mine",)) -> str:
 
 @table(
     "data, said",
-    ("", "it holds no instance"),
-    ("[]", "it holds no instance"),
-    (" \n\n", "it holds no instance"),
+    ("", "it has no instance"),
+    ("[]", "it has no instance"),
+    (" \n\n", "it has no instance"),
     ('{"question": ', "line 1 is not valid JSON: Expecting value (column 14)"),
     (json.dumps(good()) + "\n\n{oops", "line 3 is not valid JSON"),
     ("[\n{},\n{]", "line 3 is not valid JSON"),
     ("4", "line 1 should be a JSON object in braces, not 4"),
     ('[{"question": "x"}, 4]', "record 1 should be a JSON object in braces, not 4"),
-    ('{"answer": 1, "answer": 2}', "line 1 is not valid JSON: the field 'answer' stands twice"),
-    ('{"answer": NaN}', "line 1 is not valid JSON: NaN is no JSON; use null"),
+    ('{"answer": 1, "answer": 2}', "line 1 is not valid JSON: the field 'answer' occurs twice"),
+    ('{"answer": NaN}', "line 1 is not valid JSON: NaN is not valid JSON; use null"),
     ("[" * 100_000, "nested too deeply"),
     (f'{{"answer": {"1" * 5000}}}', "line 1 is not valid JSON"),
     (b'{"question": "\xe4"}', "line 1 is not UTF-8: save the file as UTF-8"),
@@ -89,7 +89,7 @@ def told(folder: Path, tasks: Any = ("mine",)) -> str:
 def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: str) -> None:
     found = told(write(tmp_path, data))
     assert said in found
-    assert f"{tmp_path}/data.jsonl can't be evaluated" in found
+    assert f"{tmp_path}/data.jsonl cannot be evaluated" in found
 
 
 @table(
@@ -100,21 +100,21 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"images": ..., "Image": "a.png"}, "unknown field 'Image': did you mean 'images'?"),
     ({"question": " "}, "'question' should be a text, not ' '"),
     ({"question": 4}, "'question' should be a text, not 4"),
-    ({"statement": "x"}, "'question' and 'statement' mean the same: leave out one"),
+    ({"statement": "x"}, "'question' and 'statement' mean the same: remove one"),
     ({"answer": ...}, "the field 'answer' is missing"),
     ({"answer": True}, "'answer' should be a text or a number, not True"),
     ({"answer": ["4"]}, "'answer' should be a text or a number, not ['4']"),
-    ({"answer": "four apples?"}, "'answer' can't be graded as a number"),
+    ({"answer": "four apples?"}, "'answer' cannot be graded as a number"),
     ({"images": 4}, "'images' should be a file name or a list of file names, not 4"),
     ({"images": ["a.png", ""]}, "'images' should be a file name or a list of file names"),
     ({"images": "b.png"}, "'images': the image {folder}/images/b.png is missing"),
-    ({"images": "../mine.yaml"}, "may lie outside of {folder}/images"),
-    ({"images": "/etc/hostname"}, "may lie outside of {folder}/images"),
-    ({"images": "broken.png"}, "'images': the image {folder}/images/broken.png can't be read"),
-    ({"images": "half.png"}, "'images': the image {folder}/images/half.png can't be read"),
+    ({"images": "../mine.yaml"}, "may be outside of {folder}/images"),
+    ({"images": "/etc/hostname"}, "may be outside of {folder}/images"),
+    ({"images": "broken.png"}, "cannot read the image {folder}/images/broken.png"),
+    ({"images": "half.png"}, "cannot read the image {folder}/images/half.png"),
     ({"images": "out.png"}, "is a link to a file outside of {folder}/images"),
-    ({"images": "x\0y.png"}, "can't be read"),
-    ({"images": "x" * 5000}, "can't be read"),
+    ({"images": "x\0y.png"}, "cannot read"),
+    ({"images": "x" * 5000}, "cannot read"),
     ({"context": 4}, "'context' should be a text, not 4"),
     ({"texts": "one"}, "'texts' should be a list of texts, not 'one'"),
     ({"options": {"A": "x"}}, "'options' should be a list of texts or numbers"),
@@ -123,14 +123,14 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"tolerance": 5}, "'tolerance' should be a number from 0 to 1, not 5"),
     ({"language": "de"}, "'language' should be en or zh (the language of the prompt"),
     ({"reasoning": "Image0 -> x"}, "'reasoning' should be a list of texts"),
-    ({"reasoning": ["The bar is high."]}, "'reasoning' can't be read: line 0"),
+    ({"reasoning": ["The bar is high."]}, "cannot parse 'reasoning': line 0"),
     ({"reasoning": ["Image1 -> x"]}, "'reasoning' cites Image1 in line 0, of 1 images from 0"),
     ({"ability": 4}, "'ability' should be a text or a list of texts, not 4"),
     ({"relation": "sideways"}, "'relation' should be guided, adversarial, independent or null"),
     ({"id": 1.5}, "'id' should be a whole number or a text, not 1.5"),
     ({"id": "first"}, "line 2: the id 'first' is also that of line 1"),
     ({"id": ["x"]}, "'id' should be a whole number or a text, not ['x']"),
-    ({"question": "\ud800"}, "'question' holds half a character"),
+    ({"question": "\ud800"}, "'question' contains half a character"),
 )
 def test_instances_that_cannot_be_evaluated(
     tmp_path: Path, fields: dict[str, Any], said: str
@@ -152,16 +152,16 @@ def test_instances_that_cannot_be_evaluated(
     "form, answer, options, said",
     ("agree", "yes", None, "'answer' should be agree or disagree, not 'yes'"),
     ("agree", "Agree", None, "'answer' should be agree or disagree, not 'Agree'"),
-    ("choice", "D", ["red", "blue"], "'answer' can't be graded as a choice: 'D' is neither"),
+    ("choice", "D", ["red", "blue"], "'answer' cannot be graded as a choice: 'D' is neither"),
     (
         "choice",
         "green",
         ["red", "blue"],
-        "'answer' can't be graded as a choice: 'green' is neither",
+        "'answer' cannot be graded as a choice: 'green' is neither",
     ),
-    ("choice", "red", None, "'answer' can't be graded as a choice: 'red' is not one"),
-    ("number", "many", None, "'answer' can't be graded as a number: 'many' is not a number"),
-    ("text", "?", None, "'answer' can't be graded as a text: '?' holds no letter or digit"),
+    ("choice", "red", None, "'answer' cannot be graded as a choice: 'red' is not one"),
+    ("number", "many", None, "'answer' cannot be graded as a number: 'many' is not a number"),
+    ("text", "?", None, "'answer' cannot be graded as a text: '?' holds no letter or digit"),
 )
 def test_answers_that_nobody_could_grade(
     tmp_path: Path, form: str, answer: str, options: list[str] | None, said: str
@@ -177,14 +177,14 @@ def test_answers_that_nobody_could_grade(
     ("answer: no", "or !function FILE.FUNCTION, not False"),
     ("images: pictures", "the key 'answer' is missing"),
     ("anwser: text", "unknown key 'anwser'; did you mean 'answer'?"),
-    ("answer: text\ncolour: red", "unknown key 'colour'; there are: data, images, answer"),
+    ("answer: text\ncolour: red", "unknown key 'colour'; known keys: data, images, answer"),
     ("answer: text\nvariant: default", "'variant' should be steps, free, not 'default'"),
     ("answer: text\nlanguage: de", "'language' should be en, zh, not 'de'"),
     ("answer: text\nevidence: picture", "'evidence' should be facts, image, both, not 'picture'"),
     ("answer: text\nimages: [a]", "'images' should be the name of a file or folder, not ['a']"),
     ("answer: text\nimages: pictures", "the folder of images {folder}/pictures is missing"),
-    ("answer: text\ndata: none.jsonl", "{folder}/none.jsonl can't be read: No such file"),
-    ("answer: text\ndata: images", "{folder}/images can't be read: it is no file"),
+    ("answer: text\ndata: none.jsonl", "{folder}/none.jsonl: No such file"),
+    ("answer: text\ndata: images", "{folder}/images: it is not a file"),
 )
 def test_keys_that_cannot_be_used(tmp_path: Path, rpts: str, said: str) -> None:
     assert said.format(folder=tmp_path) in told(write(tmp_path, [good()], rpts))
@@ -194,7 +194,7 @@ def test_a_key_without_values(tmp_path: Path) -> None:
     write(tmp_path, [good()])
     (tmp_path / "mine.yaml").write_text("task: mine\nrpts:\n", encoding="utf-8")
     assert "The task 'mine'" in told(tmp_path)
-    assert "rpts: should hold data: and answer:, not None" in told(tmp_path)
+    assert "rpts: should have data: and answer:, not None" in told(tmp_path)
 
 
 def test_only_five_faults_are_listed(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_any_bytes_are_records_or_told(
 
 @table(
     "make, said",
-    (lambda folder: folder / "none", "is no folder"),
+    (lambda folder: folder / "none", "is not a folder"),
     (lambda folder: folder, "holds no"),
 )
 def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], said: str) -> None:
@@ -362,7 +362,7 @@ def test_a_task_that_another_one_hides_is_refused(tmp_path: Path) -> None:
     (yaml,) = tmp_path.glob("*.yaml")
     index = {"mine": {"type": "task", "yaml_path": "/elsewhere/mine.yaml"}}
     manager = SimpleNamespace(include_path=str(tmp_path), task_index=index)
-    with pytest.raises(DataError, match="would be run instead"):
+    with pytest.raises(DataError, match="would run instead"):
         refuse_shadowed(manager, ["mine"])
     refuse_shadowed(manager, ["other"])
     index["mine"]["yaml_path"] = str(yaml)

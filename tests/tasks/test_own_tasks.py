@@ -96,9 +96,9 @@ def without(field: str) -> dict[str, Any]:
     (make_doc(textual_clue="one"), "'textual_clue' should be a list of texts, not 'one'"),
     (make_doc(ability="Recognition"), "'ability' should be a list of texts"),
     (make_doc(relation="sideways"), "'relation' should be guided, adversarial"),
-    (make_doc(reasoning=["Image0: The clock shows nine."]), "'reasoning' can't be read: line 0"),
+    (make_doc(reasoning=["Image0: The clock shows nine."]), "cannot parse 'reasoning': line 0"),
     (make_doc(reasoning=["Image5 -> nine"]), "'reasoning' cites Image5 in line 0, of 1 images"),
-    (make_doc(reasoning=["Image0 + Step9 -> so"]), "'reasoning' can't be read: step 0: cites"),
+    (make_doc(reasoning=["Image0 + Step9 -> so"]), "cannot parse 'reasoning': step 0: cites"),
 )
 def test_documents_that_cannot_be_scored_stop_before_the_model(
     tmp_path: Path, doc: dict[str, Any], told: str
@@ -108,7 +108,7 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
         evaluate(tmp_path)
     said = str(caught.value)
     assert told in said
-    assert "The task 'shop_check' can't be evaluated" in said
+    assert "The task 'shop_check' cannot be evaluated" in said
     assert "document 0 (id 7)" in said
     assert "process_docs" in said
 
@@ -191,8 +191,8 @@ def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> N
         *("--tasks", task.format(folder=tmp_path), "--include_path", str(tmp_path)),
     )
     assert "'answer' should be agree or disagree, not 'B'" in done.output
-    assert "could not join" not in done.output
-    said = done.output.split("can't be evaluated")
+    assert "cannot extend" not in done.output
+    said = done.output.split("cannot be evaluated")
     assert all("/no/such/model" not in part.split("Error during")[0] for part in said[1:])
 
 

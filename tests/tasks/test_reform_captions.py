@@ -224,9 +224,9 @@ def test_meteor_that_fails(
 
 @table(
     "program, reason",
-    ("time.sleep(60)", "the tokeniser took more than 0.5 s"),
+    ("time.sleep(60)", "the tokenizer took more than 0.5 s"),
     ("sys.exit(3)", "exit status 3"),
-    ("print('a line')", "gave 1 lines for 5"),
+    ("print('a line')", "returned 1 lines for 5"),
 )
 def test_tokeniser_that_fails(
     program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -260,6 +260,6 @@ def test_an_absent_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(java, "find_spec", lambda _: None)
     with pytest.raises(JavaError, match=r"pycocoevalcap with meteor/meteor-1\.5\.jar"):
         java._jar("meteor", "meteor-1.5.jar")
-    with pytest.raises(JavaError, match="there are no captions"):
+    with pytest.raises(JavaError, match="no captions"):
         meteor_score([], 1)
     assert math.isnan(published.captions(ROWS)[METEOR])

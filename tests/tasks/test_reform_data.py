@@ -207,24 +207,24 @@ def long_dialogue(rounds: int) -> Any:
 @table(
     "name, content, said",
     ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON (Unterminated string"),
-    ("gqa", b"\xff\xfe\x00", "gqa_testdev_10p.json can't be read (it is not UTF-8 text)"),
+    ("gqa", b"\xff\xfe\x00", "cannot read gqa_testdev_10p.json (it is not UTF-8 text)"),
     ("gqa", "[" * 100_000, "is not valid JSON (nested too deeply)"),
     ("gqa", "[]", "should be an object, not []"),
     ("gqa", {**content_of("gqa"), "version": "1.0"}, "'version' should be '2.0' (these are other"),
-    ("gqa", {**content_of("gqa"), "data": []}, "there is no record in it"),
-    ("gqa", {**content_of("gqa"), "data": {}}, "should hold a list of records, not dict"),
+    ("gqa", {**content_of("gqa"), "data": []}, "contains no record"),
+    ("gqa", {**content_of("gqa"), "data": {}}, "should be a list of records, not dict"),
     ("gqa", changed_record("gqa", image_id=...), "record 1: the field 'image_id' is missing"),
     ("gqa", changed_record("gqa", image_id=None), "'image_id' should be an image as base64 text"),
-    ("gqa", changed_record("gqa", image_id="abcd"), "the image in 'image_id' can't be read: it is"),
-    ("gqa", changed_record("gqa", image_id="not base64!"), "it is no base64 text"),
-    ("gqa", changed_record("gqa", question_id="g0"), "record 1: the id 'g0' stands more than once"),
+    ("gqa", changed_record("gqa", image_id="abcd"), "cannot read the image in 'image_id': it is"),
+    ("gqa", changed_record("gqa", image_id="not base64!"), "it is not base64 text"),
+    ("gqa", changed_record("gqa", question_id="g0"), "record 1: the id 'g0' occurs more than once"),
     (
         "gqa",
         changed_record("gqa", question_id=True),
         "should be a text or a whole number, not True",
     ),
     ("gqa", changed_record("gqa", answer="a sheep"), "'answer' should be one of the options"),
-    ("gqa", changed_record("gqa", answer_options=["a"]), "a list of two options or more"),
+    ("gqa", changed_record("gqa", answer_options=["a"]), "a list of at least two options"),
     (
         "gqa",
         changed_record("gqa", answer="0", answer_options=[str(each) for each in range(27)]),
@@ -243,9 +243,13 @@ def long_dialogue(rounds: int) -> Any:
     (
         "gqa",
         changed_record("gqa", image_id=cut_image("JPEG")),
-        "can't be read: image",
+        "': image",
     ),
-    ("gqa", changed_record("gqa", image_id=cut_image("PNG")), "the image in 'image_id' can't be"),
+    (
+        "gqa",
+        changed_record("gqa", image_id=cut_image("PNG")),
+        "cannot read the image in 'image_id'",
+    ),
     ("visdial", long_dialogue(101), "101 rounds; at most 100 can be"),
     ("coco_caption", changed_record("coco_caption", annos=[]), "a text or a list of texts"),
     ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "the field 'answers'"),
@@ -263,7 +267,7 @@ def test_a_broken_file_is_told_of_before_a_model_is_loaded(
     message = str(raised.value)
     assert said in message
     assert chosen.file.rpartition("/")[2] in message
-    assert "Get the file anew" in message
+    assert "Get the file again" in message
     assert len(message) < 2_000, "base64 text never reaches a message"
 
 
@@ -277,7 +281,7 @@ def test_a_part_of_the_sets_is_told_of_with_those_that_are_there(folder: Path) -
 @table(
     "value, said",
     ("", None),
-    ("nowhere", "is no folder. Set it to ReForm-Eval-Data"),
+    ("nowhere", "is not a folder. Set it to ReForm-Eval-Data"),
 )
 def test_the_folder_may_be_named_on_three_levels(
     value: str, said: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch

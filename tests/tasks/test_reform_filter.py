@@ -267,7 +267,7 @@ def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
 @table(
     "content, said",
     ("[", "is not valid JSON"),
-    ("{}", "should hold a list of rows"),
+    ("{}", "should be a list of rows"),
     ('[{"sample_id": 1, "prediction": "x"}]', "the field 'answer' is missing"),
     ("[3]", "row 0 should be an object, not 3"),
 )

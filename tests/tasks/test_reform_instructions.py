@@ -191,14 +191,14 @@ def of_gqa(**fields: Any) -> str:
 
 @table(
     "text, said",
-    ("", "line 1: it is no JSON"),
-    ('{\n"GQA": {"a": [1, 2', "line 2: it is no JSON"),
-    (b"{\n\xff\xfe}", "line 2: it is no text in UTF-8"),
+    ("", "line 1: not valid JSON"),
+    ('{\n"GQA": {"a": [1, 2', "line 2: not valid JSON"),
+    (b"{\n\xff\xfe}", "line 2 is not UTF-8 text"),
     ("[" * 100_000, "nested too deeply"),
     ("9" * 10_000, "limit"),
     (" " * 20_000_001, "more than 20000000 bytes"),
-    ("[]", "it should hold an object, not a value of type list of 0"),
-    ('"GQA"', "it should hold an object"),
+    ("[]", "it should be an object, not a value of type list of 0"),
+    ('"GQA"', "it should be an object"),
     ("{}", "none of the 61 data sets"),
     ('{"gqa": {}}', "none of the 61 data sets"),
     ('{"GQA": 3}', "GQA: it should be an object, not a value of type int"),
@@ -397,18 +397,18 @@ def test_conditions_are_evaluated(condition: str, tmp_path: Path) -> None:
 
 @table(
     "text, said",
-    ("class A:\n  def", ", line 2: it is no Python"),
-    ("\0", ": it is no Python"),
-    (b"x = 1\n\xff", ": line 2: it is no text in UTF-8"),
+    ("class A:\n  def", ", line 2: not valid Python"),
+    ("\0", ": not valid Python"),
+    (b"x = 1\n\xff", ": line 2 is not UTF-8 text"),
     ("#" * 5_000_000, ": it has more than 200000 bytes"),
     ("", ": one class should assign self.instruction_list in its __init__, not 0"),
     (of_lines(LISTS) + of_lines(LISTS), "not 2"),
     (of_lines("self.instruction_list"), ": it assigns no self.instruction_list for generation"),
-    (of_lines("if args.new:", f"    {LISTS}"), ", line 3: it can't be decided"),
-    (of_lines("if 'gen' in args.infer_method:", f"    {LISTS}"), ", line 3: it can't be decided"),
-    (of_lines("if len(args.infer_method) > 3:", f"    {LISTS}"), ", line 3: it can't be decided"),
-    (of_lines("if args[infer_method]:", f"    {LISTS}"), ", line 3: it can't be decided"),
-    (of_lines("for each in data:", f"    {LISTS}"), ", line 3: it can't be decided"),
+    (of_lines("if args.new:", f"    {LISTS}"), ", line 3: it is undecidable"),
+    (of_lines("if 'gen' in args.infer_method:", f"    {LISTS}"), ", line 3: it is undecidable"),
+    (of_lines("if len(args.infer_method) > 3:", f"    {LISTS}"), ", line 3: it is undecidable"),
+    (of_lines("if args[infer_method]:", f"    {LISTS}"), ", line 3: it is undecidable"),
+    (of_lines("for each in data:", f"    {LISTS}"), ", line 3: it is undecidable"),
     (of_lines("try:", f"    {LISTS}", "finally:", "    pass"), "is assigned in line 4"),
     (of_lines("match args.new:", "    case 1:", f"        {LISTS}"), "is assigned in line 5"),
     (of_lines(LISTS, "self.instruction_list.append('b')"), ", line 4: a change of"),
@@ -421,7 +421,7 @@ def test_conditions_are_evaluated(condition: str, tmp_path: Path) -> None:
     (of_lines(LISTS, "self.in_context_history = 3"), ", line 4: self.in_context_history is no"),
     (of_lines(LISTS, "self.in_context_history = [{}, {}]"), "in_context[0] should be a message"),
     (of_lines("self.instruction_list = " + "[" * 150 + "]" * 150), ", line 3: "),
-    (of_lines("self.instruction_list = " + "[" * 90_000), ", line 3: it is no Python"),
+    (of_lines("self.instruction_list = " + "[" * 90_000), ", line 3: not valid Python"),
     (of_lines("self.instruction_list = " + "-" * 150_000 + "1"), ""),
     (of_lines("self.instruction_list = a" + ".a" * 90_000), ""),
     (of_lines("self.instruction_list = 1" + "+1" * 90_000), ""),
@@ -463,4 +463,4 @@ def test_loaders_that_are_no_files_are_refused(kind: str, tmp_path: Path) -> Non
         path.mkdir()
     elif kind == "zeros":
         path.symlink_to("/dev/zero")
-    assert "build/OCR/ocr_dataset.py: there is no such regular file" in refused(tmp_path)
+    assert "build/OCR/ocr_dataset.py: no such regular file" in refused(tmp_path)

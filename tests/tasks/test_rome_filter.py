@@ -444,7 +444,7 @@ NEEDED = [
     ("judge_set", "said"),
     [
         ("", "needs a judge, and none is set. Set LMMS_RPTS_JUDGE"),
-        ("lexical", "needs a judge that can write; 'lexical' can't"),
+        ("lexical", "needs a judge that writes text; 'lexical' does not"),
         ("openai:test", "set OPENAI_API_KEY"),
         ("opanai:test", "unknown judge"),
     ],

@@ -149,7 +149,7 @@ def test_corners(evaluator: str, kwargs: dict[str, Any], answer: str, score: flo
     "evaluator, kwargs, told",
     ("number_match", {}, "did you mean number_matching?"),
     ("number_match", {}, "multi_interval_matching"),
-    (None, {}, "there is no evaluator None"),
+    (None, {}, "unknown evaluator None"),
     ("number_matching", None, "must be an object, not None"),
     ("number_matching", {}, "'value_to_match' is missing"),
     ("number_matching", {"value_to_match": "3"}, "'value_to_match' must be a finite number"),

@@ -165,9 +165,9 @@ def test_the_reader_of_rome_names_the_commands_for_rpts(tmp_path: Path) -> None:
 def test_samples_of_a_third_benchmark_are_told_apart(tmp_path: Path) -> None:
     file = tmp_path / "1_samples_mme.jsonl"
     file.write_text('{"doc_id": 0, "filtered_resps": "Yes"}\n')
-    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name samples that"):
+    with pytest.raises(RunError, match=r"not scored by rome_answer.*Pass samples that"):
         read_rome_runs([file])
-    with pytest.raises(RunError, match=r"not scored by rome_answer.*Name a run of ROME"):
+    with pytest.raises(RunError, match=r"not scored by rome_answer.*Pass a run of ROME"):
         read_rome_runs([tmp_path])
 
 
@@ -251,7 +251,7 @@ def test_copies_are_no_rounds(tmp_path: Path) -> None:
     for name in "ab":
         write_rome_run(tmp_path / name, {"memes": [record()]})
     (warning,) = summarize_rome(read_rome_runs([tmp_path])).warnings
-    assert "model-a (1) and model-a (2) have the very same responses" in warning
+    assert "model-a (1) and model-a (2) have identical responses" in warning
 
 
 def test_models_with_other_questions_are_told(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_breakdowns(tmp_path: Path) -> None:
     assert found["question_type"] == {"open": pytest.approx(1 / 3)}
     assert found["evaluator"] == {"choices_matching": 0.0, "number_matching": 0.5}
     assert found["language"] == {"en": 0.0, "zh": 1.0}
-    with pytest.raises(RunError, match="no breakdown by 'colour'; there are: subtask, image_type"):
+    with pytest.raises(RunError, match="known breakdowns: subtask, image_type"):
         summarize_rome(read_rome_runs([tmp_path]), ["colour"])
 
 

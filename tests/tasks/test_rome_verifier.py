@@ -116,4 +116,4 @@ print(build_verification_pipeline({"verifier": {"type": "contains"}})("", "ab", 
 """
     done = run([sys.executable, "-c", code])
     assert done.stdout.strip().endswith("1.0"), done.stdout
-    assert "lmms_rpts could not join lmms_eval.verifiers" in done.stdout
+    assert "lmms_rpts cannot extend lmms_eval.verifiers" in done.stdout

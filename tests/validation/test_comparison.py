@@ -40,7 +40,7 @@ def write(path: Path, change: Change) -> Path:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "v.json")
     for path in (tmp_path / "v.json", tmp_path):
-        with pytest.raises(ValidityError, match="is no file"):
+        with pytest.raises(ValidityError, match="is not a file"):
             read_validity(path)
 
 

@@ -45,7 +45,7 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     assert layout_named("parc").name == "parc"
     with pytest.raises(LookupError, match="Did you mean processbench"):
         layout_named("ProcesBench")
-    with pytest.raises(LookupError, match="There are: parc, processbench"):
+    with pytest.raises(LookupError, match="Known sets: parc, processbench"):
         layout_named("zzz")
 
 

@@ -8,21 +8,20 @@ from lmms_rpts.judging.types import Backend, Judge
 from lmms_rpts.settings import Settings
 
 NO_JUDGE = "none"
-"""The judge that is none: responses are saved, to be scored later."""
+"""The name for no judge: responses are saved and scored later."""
 
 
 def _check_openai(model: str, settings: Settings) -> str | None:
     if not model:
-        return "name a model, as in openai:gpt-4o-mini"
+        return "add a model, such as openai:gpt-4o-mini"
     if not settings.openai_key and not settings.openai_url:
         return (
-            "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
-            "(vLLM, SGLang, Ollama, ...)"
+            "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
         )
     if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
         return (
-            "OPENAI_API_KEY holds a character that no key has: a space, a line break or a curly "
-            "quote, perhaps from copying it"
+            "OPENAI_API_KEY contains a character that keys do not have: a space, a line break or a "
+            "curly quote. Copy the key again"
         )
     return None
 
@@ -33,7 +32,7 @@ def _open_openai(model: str, settings: Settings) -> Judge:
     return OpenAIJudge(
         model,
         settings.openai_url,
-        settings.openai_key or "none",  # the client insists on a key; servers of one's own don't
+        settings.openai_key or "none",  # the client requires a key; your own server need not
         settings.timeout,
         temperature=settings.temperature,
         structured=settings.structured,
@@ -42,7 +41,7 @@ def _open_openai(model: str, settings: Settings) -> Judge:
 
 
 def _may_see(model: str, settings: Settings) -> bool:
-    """A server tells only when it is asked; what it says then is dealt with."""
+    """Vision support of a server, which shows only in its replies; refusals are handled there."""
     return True
 
 
@@ -87,7 +86,7 @@ def _open_hf(model: str, settings: Settings) -> Judge:
 
 
 def _device(settings: Settings) -> str | None:
-    """Each process of a distributed run has a GPU of its own; one alone takes what there is."""
+    """The GPU of a process of a distributed run; None for a single process, which uses all."""
     if settings.processes == 1:
         return None
     import torch
@@ -98,7 +97,7 @@ def _device(settings: Settings) -> str | None:
 
 
 def _check_bare(model: str, settings: Settings) -> str | None:
-    return f"it takes no model, leave out {model!r}" if model else None
+    return f"it takes no model: remove {model!r}" if model else None
 
 
 def _open_lexical(model: str, settings: Settings) -> Judge:
@@ -137,23 +136,24 @@ BACKENDS: dict[str, Backend] = {
     ),
     "lexical": Backend(
         usage="lexical",
-        purpose="offline overlap of words, to try things out; its scores are not comparable",
+        purpose="offline word overlap, for testing only; its scores are not comparable",
         writes=False,
         comparable=False,
         samples=False,
         kept=False,
         caveat=(
-            "it tells errors that others marked from sound steps about as well as chance: AUC "
-            "0.58, 0.48, 0.49 and 0.51 on ProcessBench, BIG-Bench Mistake, PARC and MR-Ben (0.5 "
-            "is chance), where the mere shortness of a step has 0.72, 0.69, 0.66 and 0.57; up to "
-            "0.98 on corruptions of our own show only that it sees what a step is about"
+            "it separates steps that annotators marked as wrong from sound steps about as "
+            "well as chance: AUC 0.58, 0.48, 0.49 and 0.51 on ProcessBench, BIG-Bench Mistake, "
+            "PARC and MR-Ben (0.5 is chance), where step length alone has 0.72, 0.69, 0.66 and "
+            "0.57; its AUC of up to 0.98 on synthetic corruptions shows only that it recognizes "
+            "the topic of a step"
         ),
         check=_check_bare,
         open=_open_lexical,
     ),
     NO_JUDGE: Backend(
         usage=NO_JUDGE,
-        purpose="no judging now: the responses are saved, to be scored later",
+        purpose="no judging: the responses are saved and can be scored later",
         writes=False,
         comparable=False,
         samples=False,
@@ -162,4 +162,4 @@ BACKENDS: dict[str, Backend] = {
         open=_open_none,
     ),
 }
-"""The judges of this package by the name that they are chosen by."""
+"""The judges of this package by name, as in LMMS_RPTS_JUDGE."""

@@ -9,13 +9,13 @@ from typing import Any
 from lmms_rpts.judging.types import RefusedError, TransientError
 
 LONGEST_BODY = 4 * 2**20
-"""Bytes of a response that are read, unpacked: a judge's longest reply takes some 100 KB."""
+"""Bytes of a response that are read, decompressed: a judge's longest reply takes about 100 KB."""
 
 LONGEST_ERROR = 2**18
-"""Bytes of an error's body that are read: some servers send the question back."""
+"""Bytes of an error's body that are read: some servers quote the question."""
 
 ENCODINGS = {"Accept-Encoding": "identity"}
-"""Replies are short. What servers pack all the same is read if it is gzip or deflate."""
+"""Replies are short, so that no compression is requested. gzip and deflate are still decoded."""
 
 _PACKED = ("gzip", "x-gzip", "deflate")
 _ANY_ZLIB = 32 + zlib.MAX_WBITS
@@ -23,7 +23,7 @@ _ANY_ZLIB = 32 + zlib.MAX_WBITS
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The body of a response, or as much as could be read; ``fault``: why it is not all."""
+    """The body of a response, or the part that was read; ``fault``: why it is incomplete."""
 
     content: bytes
     fault: Exception | None = None
@@ -32,12 +32,12 @@ class Body:
 async def read_body(response: Any) -> Body:
     """The body of a streamed response of httpx, up to ``LONGEST_BODY`` or ``LONGEST_ERROR``.
 
-    The client's own unpacking is not used: some versions of httpx unpack each piece whole, and a
-    piece of 16 KB that was packed twice holds gigabytes.
+    The client's own decompression is not used: some versions of httpx decompress each chunk whole,
+    and a chunk of 16 KB that was compressed twice holds gigabytes.
     """
     coding = _coding(response.headers)
     if coding and coding not in _PACKED:
-        reason = f"the judge's server packs its replies as {coding!r}, which it was not asked for"
+        reason = f"the judge's server compresses its replies as {coding!r}, which was not requested"
         return Body(b"", RefusedError(reason))
     packer = zlib.decompressobj(_ANY_ZLIB) if coding else None
     content, taken = bytearray(), 0
@@ -49,9 +49,9 @@ async def read_body(response: Any) -> Body:
             content += packer.decompress(piece, room) if packer else piece[:room]
         except zlib.error:
             return Body(bytes(content), TransientError(f"the judge's {coding} reply is corrupt"))
-        # A packed reply may also go on and on without holding anything.
+        # A compressed reply may also be endless without any content.
         if max(taken, len(content)) > most:
-            # Not tried again: it is likely to be as long, and to cost as much.
+            # Not retried: the next reply is likely to be as long and to cost as much.
             reason = f"the judge's server sent a reply of more than {most // 2**20} MiB"
             return Body(bytes(content[:most]), RefusedError(reason))
     if packer and not packer.eof:
@@ -60,6 +60,6 @@ async def read_body(response: Any) -> Body:
 
 
 def _coding(headers: Any) -> str:
-    """How a body is packed; empty if it isn't."""
+    """The compression of a body; empty if there is none."""
     codings = headers.get("content-encoding", "").lower().split(",")
     return ", ".join(each.strip() for each in codings if each.strip() not in ("", "identity"))

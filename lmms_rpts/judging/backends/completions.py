@@ -1,4 +1,4 @@
-"""Parser of chat completions, as many kinds of servers write them."""
+"""Parser of chat completions, for many kinds of servers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from lmms_rpts.judging.types import RefusedError, Reply, TransientError, Usage
 
 HIDDEN_THINKING = 8192
-"""Tokens that a model may think before it speaks, beside those of its reply."""
+"""Tokens of hidden thinking that a model may use in addition to those of its reply."""
 
 GRACE = 0.2
-"""Seconds beyond the time limit in which a client may report a time-out itself."""
+"""Seconds after the time limit in which a client may still report the timeout itself."""
 
 MOST_COUNTED = 100_000_000
-"""Tokens that one call may have taken: 2**70, once believed, would end a run with a budget."""
+"""Highest plausible token count of one call: accepting 2**70 would exhaust any budget."""
 
 _ODD = "the judge's server sent no chat completion"
 _CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
@@ -31,14 +31,14 @@ _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply; ``thought_too_long``: it was cut off before the model had begun to speak."""
+    """A reply; ``thought_too_long``: it was cut off before the visible reply began."""
 
     reply: Reply
     thought_too_long: bool
 
 
 def read_completion(said: object) -> Completion:
-    """The reply in a server's JSON.
+    """Parse the reply in a server's JSON.
 
     Raises:
         TransientError: if there is no reply in it.
@@ -55,7 +55,7 @@ def read_completion(said: object) -> Completion:
     text = _text(message.get("content"))
     finish = choice.get("finish_reason")
     if finish in _BROKEN_OFF:
-        raise TransientError(f"the judge broke off: {finish}")
+        raise TransientError(f"the judge stopped early: {finish}")
     cut = finish in _CUT
     thinks = bool(message.get("reasoning_content") or message.get("reasoning"))
     silent = not text.strip() or bool(_THINKING.search(text) and not _SPOKEN.search(text))
@@ -64,7 +64,7 @@ def read_completion(said: object) -> Completion:
 
 
 def read_usage(counted: object) -> Usage | None:
-    """The tokens of a completion's ``usage``; None where it doesn't say, or what can't be."""
+    """The tokens of a completion's ``usage``; None where it is missing or implausible."""
     if not isinstance(counted, Mapping):
         return None
     read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
@@ -76,7 +76,7 @@ def read_usage(counted: object) -> Usage | None:
 
 
 def read_fault(content: bytes | str) -> tuple[str, str | None]:
-    """The message and the code in the body of a server's refusal; the body where it is no JSON."""
+    """The message and the code in the body of an error; the whole body where it is not JSON."""
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
     try:
         body = json.loads(text)
@@ -91,7 +91,7 @@ def read_fault(content: bytes | str) -> tuple[str, str | None]:
 
 
 def _told(fault: object) -> str:
-    """What an error object says."""
+    """The message of an error object."""
     if isinstance(fault, Mapping):
         fault = fault.get("message") or fault.get("detail") or fault
     return str(fault)
@@ -101,18 +101,18 @@ def _choice(said: object) -> Mapping[str, Any]:
     choices = said.get("choices") if isinstance(said, Mapping) else None
     if not isinstance(choices, list):
         fault = said.get("error") if isinstance(said, Mapping) else None
-        # Some gateways say so with status 200.
+        # Some gateways report errors with status 200.
         told = f"{_ODD} but {_told(fault)}" if fault else _ODD
         raise TransientError(told)
     if not choices:
-        raise TransientError("the judge's reply holds no choice")
+        raise TransientError("the judge's reply contains no choice")
     if not isinstance(choices[0], Mapping):
         raise TransientError(_ODD)
     return choices[0]
 
 
 def _count(counted: Mapping[str, Any], name: str) -> int | None:
-    """A number of tokens, 0 where it isn't given; None if no call can have taken that."""
+    """A number of tokens, 0 where it is missing; None if it is implausible."""
     value = counted.get(name)
     if value is None:
         return 0

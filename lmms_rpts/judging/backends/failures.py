@@ -21,7 +21,7 @@ _THROTTLED = 429
 _LONGEST_SAID = 500
 _MOST_READ = 4 * _LONGEST_SAID
 _LONGEST_PLACE = 200
-# What a terminal would obey: CSI ("\x1b[31m"), OSC ("\x1b]0;title\x07"), other escapes.
+# Control sequences of terminals: CSI ("\x1b[31m"), OSC ("\x1b]0;title\x07"), other escapes.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
 )
@@ -30,15 +30,17 @@ _ESCAPES = re.compile(
 def classify(
     status: int, said: str, code: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Exception:
-    """The exception for an HTTP error; ``said`` is the server's own message, without secrets.
+    """The exception for an HTTP error.
 
     Args:
-        code: the error code in the body, where the server gives one (``insufficient_quota``).
+        status: of the response.
+        said: the server's own message, without secrets.
+        code: the error code in the body, where there is one (``insufficient_quota``).
         headers: of the response, names in lower case; ``retry-after`` is read.
     """
     said = said[:_LONGEST_SAID]
     if status in _FATAL_STATUS or code in _FATAL_CODES:
-        return FatalJudgeError(f"the judge's server says ({status}): {said}")
+        return FatalJudgeError(f"the judge's server reports ({status}): {said}")
     if status in _TRANSIENT_STATUS or status >= 500:
         return TransientError(
             f"the judge's server failed ({status}): {said}",
@@ -49,24 +51,26 @@ def classify(
 
 
 def redirected(status: int, target: str, settings: str = "OPENAI_BASE_URL") -> FatalJudgeError:
-    """The exception for a redirect. None is followed: prompts and keys go where the user said.
+    """The exception for a redirect. None is followed: prompts and keys go only where the user set.
 
     Args:
-        target: where it leads, without secrets; empty where that can't be told.
-        settings: what holds the judge's address, for the message.
+        status: of the response.
+        target: the target of the redirect, without secrets; empty where it is unknown.
+        settings: the setting with the judge's address, for the message.
     """
     to = f" to {target}" if target else ""
     return FatalJudgeError(
         f"the judge's server redirects ({status}){to}; redirects are not followed: set "
-        f"{settings} to the address that answers itself"
+        f"{settings} to the final address"
     )
 
 
 def redirect_target(asked: str, place: str | None) -> str:
-    """Where a Location header leads, without user, password and query; empty if nowhere.
+    """The target of a Location header, without user, password and query; empty if invalid.
 
     Args:
         asked: the address that was called.
+        place: the header.
     """
     try:
         parts = urlsplit(urljoin(asked, (place or "")[:_LONGEST_PLACE]))
@@ -80,8 +84,8 @@ def redirect_target(asked: str, place: str | None) -> str:
 
 
 def retry_after(value: str) -> float | None:
-    """Seconds to wait, from a Retry-After header: a number or a date; None if it says nothing."""
-    # float() also reads digits of other scripts, which no server means.
+    """Seconds to wait, from a Retry-After header: a number or a date; None if it is neither."""
+    # float() also reads digits of other scripts, which no server sends.
     with contextlib.suppress(ValueError):
         seconds = float(value) if value.isascii() else math.nan
         return max(0.0, seconds) if math.isfinite(seconds) else None
@@ -95,8 +99,8 @@ def retry_after(value: str) -> float | None:
 
 
 def shown(text: str, secret: str) -> str:
-    """A server's text as part of a message: one short, printable line without the keys."""
-    # Cut first, so that a giant is not read whole: a key that is cut in two is hidden all the same.
+    """A server's text for a message: one short, printable line without the keys."""
+    # Cut first, so that a huge text is not read whole; parts of keys are hidden as well.
     line = hide(_one_line(text[:_MOST_READ]), secret)
     return (
         line
@@ -106,7 +110,7 @@ def shown(text: str, secret: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """``text`` without line breaks and without characters that steer a terminal."""
+    """``text`` without line breaks and without terminal control characters."""
     return " ".join("".join(map(_printable, _ESCAPES.sub("", text))).split())
 
 

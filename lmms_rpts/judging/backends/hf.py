@@ -27,23 +27,23 @@ from lmms_rpts.judging.backends.hf_sight import with_template
 from lmms_rpts.judging.types import FatalJudgeError, JudgeRequest, RefusedError, Reply, digest
 
 _LINGER = 0.005
-"""Seconds in which asks that are made together gather."""
+"""Seconds to wait for further requests before a batch is formed."""
 _GOODBYE = 5.0
-"""Seconds that closing waits for a model that stops at no token, while it is loaded say."""
+"""Seconds that closing waits for a model that cannot stop, for example while it is loaded."""
 _WEIGHTS = (".safetensors", ".bin")
 _PARTS = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")
 
 
 class HFJudge:
-    """Asks a model of transformers, greedily, as many requests at once as ``batch_size``.
+    """A transformers model in this process, greedy, with up to ``batch_size`` requests at once.
 
-    The model is loaded when it is first asked, and stays for all judges of this process until
-    one of another name is asked.
+    The model is loaded on the first request, and shared by all judges of this process until
+    another model is requested.
 
     Args:
-        name: on the Hub, or a folder.
-        batch_size: requests answered together at most; fewer once memory was too short for them.
-        device: such as ``cuda:1`` or ``cpu``; None: all GPUs there are, else the CPU.
+        name: name on the Hub, or a folder.
+        batch_size: maximum number of requests per batch; reduced once memory was too small.
+        device: such as ``cuda:1`` or ``cpu``; None: all GPUs, else the CPU.
     """
 
     def __init__(self, name: str, *, batch_size: int = 8, device: str | None = None) -> None:
@@ -56,7 +56,7 @@ class HFJudge:
 
     @property
     def identity(self) -> dict[str, object]:
-        """What the answers depend on beside the request."""
+        """Everything besides the request that the replies depend on, for the cache key."""
         return {
             "backend": "hf",
             "model": self._name,
@@ -65,16 +65,16 @@ class HFJudge:
         }
 
     async def ask(self, request: JudgeRequest) -> Reply:
-        """The model's reply.
+        """Ask the model.
 
         Raises:
-            RefusedError: if this request can't be answered: it is too long, say.
-            FatalJudgeError: if the model can't be loaded.
+            RefusedError: if this request cannot be answered, for example because it is too long.
+            FatalJudgeError: if the model cannot be loaded.
         """
         ask = _Ask(request)
         with self._lock:
             if self._closed:
-                raise RefusedError("the judge is closed; open another one")
+                raise RefusedError("the judge is closed: open another one")
             self._waiting.append(ask)
             if not self._busy:
                 self._busy = True
@@ -82,33 +82,33 @@ class HFJudge:
         return await asyncio.wrap_future(ask.future)
 
     async def aclose(self) -> None:
-        """Stop at the next token; asks that still wait fail. The model stays for other judges."""
+        """Stop at the next token and fail waiting requests. The model stays loaded."""
         with self._lock:
             self._closed = True
             waiting = list(self._waiting)
         for ask in waiting:
-            ask.settle(RefusedError("the judge was closed while it was asked"))
+            ask.settle(RefusedError("the judge was closed during the request"))
         deadline = time.monotonic() + _GOODBYE
         while self._busy and time.monotonic() < deadline:
             await asyncio.sleep(_LINGER)
 
     def _work(self) -> None:
-        """Answer until nobody waits; in a thread of its own."""
+        """Answer requests until none waits; runs in a separate thread."""
         time.sleep(_LINGER)
         while self._still_waiting():
             try:
                 with SHELF.use(self._name, self._device) as model:
-                    # All that waits is answered before another judge may load another model.
+                    # All waiting requests are answered before another judge may load its model.
                     while waiting := self._still_waiting():
                         _answer(model, waiting, self._size)
                     return
-            except Exception as error:  # the boundary: whatever fails here, nobody waits for ever
+            except Exception as error:  # the boundary: no request may wait forever
                 reason = said(error)
             for ask in self._still_waiting():
                 ask.settle(FatalJudgeError(reason))
 
     def _still_waiting(self) -> list[_Ask]:
-        """Those being answered too, so that closing fails them; when nobody is left, work ends."""
+        """The waiting requests, running ones included, so that closing fails them."""
         with self._lock:
             self._waiting = [ask for ask in self._waiting if not ask.future.done()]
             self._busy = bool(self._waiting)
@@ -122,7 +122,7 @@ class _Ask:
     prompt: Prompt | None = None
 
     def settle(self, result: Reply | Exception) -> None:
-        with suppress(InvalidStateError):  # it was cancelled or failed meanwhile
+        with suppress(InvalidStateError):  # it was cancelled or failed in the meantime
             if isinstance(result, Exception):
                 self.future.set_exception(result)
             else:
@@ -149,11 +149,11 @@ def _answer(model: Model, waiting: Sequence[_Ask], size: int) -> None:
 
 
 def _batch(prompts: Sequence[Prompt], size: int, context: int) -> list[int]:
-    """Which to answer together: the first, which has waited longest, and those most like it.
+    """Choose a batch: the request that waited longest, and those most similar to it.
 
-    Likeness is the same limit, so that none waits for another's long reply, then a like length,
-    so that little is padded. Padding counts as context, so a batch must fit as a whole. All of
-    them show equally many images, which not every processor would pad.
+    Similar means the same limit, so that none waits for a longer reply, then a similar length, so
+    that there is little padding. Padding counts as context, so that a batch must fit as a whole.
+    All of them have the same number of images, since not every processor pads images.
     """
     first = prompts[0]
 
@@ -173,7 +173,7 @@ def _batch(prompts: Sequence[Prompt], size: int, context: int) -> list[int]:
 
 
 def _revision(name: str) -> str | None:
-    """Which weights: the commit on the Hub, or what a folder's files look like."""
+    """The version of the weights: the commit on the Hub, or a fingerprint of a folder's files."""
     folder = Path(model_path(name))
     if folder.is_dir():
         files = [(file.name, file.stat()) for file in folder.iterdir() if file.suffix in _PARTS]
@@ -185,16 +185,16 @@ def _revision(name: str) -> str | None:
 def _commit(name: str) -> str | None:
     from transformers import AutoConfig
 
-    with suppress(Exception):  # check_hf says what is wrong
+    with suppress(Exception):  # check_hf reports errors
         commit = AutoConfig.from_pretrained(name, trust_remote_code=False)._commit_hash
         return str(commit) if commit else None
     return None
 
 
 def check_hf(name: str) -> str | None:
-    """What keeps ``name`` from being a judge, and what to do; None if nothing does.
+    """Why ``name`` cannot be a judge, and what to do; None if it can.
 
-    Loads the config and the tokenizer, no weights; what was found to be good isn't looked at again.
+    Loads the config and the tokenizer, no weights. A positive result is not checked again.
     """
     try:
         _check(name.strip())
@@ -206,19 +206,19 @@ def check_hf(name: str) -> str | None:
 @lru_cache
 def _check(name: str) -> None:
     if not name:
-        raise UnusableError("name a model, as in hf:Qwen/Qwen2.5-7B-Instruct, or a folder")
+        raise UnusableError("add a model, such as hf:Qwen/Qwen2.5-7B-Instruct, or a folder")
     folder = Path(model_path(name))
     if name.startswith((".", "/", "~")) or folder.is_dir():
         if not folder.is_dir():
-            raise UnusableError(f"there is no folder {str(folder)!r}")
+            raise UnusableError(f"no such folder: {str(folder)!r}")
         if not (folder / "config.json").is_file():
             raise UnusableError(
-                f"the folder {str(folder)!r} holds no config.json: name one that a model was "
-                "saved to, an adapter merged into its base model"
+                f"the folder {str(folder)!r} contains no config.json: choose a folder that a model "
+                "was saved to, with adapters merged into the base model"
             )
         if not any(any(folder.glob(f"*{ending}")) for ending in _WEIGHTS):
             raise UnusableError(
-                f"the folder {str(folder)!r} holds no weights ({', '.join(_WEIGHTS)})"
+                f"the folder {str(folder)!r} contains no weights ({', '.join(_WEIGHTS)})"
             )
     from transformers import AutoConfig, AutoTokenizer
 
@@ -230,19 +230,19 @@ def _check(name: str) -> None:
     tokenizer = _fetched(AutoTokenizer, name)
     try:
         Chat(with_template(tokenizer, model_path(name)))
-    except Exception as error:  # also what tokenizers raise that have several templates
-        raise UnusableError(f"the model {name!r} can't chat: {said(error)}") from None
+    except Exception as error:  # tokenizers with several templates raise, too
+        raise UnusableError(f"the model {name!r} cannot be used for chat: {said(error)}") from None
 
 
 def _fetched(kind: Any, name: str) -> Any:
     """A config or tokenizer."""
     try:
         return kind.from_pretrained(model_path(name), trust_remote_code=False)
-    except Exception as error:  # whatever a broken file or the network raises
+    except Exception as error:  # any error of a broken file or of the network
         reason = said(error)
         what = "config" if kind.__name__ == "AutoConfig" else "tokenizer"
-        hint = "check the name, and whether the Hub can be reached and lets you have the model"
+        hint = "check the name, the connection to the Hub and your access to the model"
         if "trust_remote_code" in str(error):
-            reason = "it needs code of its own, which judges never run"
-            hint = "choose a model that transformers knows"
-        raise UnusableError(f"the {what} of {name!r} can't be loaded ({reason}): {hint}") from None
+            reason = "it needs custom code, which judges never run"
+            hint = "choose a model that transformers supports"
+        raise UnusableError(f"the {what} of {name!r} cannot be loaded ({reason}): {hint}") from None

@@ -14,25 +14,25 @@ from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError
 _THINKS = re.compile(r"think|<\|channel\|>", re.IGNORECASE)
 THOUGHT, _END_OF_THOUGHT = "<think>", "</think>"
 _MARKUP = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
-"""What a template writes around messages, where its tokenizer doesn't call it special."""
+"""Markup of templates around messages that tokenizers do not list as special."""
 _ONE_DAY = "{%- macro strftime_now(format) -%}26 Jul 2024{%- endmacro -%}"
-"""Some templates tell the model the date; tomorrow's prompt shall be the same as today's."""
+"""Some templates include the date; prompts must not change from day to day."""
 _PROBE = "Probe"
 
 
 class UnusableError(ValueError):
-    """Why a model can't be a judge."""
+    """A model cannot be used as a judge; the message says why."""
 
 
 class Chat:
-    """A tokenizer and what its chat template bears.
+    """A tokenizer with its chat template.
 
     Args:
         tokenizer: of transformers, with a template.
-        media: tokens that stand for images, say; no word of a message becomes one.
+        media: tokens that stand for media such as images; text of messages never becomes one.
 
     Raises:
-        UnusableError: if it has no template, or one that shows no message of a user.
+        UnusableError: if it has no template, or one that shows no user message.
     """
 
     def __init__(self, tokenizer: Any, media: Sequence[str] = ()) -> None:
@@ -52,17 +52,17 @@ class Chat:
         self._marks = re.compile("|".join(longest_first) or "(?!)", re.IGNORECASE)
         self._media = tuple(media)
         self._parts, self._system = False, True
-        # Some templates want content in parts and drop plain text without a word.
+        # Some templates need content in parts and silently drop plain text.
         self._parts = not self._shows("user")
         if self._parts and not self._shows("user"):
-            raise UnusableError("its chat template shows no message of a user")
+            raise UnusableError("its chat template shows no user message")
         self._system = self._shows("system")
 
     def encode(self, messages: Sequence[Message]) -> list[int]:
-        """The prompt; no word of the messages becomes a control token.
+        """The tokens of the prompt; text in messages never becomes a control token.
 
         Raises:
-            RefusedError: if one would all the same, or the template doesn't take these messages.
+            RefusedError: if some would nevertheless, or the template rejects these messages.
         """
         return self._checked(messages)[1]
 
@@ -71,7 +71,7 @@ class Chat:
 
         Args:
             messages: the chat.
-            images: their names; they stand before the text of the user's first message.
+            images: their names; they precede the text of the first user message.
 
         Raises:
             RefusedError: as ``encode``.
@@ -87,11 +87,11 @@ class Chat:
             harmless = [{**m, "content": "x" if m["content"].strip() else ""} for m in neutral]
             text, plain = (self._render(each, images=images) for each in (neutral, harmless))
             ids, expected = self._ids(text), self._ids(plain)
-        except Exception as error:  # templates raise what they like
-            raise RefusedError(f"the chat can't be put to the judge: {said(error)}") from None
+        except Exception as error:  # templates raise any exception
+            raise RefusedError(f"the chat template rejects the request: {said(error)}") from None
         media = all(text.count(token) == plain.count(token) for token in self._media)
         if self._controls(ids) != self._controls(expected) or not media:
-            raise RefusedError("the request holds control tokens of the judge's model")
+            raise RefusedError("the request contains control tokens of the judge's model")
         return text, ids
 
     def end_of_turn(self) -> set[int]:
@@ -103,10 +103,10 @@ class Chat:
         return set()
 
     def _neutral(self, message: Message) -> Message:
-        """Nothing in it reads as a control token any more: ``<|end|>`` becomes ``< |end|>``."""
+        """A message without control tokens: ``<|end|>`` becomes ``< |end|>``."""
         text = storable(message["content"])
         if message["role"] == "assistant":
-            # Thoughts are not said again.
+            # Hidden thinking is not repeated.
             text = text.rpartition(_END_OF_THOUGHT)[2].partition(THOUGHT)[0]
         while self._marks.search(text):
             text = self._marks.sub(lambda mark: f"{mark[0][:-1][:1]} {mark[0][1:]}", text)
@@ -149,13 +149,13 @@ def _in_parts(message: Message, images: Sequence[str] = ()) -> Mapping[str, Any]
     parts: list[Mapping[str, str]] = []
     for name in images:
         parts += [{"type": "text", "text": f"{name}:\n"}, {"type": "image"}]
-        parts.append({"type": "text", "text": "\n"})  # templates put parts side by side
+        parts.append({"type": "text", "text": "\n"})  # templates join parts without a separator
     text = message["content"]
     return {**message, "content": [*parts, {"type": "text", "text": text}]}
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:
-    """The chat, the system's words in the first message of the user."""
+    """The chat with the system message merged into the first user message."""
     system = [message["content"] for message in messages if message["role"] == "system"]
     chat = [message for message in messages if message["role"] != "system"]
     if not system:
@@ -167,7 +167,7 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def said(error: Exception) -> str:
-    """An exception in one line; by its words alone if they are ours."""
+    """An exception on one line; without its type if it is one of this package."""
     if isinstance(error, FatalJudgeError | UnusableError):
         return str(error)
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")

@@ -1,4 +1,4 @@
-"""Loading and batched generation of a model of transformers, once a process."""
+"""Loading and batched generation of a model of transformers, once per process."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from lmms_rpts.judging.types import (
 )
 
 _THINKING = 4096
-_SMALLER = "choose a smaller model, or free the memory that others hold"
+_SMALLER = "choose a smaller model, or free memory that other processes use"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model reads, and how much it may say; ``seen``: where there are images."""
+    """The input of a model and the limit of its reply; ``seen``: the prompt with its images."""
 
     ids: list[int]
     limit: int
@@ -37,7 +37,7 @@ class Prompt:
 
     @property
     def images(self) -> int:
-        """How many the model is shown."""
+        """The number of images in the prompt."""
         return len(self.seen.images) if self.seen else 0
 
 
@@ -45,9 +45,9 @@ class Model:
     """A loaded model.
 
     Attributes:
-        context: tokens that a prompt and its reply may have.
-        most: rows at once that memory has room for, as far as is known.
-        pads: whether prompts with images go together, as far as is known.
+        context: maximum number of tokens of a prompt and its reply.
+        most: number of rows that fit into memory at once, as far as known.
+        pads: whether prompts with images can be batched, as far as known.
     """
 
     def __init__(self, model: Any, tokenizer: Any, vision: Vision | None = None) -> None:
@@ -60,17 +60,17 @@ class Model:
         self._pad = tokenizer.pad_token_id
         if self._pad is None or self._pad >= model.get_input_embeddings().weight.shape[0]:
             self._pad = self._ends[0] if self._ends else 0
-        # A fresh one: sampling and penalties that the model's authors recommend are no judge's.
+        # A new config: recommended sampling and penalties of the model do not apply to a judge.
         settings: Any = transformers.GenerationConfig
         model.generation_config = settings(
             do_sample=False, num_beams=1, eos_token_id=self._ends or None, pad_token_id=self._pad
         )
 
     def prompt(self, request: JudgeRequest) -> Prompt:
-        """What the model reads, and how much it may say.
+        """The input for a request and the limit of its reply.
 
         Raises:
-            RefusedError: if the model can't read it.
+            RefusedError: if the model cannot process it.
         """
         seen, ids = self._seen(request) if request.images else (None, None)
         if ids is None:
@@ -78,44 +78,45 @@ class Model:
         room = self.context - len(ids)
         if room < 1:
             raise RefusedError(
-                f"the prompt has {len(ids)} tokens, the judge's model takes {self.context} "
-                "with its reply: choose a model with a longer context"
+                f"the prompt has {len(ids)} tokens, but the judge's model takes {self.context} "
+                "including its reply: choose a model with a longer context"
             )
         limit = most_tokens(request.kind) + (_THINKING if self._chat.thinks else 0)
         return Prompt(ids, min(room, limit), seen)
 
     def _seen(self, request: JudgeRequest) -> tuple[SeenPrompt, list[int]]:
         if self._vision is None:
-            raise RefusedError("the judge's model can't be shown images")
+            raise RefusedError("the judge's model does not support images")
         return self._vision.read(request.messages, request.images)
 
     def replies(
         self, prompts: Sequence[Prompt], unwanted: Callable[[], bool]
     ) -> list[Reply | RefusedError]:
-        """What the model says to each, in fewer at a time where they don't go together.
+        """The reply to each prompt, in smaller batches where they don't fit together.
 
         Args:
+            prompts: the inputs.
             unwanted: whether nobody waits for the replies any more.
 
         Raises:
-            FatalJudgeError: if the GPU answers nothing any more.
+            FatalJudgeError: if the GPU no longer responds.
         """
         try:
             return list(self._generate(prompts, unwanted))
-        except Exception as error:  # one that can't be answered shall not fail the others
+        except Exception as error:  # one failing request must not fail the others
             memory, reason = _is_memory(error), said(error)
-        # Only here the traceback is gone, and with it all that it held on the GPU.
+        # Only here the traceback is released, and with it the GPU memory that it referenced.
         if memory:
             _free()
             self.most = max(1, len(prompts) // 2)
             reason = f"the request of {len(prompts[0].ids)} tokens does not fit in memory"
         elif "CUDA error" in reason:
-            raise FatalJudgeError(f"the judge's GPU failed ({reason}): start again")
+            raise FatalJudgeError(f"the judge's GPU failed ({reason}): run the same command again")
         if len(prompts) == 1:
             return [RefusedError(f"the judge's model failed: {reason}")]
         replies: list[Reply | RefusedError] = []
         while rest := prompts[len(replies) :]:
-            # Memory may turn out to be shorter still.
+            # Memory may turn out to be even smaller.
             replies += self.replies(rest[: self.most if memory else 1], unwanted)
         return replies
 
@@ -127,7 +128,7 @@ class Model:
         limits = torch.tensor([prompt.limit for prompt in prompts], device=self._model.device)
 
         def stop(ids: Any, scores: Any, **_: Any) -> Any:
-            """Each row at its own limit; all, where nobody waits any more."""
+            """Stop each row at its own limit, and all rows where nobody waits any more."""
             return (limits <= ids.shape[1] - width) | unwanted()
 
         with torch.inference_mode():
@@ -149,7 +150,7 @@ class Model:
             inputs: Any = self._vision.inputs(seen)
             if len(seen) > 1 and not _is_padded(inputs, prompts):
                 self.pads = False
-                raise ValueError("the processor pads no prompts with images")
+                raise ValueError("the processor cannot pad prompts with images")
             return dict(inputs.to(device, self._model.dtype))
         width = max(len(prompt.ids) for prompt in prompts)
         pads = [width - len(prompt.ids) for prompt in prompts]
@@ -164,13 +165,13 @@ class Model:
         end = next((place for place, number in enumerate(row) if number in self._ends), None)
         text = self._chat.tokenizer.decode(row[:end], skip_special_tokens=True)
         if end is None and THOUGHT in text:
-            self._chat.thinks = True  # what its template doesn't tell; next time it has room
+            self._chat.thinks = True  # its template does not show it; the next call has more tokens
         made = len(row) if end is None else end + 1
         return Reply(text, Usage(len(prompt.ids), made), complete=end is not None)
 
 
 def _is_padded(inputs: Any, prompts: Sequence[Prompt]) -> bool:
-    """Whether each row ends with its prompt, and nothing before that is read."""
+    """Whether each row ends with its prompt, and the padding before it is masked."""
     mask = inputs.get("attention_mask")
     if mask is None:
         return False
@@ -182,7 +183,7 @@ def _is_padded(inputs: Any, prompts: Sequence[Prompt]) -> bool:
 
 
 def _listed_ends(tokenizer: Any, model: Any) -> set[int]:
-    """Every token that is said to end a reply; some models have several."""
+    """All tokens that end a reply according to the configs; some models have several."""
     ends: set[int] = set()
     for place in (tokenizer, model.generation_config, model.config.get_text_config()):
         listed = getattr(place, "eos_token_id", None)
@@ -192,7 +193,7 @@ def _listed_ends(tokenizer: Any, model: Any) -> set[int]:
 
 
 def _context(config: Any, tokenizer: Any) -> int:
-    endless = 10**9  # what tokenizers say that know no limit
+    endless = 10**9  # tokenizers without a limit report more than this
     for known in (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length):
         if known and 0 < known < endless:
             return int(known)
@@ -200,7 +201,7 @@ def _context(config: Any, tokenizer: Any) -> int:
 
 
 class _Shelf:
-    """Holds the one model that was used last, and lends it to one thread at a time."""
+    """Cache of the model used last, for one thread at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -209,10 +210,10 @@ class _Shelf:
 
     @contextmanager
     def use(self, name: str, device: str | None) -> Iterator[Model]:
-        """The model, loaded if need be.
+        """The model, loaded if necessary.
 
         Raises:
-            FatalJudgeError: if it can't be.
+            FatalJudgeError: if it cannot be loaded.
         """
         with self._lock:
             if self._model is None or self._key != (name, device):
@@ -234,9 +235,9 @@ def _load(name: str, device: str | None) -> Model:
     except Exception as error:
         reason, memory = said(error), _is_memory(error)
     _free()
-    hint = _SMALLER if memory else "see whether the model is complete and transformers knows it"
+    hint = _SMALLER if memory else "check that its files are complete and transformers supports it"
     raise FatalJudgeError(
-        f"the judge's model {name!r} can't be loaded onto {target}: {reason}; {hint}"
+        f"the judge's model {name!r} cannot be loaded onto {target}: {reason}; {hint}"
     )
 
 
@@ -252,14 +253,14 @@ def _loaded(path: str, target: str, spread: bool) -> Model:
     named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
     options: dict[str, Any] = {named: torch.float32 if target == "cpu" else "auto"}
     if target.startswith("cuda"):
-        # Straight to the GPU; over all of them if one is too small.
+        # Directly to the GPU; to all of them if one is too small.
         options["device_map"] = "auto" if spread else {"": target}
     model = getattr(transformers, kind).from_pretrained(path, trust_remote_code=False, **options)
     if not target.startswith("cuda"):
         model = model.to(target)
     places = set(getattr(model, "hf_device_map", {}).values())
     if places & {"cpu", "disk"}:
-        logger.warning(f"The judge's model doesn't fit on the GPU and will be slow; {_SMALLER}")
+        logger.warning(f"The judge's model does not fit on the GPU and will be slow; {_SMALLER}")
     return Model(model.eval(), with_template(tokenizer, path), vision_of(path))
 
 
@@ -296,7 +297,7 @@ def _is_memory(error: Exception) -> bool:
 
     if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
         return True
-    # The CPU, Apple's GPU and CUDA's libraries have no exception of their own for it.
+    # The CPU, Apple's GPU and CUDA's libraries have no specific exception for it.
     words = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
     return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 

@@ -19,11 +19,11 @@ _PROBE = [{"role": "user", "content": "Probe"}]
 
 @dataclass(frozen=True, slots=True)
 class SeenPrompt:
-    """A prompt as a processor takes it.
+    """A prompt as the processor takes it.
 
     Attributes:
-        text: by the chat template, with a placeholder for each image.
-        images: as JPEG, those that the request's digest is of.
+        text: rendered by the chat template, with a placeholder for each image.
+        images: as JPEG, the same bytes as in the request's digest.
     """
 
     text: str
@@ -31,13 +31,13 @@ class SeenPrompt:
 
 
 class Vision:
-    """A processor, and how it is shown chats with images.
+    """A processor that renders chats with images.
 
     Args:
         processor: of transformers.
 
     Attributes:
-        template: of its chats.
+        template: chat template of the processor.
 
     Raises:
         UnusableError: if it takes no images, or its chat template shows none.
@@ -62,25 +62,25 @@ class Vision:
     def read(
         self, messages: Sequence[Message], images: Sequence[JudgeImage]
     ) -> tuple[SeenPrompt, list[int]]:
-        """The prompt and its tokens, with all that stand for images.
+        """The prompt and its tokens, image tokens included.
 
         Raises:
-            RefusedError: if the request can't be put to the model.
+            RefusedError: if the request cannot be rendered for the model.
         """
         text = self._chat.text(messages, [image.name for image in images])
         try:
             prompt = SeenPrompt(text, tuple(image.encoded().content for image in images))
             ids: list[int] = self.inputs([prompt])["input_ids"][0].tolist()
-        except Exception as error:  # an image that can't be read, or whatever a processor raises
-            raise RefusedError(f"the images can't be put to the judge: {said(error)}") from None
+        except Exception as error:  # an unreadable image, or any error of a processor
+            raise RefusedError(f"the judge's processor rejects the images: {said(error)}") from None
         return prompt, ids
 
     def inputs(self, prompts: Sequence[SeenPrompt]) -> Any:
-        """The model's inputs for prompts with equally many images: tensors (prompts, tokens)."""
+        """Model inputs for prompts with the same number of images: tensors (prompts, tokens)."""
         options: dict[str, Any] = {}
         begin = self._tokenizer.bos_token
         if begin and prompts[0].text.startswith(begin):
-            options["add_special_tokens"] = False  # the template has written them
+            options["add_special_tokens"] = False  # the template added them
         return self._processor(
             text=[prompt.text for prompt in prompts],
             images=[[_decoded(content) for content in prompt.images] for prompt in prompts],
@@ -100,12 +100,12 @@ class Vision:
 
 
 def _media_tokens(processor: Any) -> tuple[str, ...]:
-    """What processors look for in texts to put images there, and what they put around them."""
+    """The placeholders of images in prompts, and the tokens around them."""
     found: list[str] = []
     for name in ("image_token", "boi_token", "eoi_token", "video_token", "audio_token"):
         found += [getattr(owner, name, "") for owner in (processor, processor.tokenizer)]
     found += [value for name, value in vars(processor).items() if name.endswith("_token")]
-    # Some hold a token of the tokenizers library, which prints as its text.
+    # Some have a token of the tokenizers library, which prints as its text.
     tokens = dict.fromkeys(str(token).strip() for token in found if token)
     return tuple(token for token in tokens if not token.isalnum())
 
@@ -117,13 +117,13 @@ def _decoded(content: bytes) -> Any:
 
 
 def sees_hf(path: str) -> bool:
-    """Whether a model can be shown images, by its config and its processor; raises nothing."""
+    """Whether a model supports images, by its config and its processor; never raises."""
     return vision_of(path) is not None
 
 
 @lru_cache(maxsize=4)
 def vision_of(path: str) -> Vision | None:
-    """How a model is shown images; None if it can't be. Loads the processor, no weights."""
+    """The processor of a model with vision; None for others. Loads the processor, no weights."""
     from transformers import AutoConfig, AutoProcessor
 
     load: Any = AutoProcessor.from_pretrained
@@ -132,13 +132,13 @@ def vision_of(path: str) -> Vision | None:
         if not _is_multimodal(config):
             return None
         return Vision(load(path, trust_remote_code=False))
-    except Exception as error:  # whatever a broken file or the network raises
-        logger.warning(f"The judge's model {path} can't be shown images: {said(error)}")
+    except Exception as error:  # any error of a broken file or of the network
+        logger.warning(f"The judge's model {path} cannot be used with images: {said(error)}")
     return None
 
 
 def with_template(tokenizer: Any, path: str) -> Any:
-    """The tokenizer of a model; older ones that see keep the chat template with the processor."""
+    """The tokenizer of a model; older ones with vision keep the chat template in the processor."""
     vision = None if tokenizer.chat_template else vision_of(path)
     if vision is not None:
         tokenizer.chat_template = vision.template
@@ -151,6 +151,6 @@ def _is_multimodal(config: Any) -> bool:
     names = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
     if getattr(config, "is_encoder_decoder", False):
         return False
-    # Some of these are language models as well to transformers, Gemma 3 for one.
+    # transformers lists some of these as language models as well, such as Gemma 3.
     built = set(config.architectures or ())
     return bool(built & set(names.values())) if built else config.model_type in names

@@ -1,4 +1,4 @@
-"""Masking of images in what servers say: some quote what they were asked, in many encodings."""
+"""Masking of images in servers' messages: some quote the request, in many encodings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 
 _MASK = "[image]"
 _LONG_RUN = 100
-"""Characters in a row that are taken for an image wherever they stand."""
+"""Length of a run of base64 characters that always counts as an image."""
 
 _LINE, _FEWEST_LINES = 60, 3
-"""Lines of so many characters are taken for an image where so many follow each other."""
+"""Length of a line that counts as part of an image where several such lines follow each other."""
 
 # "%2B", "%252B", "&#43;", "&amp;#x2b;", "&plus;", "\u002b", "\x2b", "\/", "\n", "<br/>".
 _ESCAPED = re.compile(
@@ -21,8 +21,8 @@ _ESCAPED = re.compile(
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
 _CHAR = "[A-Za-z0-9+/_=-]"
-# What may follow white space within an image: a line, a shorter one in both cases, or its padded
-# end. Words and names of parameters are none of these.
+# Text that may follow white space in an image: a line, a shorter one in both cases, or its padded
+# end. Words and names of parameters do not match.
 _MORE = (
     rf"(?:{_CHAR}{{{_LINE},}}"
     rf"|(?=[^a-z\s]{{0,40}}[a-z])(?=[^A-Z\s]{{0,40}}[A-Z]){_CHAR}{{16,}}"
@@ -41,12 +41,12 @@ _CASES = tuple(re.compile(each) for each in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 def hide_images(text: str) -> str:
-    """``text`` without what encodes an image in base64.
+    """``text`` with base64-encoded images masked.
 
-    Found are data URLs, also cut off, wrapped into lines, URL-safe, and escaped as in URLs, HTML
-    or JSON; without their beginning, runs of 100 characters and three lines of 60.
+    Masked are data URLs, also truncated, wrapped into lines, URL-safe, and escaped as in URLs, HTML
+    or JSON; without the prefix of a data URL, runs of 100 characters and three lines of 60.
     """
-    # Of the same length, so that what is found in it is found in the text.
+    # Same length, so that positions are the same in both texts.
     view = _ESCAPED.sub(_meant, text)
     kept, end = [], 0
     for found in _ENCODED.finditer(view):
@@ -57,7 +57,7 @@ def hide_images(text: str) -> str:
 
 
 def _meant(escape: re.Match[str]) -> str:
-    """The character that an escape stands for, as often as the escape has characters."""
+    """The character that an escape stands for, repeated to the length of the escape."""
     code = escape["percent"] or escape["short"] or escape["byte"]
     if code:
         char = chr(int(code, 16))
@@ -69,7 +69,7 @@ def _meant(escape: re.Match[str]) -> str:
 
 
 def _is_image(run: str) -> bool:
-    """Whether base64 without a name is likely to be an image: no rule of dashes, no long path."""
+    """Whether a run without prefix is likely to be an image: no line of dashes, no long path."""
     lines = [len(line) for line in run.split()]
     if max(lines) < _LONG_RUN and sum(line >= _LINE for line in lines) < _FEWEST_LINES:
         return False

@@ -1,10 +1,10 @@
-"""Judge backend: offline overlap of words and negations; a smoke baseline.
+"""Judge backend: offline overlap of words and negations, as a baseline for testing only.
 
-It needs no key, no network and no model, and always answers the same. It tells conclusions that
-their premises speak of from ones about something else, and some that were turned round; that what
-is said also follows, it can't see: it tells errors that others marked from sound steps about as
-well as chance (docs/judging.md; ``lmms-rpts validate`` measures any judge). Its scores can't be
-compared with those of a language model and must not be reported as RPTS-Eval results.
+It needs no key, no network and no model, and is deterministic. It recognizes conclusions about
+another topic than their premises, and some negated ones. It cannot see whether a conclusion
+follows: it separates steps that annotators marked as wrong from sound steps about as well as
+chance (docs/judging.md; ``lmms-rpts validate`` measures any judge). Its scores cannot be compared
+with those of a language model and must not be reported as RPTS-Eval results.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _NEGATION = re.compile(
 _LONGEST = 4000
 
 RESTATES_ABOVE = 0.75
-"""Similarity above which a conclusion says no more than a text; for a clue as published."""
+"""Similarity above which a conclusion restates a text; for a clue as published."""
 
-# What stands in any sentence tells nothing; negations are looked at by themselves.
+# Words of any sentence are ignored; negations are compared separately.
 _COMMON_ENGLISH = (
     "a an the this that these those there here it its he she they them him his her their i you we "
     "your our of in on at to for from by with as into about and or but if then so than because "
@@ -49,22 +49,22 @@ _RUN = re.compile(r"[\u4e00-\u9fff]+|[^\W\u4e00-\u9fff]+")
 
 # Coverage at which a conclusion counts as unrelated, and as following.
 _NOTHING, _ALL = 0.1, 0.9
-# What the situation alone brings is not what the step draws on.
+# Words that only the situation contains are no premise of the step.
 _SITUATION = 0.25
 _MISMATCH = 0.5
-# A negation out of nowhere is worse than one that is gone: premises often say what would not be.
+# An added negation is worse than a missing one: premises often say what would not be.
 _INVENTED, _LOST = 0.5, 0.75
 
 
 class LexicalJudge:
-    """Scores how much of a claim its evidence covers.
+    """Scores the share of a claim that its evidence covers.
 
-    Of a root it says how much of the statement it speaks of, whichever answer was given.
+    For a root, it scores the share of the statement that is covered, whichever answer was given.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply:
         if request.kind not in SCORED:
-            raise RefusedError("the lexical judge only scores; it can't write or read for you")
+            raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
         if request.kind == "root":
             score = _coverage(_content(request.claim), _contents(request.evidence))
         elif request.kind == "image":
@@ -84,7 +84,7 @@ def similarity(first: str, second: str) -> float:
 
 
 def restates(conclusion: str, text: str) -> bool:
-    """Whether a conclusion says no more than a text, by the rule of the clean-up."""
+    """Whether a conclusion restates a text, by the rule of the repair."""
     return similarity(conclusion, text) > RESTATES_ABOVE
 
 
@@ -99,7 +99,7 @@ def _agreement(claim: str, fact: str) -> float:
 
 
 def _support(claim: str, evidence: Sequence[str]) -> float:
-    """How well the situation, which comes first, and the premises carry a conclusion."""
+    """How well the situation, which comes first, and the premises support a conclusion."""
     situation, premises = evidence[:1], evidence[1:] or evidence[:1]
     score = _coverage(_content(claim), _contents(premises), _contents(situation))
     if _negates(claim):
@@ -120,9 +120,9 @@ def _contents(texts: Iterable[str]) -> Set[str]:
 
 
 def _content(text: str) -> Set[str]:
-    """Pieces of the words that carry meaning: 3 letters, or 1 and 2 Chinese characters.
+    """N-grams of content words: 3 letters, or 1 and 2 Chinese characters.
 
-    Pieces, so that "walks" is much like "walked". All words, where none carries meaning.
+    N-grams, so that "walks" is similar to "walked". Of all words, where none is a content word.
     """
     folded = _SHORTENED.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).lower())
     words = [word for word in _RUN.findall(folded.translate(_CUT)) if word not in _COMMON]

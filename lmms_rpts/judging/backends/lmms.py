@@ -1,4 +1,4 @@
-"""Judge backend: lmms-eval's judge providers, with our limits and errors."""
+"""Judge backend: lmms-eval's judge providers, with the limits and errors of this package."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ from lmms_rpts.judging.types import (
 )
 
 _THINKERS = ("gpt-5", "o1", "o3", "o4")
-"""Models whose limit lmms-eval sends as one of hidden thinking and reply together."""
+"""Models whose token limit, as lmms-eval sends it, includes hidden thinking."""
 
 
 class LmmsJudge:
-    """Asks one model through lmms-eval, one call for each ``ask``.
+    """A model that is called through lmms-eval, once per ``ask``.
 
     Args:
         api_type: the provider's name in lmms-eval, such as ``openai`` or ``bedrock``.
         model: the model's name, as the server knows it.
-        timeout: seconds that one call may take, all in all.
-        concurrency: calls at a time that the provider is to expect.
-        openai_url: base URL in place of OpenAI's, for ``openai`` and ``async_openai``.
-        openai_key: the key for these two; kept out of all messages.
-        temperature: of sampling; 0: greedy. lmms-eval sends none to models that take none.
+        timeout: seconds that one call may take in total.
+        concurrency: number of concurrent calls to prepare the provider for.
+        openai_url: base URL instead of OpenAI's, for ``openai`` and ``async_openai``.
+        openai_key: the key for these two; hidden in all messages.
+        temperature: of sampling; 0: greedy. lmms-eval omits it for models that take none.
 
     Attributes:
-        logs_usage: whether the provider itself tells lmms-eval what tokens it used.
+        logs_usage: whether the provider itself reports its token usage to lmms-eval.
 
     Raises:
-        JudgeConfigurationError: where ``check_lmms`` complains.
+        JudgeConfigurationError: where ``check_lmms`` finds an error.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LmmsJudge:
         openai_key: str | None,
         temperature: float = 0.0,
     ) -> None:
-        # One call for each ``ask``: the engine retries, in one bounded layer.
+        # One call per ``ask``: the engine retries, in one bounded layer.
         options = {"timeout": timeout, "num_retries": 1, "retry_delay": 0}
         sampling = {"model_name": model, "temperature": temperature}
         self._options: dict[str, Any] = {**sampling, **options, "max_concurrent": concurrency}
@@ -78,7 +78,7 @@ class LmmsJudge:
         self._thinks = model.rpartition("/")[2].startswith(_THINKERS)
         self._provider = open_provider(api_type, self._options, openai_url, openai_key)
         if api_type == "bedrock":
-            # Several threads can't open boto3's client at once. What it raises, ``ask`` tells.
+            # Several threads can't open boto3's client at once. ``ask`` reports its errors.
             with contextlib.suppress(Exception):
                 _ = self._provider.client
         self._secrets = secrets_of(self._provider, openai_key)
@@ -88,7 +88,7 @@ class LmmsJudge:
 
     @property
     def identity(self) -> dict[str, object]:
-        """What the answers depend on beside the request."""
+        """Everything besides the request that the replies depend on, for the cache key."""
         return {
             "backend": "lmms",
             "api_type": self._api_type,
@@ -101,7 +101,7 @@ class LmmsJudge:
         content: object = None
         said: Mapping[str, Any] | None
         try:
-            # Their clients limit each part of a call; a server that drips would take for ever.
+            # Their clients limit each part of a call; a slow server would take forever.
             limit = self._options["timeout"] + GRACE
             answer = await asyncio.wait_for(self._call(request), limit)
             content, said = answer.content, completion_of(answer)
@@ -112,12 +112,12 @@ class LmmsJudge:
         return self._read(content, said)
 
     async def aclose(self) -> None:
-        """Close the connections; threads that are stuck in a call are left to themselves."""
+        """Close the connections; threads that hang in a call are abandoned."""
         if self._closed:
             return
         self._closed = True
         for client in clients_of(self._provider):
-            with contextlib.suppress(Exception):  # a call that was given up may still hold it
+            with contextlib.suppress(Exception):  # an abandoned call may still hold it
                 closing = client.close()
                 if inspect.isawaitable(closing):
                     await closing
@@ -134,7 +134,7 @@ class LmmsJudge:
         )
         if hasattr(self._provider, "evaluate_async"):
             return await self._provider.evaluate_async(asked)
-        # A thread for each call, none of a pool's: a stuck one takes no other call's place and
+        # A thread per call, no pool: a hanging one takes no other call's place and
         # does not keep the process from ending.
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
@@ -153,7 +153,7 @@ class LmmsJudge:
         reply = completion.reply
         if completion.thought_too_long and not self._thinks:
             self._thinks = True
-            reason = "the judge thinks before it speaks, and needs more room"
+            reason = "the judge uses hidden thinking and needs a higher token limit"
             raise AdaptedError(reason, reply.usage)
         text = content if isinstance(content, str) else reply.text
         return replace(reply, text=hide_in_reply(text, self._secrets))
@@ -163,10 +163,10 @@ class LmmsJudge:
 
 
 def check_lmms(model: str) -> str | None:
-    """Why ``API_TYPE:MODEL`` can't be asked and what to set, None if it can; asks no server."""
+    """Why ``API_TYPE:MODEL`` cannot be used and what to set, None if it can; makes no call."""
     api_type, _, name = model.partition(":")
     if not api_type or not name:
-        return "name an API type of lmms-eval and a model, as in lmms:openai:gpt-4o-mini"
+        return "add an API type of lmms-eval and a model, such as lmms:openai:gpt-4o-mini"
     if api_type == "bedrock" and importlib.util.find_spec("boto3") is None:
         return NEEDS["bedrock"]
     try:
@@ -177,7 +177,7 @@ def check_lmms(model: str) -> str | None:
 
 
 class _Quiet:
-    """lmms-eval logs each failure with all that the server said; not while anything is open."""
+    """Silences lmms-eval's log of full server messages while any judge is open."""
 
     def __init__(self) -> None:
         self._open = 0
@@ -199,12 +199,12 @@ _QUIET = _Quiet()
 
 
 def _work(future: Future[Any], call: Callable[[Any], Any], asked: Any) -> None:
-    _QUIET.begin()  # of its own: it may outlive the judge
+    _QUIET.begin()  # separate, because it may outlive the judge
     try:
         answer = call(asked)
     except BaseException as error:
         _QUIET.end()
-        # What is no Exception, sys.exit() say, would end the engine's loop.
+        # A BaseException, for example of sys.exit(), would end the engine's loop.
         future.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
     else:
         _QUIET.end()

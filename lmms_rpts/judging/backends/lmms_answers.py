@@ -12,7 +12,7 @@ from typing import Any
 from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected
 from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError, TransientError
 
-# Which libraries raise depends on the provider: they are told apart by the names of their errors.
+# Each provider raises errors of other libraries, which are recognized by class name.
 _NOT_REACHED = {"ConnectError", "ConnectTimeout", "NewConnectionError", "ConnectTimeoutError"}
 _NOT_REACHED |= {"EndpointConnectionError", "ClientConnectorError", "ConnectionRefusedError"}
 _NOT_READ = {"AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError"}
@@ -31,7 +31,7 @@ def completion_of(answer: Any) -> Mapping[str, Any]:
 
 
 def _as_completion(raw: Any) -> Mapping[str, Any] | None:
-    """What a server said, if it is a chat completion: OpenAI's object, JSON, or Bedrock's."""
+    """The server's reply, if it is a chat completion: OpenAI's object, JSON, or Bedrock's."""
     said = raw.model_dump(warnings=False) if hasattr(raw, "model_dump") else raw
     if not isinstance(said, Mapping):
         return None
@@ -48,10 +48,11 @@ def _as_completion(raw: Any) -> Mapping[str, Any] | None:
 
 
 def stumbled_over(error: Exception) -> Mapping[str, Any] | None:
-    """The completion that a provider was sent but could not read; None if there is none.
+    """The completion that a provider received but could not parse; None if there is none.
 
-    They all call ``content.strip()``, and a refusal or a cut-off thought has no content. It was
-    paid for, and says more than the error does: it is found among the failed call's variables.
+    They all call ``content.strip()``, and a refusal or truncated thinking has no content. The reply
+    was paid for and is more informative than the error. It is found among the failed call's
+    variables.
     """
     if isinstance(error, AttributeError | IndexError | KeyError | TypeError):
         for frame, _ in traceback.walk_tb(error.__traceback__):
@@ -63,7 +64,7 @@ def stumbled_over(error: Exception) -> Mapping[str, Any] | None:
 
 
 def failure_of(error: Exception, hidden: Callable[[str], str], endpoint: str | None) -> Exception:
-    """What a failed call means, whichever library it failed in."""
+    """The error class of a failed call, whichever library raised it."""
     status, said, code, headers = _http(error)
     if 300 <= status < 400:
         target = redirect_target(endpoint or "", headers.get("location"))
@@ -78,7 +79,7 @@ def failure_of(error: Exception, hidden: Callable[[str], str], endpoint: str | N
     if any(name.endswith(("Timeout", "TimeoutError")) for name in causes):
         return TransientError("the judge took too long to answer")
     if names & _UNUSABLE:
-        return FatalJudgeError(f"lmms-eval's provider can't be used: {told}")
+        return FatalJudgeError(f"lmms-eval's provider cannot be used: {told}")
     if names & _NOT_READ:
         return TransientError(f"the judge's server sent no chat completion ({told})")
     if names & _LOST:
@@ -96,7 +97,7 @@ def _names(error: BaseException | None, depth: int = 1) -> set[str]:
 
 
 def _http(error: Exception) -> tuple[int, str, str | None, dict[str, str]]:
-    """Status (0: no server refused), what the server said, its error code and its headers."""
+    """Status (0: no HTTP error), the server's message, its error code and its headers."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore's
         told, meta = response.get("Error") or {}, response.get("ResponseMetadata") or {}
@@ -111,7 +112,7 @@ def _http(error: Exception) -> tuple[int, str, str | None, dict[str, str]]:
 
 
 def _told(error: Exception, response: Any) -> tuple[str, str | None]:
-    """The message and the code in the body of a server's refusal."""
+    """The message and the code in the body of an error."""
     body = getattr(error, "body", None) or getattr(response, "text", None)
     if isinstance(body, str):
         with contextlib.suppress(ValueError, RecursionError):

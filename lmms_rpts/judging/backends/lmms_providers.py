@@ -15,11 +15,11 @@ from lmms_rpts.settings import load_settings
 _CLIENTS = ("client", "async_client")
 _OPENAI = ("openai", "async_openai")
 _OPENAI_URL = "https://api.openai.com/v1"
-_NEEDS_KEY = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+_NEEDS_KEY = "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server"
 NEEDS = {
     **dict.fromkeys(_OPENAI, _NEEDS_KEY),
     "azure": "set AZURE_API_KEY and AZURE_ENDPOINT (https://...), and OPENAI_API_KEY to anything: "
-    "lmms-eval wants it but doesn't send it; or take async_azure, which doesn't want it",
+    "lmms-eval requires it but does not send it; or use async_azure, which does not require it",
     "async_azure": "set AZURE_API_KEY and AZURE_ENDPOINT (https://...)",
     "bedrock": "install boto3, and set AWS_REGION and your AWS credentials",
     "local": "set LLM_JUDGE_URL to the address of the chat endpoint, such as "
@@ -30,7 +30,7 @@ NEEDS = {
 def open_provider(
     api_type: str, options: Mapping[str, Any], url: str | None, key: str | None
 ) -> Any:
-    """A provider that calls once and where it should, or JudgeConfigurationError."""
+    """A provider that calls the right address once; raises JudgeConfigurationError."""
     from lmms_eval.llm_judge import ProviderFactory, ServerConfig
 
     kinds = ProviderFactory._provider_classes
@@ -38,11 +38,11 @@ def open_provider(
         near = difflib.get_close_matches(api_type.lower(), kinds, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         known = ", ".join(kinds)
-        raise JudgeConfigurationError(f"no API type {api_type!r}.{hint} There are: {known}")
+        raise JudgeConfigurationError(f"Unknown API type {api_type!r}.{hint} Known types: {known}")
     config = ServerConfig(**options)
     aim: dict[str, str | None] = {}
     if api_type in _OPENAI:
-        settings = load_settings()  # anew: importing lmms-eval's judges reads a .env file
+        settings = load_settings()  # loaded again: importing lmms-eval's judges reads a .env file
         url, key = url or settings.openai_url, key or settings.openai_key
         aim = {"base_url": url or _OPENAI_URL, "api_key": key}
     try:
@@ -59,7 +59,7 @@ def open_provider(
 
 
 def _open_keyless(kind: Any, config: Any) -> Any:
-    """A provider for a server that takes no key: its own constructor insists on one."""
+    """A provider for a server that takes no key: its own constructor requires one."""
     import openai
 
     provider = kind.__new__(kind)
@@ -73,14 +73,14 @@ def _open_keyless(kind: Any, config: Any) -> Any:
 
 
 def _aim(provider: Any, timeout: float, aim: Mapping[str, str]) -> None:
-    """Have its clients call where we say, and no more than once."""
+    """Make its clients call the given address, without retries."""
     if "api_key" in aim:
         provider.api_key = aim["api_key"]
     for name in _CLIENTS:
         client = vars(provider).get(name)
         if hasattr(client, "with_options"):
             setattr(provider, name, client.with_options(max_retries=0, timeout=timeout, **aim))
-            # Prompts and keys go nowhere else; requests, of "local", can't be told so.
+            # Redirects are not followed; requests, which "local" uses, has no such option.
             transport: Any = getattr(client, "_client", None)
             if hasattr(transport, "follow_redirects"):
                 transport.follow_redirects = False
@@ -89,8 +89,8 @@ def _aim(provider: Any, timeout: float, aim: Mapping[str, str]) -> None:
 def _check(provider: Any, api_type: str) -> None:
     if not re.fullmatch(r"[\x21-\x7e]*", str(getattr(provider, "api_key", None) or "")):
         raise JudgeConfigurationError(
-            "its API key holds a character that no key has: a space, a line break or a curly "
-            "quote, perhaps from copying it"
+            "its API key contains a character that keys do not have: a space, a line break or a "
+            "curly quote. Copy the key again"
         )
     # The others' is_available() may call a server.
     ready = provider.is_available() if api_type in ("azure", "async_azure") else True
@@ -99,7 +99,7 @@ def _check(provider: Any, api_type: str) -> None:
     if api_type == "local":
         ready = ready and "/chat/completions" in addresses[0]
     if not ready:
-        fault = "its address doesn't begin with http:// or https://"
+        fault = "its address does not begin with http:// or https://"
         raise JudgeConfigurationError(NEEDS.get(api_type, fault))
 
 
@@ -108,7 +108,7 @@ def clients_of(provider: Any) -> list[Any]:
 
 
 def _addresses(provider: Any) -> list[str]:
-    """Where it calls, credentials included; the first is what its calls go to."""
+    """Addresses of a provider, with credentials; calls go to the first."""
     found = [getattr(client, "base_url", None) for client in clients_of(provider)]
     if not found:
         found = [vars(provider).get(name) for name in ("api_url", "base_url", "api_endpoint")]
@@ -116,14 +116,14 @@ def _addresses(provider: Any) -> list[str]:
 
 
 def endpoint_of(provider: Any) -> str | None:
-    """Where it calls, without credentials; None if it doesn't say."""
+    """The address of its calls, without credentials; None if unknown."""
     for parts in map(urlsplit, _addresses(provider)):
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
     return None
 
 
 def secrets_of(provider: Any, key: str | None) -> str:
-    """All that no message may hold, with spaces between."""
+    """All secrets to hide in messages, separated by spaces."""
     secrets = [key or "", str(getattr(provider, "api_key", None) or "")]
     for address in map(urlsplit, _addresses(provider)):
         user = address.netloc.rpartition("@")[0].split(":")

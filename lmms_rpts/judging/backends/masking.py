@@ -1,4 +1,4 @@
-"""Masking of API keys in messages, also of pieces and encoded forms."""
+"""Masking of API keys in messages, including parts and encoded forms."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 RUN = 8
-"""Characters in a row that are taken for a piece of a key.
+"""Number of consecutive characters that count as a part of a key.
 
 Servers quote fewer to say which key they mean (OpenAI: the last four), and eight of a random key
-(48 bits) stand in no text by chance.
+(48 bits) do not occur in other text by chance.
 """
 
 _PUBLIC_KEY = 4
-"""Keys up to this length ("none", "x") are placeholders, no secrets."""
+"""Keys up to this length ("none", "x") are placeholders, not secrets."""
 
 _LONG = 16
-"""Pieces from this length on are nothing that a judge might say."""
+"""Parts from this length on do not occur in a judge's own words."""
 
 _MASK = "[key]"
-# "Incorrect API key provided: sk-proj-********wxyz" tells nothing.
+# "Incorrect API key provided: sk-proj-********wxyz" reveals nothing.
 _PREFIX = re.compile(r"sk-(?:proj|svcacct|admin|None|ant-[a-z]+\d+|or-v\d)-|github_pat_")
 _ESCAPED = re.compile(
     r"""(?:%|\\u00|\\x|&\#x)([0-9a-f]{2});?  # %2d  \\u002d  \\x2d  &#x2d;
@@ -34,14 +34,16 @@ _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
 def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:
-    """``text`` without the keys in ``secret`` (between spaces) and without long pieces of them.
+    """``text`` without the keys in ``secret`` (separated by spaces) and without long parts of them.
 
-    Found are pieces of ``RUN`` characters and more of the key, of its base64 form wherever it may
-    stand in a longer text, and of the key backwards; in upper or lower case, with white space
-    or control characters in between, and escaped as in URLs, JSON or HTML.
+    Hidden are parts of at least ``RUN`` characters of the key, of its base64 form at any offset in
+    a longer text, and of the reversed key; in upper or lower case, with white space or control
+    characters in between, and escaped as in URLs, JSON or HTML.
 
     Args:
-        shortest: keys that are shorter are no secrets.
+        text: the message.
+        secret: the keys.
+        shortest: keys that are shorter are not secrets.
     """
     pieces = _pieces(secret, shortest, RUN)
     covered = bytearray(len(text))
@@ -54,9 +56,9 @@ def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:
 
 
 def hide_in_reply(text: str, secret: str) -> str:
-    """``text`` without the key and pieces so long that they are no words of a judge's own."""
+    """``text`` without the key and parts so long that they are not a judge's own words."""
     lower = _lower(text)
-    # Most replies hold nothing of the kind: any long piece has a short one at one of these places.
+    # Most replies contain no key: any long part has a short one at one of these places.
     step = _LONG - RUN + 1
     if _probes(secret).isdisjoint(lower[at : at + RUN] for at in range(0, len(lower), step)):
         return text
@@ -68,7 +70,7 @@ def hide_in_reply(text: str, secret: str) -> str:
 
 @lru_cache(maxsize=64)
 def _pieces(secret: str, shortest: int, run: int) -> Mapping[int, frozenset[str]]:
-    """What is to be hidden, in lower case, by length."""
+    """The parts to hide, in lower case, by length."""
     pieces: dict[int, set[str]] = {}
     for key in secret.split():
         if len(key) < shortest:
@@ -77,7 +79,7 @@ def _pieces(secret: str, shortest: int, run: int) -> Mapping[int, frozenset[str]
         hidden = key[public.end() :] if public else key
         if len(hidden) < run:
             hidden = key
-        # The public beginning is hidden as well where more of the key follows.
+        # The public prefix is hidden as well where more of the key follows.
         parts = [key[: len(key) - len(hidden) + run]]
         for form in (hidden, *_forms(hidden)):
             size = min(run, len(form)) if form is hidden else run
@@ -89,7 +91,7 @@ def _pieces(secret: str, shortest: int, run: int) -> Mapping[int, frozenset[str]
 
 @lru_cache(maxsize=64)
 def _probes(secret: str) -> frozenset[str]:
-    """All short pieces of the long ones."""
+    """All short parts of the long ones."""
     longer = (part for parts in _pieces(secret, _LONG, _LONG).values() for part in parts)
     return frozenset(
         part[at : at + RUN] for part in longer for at in range(max(1, len(part) - RUN + 1))
@@ -99,12 +101,12 @@ def _probes(secret: str) -> frozenset[str]:
 def _forms(key: str) -> Iterator[str]:
     """Other ways in which a key is written.
 
-    Base64 turns three bytes into four characters: what stands before the key ("Bearer ", "user:")
-    shifts it by none, one or two bytes. The characters that hold bits of others are left out.
+    Base64 encodes three bytes as four characters: text before the key ("Bearer ", "user:") shifts
+    it by zero to two bytes. The characters that also encode neighbouring bytes are left out.
     """
     yield key[::-1]
     codes = key.encode("utf-8", "replace")
-    yield codes.hex()  # of a buffer, as Node prints it with or without spaces
+    yield codes.hex()  # of a buffer, as Node prints it, with or without spaces
     yield ",".join(map(str, codes))  # of a list of bytes
     yield "".join(map(str, codes))  # as Go prints it, between spaces
     yield "".join(map(_meant, _ESCAPED.finditer(key)))
@@ -116,10 +118,10 @@ def _forms(key: str) -> Iterator[str]:
 
 
 def _views(text: str) -> Iterator[list[tuple[str, int, int]]]:
-    """What can be read of a text, each character in lower case with where it stands.
+    """The readings of a text: each character in lower case with its position.
 
-    Once as it is and once with escapes resolved, where there are any: "%4" in front of a key that
-    begins with "1" is no escape.
+    The text itself, and the text with escapes resolved, where there are any: "%4" before a key
+    that begins with "1" is not an escape.
     """
     lower = _lower(text)
     yield [(char, at, at + 1) for at, char in enumerate(lower) if _is_read(char)]
@@ -130,14 +132,14 @@ def _views(text: str) -> Iterator[list[tuple[str, int, int]]]:
 
 
 def _meant(match: re.Match[str]) -> str:
-    """The character that an escape or any other character stands for; empty for white space."""
+    """The character of an escape, or the character itself; empty for white space."""
     code, quoted, blank, _ = match.groups()
     char = chr(int(code, 16)) if code else quoted or match[0]
     return "" if blank or not _is_read(char) else _lower(char)
 
 
 def _lower(text: str) -> str:
-    """``text`` in lower case, as long as before: "\u0130".lower() is two characters."""
+    """``text`` in lower case, with unchanged length: "\u0130".lower() is two characters."""
     return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
@@ -153,7 +155,7 @@ def _matches(seen: str, pieces: Mapping[int, frozenset[str]]) -> Iterator[tuple[
 
 
 def _masked(text: str, covered: bytes | bytearray) -> str:
-    """``text`` with a mask in place of each stretch that is covered."""
+    """``text`` with each covered part replaced by a mask."""
     if not any(covered):
         return text
     stretches = re.finditer(b"(\x01+)|\x00+", covered)

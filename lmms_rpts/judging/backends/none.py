@@ -1,4 +1,4 @@
-"""Judge backend that asks nobody: responses stay unscored, to be scored later."""
+"""Judge backend without a judge: responses stay unscored and can be scored later."""
 
 from __future__ import annotations
 

@@ -59,23 +59,24 @@ _VERDICT = {
         },
     },
 }
-"""The reason stands first, so that the score can rest on it."""
+"""The reason comes first, so that the score is based on it."""
 
 
 class OpenAIJudge:
-    """Asks one model.
+    """One model behind a server that speaks the OpenAI chat protocol.
 
-    What a server takes is learnt from its complaints: ``max_completion_tokens`` in place of
-    ``max_tokens``, no temperature, no JSON schema, more room for a model that thinks.
+    The options that a server supports are learned from its error messages:
+    ``max_completion_tokens`` instead of ``max_tokens``, no temperature, no JSON schema, more tokens
+    for a model with hidden thinking.
 
     Args:
         model: the model's name, as the server knows it.
         base_url: of the server; None: OpenAI's.
-        api_key: the key; servers that need none accept any. It is kept out of all messages.
-        timeout: seconds that one call may take, all in all.
+        api_key: the key; servers that need none accept any. It is hidden in all messages.
+        timeout: seconds that one call may take in total.
         temperature: of sampling; 0: greedy.
-        structured: whether to ask for a score as JSON of a given schema.
-        headers: sent beside the usual ones.
+        structured: whether to request scores as JSON with a schema.
+        headers: sent in addition to the standard headers.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class OpenAIJudge:
             self._address = self._client.build_request("POST", self._url).url  # parsed once
         body, content = await self._content(request)
         try:
-            # The client limits each part of a call; a server that drips would take for ever.
+            # The client limits each part of a call; a server that sends slowly would take forever.
             response, answer = await asyncio.wait_for(self._post(content), self._timeout + GRACE)
         except asyncio.TimeoutError:
             raise TransientError(_TOO_LONG) from None
@@ -138,12 +139,12 @@ class OpenAIJudge:
         return self._read(answer.content, request)
 
     async def _content(self, request: JudgeRequest) -> tuple[dict[str, Any], bytes]:
-        """The body of a call, without images, and what is sent of it."""
+        """The body of a call, without images, and its encoded form."""
         if not request.images:
             body = self._body(request)
             return body, json.dumps(body).encode()
         try:
-            # Not in the event loop: to encode images takes longer than other calls may wait.
+            # Not in the event loop: encoding images would delay other calls.
             return await asyncio.to_thread(self._content_with_images, request)
         except ImageError as error:
             raise RefusedError(str(error)) from None
@@ -172,7 +173,7 @@ class OpenAIJudge:
             await self._client.aclose()
 
     def _body(self, request: JudgeRequest) -> dict[str, Any]:
-        # max_completion_tokens also limits what a reasoning model thinks before it speaks.
+        # max_completion_tokens also limits the hidden thinking of a reasoning model.
         thinks = self._thinks or self._tokens_field == "max_completion_tokens"
         body: dict[str, Any] = {
             "model": self._model,
@@ -188,7 +189,7 @@ class OpenAIJudge:
     def _note_success(self, request: JudgeRequest, sent: Mapping[str, Any]) -> None:
         if "response_format" in sent:
             self._took_schema = True
-            if self._schema_on_trial:  # by a call that was under way at the same time
+            if self._schema_on_trial:  # by a concurrent call
                 self._structured, self._schema_on_trial = True, False
         elif _wants_schema(request):
             self._schema_on_trial = False
@@ -203,7 +204,7 @@ class OpenAIJudge:
             raise TransientError(reason) from None
         if completion.thought_too_long and not self._thinks:
             self._thinks = True
-            reason = "the judge thinks before it speaks, and needs more room"
+            reason = "the judge uses hidden thinking and needs a higher token limit"
             raise AdaptedError(reason, completion.reply.usage)
         text = hide_in_reply(completion.reply.text, self._key)
         if request.images:
@@ -212,16 +213,16 @@ class OpenAIJudge:
         return replace(completion.reply, text=text)
 
     def _shown(self, said: str, request: JudgeRequest) -> str:
-        """What a server said, without keys and without the images that it was sent."""
+        """A server's message without keys and without the images of the request."""
         return shown(hide_images(said) if request.images else said, self._secrets)
 
     def _no_answer(self, error: Exception, request: JudgeRequest) -> Exception:
-        """What a failed connection means."""
+        """The error of a failed connection."""
         causes: list[BaseException] = [error]
         while causes[-1].__cause__ is not None:
             causes.append(causes[-1].__cause__)
-        # By name: which libraries are beneath depends on openai's version, and one of them calls
-        # any broken connection a time-out.
+        # By name: the libraries beneath depend on openai's version, and one of them reports any
+        # broken connection as a timeout.
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
         names = {type(cause).__name__ for cause in causes}
         reason = self._shown(f"{causes[-1]}", request) or type(causes[-1]).__name__
@@ -231,7 +232,7 @@ class OpenAIJudge:
         unreachable = bool(names & _NEVER_CONNECTED) and not dropped
         if not dropped and "imeout" in type(causes[-1]).__name__:
             return TransientError(_TOO_LONG, None, unreachable)
-        said = "no connection to" if unreachable else "the connection broke off to"
+        said = "no connection to" if unreachable else "the connection was lost to"
         return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
 
     def _failure(
@@ -247,7 +248,7 @@ class OpenAIJudge:
             if refusal is None and self._adapt(complaint, sent):
                 return AdaptedError(f"the judge's server refused ({status}): {said}")
             if self._schema_on_trial:
-                # It is refused without a schema as well: the question was meant.
+                # It is refused without a schema as well: the question itself is refused.
                 self._structured, self._schema_on_trial = True, False
         if refusal is not None:
             return refusal
@@ -255,9 +256,9 @@ class OpenAIJudge:
         return classify(status, said, code, headers)
 
     def _adapt(self, complaint: str, sent: Mapping[str, Any]) -> bool:
-        """Whether the complaint is one that another way of asking helps against.
+        """Whether another form of the request avoids the complaint.
 
-        Requests in flight together all learn of it: what counts is what this one sent.
+        All concurrent requests see the same complaint: what counts is what this one sent.
         """
         if "max_tokens" in sent and "max_completion_tokens" in complaint:
             self._tokens_field = "max_completion_tokens"
@@ -277,9 +278,9 @@ def _wants_schema(request: JudgeRequest) -> bool:
 
 
 def _http_client(timeout: float) -> Any:
-    """The HTTP client that openai brings; on aiohttp, which takes half of the time, if it can.
+    """The HTTP client that openai installs; on aiohttp, which takes half of the time, if available.
 
-    Not its chat client: that takes longer to check and type each message than to send it.
+    Not openai's chat client, which takes longer to check and type a message than to send it.
     """
     import openai
 

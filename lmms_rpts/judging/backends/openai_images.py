@@ -1,4 +1,4 @@
-"""Images in calls of the OpenAI chat protocol, and what servers say that take none."""
+"""Images in calls of the OpenAI chat protocol, and the refusals of servers that take none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lmms_rpts.judging.images import MEDIA_TYPE, JudgeImage
 from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError
 
 _PATIENCE = 3
-"""Refusals after which a model that never took an image is held to be blind."""
+"""Refusals after which a model that never accepted an image counts as text-only."""
 _REFUSED = (400, 404, 422)
 _FAILED = 500
 _TOO_LARGE = 413
@@ -31,7 +31,7 @@ _IMAGES = r"(?:image\w{0,12}|multi-?\s?modal\w{0,6}|vision|visual\w{0,2}|picture
 _WORDS = r"(?:\W{1,3}\w{1,30}){0,4}?\W{1,3}"
 _TAKES = r"(?:support|accept|enable|take|have|handle|understand|see|view)\w{0,4}"
 _DENIED = r"(?:not|n['\u2019]t|cannot|unable to)"
-# The model, not one image, is at fault. For servers' words see above.
+# The model, not one image, is the cause. For servers' messages see above.
 _BLIND = re.compile(
     rf"""{_DENIED}{_WORDS}{_TAKES}{_WORDS}{_IMAGES}      # does not support image input
     | {_IMAGES}{_WORDS}{_DENIED}{_WORDS}{_TAKES}         # image input is not supported
@@ -46,7 +46,7 @@ _BLIND = re.compile(
     | 不支持(?:图[片像]|视觉|多模态)""",
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
-# One image or one question is at fault: "the image may contain content that is not allowed",
+# One image or one question is the cause: "the image may contain content that is not allowed",
 # "image exceeds 5 MB maximum", "could not process image", "does not support images of this size".
 _THIS_QUESTION = re.compile(
     r"""\b(?:this|that|the|your)\W(?:\w{1,20}\W)?images?\b(?!\W(?:input|modal|type|part|url))
@@ -66,16 +66,16 @@ _ABOUT_PARAMETERS = re.compile(
     r"response_format|json_schema|structured|guided|grammar|temperature|max_(?:completion_)?tokens",
     re.IGNORECASE,
 )
-_REMEDY = "choose a model that sees, or set LMMS_RPTS_EVIDENCE=facts"
+_REMEDY = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
 
 def with_images(
     messages: Sequence[Message], images: Sequence[JudgeImage]
 ) -> list[Mapping[str, Any]]:
-    """The chat with the images before the text of the user's first message, each after its name.
+    """The chat with the images before the text of the first user message, each after its name.
 
     Raises:
-        ImageError: where an image can't be read.
+        ImageError: if an image cannot be read.
     """
     chat: list[Mapping[str, Any]] = [dict(message) for message in messages]
     parts: list[dict[str, Any]] = []
@@ -96,7 +96,7 @@ def with_images(
 
 
 class Sight:
-    """Whether a model takes images, as its server's answers tell.
+    """Whether a model accepts images, learned from its server's replies.
 
     Args:
         model: the model's name.
@@ -109,22 +109,22 @@ class Sight:
         self._refusals = 0
 
     def took(self) -> None:
-        """A question with images was answered."""
+        """Record that a question with images was answered."""
         self._took = True
 
     def refusal(self, status: int, complaint: str, code: str | None, said: str) -> Exception | None:
-        """What a failed call with images means; None where it was refused for other reasons.
+        """The error of a failed call with images; None where it was refused for other reasons.
 
         Args:
             status: of the response.
-            complaint: the server's words.
-            code: the error's code, where the server gives one.
-            said: the complaint as it may be shown.
+            complaint: the server's message.
+            code: the error's code, where there is one.
+            said: the message without secrets.
         """
         if status == _TOO_LARGE:
             return RefusedError(
-                f"the judge's server refused ({status}): {said}; smaller images may be taken: "
-                "LMMS_RPTS_IMAGE_SIZE"
+                f"the judge's server refused ({status}): {said}; try smaller images: "
+                "set LMMS_RPTS_IMAGE_SIZE"
             )
         words = self._name.sub("", complaint)  # which may be called "vision"
         if code in _OTHER_MATTERS or not self._is_refused(status, words):
@@ -133,15 +133,15 @@ class Sight:
             self._refusals += 1
             if self._refusals >= _PATIENCE:
                 return FatalJudgeError(
-                    f"the judge's model {self._model!r} takes no images ({status}): {said}; "
+                    f"the judge's model {self._model!r} does not accept images ({status}): {said}; "
                     f"{_REMEDY}"
                 )
         return RefusedError(f"the judge's server refused a question with images ({status}): {said}")
 
     def _is_refused(self, status: int, words: str) -> bool:
-        """Whether the images are what is refused."""
+        """Whether the images are the reason of the refusal."""
         if status == _FAILED:
-            # A server that took images before, or says nothing of the kind, may be asked again.
+            # A server that accepted images before, or gives another reason, is retried.
             told = _lacks_sight(words) or _THIS_QUESTION.search(words) is not None
             return told and not self._took and _is_about_images(words)
         return status in _REFUSED and _is_about_images(words)
@@ -151,16 +151,16 @@ def _is_about_images(words: str) -> bool:
     image, parameter = _ABOUT_IMAGES.search(words), _ABOUT_PARAMETERS.search(words)
     if image is None:
         return False
-    # What is named first is meant: "response_format is not supported with images", but also
+    # The first name counts: "response_format is not supported with images", but also
     # "content must be a string: {'temperature': 0, ...}".
     return parameter is None or image.start() < parameter.start()
 
 
 def _lacks_sight(words: str) -> bool:
-    """Whether the model is said to take no images at all."""
+    """Whether the message says that the model accepts no images at all."""
     blind = _BLIND.search(words)
     if blind is None:
         return False
-    # Up to the sentence's end: what follows may quote the question.
+    # Up to the sentence's end: the rest may quote the question.
     end = _SENTENCE_END.search(words, blind.end())
     return _THIS_QUESTION.search(words, 0, end.start() if end else len(words)) is None

@@ -1,4 +1,4 @@
-"""Parser of a reply by the kind of its request, with the reason where it has no value."""
+"""Parser of a reply by the kind of its request; gives a reason where there is no value."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lmms_rpts.judging.types import JudgeRequest, Reply
 
 def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None, str | None]:
     """The value of a reply, or why it has none."""
-    wanted = f"the judge's reply can't be read as {request_kinds()[request.kind].wanted}"
+    wanted = f"the judge's reply cannot be parsed as {request_kinds()[request.kind].wanted}"
     if not reply.complete:
         return None, f"{wanted}: it was cut off"
     parse = request.parse or (parse_score if request.kind in SCORED else _whole)
     try:
         value = parse(reply.text)
-    except Exception as failure:  # a parser's fault is this reply's, not the run's
+    except Exception as failure:  # an error of a parser fails this reply, not the run
         return None, f"{wanted}: {type(failure).__name__}: {failure}"
     return value, wanted if value is None else None
 

@@ -1,4 +1,4 @@
-"""Parser of a score in [0, 1]: strict, never a guess."""
+"""Parser of a score in [0, 1]: strict, without guessing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 import unicodedata
 
 PARSER_VERSION = "3"
-"""Changes with every change that may read another score from a reply."""
+"""Part of cache keys; increase it whenever another score may be parsed from a reply."""
 
-# "0٫5", "0。5", "1:10": more figures behind another sign make another number.
+# "0٫5", "0。5", "1:10": digits after another sign make another number.
 _NUMBER = (
     r"(?<![\d.,A-Za-z√])-?(?:\d{1,6}(?:[.,]\d{1,20})?|\.\d{1,20})(?:[eE]-?\d{1,2})?"
     r"(?!\d|[.,]\d|[A-Za-z]| ?[.·:点'٫\u0307‚。∙•] ?\d)"
 )
-# "½" is "1⁄2" once normalised, "1 ÷ 2" as much; a minus sign is not always a hyphen.
+# "½" is "1⁄2" once normalised, "1 ÷ 2" too; a minus sign is not always a hyphen.
 _SIGNS = str.maketrans("⁄∕÷∶−", "///:-")
 _POWER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]{1,9}")  # "0.5²" would be normalised to 0.52
 _THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -26,7 +26,7 @@ _SCALE = re.compile(
     rf"(?<![\d.,])0(?:\.0)?{_TO}1(?:\.0)?(?!\d|[.,]\d)"
     r"(?:之间|的)?[)\]]?"
 )
-# "0.5 to 0.7" is no score, neither its one end nor its other.
+# "0.5 to 0.7" is not a score, and neither end is.
 _RANGE = re.compile(rf"{_NUMBER} ?(?:-|–|—|~|to|到|至) ?{_NUMBER}")
 _DECORATION = re.compile(r"[*_`$#]|\\boxed|\\text|[{}]")
 _VALUE = (
@@ -74,14 +74,20 @@ _TELLING = re.compile(_VALUE, re.IGNORECASE)
 
 
 def parse_score(reply: str) -> float | None:
-    """The score that a reply states, None where it states none, or none in range, or several.
+    """Parse the score that a reply states.
 
-    Read, in this order: JSON of the schema that we ask for; a "score" in other JSON; lines that
-    begin with a score ("Score: 0.8", 得分：0.8), unless a decimal behind them corrects them; lines
-    that are nothing but a number; numbers that a sentence calls a score; the only number of the
-    reply, if it is a decimal, a fraction or a percentage (a whole number may count anything: "fact
-    1"). All that are found must agree: "a score of 1 would need more" is no score. Fractions
-    ("8/10", "4 out of 5") and percentages count as what they mean.
+    Parsed in this order: JSON with the requested schema; a "score" in other JSON; lines that begin
+    with a score ("Score: 0.8", 得分：0.8), unless a decimal after them corrects them; lines that
+    are only a number; numbers that a sentence calls a score; the only number of the reply, if it
+    is a decimal, a fraction or a percentage (a whole number may count anything: "fact 1"). All
+    numbers that are found must agree: "a score of 1 would need more" is not a score. Fractions
+    ("8/10", "4 out of 5") and percentages are converted.
+
+    Args:
+        reply: the reply of a judge.
+
+    Returns:
+        A score in [0, 1]; None where there is none, none in range, or several.
     """
     said = strip_thinking(reply)
     verdict = _as_verdict(said)
@@ -100,7 +106,7 @@ def parse_score(reply: str) -> float | None:
     if any(_is_whole_of_ten(found, said) for found in (*stated, *alone, *mentioned)):
         return None
     if stated:
-        # A decimal behind the score may correct it.
+        # A decimal after the score may correct it.
         later = [found for found in _TELLING.finditer(text, stated[-1].end()) if _is_telling(found)]
         return None if _is_on_another_scale(stated[-1], said) else _agreed(stated + later)
     if alone:
@@ -132,7 +138,7 @@ def _is_bound(found: re.Match[str]) -> bool:
 
 
 def _as_verdict(said: str) -> int | float | None:
-    """The score of a reply that is an object of the schema that we ask servers for."""
+    """The score of a reply that is an object with the schema requested from servers."""
     try:
         found = json.loads(said)
     except (ValueError, RecursionError):
@@ -158,7 +164,7 @@ def _agreed(matches: list[re.Match[str]]) -> float | None:
 
 
 def strip_thinking(reply: str) -> str:
-    """What a reasoning judge says after its thinking; nothing if it never came to an end."""
+    """The reply of a reasoning judge after its thinking; empty if the thinking never ended."""
     said = _THINKING_ENDS.split(reply)[-1]
     return _THINKING_BEGINS.split(said)[0]
 

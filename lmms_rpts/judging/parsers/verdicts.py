@@ -1,4 +1,4 @@
-"""Parser of a verdict of one word: strict, never a guess."""
+"""Parser of one-word verdicts: strict, without guessing."""
 
 from __future__ import annotations
 
@@ -60,31 +60,30 @@ _OR = re.compile(r"(?:\bor|/|\||或)$")
 
 
 def parse_grade(reply: str) -> Grade | None:
-    """``correct`` or ``incorrect``, None where the reply doesn't end with one.
+    """``correct`` or ``incorrect``, None where the reply does not end with one.
 
     The last line must be the verdict and nothing else: "Verdict: correct" (判定：正确), or the word
-    alone. Whatever is said behind a verdict, or beside it, may take it back: then the judge is
-    asked again.
+    alone. Other text after or next to a verdict may retract it: then the judge is asked again.
     """
     return _stated(reply, _GRADES)
 
 
 def parse_consistency(reply: str) -> Consistency | None:
-    """``consistent`` or ``inconsistent``, read as `parse_grade` reads its words."""
+    """``consistent`` or ``inconsistent``, parsed as in `parse_grade`."""
     return _stated(reply, _CONSISTENCIES)
 
 
 def parse_mistake(reply: str) -> Mistake | None:
-    """The kind of a mistake, read as `parse_grade` reads its words."""
+    """The kind of a mistake, parsed as in `parse_grade`."""
     return _stated(reply, _MISTAKES)
 
 
 def parse_yes_no(reply: str) -> YesNo | None:
-    """``yes`` or ``no``, None where the reply doesn't end with one of them.
+    """``yes`` or ``no``, None where the reply does not end with one of them.
 
-    The last line must end with one mark, <Yes> or <No>, that stands alone, behind a label or
-    behind a whole sentence, or be the bare word. A mark within a sentence ("I can't say <Yes>"),
-    with something behind it, or with the other one beside or right above it is none.
+    The last line must end with one mark, <Yes> or <No>, that is alone, after a label or after a
+    complete sentence, or be the bare word. A mark within a sentence ("I can't say <Yes>"), with
+    text after it, or with the other mark next to it or directly above it does not count.
     """
     lines = _lines(reply)
     if not lines:
@@ -114,7 +113,7 @@ def _mark(line: str) -> str | None:
 
 
 def _ending(head: str) -> str:
-    """The last character that is no decoration, and all behind it."""
+    """The last character that is no decoration, and everything after it."""
     return head[len(head.rstrip("*_` \t")) - 1 :]
 
 
@@ -130,7 +129,7 @@ def _stated(reply: str, words: Mapping[str, W]) -> W | None:
 
 
 def _lines(reply: str) -> list[str]:
-    """The lines of a reply, folded, up to the last that says something."""
+    """The lines of a reply, folded, up to the last one with content."""
     said = unicodedata.normalize("NFKC", strip_thinking(reply)).lower()
     lines = [line.strip() for line in said.splitlines()]
     while lines and set(lines[-1]) <= set("`}"):  # blank lines, and fences that close
@@ -139,7 +138,7 @@ def _lines(reply: str) -> list[str]:
 
 
 def _stands_alone(lines: Sequence[str]) -> bool:
-    """Whether the last line, a word without a label, is no part of the text before it."""
+    """Whether the last line, a word without a label, is separate from the text before it."""
     before = next((line for line in reversed(lines[:-1]) if line), "")[-_LONGEST:]
     label = re.match(_LABEL, before)
     if label:

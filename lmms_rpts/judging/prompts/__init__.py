@@ -1,6 +1,6 @@
-"""Prompts for judges: one Jinja2 template a file, by language; a user's folder may override them.
+"""Prompts for judges: one Jinja2 template per file, by language; a custom folder overrides them.
 
-Text that a model wrote is fenced, so that it can't pass itself off as part of the instructions:
+Text that a model wrote is fenced, so that it cannot pose as part of the instructions:
 see `lmms_rpts.judging.fencing`.
 """
 
@@ -20,7 +20,7 @@ from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser
 
 PROMPT_VERSION = "1"
-"""Changes with every change of a template that may change a judge's answer."""
+"""Part of cache keys; increase it whenever a changed template may change a judge's reply."""
 
 _CUT = "\n-----\n"
 
@@ -29,11 +29,11 @@ class Prompts:
     """The prompts of one run.
 
     Args:
-        folder: whose templates, named as ours (``en/image.jinja``), take the place of ours;
-            None: ours alone.
+        folder: custom templates, with the names of the built-in ones (``en/image.jinja``), which
+            they replace; None: built-in templates only.
 
     Raises:
-        JudgeConfigurationError: naming the file of the folder that can't be used, and why.
+        JudgeConfigurationError: with the invalid file of the folder, and why.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -64,7 +64,7 @@ class Prompts:
         images: tuple[JudgeImage, ...] = (),
         **fields: object,
     ) -> JudgeRequest:
-        """A request made by the prompt that is named as its kind; ``fields`` stand in it."""
+        """A request from the prompt with the name of its kind, filled with ``fields``."""
         return JudgeRequest(
             kind,
             self.render(kind, language, **fields),
@@ -77,10 +77,10 @@ class Prompts:
         )
 
     def render(self, name: str, language: str, **fields: object) -> list[Message]:
-        """The messages of the prompt ``name``: instructions as the system's, the rest the user's.
+        """The messages of the prompt ``name``: instructions as system message, the rest as user's.
 
         Raises:
-            ValueError: for a prompt or a language that there is no template for.
+            ValueError: for a prompt or a language without a template.
         """
         rendered = self._render(name, language, **fields)
         system, _, user = rendered.partition(_CUT)
@@ -90,7 +90,7 @@ class Prompts:
         ]
 
     def reminder(self, name: str, language: str) -> str:
-        """What is said to a judge whose reply to the prompt ``name`` could not be read."""
+        """The reminder to a judge whose reply to the prompt ``name`` could not be parsed."""
         key = (name, language)
         if key not in self._reminders:
             self._reminders[key] = self._render(f"{name}_again", language).strip()
@@ -100,19 +100,19 @@ class Prompts:
         path = f"{language}/{name}.jinja"
         if path not in _known():
             raise ValueError(
-                f"there is no prompt {name!r} in the language {language!r}; "
-                f"there are: {', '.join(_known())}"
+                f"no prompt {name!r} in the language {language!r}; "
+                f"known prompts: {', '.join(_known())}"
             )
         return self._environment.get_template(path).render(**fields)
 
     def _check(self, folder: Path) -> str:
-        """A digest of the folder's templates, each tried out."""
+        """Check the folder's templates by rendering each; returns their digest."""
         if not folder.is_dir():
-            raise JudgeConfigurationError(f"LMMS_RPTS_PROMPTS={str(folder)!r} is no folder")
+            raise JudgeConfigurationError(f"LMMS_RPTS_PROMPTS={str(folder)!r} is not a folder")
         found = sorted(folder.rglob("*.jinja"))
         if not found:
             raise JudgeConfigurationError(
-                f"LMMS_RPTS_PROMPTS={str(folder)!r} holds no prompt; name them as ours: "
+                f"LMMS_RPTS_PROMPTS={str(folder)!r} contains no prompt; use the built-in names: "
                 f"{', '.join(_known())}"
             )
         content = hashlib.sha256()
@@ -121,7 +121,7 @@ class Prompts:
             try:
                 text = path.read_text(encoding="utf-8")
                 fault = self._fault(name, text)
-            except Exception as error:  # whatever a template does; it is named
+            except Exception as error:  # any error of a template; the message names the file
                 fault = f"{type(error).__name__}: {error}"
             if fault:
                 raise JudgeConfigurationError(f"the prompt {path} (LMMS_RPTS_PROMPTS): {fault}")
@@ -129,11 +129,11 @@ class Prompts:
         return content.hexdigest()[:8]
 
     def _fault(self, name: str, text: str) -> str | None:
-        """What is wrong with a user's template; None if nothing is."""
+        """The error in a custom template; None if it is valid."""
         if name not in _known():
             near = difflib.get_close_matches(name, _known(), n=1)
-            hint = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(_known())}"
-            return f"there is no such prompt.{hint}"
+            hint = f" Did you mean {near[0]}?" if near else f" Known prompts: {', '.join(_known())}"
+            return f"unknown prompt.{hint}"
         language, _, file = name.partition("/")
         kind = request_kinds().get(file.removesuffix(".jinja"))
         fields = kind.fields if kind else {}
@@ -141,11 +141,11 @@ class Prompts:
         unknown = meta.find_undeclared_variables(self._environment.parse(text))
         unknown -= {*fields, *self._environment.globals}
         if unknown:
-            return f"{min(unknown)!r} is undefined; there are: {', '.join(fields)}"
+            return f"{min(unknown)!r} is undefined; known fields: {', '.join(fields)}"
         if not rendered.strip():
             return "it is empty"
         if fields and _CUT not in rendered:
-            return "a line ----- must part the instructions from what is to be judged"
+            return "a line ----- must separate the instructions from the text to judge"
         bare = rendered
         for value in fields.values():
             for probe in value if isinstance(value, list) else [value]:
@@ -159,10 +159,10 @@ class Prompts:
             field, every = unfenced[0], isinstance(fields[unfenced[0]], list)
             shown = f"{{% for each in {field} %}}{{{{ each | fence }}}}{{% endfor %}}"
             shown = shown if every else f"{{{{ {field} | fence }}}}"
-            return f"write {shown}, so that it can't pose as instructions"
+            return f"write {shown}, so that the text cannot pose as instructions"
         above = rendered.partition(_CUT)[0]
         if any("".join(v) in above for v in fields.values() if isinstance(v, str | list)):
-            return "what is to be judged belongs below the line -----"
+            return "the text to judge must be below the line -----"
         return None
 
 

@@ -1,4 +1,4 @@
-"""Configuration of a task of lmms-eval with RPTS beside its own filters and metrics."""
+"""Configuration of a task of lmms-eval with RPTS next to its own filters and metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILTER = "rpts"
 """Name of the pipeline, and so of the column ``Filter`` in lmms-eval's table."""
 
 _OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
-"""What lmms-eval does with a task that lists no filters."""
+"""The default filters of lmms-eval."""
 
 _STEPS_TOKENS = 2048
 
@@ -26,11 +26,11 @@ def wrapped_config(
     """The configuration of ``NAME_rpts``.
 
     Args:
-        base: of the task as it is, loaded whole.
+        base: configuration of the task, complete and unchanged.
         name: of the wrapped task.
-        asked: what the name asks for.
+        asked: the parts of the requested name.
         graded: whether the grades of the responses are known already: then the task's own filters
-            and metrics are left out, which may ask a grader that costs money.
+            and metrics are left out, since they may use a grader that costs money.
     """
     config = copy.copy(dict(base))
     config["task"] = name
@@ -70,15 +70,15 @@ def results_beside(doc: Any, results: Any, taken: Sequence[str]) -> dict[str, An
 
 
 def metric_name(metric: str, taken: Any) -> str:
-    """The name of a metric of ours beside those of a task: with ``rpts_`` where it is taken."""
+    """The name of an RPTS metric in a task: with ``rpts_`` where the task uses the name."""
     return f"rpts_{metric}" if metric in taken else metric
 
 
 def add_metrics(task: Any) -> list[str]:
-    """Have a task aggregate the metrics of RPTS beside its own.
+    """Make a task aggregate the metrics of RPTS next to its own.
 
-    They can't stand in its ``metric_list``: where a task has no ``process_results``, lmms-eval
-    computes each metric that stands there from the response and the gold answer.
+    They cannot be in its ``metric_list``: where a task has no ``process_results``, lmms-eval
+    computes each metric listed there from the response and the gold answer.
 
     Args:
         task: lmms-eval's ConfigurableTask; changed in place.

@@ -1,4 +1,4 @@
-"""Whether an answer is right, as a task's own metric says."""
+"""Correctness of an answer by a task's own metric."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Criterion:
     Attributes:
         metric: of the task.
         field: of the metric's value, where that is an object.
-        least: the value from which on an answer is right; above 1: on the metric's own scale.
-        scale: what the metric's values are divided by: 100 for percentages.
+        least: the minimum value of a right answer; above 1: on the metric's own scale.
+        scale: divisor of the metric's values: 100 for percentages.
     """
 
     metric: str
@@ -68,8 +68,8 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     least = float(found["least"]) if found and _is_number(found["least"]) else None
     if metric is None or found is None or (found["least"] and least is None):
         raise SettingError(
-            f"{text!r} says no metric by which an answer is right (LMMS_RPTS_CORRECT, --correct). "
-            f"Give one of {', '.join(known)}, or none; as in {(known or ['METRIC'])[0]}>=0.5"
+            f"{text!r} is not a metric of the task (LMMS_RPTS_CORRECT, --correct). "
+            f"Use one of {', '.join(known)}, or none; such as {(known or ['METRIC'])[0]}>=0.5"
         )
     field = path.removeprefix(metric).removeprefix(".") or None
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
@@ -96,10 +96,10 @@ def may_return(process: Callable[..., Any], text: str) -> bool:
 
 
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
-    """A criterion on the scale of its metric; None where nobody can tell what the scale is.
+    """A criterion on the scale of its metric; None where the scale is unknown.
 
     Args:
-        greatest: value of the metric in all responses; None: there is none.
+        greatest: value of the metric in all responses; None: no value.
     """
     if greatest is None or greatest <= 1.0 or criterion.least > 1.0:
         return criterion
@@ -107,10 +107,10 @@ def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
 
 
 def no_scale(criterion: Criterion, greatest: float) -> str:
-    """Why a criterion can't be used whose metric has a scale of its own."""
+    """Why a criterion with a metric on another scale cannot be used."""
     return (
-        f"{criterion.metric} has values up to {greatest:g}: neither shares nor percentages. Say on "
-        f"its own scale from which value on an answer is right, as in {criterion.metric}>=3 "
+        f"{criterion.metric} has values up to {greatest:g}: not a share or percentage. Set, on "
+        f"its own scale, the minimum value of a right answer, such as {criterion.metric}>=3 "
         "(LMMS_RPTS_CORRECT, --correct)"
     )
 
@@ -126,7 +126,7 @@ def greatest_value(
 
 
 Usable = Mapping[str, Sequence[str | None]]
-"""By metric the fields that say whether answers are right; None: the value itself does."""
+"""By metric the fields with the correctness of answers; None: the value itself."""
 
 
 def choose_criterion(
@@ -134,10 +134,10 @@ def choose_criterion(
     order: Iterable[str],
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> Criterion | None:
-    """The first metric, in the task's order, that says of responses whether they are right.
+    """The first metric, in the task's order, that grades responses.
 
     Its values lie between 0 and 1 wherever it has any: a length, or a score on another scale, is
-    taken only where it is named.
+    used only where it is set.
 
     Args:
         metrics: of responses.
@@ -153,10 +153,10 @@ def usable_criteria(
     order: Iterable[str],
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> dict[str, list[str | None]]:
-    """What says of all these responses whether they are right, by the metrics that they have.
+    """The usable criteria of all these responses, by metric.
 
     Args:
-        metrics, order, aggregations: as ``choose_criterion`` takes them.
+        metrics, order, aggregations: as for ``choose_criterion``.
     """
     found: dict[str, list[str | None]] = {}
     for metric in order:
@@ -171,10 +171,10 @@ def usable_criteria(
 
 
 def first_criterion(parts: Sequence[Usable], order: Iterable[str]) -> Criterion | None:
-    """The first metric that says it of the responses of all parts.
+    """The first metric that is usable for the responses of all parts.
 
     Args:
-        parts: of each part what ``usable_criteria`` found.
+        parts: the ``usable_criteria`` of each part.
         order: the metrics.
     """
     for metric in order:
@@ -190,7 +190,7 @@ def is_right(
     criterion: Criterion,
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> bool | None:
-    """Whether a response is right by its metrics; None where they don't say."""
+    """Whether a response is right by its metrics; None where they are undecided."""
     share = _share_of(metrics, criterion, aggregations)
     return None if share is None else share / criterion.scale >= criterion.least
 
@@ -226,14 +226,14 @@ def _number(value: Any) -> float | None:
 
 
 def _alone(value: Mapping[str, Any], aggregation: Callable[..., Any] | None) -> float | None:
-    """What the task's aggregation makes of this one response, where it needs nothing else."""
+    """The task's aggregation of this one response, where it needs nothing else."""
     if aggregation is None or not _takes_one(aggregation):
         return None
     try:
         # One at a time: lmms-eval scores documents in several threads, which share the stream.
         with _one_at_a_time, contextlib.redirect_stdout(io.StringIO()):
             return _number(aggregation([dict(value)]))
-    except Exception:  # another package's function, of one response alone
+    except Exception:  # another package's function, for one response only
         return None
 
 

@@ -1,4 +1,4 @@
-"""Documents of any task of lmms-eval as the filters of RPTS take them."""
+"""Documents of any task of lmms-eval for the filters of RPTS."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from lmms_rpts.tasks.visuals import messages_of, task_images, visuals_of
 
 
 def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:
-    """The documents of a task of the user's own, or of ``NAME_rpts``, by number.
+    """The documents of a custom task, or of ``NAME_rpts``, by number.
 
     Raises:
-        DataError: where the task can't be loaded, or is neither.
+        DataError: if the task cannot be loaded, or is neither.
     """
     task = load_task(name, include_path)
     longest = load_settings().image_size
@@ -46,24 +46,24 @@ def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mappin
     missing = [field for field in REASONING_FIELDS if len(docs) and field not in docs[0]]
     if missing:
         raise DataError(
-            f"the task {name!r} is not scored by RPTS: name it {name}_rpts (its documents lack "
+            f"the task {name!r} is not scored by RPTS: use {name}_rpts (its documents lack "
             f"{', '.join(missing)})"
         )
     return AlignedDocuments(docs, range(len(docs)), name, partial(task_images, task), longest)
 
 
 def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -> Document:
-    """A document of a task that RPTS is put around.
+    """A document of a task that RPTS wraps.
 
-    What it can't have, gold reasoning and textual clues, is empty. The context is the question as
+    Gold reasoning and textual clues are empty. The context is the prompt as
     the model was asked it.
 
     Args:
         task: lmms-eval's ConfigurableTask.
         name: of the task, for the names of images.
         doc_id: number of the document.
-        asked: the prompt; blank where the task has chats alone.
-        longest: pixels of the longer side of what judges are shown.
+        asked: the prompt; blank where the task has only chats.
+        longest: maximum of the longer side of images for judges, in pixels.
     """
     row = task.task_docs[doc_id]
     images, target = _looked_at(task, row)
@@ -86,11 +86,11 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
 
 
 def _looked_at(task: Any, row: Any) -> tuple[int, Any]:
-    """How many images a document has, and its gold answer."""
+    """The number of images of a document, and its gold answer."""
     try:
         images = len(visuals_of(task, row))
-    except Exception as error:  # of one document: nobody can judge its claims about images
-        logger.warning("{}: the images of a document can't be read ({})", task.config.task, error)
+    except Exception as error:  # of one document: its claims about images cannot be judged
+        logger.warning("{}: cannot read the images of a document ({})", task.config.task, error)
         images = _usual_images(task)
     try:
         target = task.doc_to_target(row)
@@ -107,7 +107,7 @@ def target_text(target: object) -> str:
 
 
 def _usual_images(task: Any) -> int:
-    """How many images a document probably has, as the first: at least one."""
+    """The probable number of images of a document, as in the first: at least one."""
     try:
         return max(1, len(visuals_of(task, task.task_docs[0])))
     except Exception:  # another package's function

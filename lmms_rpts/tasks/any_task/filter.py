@@ -18,12 +18,12 @@ VARIANTS = ("default", "steps")
 class AnyTransformFilter(TransformFilter):
     """Turns each response to any question into a ``TransformedResponse``.
 
-    The task that RPTS is put around says whether the answer is right, not this filter, except for
+    The wrapped task determines whether the answer is right, not this filter, except for
     saved responses, whose grades are known.
 
     Args:
         variant: ``steps`` where the prompt asks for steps, else ``default``.
-        mode, judge, max_steps: as those of ``rpts_transform``.
+        mode, judge, max_steps: as in ``rpts_transform``.
     """
 
     NAME = "rpts_any_transform"

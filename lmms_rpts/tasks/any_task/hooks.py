@@ -1,4 +1,4 @@
-"""What happens around lmms-eval's scoring of a document where RPTS is put around the task."""
+"""Hooks around lmms-eval's scoring of a document of a task that RPTS wraps."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _in_our_pipeline: ContextVar[bool] = ContextVar("in_our_pipeline", default=False
 
 
 def in_our_pipeline() -> bool:
-    """Whether the results of a document are those of RPTS here."""
+    """Whether the results of a document are from the RPTS pipeline."""
     return _in_our_pipeline.get()
 
 
 def process_document(
     host: HostTask, original: Callable[..., Any], item: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """Let the task's own pipelines be, and take from them whether an answer is right.
+    """Run the task's own pipelines unchanged, and take the correctness of answers from them.
 
     Args:
         host: the task.
@@ -36,7 +36,7 @@ def process_document(
             raise
         responses = [text for each in requests for text in each.resps]
         host.remember(doc_id, dict(processed.metrics), processed.per_sample_scores, responses)
-        # What a task computes and does not list would be taken for a metric of ours.
+        # Unlisted values of a task would be mistaken for metrics of RPTS.
         for values in (processed.metrics, processed.per_sample_scores):
             for name in host.unlisted(values):
                 del values[name]
@@ -44,7 +44,7 @@ def process_document(
     host.complete(requests)
     token = _in_our_pipeline.set(True)
     try:
-        # Tags of thinking stand in the record's texts; cut out, they would break it.
+        # Records contain tags of thinking; stripping them would break the JSON.
         return original(item, *args, **{**kwargs, "reasoning_tags": None})
     finally:
         _in_our_pipeline.reset(token)

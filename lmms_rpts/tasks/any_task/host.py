@@ -1,4 +1,4 @@
-"""A task of lmms-eval that RPTS is put around: its documents, its grades, and its records."""
+"""A task of lmms-eval that RPTS wraps: its documents, grades and records."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Documents(list[Document]):
 
 
 class HostTask:
-    """What RPTS knows of a task that it is put around.
+    """The state of RPTS for a wrapped task.
 
     Args:
         task: lmms-eval's ConfigurableTask, built from `wrapped_config`.
-        grades: file with what the task's metrics said of saved responses, as JSON lines of
+        grades: file with the values of the task's metrics for saved responses, as JSON lines of
             ``task``, ``doc_id`` and ``metrics``, a list with one object for each repeat; None:
             the task's metrics are computed in this run.
     """
@@ -106,23 +106,23 @@ class HostTask:
             )
 
     def first_visuals(self) -> list[Any]:
-        """What a model is shown of the first document; nothing where that can't be told."""
+        """The media of the first document; empty where they are unknown."""
         try:
             return visuals_of(self.task, self.task.task_docs[0])
-        except Exception as error:  # another package's function; lmms-eval will say the same
-            logger.debug("The images of {} can't be looked at: {}", self.name, error)
+        except Exception as error:  # another package's function; lmms-eval will report it as well
+            logger.debug("Cannot inspect the images of {}: {}", self.name, error)
             return []
 
     # --- documents -------------------------------------------------------------------------------
 
     def documents(self, instances: Sequence[Any]) -> Documents:
-        """The documents of instances as the filters of RPTS take them; see `host_document`."""
+        """The documents of instances for the filters of RPTS; see `host_document`."""
         self._exchange = Exchange(self.name, bool(instances))
         settings = load_settings()
         found = Documents()
         found.task = self.name
         known: dict[int, Document] = {}
-        for each in in_sight(instances, "Reading the documents", settings.rank == 0):
+        for each in in_sight(instances, "Reading documents", settings.rank == 0):
             if each.doc_id not in known:
                 known[each.doc_id] = self._document(each, settings.image_size)
                 self._check_target(known[each.doc_id])
@@ -130,17 +130,17 @@ class HostTask:
         return found
 
     def _check_target(self, doc: Document) -> None:
-        """Find out before anything is asked whether saved responses are to these questions.
+        """Check, before any request, that saved responses are to these questions.
 
         Raises:
-            DataError: where the samples hold another gold answer.
+            DataError: if the samples have another gold answer.
         """
         saved = self._targets.get(doc["doc_id"])
         if saved is not None and saved not in (doc["answer"], doc["target"]):
             raise DataError(
-                f"{self.name}: the samples hold the gold answer {shown(saved)} for document "
+                f"{self.name}: the samples have the gold answer {shown(saved)} for document "
                 f"{doc['doc_id']}, the task has {shown(doc['answer'])}: the responses are to other "
-                "data, or the data have changed since. Score them with the data that they answer"
+                "data, or the data have changed. Score them with the data that they answer"
             )
 
     def _document(self, instance: Any, longest: int) -> Document:
@@ -156,12 +156,12 @@ class HostTask:
         repeats: Mapping[str, Any],
         responses: Sequence[Any] = (),
     ) -> None:
-        """Keep what the task's own pipeline made of a document; the first one counts.
+        """Store the results of the task's own pipeline for a document; the first one counts.
 
         Args:
             metrics: of all responses to the document.
             repeats: by metric a value for each response, where there are several.
-            responses: to the document, as the model gave them.
+            responses: to the document, as the model wrote them.
         """
         count = max((len(each) for each in repeats.values()), default=0)
         each_repeat: list[Mapping[str, Any]] = [
@@ -176,14 +176,14 @@ class HostTask:
             self._exchange.fail()
 
     def unlisted(self, values: Mapping[str, Any]) -> list[str]:
-        """Names of metrics of ours among those that the task computes and does not list."""
+        """Names of RPTS metrics that are also unlisted metrics of the task."""
         ours = {metric_name(name, self._own) for name in METRICS}
         return [name for name in values if name in ours and name not in self._own]
 
     def settle_repeats(self, doc_id: int, responses: Sequence[Any]) -> None:
-        """Let one value for several responses stand for the first, and for those equal to it.
+        """Assign one value for several responses to the first, and to those equal to it.
 
-        lmms-eval's ``take_first``, which stands in nearly all pipelines, leaves out the others.
+        lmms-eval's ``take_first``, which nearly all pipelines use, drops the others.
         """
         known = self._metrics.get(doc_id)
         if known is not None and len(known) == 1 and len(responses) > 1:
@@ -191,7 +191,7 @@ class HostTask:
             self._metrics[doc_id] = [known[0] if each == first else {} for each in responses]
 
     def correct(self, doc_id: int, repeat: int) -> bool | None:
-        """Whether a response is right by the task's own metric; None where nobody says."""
+        """Whether a response is right by the task's own metric; None where it is undecided."""
         criterion = self._settle_criterion()
         known = self._metrics.get(doc_id, [])
         if criterion is None or repeat >= len(known):
@@ -217,13 +217,13 @@ class HostTask:
         if load_settings().rank == 0:
             if found is None:
                 logger.warning(
-                    "{}: no metric of the task says of a response whether it is right ({}); name "
+                    "{}: no metric of the task says whether a response is right ({}); set "
                     "one (LMMS_RPTS_CORRECT=METRIC.FIELD>=0.5, or --correct)",
                     self.name,
                     ", ".join(order) or "none",
                 )
             else:
-                logger.info("{}: answers count as right by {}", self.name, visible(str(found)))
+                logger.info("{}: answers are graded by {}", self.name, visible(str(found)))
         return found
 
     def _named(self, wanted: str, there: Sequence[str]) -> Criterion | None:
@@ -262,13 +262,13 @@ class HostTask:
             elif found is None:
                 logger.warning("{}: {}", self.name, no_scale(criterion, greatest))
             else:
-                logger.info("{}: answers count as right by {}", self.name, visible(str(found)))
+                logger.info("{}: answers are graded by {}", self.name, visible(str(found)))
         return found
 
     def _usable(
         self, firsts: Sequence[Mapping[str, Any]], there: Sequence[str]
     ) -> tuple[list[str], list[Usable]]:
-        """The metrics in their order, and what is usable in each process: all choose the same."""
+        """The metrics in order, and the usable ones of each process: all choose the same."""
         better = self.task.higher_is_better()
         order = [each for each in dict.fromkeys([*self._own, *there]) if better.get(each, True)]
         usable = usable_criteria(firsts, order, self.task.aggregation())
@@ -305,17 +305,17 @@ class HostTask:
 
 
 def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
-    """A record whose answer is right or wrong as the task says."""
+    """A record with the task's grade of its answer."""
     error = NOT_TOLD if correct is None and record.answer.error is None else record.answer.error
     answer = record.answer.model_copy(update={"correct": correct, "by": "task", "error": error})
     return record.model_copy(update={"answer": answer})
 
 
 def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]]], dict[int, str]]:
-    """What a task's metrics said of saved responses, and the gold answers, by document.
+    """The values of a task's metrics for saved responses, and the gold answers, by document.
 
     Raises:
-        DataError: where the file can't be read.
+        DataError: if the file cannot be read.
     """
     try:
         with path.open(encoding="utf-8") as lines:
@@ -330,6 +330,6 @@ def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]
         }
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(
-            f"{path} holds no grades ({type(error).__name__}: {error}); lmms-rpts score writes "
-            "such files, and sets LMMS_RPTS_GRADES to them. Leave the variable out otherwise."
+            f"{path} has no grades ({type(error).__name__}: {error}); lmms-rpts score writes "
+            "such files, and sets LMMS_RPTS_GRADES to them. Otherwise unset LMMS_RPTS_GRADES."
         ) from None

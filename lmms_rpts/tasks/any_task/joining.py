@@ -1,4 +1,4 @@
-"""How RPTS joins a task of lmms-eval when the task was built."""
+"""Attaches RPTS to a task of lmms-eval when the task is built."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from lmms_rpts.tasks.visuals import image_fault
 
 
 def join_task(task: Any, filters: Sequence[Any]) -> None:
-    """Give the filters of RPTS the task that they stand in; called before anything is generated.
+    """Set the task of the RPTS filters; called before generation.
 
     Args:
         task: lmms-eval's ConfigurableTask.
         filters: all of its filters.
 
     Raises:
-        DataError: where the judge would have to see images and can't, or the task shows models
-            what is no image.
-        SettingError: where LMMS_RPTS_CORRECT names no metric of the task.
+        DataError: if a text-only judge would need images, or the task shows models media other than
+            images.
+        SettingError: if LMMS_RPTS_CORRECT is not a metric of the task.
     """
     host = HostTask(task, load_settings().grades)
     host.check_criterion()
@@ -35,7 +35,7 @@ def join_task(task: Any, filters: Sequence[Any]) -> None:
                 host.ask_for_steps()
         blind = isinstance(each, ScoreFilter) and not each.sees and each.evidence != "facts"
         if blind and shown:
-            raise DataError(f"The task {host.name!r} can't be judged: {each.blindness()}.")
+            raise DataError(f"The task {host.name!r} cannot be judged: {each.blindness()}.")
     fault = next(filter(None, map(image_fault, shown)), None)
     if fault:
-        raise DataError(f"The task {host.name!r} can't be judged: {fault}.")
+        raise DataError(f"The task {host.name!r} cannot be judged: {fault}.")

@@ -1,4 +1,4 @@
-"""Tasks of lmms-eval loaded as they are, for what runs no model."""
+"""Loading of tasks of lmms-eval, for commands that run no model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lmms_rpts.tasks.visuals import task_images
 
 
 def load_task(name: str, include_path: Path | None = None) -> Any:
-    """A task of lmms-eval without the filters of RPTS; of ``NAME_rpts`` the task NAME.
+    """A task of lmms-eval without the filters of RPTS; for ``NAME_rpts`` the task NAME.
 
     Args:
         name: of the task.
-        include_path: a folder with tasks of the user's own.
+        include_path: a folder with custom tasks.
 
     Raises:
-        DataError: where there is no such task, or it can't be loaded.
+        DataError: if the task is unknown or cannot be loaded.
     """
     import lmms_eval.models  # noqa: F401 - it loads the plugin
     from lmms_eval.tasks import TaskManager
@@ -35,14 +35,14 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     folder = None if include_path is None else str(include_path)
     # The index of all of lmms-eval's tasks takes ten seconds.
     elsewhere = base not in task_files(include_path)
-    logger.disable("lmms_eval")  # it tells at length what it reads
+    logger.disable("lmms_eval")  # it logs every file that it reads
     try:
         with only_tasks([base]):
             manager = TaskManager(include_path=folder, include_defaults=elsewhere)
         if base not in manager.task_index:
-            hint = "" if folder else "; --include_path names a folder with tasks of your own"
-            raise DataError(f"lmms-eval has no task {base!r}{hint}")
-        # A task can't be built whose filters want a judge.
+            hint = "" if folder else "; use --include_path FOLDER for your own tasks"
+            raise DataError(f"Unknown task {base!r} of lmms-eval{hint}")
+        # A task whose filters need a judge cannot be built.
         return manager.load_task_or_group([{"task": base, "filter_list": None}])[base]
     except UserError:
         raise
@@ -50,14 +50,14 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
         cause = getattr(error, "last_attempt", None)
         reason = error if cause is None else cause.exception()
         raise DataError(
-            f"the task {base!r} can't be loaded ({type(reason).__name__}: {reason})"
+            f"cannot load the task {base!r} ({type(reason).__name__}: {reason})"
         ) from None
     finally:
         logger.enable("lmms_eval")
 
 
 def image_name(task: str, doc_id: int, number: int) -> str:
-    """What a record calls an image of a task whose images have no names."""
+    """The name in records of an image without a name."""
     return f"{task}#{doc_id}/{number}"
 
 
@@ -70,12 +70,12 @@ def read_image_name(task: str, name: str) -> tuple[int, int] | None:
 
 
 def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """The images of a task by the names that records call them, one document at a time.
+    """The images of a task by their names in records, one document at a time.
 
-    Those that can't be read are left out.
+    Unreadable images are left out.
 
     Args:
-        task: as ``load_task`` gives it.
+        task: as returned by ``load_task``.
         name: of the task in the records.
         wanted: names of images.
     """

@@ -20,14 +20,14 @@ _OUTPUT = "generate_until"
 
 @dataclass(frozen=True, slots=True)
 class WrappedName:
-    """What a name asks for: the task that it names, and whether its prompt asks for steps."""
+    """A parsed name: the wrapped task, and whether its prompt asks for steps."""
 
     base: str
     variant: Variant
 
 
 def split_name(name: str) -> WrappedName | None:
-    """What ``NAME_rpts`` or ``NAME_rpts_steps`` asks for; None for any other name."""
+    """Parse ``NAME_rpts`` or ``NAME_rpts_steps``; None for any other name."""
     for suffix, variant in ((STEPS_SUFFIX, "steps"), (SUFFIX, "default")):
         if name.endswith(suffix) and len(name) > len(suffix):
             return WrappedName(name.removesuffix(suffix), variant)  # type: ignore[arg-type]
@@ -35,16 +35,16 @@ def split_name(name: str) -> WrappedName | None:
 
 
 def add_wrapped(manager: Any, names: Sequence[Any]) -> None:
-    """Make the names known to lmms-eval that ask for RPTS around another task.
+    """Register the names that request RPTS around another task in lmms-eval.
 
-    Names that are known are left alone, as are those of patterns and of files.
+    Known names, patterns and files are ignored.
 
     Args:
         manager: lmms-eval's TaskManager.
-        names: as they were asked for.
+        names: as requested.
 
     Raises:
-        DataError: where the other task is not known, or can't be wrapped; it says why.
+        DataError: if the other task is unknown or cannot be wrapped; says why.
     """
     for name in names:
         if not isinstance(name, str) or name in manager.task_index or not _is_plain(name):
@@ -54,7 +54,7 @@ def add_wrapped(manager: Any, names: Sequence[Any]) -> None:
             continue
         fault = _fault(manager, asked.base)
         if fault:
-            raise DataError(f"The task {name!r} can't be run: {fault}")
+            raise DataError(f"The task {name!r} cannot be run: {fault}")
         entry = dict(manager.task_index[asked.base])
         manager.task_index[name] = {**entry, _MARK: asked}
         for listed in (manager.all_tasks, manager.all_subtasks):
@@ -62,7 +62,7 @@ def add_wrapped(manager: Any, names: Sequence[Any]) -> None:
 
 
 def wrapped_name(manager: Any, name: str) -> WrappedName | None:
-    """What a name of the index asks for; None for a task of its own."""
+    """The parsed name of an index entry; None for a task that is not wrapped."""
     found: WrappedName | None = manager.task_index.get(name, {}).get(_MARK)
     return found
 
@@ -72,23 +72,23 @@ def _is_plain(name: str) -> bool:
 
 
 def _fault(manager: Any, base: str) -> str | None:
-    """Why RPTS can't be put around a task."""
+    """Why RPTS cannot wrap a task."""
     entry = manager.task_index.get(base)
     if entry is None:
         near = difflib.get_close_matches(base, manager.all_tasks, n=1)
         hint = f" Did you mean {near[0]}{SUFFIX}?" if near else ""
         if getattr(manager, "include_path", None) is None:
-            hint += " A task of your own is found with --include_path FOLDER"
+            hint += " Use --include_path FOLDER for your own tasks"
         return f"lmms-eval has no task {base!r}.{hint}"
     if entry["type"] != "task":
         return _parts_fault(base, entry, manager)
     config = read_simply(entry["yaml_path"])
     if is_scored(config):
-        return f"{base!r} is scored by RPTS already: name it without {SUFFIX}"
+        return f"{base!r} is scored by RPTS already: use it without {SUFFIX}"
     kind = config.get("output_type", _OUTPUT)
     if kind != _OUTPUT:
         return (
-            f"{base!r} has the output type {kind!r}; only responses in free text ({_OUTPUT}) hold "
+            f"{base!r} has the output type {kind!r}; only free-text responses ({_OUTPUT}) contain "
             "reasoning"
         )
     return None
@@ -96,14 +96,14 @@ def _fault(manager: Any, base: str) -> str | None:
 
 def _parts_fault(base: str, entry: Mapping[str, Any], manager: Any) -> str:
     if entry["type"] == "python_task":
-        return f"{base!r} is a task written in Python, which can't be wrapped"
+        return f"{base!r} is a task written in Python, which cannot be wrapped"
     parts = entry.get("task")
     if not isinstance(parts, list):
         parts = read_simply(entry["yaml_path"]).get("task") or []
     named = [each if isinstance(each, str) else str(each.get("task")) for each in parts]
     tasks = ",".join(f"{each}{SUFFIX}" for each in named[:10])
     more = f" (the first 10 of {len(named)})" if len(named) > 10 else ""
-    return f"{base!r} is a {entry['type']} of several tasks. Name them: --tasks {tasks}{more}"
+    return f"{base!r} is a {entry['type']} of several tasks. List them: --tasks {tasks}{more}"
 
 
 def read_simply(path: Any) -> Mapping[str, Any]:
@@ -115,22 +115,22 @@ def read_simply(path: Any) -> Mapping[str, Any]:
 
 
 def uses_our_filters(path: Path) -> bool:
-    """Whether a task file names filters of ours, or is of the short form for own data."""
+    """Whether a task file uses RPTS filters, or the key ``rpts``."""
     try:
         return is_scored(read_simply(str(path)))
-    except Exception:  # lmms-eval will read it again, and say what is wrong
+    except Exception:  # lmms-eval will read it again, and report the error
         return False
 
 
 def is_scored(config: Mapping[str, Any]) -> bool:
-    """Whether a task names filters of ours, or is of the short form for own data."""
+    """Whether a task uses RPTS filters, or the key ``rpts``."""
     if "rpts" in config:
         return True
     return bool(filters_of(config) & filter_names())
 
 
 def filters_of(config: Mapping[str, Any]) -> set[str]:
-    """The names of the filters of a task's pipelines, whatever else stands there."""
+    """The names of the filters of a task's pipelines, ignoring everything else."""
     pipelines = config.get("filter_list")
     return {
         str(component.get("function"))

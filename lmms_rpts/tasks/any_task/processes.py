@@ -1,4 +1,4 @@
-"""What the processes of one run tell each other about a task."""
+"""Exchange of data about a task among the processes of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 
 _PATIENCE = timedelta(minutes=10)
-"""Another process that takes longer for its task's own metrics has failed, or grades for hours."""
+"""Seconds after which another process that computes its task's own metrics counts as failed."""
 
 _PAUSE = 0.1
 """Seconds between two looks at what the others found."""
@@ -29,14 +29,14 @@ class OtherProcessError(UserError):
 
 
 class Exchange:
-    """Hands what one process found out to all that have documents of the task.
+    """Sends the result of one process to all that have documents of the task.
 
-    Each process sees its own documents only, and some see none. Those take no part in what
-    lmms-eval does with documents: a collective of torch would wait for them for ever.
+    Each process sees its own documents only, and some see none. Those do not run
+    lmms-eval's code for documents: a collective of torch would wait for them forever.
 
     Args:
         task: its name.
-        has_documents: whether this process has documents of the task. All processes must say so
+        has_documents: whether this process has documents of the task. All processes must state it
             once in each evaluation.
     """
 
@@ -52,13 +52,13 @@ class Exchange:
             self._store.set(f"{self._key}/there/{self._rank}", str(int(has_documents)))
 
     def gather(self, found: Any) -> list[Any]:
-        """What each process with documents found, in their order; it waits for them.
+        """The results of all processes with documents, in order; waits for them.
 
         Args:
-            found: what this process found, of JSON's types.
+            found: the result of this process, of JSON types.
 
         Raises:
-            OtherProcessError: where another process failed: nobody waits for its answers.
+            OtherProcessError: if another process failed.
         """
         if self._store is None:
             return [found]

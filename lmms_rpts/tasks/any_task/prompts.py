@@ -41,7 +41,7 @@ def with_steps(text: str) -> str:
 
 
 def without_steps(text: str) -> str:
-    """A prompt as it was before it asked for steps."""
+    """A prompt without the request for steps."""
     for added in _STEPS.values():
         if text.endswith(added):
             return text.removesuffix(added)

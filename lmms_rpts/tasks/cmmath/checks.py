@@ -70,7 +70,7 @@ def check_problems(images: bool = True) -> None:
 def _nothing(read: Problems) -> str:
     if read.left_out:
         return f"no problem is left: none of its {read.left_out} problems has an answer"
-    return "there is no problem in it: a list of objects with problem_id, question, answer"
+    return "it contains no problem; expected a list of objects with problem_id, question, answer"
 
 
 @lru_cache  # tasks are checked several times

@@ -1,4 +1,4 @@
-"""The data set of CMMaTH: where it lies, its documents and images for lmms-eval.
+"""The data set of CMMaTH: its location, and its documents and images for lmms-eval.
 
 The YAML files name ``kwargs`` and ``metadata`` of this module: they are computed whenever a task is
 built, not once at import, so that CMMATH_PATH is read afresh.
@@ -50,8 +50,8 @@ def source(images: bool = True) -> Source:
     named = load_cmmath_settings().path
     if named is None:
         raise DataError(
-            "CMMATH_PATH is not set, and CMMaTH is on no Hub: git clone "
-            f"{REPOSITORY} and set CMMATH_PATH to its folder, the one with {FILE} and {IMAGES}/."
+            "CMMATH_PATH is not set, and CMMaTH is not on the Hub: git clone "
+            f"{REPOSITORY} and set CMMATH_PATH to its folder with {FILE} and {IMAGES}/."
         )
     place = _expanded(named)
     if place.is_file():
@@ -60,13 +60,13 @@ def source(images: bool = True) -> Source:
         return _local(_find_file(place))
     if place.exists() or not _ON_HUB.fullmatch(named):
         raise DataError(
-            f"CMMATH_PATH={named!r} is no folder and no file. {_allowed()}",
+            f"CMMATH_PATH={named!r} is neither a folder nor a file. {_allowed()}",
         )
     folder = _download(named, images)
     return Source(
         folder / FILE,
         folder / IMAGES,
-        f"The download from {named} may be damaged: delete {folder} and try again, or set "
+        f"The download from {named} may be damaged: delete {folder} and retry, or set "
         f"CMMATH_PATH to a copy of {REPOSITORY}.",
     )
 
@@ -119,7 +119,7 @@ def _allowed() -> str:
 
 
 def _local(file: Path) -> Source:
-    remedy = f"Mend or complete {file.parent} (CMMATH_PATH); {REPOSITORY} has it whole."
+    remedy = f"Fix or complete {file.parent} (CMMATH_PATH); {REPOSITORY} has the complete data."
     return Source(file, file.parent / IMAGES, remedy)
 
 
@@ -139,7 +139,7 @@ def _find_file(folder: Path) -> Path:
             f"CMMATH_PATH={str(folder)!r} has no {FILE}, and several files with problems: "
             f"{names}. Set CMMATH_PATH to one of these files."
         )
-    raise DataError(f"CMMATH_PATH={str(folder)!r} is no folder with {FILE}. {_allowed()}")
+    raise DataError(f"CMMATH_PATH={str(folder)!r} is not a folder with {FILE}. {_allowed()}")
 
 
 @cache  # a failure is not kept: the next call tries again
@@ -147,14 +147,14 @@ def _download(name: str, images: bool) -> Path:
     folder = download(
         name,
         [FILE, f"{IMAGES}/**"] if images else [FILE],
-        f"CMMATH_PATH={name!r} is no folder or file here, and no data set of that name could be "
-        "downloaded from the Hub",
+        f"CMMATH_PATH={name!r} is no local folder or file, and a data set of that name could not "
+        "be downloaded from the Hub",
         _allowed(),
     )
     if not (folder / FILE).is_file():
         raise DataError(
             f"the data set {name} (CMMATH_PATH) has no {FILE}. Download it, and set CMMATH_PATH "
-            f"to its folder, or to the file of problems in it, with {IMAGES}/ beside it."
+            f"to its folder, or to the file of problems in it, with {IMAGES}/ next to it."
         )
     return folder
 

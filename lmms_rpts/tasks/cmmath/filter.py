@@ -148,13 +148,13 @@ class CmmathGradeFilter(GradingFilter):
         if len(others) < len(reasons):
             logger.warning(
                 "{} of {} responses are left undecided by the rules, and are left out of the means "
-                "(grader_coverage); CMMATH_GRADER=both has a judge decide them",
+                "(grader_coverage); set CMMATH_GRADER=both to have a judge decide them",
                 len(reasons) - len(others),
                 len(records),
             )
         report_ungraded(others, len(records))
         mistakes = [record.mistake for record in records]
-        report_failed(mistakes, "mistakes could not be told of what kind they are")
+        report_failed(mistakes, "mistakes could not be classified")
 
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """What the judge says of the answer, and then of its mistake; None: not asked."""

@@ -1,4 +1,4 @@
-"""Conversion of the publishers' notation to the one that models know.
+"""Conversion of the publishers' notation to the one that models use.
 
 A question or answer of CMMaTH is text with ``$$mathematics$$``, ``\\underline{}`` for a blank,
 ``$#`` and ``#$`` around a table, and remains of HTML. Every step takes time linear in the text.

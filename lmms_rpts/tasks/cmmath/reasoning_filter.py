@@ -56,7 +56,7 @@ class CmmathTransformFilter(TransformFilter):
         if undecided:
             logger.warning(
                 "{} of {} answers are left undecided by the rules, and are left out of accuracy; "
-                "a judge that can write decides them",
+                "a judge that writes text decides them",
                 len(undecided),
                 len(results),
             )

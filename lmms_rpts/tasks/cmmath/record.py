@@ -1,4 +1,4 @@
-"""The record of an answer to a problem of CMMaTH: what ``cmmath_grade`` writes and all read."""
+"""The record of an answer to a problem of CMMaTH: written by ``cmmath_grade``."""
 
 from __future__ import annotations
 

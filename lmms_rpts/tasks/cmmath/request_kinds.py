@@ -1,4 +1,4 @@
-"""What CMMaTH asks judges: whether a solution arrives at the reference, what kind of mistake it
+"""Judge requests of CMMaTH: whether a solution arrives at the reference, what kind of mistake it
 holds, and which steps it takes."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Settings of CMMaTH, and whether they need a judge."""
+"""Settings of CMMaTH, and the judge that they need."""
 
 from __future__ import annotations
 

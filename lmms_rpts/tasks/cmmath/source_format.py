@@ -102,7 +102,7 @@ def read_file(path: Path) -> Problems:
     try:
         entries = _entries(path)
     except (OSError, ValueError, RecursionError) as error:
-        return Problems((), (Fault(f"{path.name} can't be read (mend it): {error}"),), 0)
+        return Problems((), (Fault(f"cannot read {path.name} (fix it): {error}"),), 0)
     problems: list[Problem] = []
     faults: list[Fault] = []
     seen: set[str] = set()
@@ -110,7 +110,7 @@ def read_file(path: Path) -> Problems:
     for at, entry in enumerate(entries, start=1):
         identity = id_text(entry.get("problem_id")) if isinstance(entry, dict) else None
         if identity is not None and identity in seen:
-            faults.append(Fault(f"problem {identity!r} stands more than once"))
+            faults.append(Fault(f"problem {identity!r} occurs more than once"))
             continue
         seen.add(identity or "")
         name = f"problem {identity!r}" if identity else f"{path.name}, entry {at}"

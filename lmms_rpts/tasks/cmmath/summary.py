@@ -158,7 +158,7 @@ GRADING = Grading(
     explained="n: problems. accuracy: of the responses with a score. range: accuracy if all others "
     "were wrong, and if they were right. undecided: share that the rules left undecided. coverage: "
     "share with a score. SSR: share of knowledge points with an accuracy above the threshold. "
-    "tokens: a response. ( ): how many problems have a score, or how many mistakes there are. "
+    "tokens: per response. ( ): number of problems with a score, or of mistakes. "
     "[ ]: 95% interval over problems, of one round (Wilson's; Student's t where several responses "
     "to a problem differ). ±: sample standard deviation over rounds.",
     sentence=_sentence,

@@ -1,1 +1,1 @@
-"""Tasks of users: a short YAML beside a file of instances, made into whole tasks of lmms-eval."""
+"""Custom tasks: a short YAML and a file of instances, expanded to complete tasks of lmms-eval."""

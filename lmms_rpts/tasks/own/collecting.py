@@ -19,13 +19,13 @@ _MANY = 100
 def find_images(
     records: Sequence[Record], folders: Sequence[Path]
 ) -> tuple[dict[str, Path], list[str]]:
-    """Where the images lie that instances name, and what is wrong with them.
+    """Find the images that instances name, and their faults.
 
     Args:
-        folders: to look in, one after the other; nothing outside of them is opened.
+        folders: searched in order; nothing outside of them is opened.
 
     Returns:
-        Files by the names that the instances give; faults, each with its instance.
+        Files by the names in the instances; faults, each with its instance.
     """
     found: dict[str, tuple[Path, Path]] = {}
     for record in records:
@@ -46,9 +46,9 @@ def find_images(
 
 
 def new_names(found: Mapping[str, Path], folders: Sequence[Path]) -> dict[str, str]:
-    """The names of images in their new folder, by those that the instances give.
+    """The names of images in their new folder, by those in the instances.
 
-    They are those below the old folder, without a leading ``images/`` unless two would be one.
+    They are relative to the old folder, without a leading ``images/`` unless two would collide.
     """
     names = {name: _below(path, folders) for name, path in found.items()}
     short = {name: new.removeprefix(f"{IMAGES}/") for name, new in names.items()}
@@ -71,7 +71,7 @@ def copy_images(found: Mapping[str, Path], names: Mapping[str, str], folder: Pat
     """Copy images, and count them; shows progress where there are many.
 
     Raises:
-        OSError: one can't be read or written.
+        OSError: if one cannot be read or written.
     """
     pairs = {names[name]: path for name, path in found.items()}
     for name, path in tqdm(pairs.items(), desc="Copying images", disable=len(pairs) <= _MANY):

@@ -1,7 +1,7 @@
-"""Configuration of a user's task: from the key ``rpts`` of a YAML to all that lmms-eval needs.
+"""Configuration of a custom task: expands the key ``rpts`` of a YAML for lmms-eval.
 
-What a task of RPTS-Eval has, a user's has as well; any key of lmms-eval that stands beside ``rpts``
-comes before ours.
+A custom task has all that a task of RPTS-Eval has; a key of lmms-eval next to ``rpts`` takes
+precedence over the built-in one.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ class OwnSettings:
     """The values under ``rpts``.
 
     Attributes:
-        source: where the instances are.
-        grade: a user's function, where it grades the answers.
+        source: the instances and images.
+        grade: a custom function, where it grades the answers.
         variant: how the model is asked for its reasoning.
-        evidence: what claims about images are judged by; None: see ``rpts_score``.
+        evidence: the evidence that claims about images are judged against; None: see
+            ``rpts_score``.
     """
 
     source: Source
@@ -56,14 +57,14 @@ class OwnSettings:
 
 
 def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The whole configuration of a task whose YAML has the key ``rpts``; that key is gone.
+    """Expand the configuration of a task whose YAML has the key ``rpts``; that key is removed.
 
     Args:
         config: the YAML as lmms-eval reads it, functions looked up.
-        folder: where it stands; relative names of files are relative to it.
+        folder: folder of the YAML; relative names of files are relative to it.
 
     Raises:
-        DataError: naming the key, or the file, line and field, and what is allowed.
+        DataError: with the key, or the file, line and field, and what is allowed.
     """
     settings = read_settings(config, folder)
     own = {name: value for name, value in config.items() if name != KEY}
@@ -74,12 +75,12 @@ def read_settings(config: Mapping[str, Any], folder: Path) -> OwnSettings:
     """The values under ``rpts``, checked; reads no file.
 
     Raises:
-        DataError: naming the key and what is allowed.
+        DataError: with the key and what is allowed.
     """
     given = config[KEY]
-    place = f"The task {config.get('task', '')!r} in {folder} can't be evaluated: {KEY}:"
+    place = f"The task {config.get('task', '')!r} in {folder} cannot be evaluated: {KEY}:"
     if not isinstance(given, Mapping):
-        raise DataError(f"{place} should hold data: and answer:, not {shown(given)}")
+        raise DataError(f"{place} should have data: and answer:, not {shown(given)}")
     for fault in _faults(given):
         raise DataError(f"{place} {fault}")
     here = folder.absolute()
@@ -99,7 +100,7 @@ def read_settings(config: Mapping[str, Any], folder: Path) -> OwnSettings:
 
 
 def attach_images(dataset: Dataset, folder: Path) -> Dataset:
-    """Add a column of images, which are decoded when a document is looked at, not before."""
+    """Add a column of images, which are decoded when a document is accessed."""
     return add_image_column(dataset, folder, folder, "visual_clue")
 
 
@@ -107,7 +108,7 @@ def _faults(given: Mapping[str, Any]) -> Iterator[str]:
     for name in given:
         if name not in _NAMES:
             near = nearest(str(name), _NAMES)
-            hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(_NAMES)}"
+            hint = f"did you mean {near!r}?" if near else f"known keys: {', '.join(_NAMES)}"
             yield f"unknown key {shown(name)}; {hint}"
     for name in ("data", IMAGES):
         value = given.get(name)

@@ -17,12 +17,12 @@ from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.fields import OwnDocument, as_document, image_names, record_faults
 
 REMEDY = "Fix the data; docs/your-own-data.md lists the fields."
-_NO_INSTANCE = "it holds no instance: write one JSON object per line"
+_NO_INSTANCE = "it has no instance: write one JSON object per line"
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One instance of a file; ``place`` names it in messages: ``line 3``."""
+    """One instance of a file; ``place``: its name in messages: ``line 3``."""
 
     place: str
     fields: dict[str, Any]
@@ -36,13 +36,13 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the instances of a task are, and how they are meant.
+    """The files of the instances of a task, and their format.
 
     Attributes:
         data: the file of instances.
-        images: the folder that the names of images are relative to; none may lie outside of it.
-        form: what answers look like.
-        language: of the prompts of instances that don't say.
+        images: the folder that the names of images are relative to; no image may be outside of it.
+        form: type of the answers.
+        language: of the prompts of instances without a language.
     """
 
     data: Path
@@ -61,14 +61,14 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
         # Unchanged files are checked once: lmms-eval reads a task's configuration several times.
         found = source.data.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         images = source.images.stat().st_mtime_ns if source.images.is_dir() else 0
         documents, faults = _loaded(source, (found.st_mtime_ns, found.st_size, images))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(
-            f"the file of instances {source.data} can't be read: {reason}. Name it as data: under "
-            "rpts:, relative to the YAML file"
+            f"Cannot read the file of instances {source.data}: {reason}. Set data: under rpts: to "
+            "it, relative to the YAML file"
         ) from None
     raise_faults(source.data, faults, REMEDY)
     return documents
@@ -77,7 +77,7 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
 def examine(
     records: Sequence[Record], source: Source
 ) -> tuple[tuple[OwnDocument, ...], tuple[str, ...]]:
-    """The documents of these instances, or what is wrong with them and their images."""
+    """The documents of these instances, or the faults of them and their images."""
     faults = list(_faults(records, source))
     if faults:
         return (), tuple(faults)
@@ -89,7 +89,7 @@ def examine(
 
 
 def field_faults_of(records: Sequence[Record], form: str) -> list[str]:
-    """What is wrong with the fields of these instances, each with the place of its instance."""
+    """The faults of the fields of these instances, each with the place of its instance."""
     faults = [] if records else [_NO_INSTANCE]
     for record in records:
         faults += (f"{record.label}: {said}" for said in record_faults(record.fields, form))
@@ -97,10 +97,10 @@ def field_faults_of(records: Sequence[Record], form: str) -> list[str]:
 
 
 def read_records(path: Path) -> tuple[list[Record], list[str]]:
-    """The instances of a file, and what is wrong with lines that are none.
+    """The instances of a file, and the faults of invalid lines.
 
     Raises:
-        OSError: the file can't be read.
+        OSError: if the file cannot be read.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -110,7 +110,7 @@ def read_records(path: Path) -> tuple[list[Record], list[str]]:
     if text.lstrip().startswith("["):
         return _listed(text)
     records, faults = [], []
-    # Not splitlines(): JSON may hold line separators such as U+2028.
+    # Not splitlines(): JSON may contain line separators such as U+2028.
     for number, row in enumerate(text.split("\n"), start=1):
         if row.strip():
             value, fault = parsed(row)
@@ -157,12 +157,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the field {shown(twice)} stands twice")
+        raise ValueError(f"the field {shown(twice)} occurs twice")
     return made
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON; use null")
+    raise ValueError(f"{constant} is not valid JSON; use null")
 
 
 @lru_cache(maxsize=8)
@@ -180,7 +180,7 @@ def _faults(records: Sequence[Record], source: Source) -> Iterator[str]:
     named = [(f"{record.label}: 'images'", image_names(record.fields) or []) for record in records]
     if any(names for _, names in named) and not source.images.is_dir():
         yield (
-            f"the folder of images {source.images} is missing: make it, or name another one as "
+            f"the folder of images {source.images} is missing: create it, or set another one as "
             "images: under rpts:"
         )
         return
@@ -192,7 +192,7 @@ def _twice(records: Sequence[Record]) -> Iterator[str]:
     for number, record in enumerate(records):
         own = record.fields.get("id")
         if isinstance(own, dict | list | float):
-            continue  # told already
+            continue  # reported already
         key = str(number if own is None else own)
         if key in seen:
             counted = " (its number, as it has none)" if own is None else ""

@@ -1,4 +1,4 @@
-"""Fields of a user's instances: their checks, and the documents that our filters take."""
+"""Fields of custom instances: their checks, and the documents for the filters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lmms_rpts.schema import shown
 from lmms_rpts.tasks.own.prompts import lettered
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
-"""What answers look like, and so how they are graded; ``none``: not at all."""
+"""Types of answers, which determine how they are graded; ``none``: not at all."""
 
 FUNCTION = "function"
 """The form of answers that a user's function grades."""
@@ -80,20 +80,20 @@ _CHECKS: dict[str, FieldCheck] = {
     "relation": RELATION,
 }
 FIELDS = tuple(_CHECKS)
-"""The names of all fields of an instance; others are passed over."""
+"""The names of all fields of an instance; others are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnDocument:
-    """An instance as our filters and prompts take it.
+    """An instance in the form for filters and prompts.
 
     Attributes:
-        context: what steps may rest on: the user's context, and the question behind it unless it
-            is a statement to agree or disagree with.
-        background: the user's context alone, for the prompt.
+        context: what steps may cite: the context of the instance, and the question after it unless
+            it is a statement to agree or disagree with.
+        background: only the context of the instance, for the prompt.
         form: one of ``FORMS``, or ``FUNCTION``.
         answer, options: empty where there are none.
-        tolerance: relative error that is allowed of a number.
+        tolerance: maximum relative error of a number.
     """
 
     id: str
@@ -113,18 +113,18 @@ class OwnDocument:
 
 
 def record_faults(record: Mapping[str, Any], form: str) -> Iterator[str]:
-    """What is wrong with an instance, each in one sentence without its full stop.
+    """The faults of an instance, each in one sentence without its full stop.
 
     Args:
-        record: an object of the user's file; null counts as left out.
-        form: what its answer should look like.
+        record: an object of the file; null counts as missing.
+        form: type of its answer.
     """
     given = {name: value for name, value in record.items() if value is not None}
     yield from _name_faults(given)
     faults = list(_missing(given, form))
     faults += field_faults(given, {}, _CHECKS)
     faults += [
-        f"{name!r} holds half a character (a lone surrogate), which no file can hold"
+        f"{name!r} contains half a character (a lone surrogate), which no file can hold"
         for name in FIELDS
         if _is_broken(given.get(name))
     ]
@@ -136,12 +136,12 @@ def as_document(record: Mapping[str, Any], form: str, number: int, language: str
 
     Args:
         number: of the instance in its file, from 0: its id if it has none.
-        language: of the prompt, where the instance does not say.
+        language: of the prompt, where the instance has none.
     """
     given = {name: value for name, value in record.items() if value is not None}
     question, context = str(_question(given, form)), str(given.get("context", ""))
     options = tuple(written(each) for each in given.get("options", ()))
-    # Steps may rest on the question, and an answer may be the letter of an option.
+    # Steps may cite the question, and an answer may be the letter of an option.
     parts = (context,) if form == "agree" else (context, question, *lettered(options))
     abilities = given.get("ability", [])
     images = given.get("images", [])
@@ -171,7 +171,7 @@ def written(value: object) -> str:
 
 
 def image_names(record: Mapping[str, Any]) -> list[str] | None:
-    """The names of an instance's images; None where the field holds something else."""
+    """The names of an instance's images; None where the field has another type."""
     found = record.get("images")
     if found is None:
         return []
@@ -197,13 +197,13 @@ def _missing(record: Mapping[str, Any], form: str) -> Iterator[str]:
         wanted = "'statement' (or 'question')" if form == "agree" else "'question'"
         yield f"the field {wanted} is missing"
     if "question" in record and "statement" in record:
-        yield "'question' and 'statement' mean the same: leave out one"
+        yield "'question' and 'statement' mean the same: remove one"
     if form != "none" and "answer" not in record:
         yield "the field 'answer' is missing (answer: none in the YAML if there are no answers)"
 
 
 def _name_faults(record: Mapping[str, Any]) -> Iterator[str]:
-    """Misspelt names of fields that are missing; other fields of the user's are no fault."""
+    """Misspelt names of fields that are missing; other unknown fields are allowed."""
     for name in record:
         near = None if name in _CHECKS else nearest(name, FIELDS, _NEARLY)
         if near is not None and near not in record:
@@ -221,7 +221,7 @@ def _value_faults(record: Mapping[str, Any], form: str) -> Iterator[str]:
         options = [written(each) for each in record.get("options", ())]
         fault = answer_fault(graded, written(answer), options)
         if fault:
-            yield f"'answer' can't be graded as a {form}: {fault}"
+            yield f"'answer' cannot be graded as a {form}: {fault}"
     images = image_names(record) or []
     yield from gold_faults({"reasoning": record.get("reasoning", []), "visual_clue": images})
 

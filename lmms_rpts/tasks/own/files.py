@@ -15,9 +15,9 @@ _REMEDY = "docs/your-own-data.md shows what a task file looks like"
 
 
 def name_files(manager: Any, tasks: Any) -> None:
-    """Let ``--tasks path/to/task.yaml`` stand for the task in that file, where it has our key.
+    """Support ``--tasks path/to/task.yaml`` for files with the key ``rpts``.
 
-    lmms-eval reads such files, and then misses a task of the file's name.
+    lmms-eval reads such files, but then looks for a task with the file's name.
 
     Args:
         manager: lmms-eval's TaskManager; the task is added to its index.
@@ -52,29 +52,29 @@ def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
         entry = manager.task_index.get(name) if name in names else None
         if entry is not None and Path(str(entry["yaml_path"])).resolve() != path.resolve():
             raise DataError(
-                f"{path} calls its task {name!r}, and there is another task of this name "
-                f"({entry['yaml_path']}), which would be run instead. Give yours another name."
+                f"{path} names its task {name!r}, but there is another task of this name "
+                f"({entry['yaml_path']}), which would run instead. Rename yours."
             )
 
 
 def examine_folder(folder: Path) -> Sequence[Check]:
-    """What is there of the tasks that ``--include_path FOLDER`` would add; loads no model.
+    """Check the tasks that ``--include_path FOLDER`` would add; loads no model.
 
     The data and images of each task are checked as before a run.
     """
     from lmms_eval.tasks import TaskManager
 
     if not folder.is_dir():
-        return [problem("own tasks", f"{folder} is no folder", "name a folder with task files")]
+        return [problem("own tasks", f"{folder} is not a folder", "pass a folder with task files")]
     try:
         # Without lmms-eval's own index of thousands of files.
         manager = TaskManager("ERROR", include_path=str(folder), include_defaults=False)
     except Exception as error:  # whatever a YAML file makes its reader raise
-        fault = f"{folder} holds a YAML file that can't be read: {error}"
+        fault = f"{folder} contains an unreadable YAML file: {error}"
         return [problem("own tasks", fault, _REMEDY)]
     names = [*manager.all_subtasks, *manager.all_groups]
     if not names:
-        said = f"{folder} holds no .yaml file with a task"
+        said = f"{folder} contains no .yaml file with a task"
         return [problem("own tasks", said, _REMEDY)]
     return [_examined(manager, name) for name in names]
 
@@ -89,14 +89,14 @@ def _examined(manager: Any, name: str) -> Check:
     except UserError as error:
         return data_fault(name, error)
     except Exception as error:  # a function that the YAML names may be missing or fail
-        return problem(name, f"it can't be read: {error}", _REMEDY)
+        return problem(name, f"cannot be read: {error}", _REMEDY)
     told = config.get("metadata") if isinstance(config, Mapping) else None
     if not isinstance(told, Mapping) or "instances" not in told:
-        return Check(name, "ok", "its file can be read")
+        return Check(name, "ok", "its file is readable")
     try:
         check_name(name)
     except DataError as error:
-        return problem(name, error, "give the task another name in its YAML file")
+        return problem(name, error, "rename the task in its YAML file")
     return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
 
 
@@ -105,7 +105,7 @@ def _task_in(path: Path) -> str | None:
 
     try:
         config = load_yaml_config(str(path), mode="simple") if path.is_file() else None
-    except Exception:  # lmms-eval reads it again, and says what is wrong
+    except Exception:  # lmms-eval reads it again and reports the error
         return None
     if not isinstance(config, Mapping) or KEY not in config:
         return None

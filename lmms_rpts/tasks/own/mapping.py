@@ -1,4 +1,4 @@
-"""Mapping of users' fields to ours, by name, and the form of their answers."""
+"""Mapping of custom fields to those of this package, by name; type of the answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmms_rpts.tasks.own.fields import FIELDS, written
 from lmms_rpts.tasks.own.tables import Table
 
 TARGETS = tuple(name for name in FIELDS if name != "statement")
-"""Our fields that others can be mapped to; ``question`` is the statement as well."""
+"""The fields that others can be mapped to; ``question`` is the statement as well."""
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "id": ("question_id", "uid", "qid", "index", "idx"),
@@ -34,19 +34,19 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "options": ("choices", "candidates", "choice"),
     "language": ("lang",),
 }
-"""Names under which others know our fields, the likelier first."""
+"""Common names of the fields in other data, the most likely first."""
 
 _LETTERS = tuple(string.ascii_uppercase)
 _LISTS = {"images": r"[|;\n]", "options": r"[|;\n]", "texts": r"[|\n]", "reasoning": r"[|\n]"}
-"""Fields of CSV that hold lists, and what separates their items."""
+"""Fields of CSV that contain lists, and the separators of their items."""
 
 
 def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Which field each of ours is taken from; those that nothing fits are left out.
+    """The source of each field; fields without a source are left out.
 
     Args:
-        names: the fields that there are.
-        chosen: by our names, what the user says.
+        names: the available fields.
+        chosen: the user's choices, by field.
     """
     plain = {_plain(name): name for name in reversed(names)}
     taken = set(chosen.values())
@@ -64,7 +64,7 @@ def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]
 
 
 def map_records(table: Table, mapping: Mapping[str, str]) -> list[Record]:
-    """The instances of a table with our fields; others are left out."""
+    """The instances of a table with mapped fields; others are left out."""
     columns = [] if "options" in mapping else _option_columns(table.names)
     records = []
     for record in table.records:
@@ -78,10 +78,10 @@ def map_records(table: Table, mapping: Mapping[str, str]) -> list[Record]:
 
 
 def infer_form(records: Iterable[Record]) -> str:
-    """What the answers look like: see ``fields.FORMS``.
+    """The type of the answers: see ``fields.FORMS``.
 
     Raises:
-        DataError: where they are places in the options, counted from 0 or 1: nobody can tell.
+        DataError: if they are positions of options, counted from 0 or 1: this is ambiguous.
     """
     pairs = [
         (record.fields["answer"], record.fields.get("options") or ())
@@ -92,8 +92,8 @@ def infer_form(records: Iterable[Record]) -> str:
         return "none"
     if all(_is_place(*pair) for pair in pairs) and not all(_is_option(*pair) for pair in pairs):
         raise DataError(
-            "the answers look like places in the options, counted from 0 or 1. Write the letters "
-            "of the options (A, B, ...) or their texts, or say --answer number if they are numbers"
+            "the answers look like positions of options, counted from 0 or 1. Write the letters "
+            "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
         )
     fits = (form for form, fit in _FITS.items() if all(fit(*pair) for pair in pairs))
     kinds = {
@@ -154,7 +154,7 @@ def _plain(name: str) -> str:
 
 
 def _option_columns(names: Sequence[str]) -> list[str]:
-    """Columns A, B, ... that hold the options one by one."""
+    """Columns A, B, ... with one option each."""
     found: list[str] = []
     for letter in _LETTERS:
         if letter not in names:
@@ -170,7 +170,7 @@ def _cells_before_blank(fields: Mapping[str, Any], columns: Sequence[str]) -> li
 
 
 def _value(name: str, value: Any, cell: bool) -> Any:
-    """A user's value in the form of our field, where that is plain; else as it is."""
+    """A value converted to the field's form, where that is clear; else unchanged."""
     if isinstance(value, str) and not value.strip():
         return None
     if name == "options" and isinstance(value, dict) and (*value,) == _LETTERS[: len(value)]:

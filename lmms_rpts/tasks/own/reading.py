@@ -1,4 +1,4 @@
-"""Reading of YAML files as lmms-eval does, with users' short ones made whole; imports little."""
+"""Reading of YAML files as lmms-eval does, with short custom ones expanded; imports little."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def load_whole(
     yaml_dir: str | None = None,
     mode: str = "full",
 ) -> Any:
-    """What lmms-eval's ``load_yaml_config`` loads, expanded where it has our key.
+    """The result of lmms-eval's ``load_yaml_config``, expanded where it has the key ``rpts``.
 
-    A file that another includes is a part of it, and is left to the whole.
+    A file that another includes is expanded as a part of that file.
 
     Args:
         load: lmms-eval's function; the others are its arguments.

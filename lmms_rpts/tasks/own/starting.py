@@ -56,16 +56,16 @@ _README = """\
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a new folder is to hold.
+    """The content of a new folder.
 
     Attributes:
         name: of the task.
-        form: what its answers look like.
+        form: type of its answers.
         language: of its prompts.
         instances: objects of the data file.
         found: files of images by names; None: they are drawn.
-        names: by these names, those that the images get.
-        responses: of an imagined model.
+        names: by these names, the new names of the images.
+        responses: of an invented model.
     """
 
     name: str
@@ -83,34 +83,34 @@ class Start:
 
     @property
     def needs_sight(self) -> bool:
-        """Whether claims about images can be judged by the images alone."""
+        """Whether claims about images can be judged by the images only."""
         return any(each.get("images") and not each.get("reasoning") for each in self.instances)
 
     def files(self) -> tuple[str, ...]:
-        """The names of what is written."""
+        """The names of the written files."""
         responses = (RESPONSES,) if self.responses else ()
         images = (IMAGES,) if self.found is None or self.found else ()
         return (f"{self.name}.yaml", DATA, README, *responses, *images)
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that lmms-eval could not tell from others.
+    """Refuse a name that is invalid or taken.
 
     Raises:
-        DataError: saying why.
+        DataError: says why.
     """
     ours = benchmark_of(name)
     if not _NAME.fullmatch(name):
-        reason = "use letters of English, digits and _, at most 64, no digit first"
+        reason = "use English letters, digits and _, at most 64, no digit first"
     elif ours is not None:
         reason = f"names that begin with {ours.name} belong to {ours.title}"
     elif split_name(name) is not None:
-        reason = "names that end so stand for RPTS around another task"
+        reason = "this suffix is reserved for RPTS around another task"
     elif _is_known(name):
         reason = "lmms-eval has a task of this name"
     else:
         return
-    raise DataError(f"{name!r} can't be the name of a task: {reason}. Choose another name.")
+    raise DataError(f"{name!r} cannot be the name of a task: {reason}. Choose another name.")
 
 
 def example(name: str, form: str, language: str) -> Start:
@@ -125,20 +125,20 @@ def example(name: str, form: str, language: str) -> Start:
 
 
 def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> int:
-    """Write a folder, and check it as lmms-eval will; returns how many images it has.
+    """Write a folder, and check it as lmms-eval will; returns its number of images.
 
     Args:
         commands: ``check``, ``run`` and ``report``, for the README.
 
     Raises:
-        DataError: where a file is there already, or what was written can't be evaluated.
-        OSError: where nothing can be written.
+        DataError: if a file exists already, or the result cannot be evaluated.
+        OSError: if the folder is not writable.
     """
     there = [name for name in start.files() if (folder / name).exists()]
     if there:
         raise DataError(
             f"{folder} already has {', '.join(there)}: choose another folder with --output, or "
-            "move them away."
+            "move them."
         )
     lines = [json.dumps(each, ensure_ascii=False) for each in start.instances]
     texts = {
@@ -183,7 +183,7 @@ def _replayed(start: Start) -> str:
 
 
 def _is_known(name: str) -> bool:
-    """Whether a task file of lmms-eval names a task, group or tag so; lmms-eval isn't imported."""
+    """Whether a task file of lmms-eval has this task, group or tag; imports no lmms-eval."""
     found = find_spec("lmms_eval")
     named = re.compile(rf"^(?:task|group|tag):[ \t]*[\"']?{name}[\"']?[ \t\r]*$".encode(), re.M)
     for place in (found.submodule_search_locations or ()) if found else ():

@@ -16,7 +16,7 @@ from lmms_rpts.tasks.own.data import Record, read_records
 _CSV = (".csv", ".tsv")
 _DELIMITERS = ",;\t"
 _LARGEST_CELL = 2**27
-_REMEDY = "Fix the file, and try again."
+_REMEDY = "Fix the file and retry."
 QUOTING = (
     "put a cell that holds the separator of columns in double quotes, and separate the items of a "
     "list with | (images and options: also ;)"
@@ -30,7 +30,7 @@ class Table:
 
     Attributes:
         names: of the fields that any of them has, in the order of their first appearance.
-        cells: whether all values are texts, of which some stand for lists.
+        cells: whether all values are texts, some of which represent lists.
     """
 
     path: Path
@@ -40,26 +40,26 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a file; what ends in .csv or .tsv is CSV, all else JSON.
+    """Read a file; files that end in .csv or .tsv are CSV, others JSON.
 
     Raises:
-        DataError: naming the file and the lines that can't be read.
+        DataError: with the file and the lines that cannot be read.
     """
     cells = path.suffix.lower() in _CSV
     header: list[str] = []
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         if cells:
             header, records, faults = _read_csv(path)
         else:
             records, faults = read_records(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{path} can't be read: {reason}") from None
+        raise DataError(f"Cannot read {path}: {reason}") from None
     raise_faults(path, faults, _REMEDY)
     if not records:
-        raise DataError(f"{path} holds no instance")
+        raise DataError(f"{path} contains no instance")
     found = (name for record in records for name in record.fields)
     names = dict.fromkeys(name for name in (*header, *found) if name)
     return Table(path, tuple(records), tuple(names), cells)
@@ -82,7 +82,7 @@ def _read_csv(path: Path) -> tuple[list[str], list[Record], list[str]]:
 
 
 def _rows(reader: Iterator[list[str]]) -> tuple[list[str], list[Record], list[str]]:
-    """The header and the rows below it; a blank cell is a field left out."""
+    """The header and the rows below it; a blank cell is a missing field."""
     names: list[str] = []
     records: list[Record] = []
     faults: list[str] = []

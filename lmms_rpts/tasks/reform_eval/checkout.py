@@ -18,9 +18,9 @@ from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
 
 REMEDY = (
-    "Name a clone of the publishers' repository (git clone "
-    "https://github.com/FudanDISC/ReForm-Eval) or a JSON file with their instructions in "
-    "REFORM_INSTRUCTIONS, or leave it out: our own instructions are then used."
+    "Set REFORM_INSTRUCTIONS to a clone of the publishers' repository (git clone "
+    "https://github.com/FudanDISC/ReForm-Eval) or to a JSON file with their instructions, or unset "
+    "it to use the built-in instructions."
 )
 
 FROM_DATA = "spatial"
@@ -109,9 +109,9 @@ def read_checkout(folder: Path) -> dict[str, Any]:
         except ValueError as error:  # its text goes on after the file's name
             faults.append(f"{name}{error}")
         except (RecursionError, MemoryError):
-            faults.append(f"{name}: it is nested too deeply to be parsed")
+            faults.append(f"{name}: nested too deeply to be parsed")
     if not found and not (folder / "build").is_dir():
-        faults = ["it has no folder 'build': it is no clone of ReForm-Eval"]
+        faults = ["it has no folder 'build': it is not a clone of ReForm-Eval"]
     raise_faults(folder, faults, REMEDY)
     return found
 
@@ -137,18 +137,18 @@ def read_text(path: Path, largest: int) -> str:
     """
     try:
         if not path.is_file():  # a device or a pipe might never end
-            raise ValueError("there is no such regular file")
+            raise ValueError("no such regular file")
         with path.open("rb") as file:
             content = file.read(largest + 1)
     except OSError as error:
-        raise ValueError(f"it can't be read: {error.strerror}") from None
+        raise ValueError(f"cannot be read: {error.strerror}") from None
     if len(content) > largest:
         raise ValueError(f"it has more than {largest} bytes")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"line {line}: it is no text in UTF-8") from None
+        raise ValueError(f"line {line} is not UTF-8 text") from None
 
 
 def _entry(body: Sequence[ast.stmt], chosen: DataSet) -> dict[str, Any]:
@@ -195,9 +195,9 @@ def _tree(path: Path) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
-        raise ValueError(f", line {error.lineno}: it is no Python: {error.msg}") from None
+        raise ValueError(f", line {error.lineno}: not valid Python: {error.msg}") from None
     except ValueError as error:  # null characters
-        raise ValueError(f": it is no Python: {error}") from None
+        raise ValueError(f": not valid Python: {error}") from None
 
 
 def _known(chosen: DataSet, method: Method) -> Known:
@@ -245,7 +245,7 @@ class _Assigned:
                 continue
             if undecided is not None:
                 raise ValueError(
-                    f", line {undecided.lineno}: it can't be decided whether self.{name} is "
+                    f", line {undecided.lineno}: it is undecidable whether self.{name} is "
                     f"assigned in line {statement.lineno}"
                 )
             if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:

@@ -54,8 +54,8 @@ def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: Refo
         return
     if not is_folder(settings.path):
         raise DataError(
-            f"REFORM_PATH={str(settings.path)!r} is no folder. Set it to ReForm-Eval-Data in the "
-            "publishers' layout (also huggingface_data or a parent), or leave it out to download "
+            f"REFORM_PATH={str(settings.path)!r} is not a folder. Set it to ReForm-Eval-Data in "
+            "the publishers' layout (also huggingface_data or a parent), or unset it to download "
             "the data."
         )
     root = root_of(settings.path)
@@ -67,7 +67,7 @@ def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: Refo
         runnable = (
             f"run --tasks {','.join(there)} for the others"
             if there
-            else f"leave it out to download the data from {HUB_DATASET}"
+            else f"unset it to download the data from {HUB_DATASET}"
         )
         faults = [f"{name} of {title} is missing" for title, name in lacking.items()]
         raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {runnable}.")
@@ -84,7 +84,7 @@ def _unmarkable(
         if len(sample.options) > most:
             yield (
                 f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, and "
-                f"numbers mark {most} at most (REFORM_MARKS={settings.marks}; letters mark 26)"
+                f"numbers mark at most {most} (REFORM_MARKS={settings.marks}; letters mark 26)"
             )
 
 
@@ -123,7 +123,7 @@ def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
     for sample in found.samples:
         fault = fault_of_image(sample.image.open)
         if fault:
-            faults.append(f"{chosen.file}: the image of {sample.id!r} can't be read: {fault}")
+            faults.append(f"{chosen.file}: cannot read the image of {sample.id!r}: {fault}")
     return faults
 
 

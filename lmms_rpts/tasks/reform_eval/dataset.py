@@ -1,4 +1,4 @@
-"""The data of ReForm-Eval: where they lie, and documents of its tasks for lmms-eval.
+"""The data of ReForm-Eval: their location, and documents of its tasks for lmms-eval.
 
 The YAML files name ``kwargs_TASK`` and ``metadata_TASK`` of this module: they are computed whenever
 a task is built, not once at import, so that the settings are read afresh.
@@ -61,7 +61,7 @@ def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Sam
         raise DataError(
             f"{missing[0]} of {chosen.title} is not in {root} (REFORM_PATH). Set REFORM_PATH to a "
             "folder with the publishers' files (ReForm-Eval-Data, huggingface_data or a parent), "
-            f"or leave it out to download {HUB_DATASET}."
+            f"or unset it to download {HUB_DATASET}."
         )
     found = [(root / name).stat() for name in files_of(chosen)]
     stamps = tuple((each.st_mtime_ns, each.st_size) for each in found)
@@ -92,9 +92,9 @@ def load_wordings(settings: ReformSettings) -> Instructions:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(
-            f"REFORM_INSTRUCTIONS={str(path)[:300]!r} can't be read ({reason}). Set it to a clone "
-            "of https://github.com/FudanDISC/ReForm-Eval or a JSON file of instructions, or leave "
-            "it out for ours."
+            f"Cannot read REFORM_INSTRUCTIONS={str(path)[:300]!r} ({reason}). Set it to a clone "
+            "of https://github.com/FudanDISC/ReForm-Eval or a JSON file of instructions, or unset "
+            "it for the built-in ones."
         ) from None
     return _published(path, stamp)
 
@@ -145,10 +145,10 @@ def remedy(settings: ReformSettings) -> str:
     """What to do about data that can't be used."""
     if settings.path is None:
         return (
-            f"The download from {HUB_DATASET} may be damaged: delete it and try again, or set "
+            f"The download from {HUB_DATASET} may be damaged: delete it and retry, or set "
             "REFORM_PATH to a local folder."
         )
-    return f"Get the file anew from {HUB_DATASET}, or leave REFORM_PATH out to download it."
+    return f"Get the file again from {HUB_DATASET}, or unset REFORM_PATH to download it."
 
 
 @lru_cache(maxsize=64)  # a failure is not kept: the next call tries again
@@ -157,7 +157,7 @@ def _downloaded(names: tuple[str, ...]) -> Path:
         HUB_DATASET,
         [f"{HUB_FOLDER}/{name}" for name in names],
         f"{names[0]} could not be downloaded from {HUB_DATASET}",
-        "Set REFORM_PATH to a folder with the publishers' files, or try again with a connection.",
+        "Set REFORM_PATH to a folder with the publishers' files, or retry with a connection.",
     )
     return folder / HUB_FOLDER
 

@@ -1,4 +1,4 @@
-"""Averages of ReForm-Eval by dimension, and ranks, as the publishers' table has them.
+"""Averages of ReForm-Eval by dimension, and ranks, as in the publishers' table.
 
 Source: README of github.com/FudanDISC/ReForm-Eval (df1cfa7), arXiv 2310.02569: a dimension's score
 is the mean over its sets, in percent, with CIDEr x 100 for captions; the average is the mean over

@@ -1,4 +1,4 @@
-"""Documents of the tasks of ReForm-Eval: each sample asked several times, in other wordings."""
+"""Documents of the tasks of ReForm-Eval: each sample asked several times, in several wordings."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class ImageIndex:
                 size = _checked_size(written.encode())
                 return ImagePlace(self._path, at + 1, len(sought) - 2, size)
         self._missed += 1
-        raise FieldError("it is no base64 text")
+        raise FieldError("it is not base64 text")
 
     def _find(self, sought: bytes) -> int:
         if self._missed >= _MOST_MISSED:  # each search reads the whole file
@@ -107,13 +107,13 @@ def _open(text: bytes) -> Image.Image:
     try:
         content = base64.b64decode(text.replace(b"\\/", b"/"), validate=True)
     except binascii.Error:
-        raise ValueError("it is no base64 text") from None
+        raise ValueError("it is not base64 text") from None
     try:
         return Image.open(io.BytesIO(content), formats=FORMATS)
     except Image.DecompressionBombError as error:
         raise ValueError(str(error)) from None
     except OSError:
-        raise ValueError("it is no image") from None
+        raise ValueError("it is not an image") from None
 
 
 def read_json(path: Path) -> Any:
@@ -126,14 +126,14 @@ def read_json(path: Path) -> Any:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise FieldError(f"{path.name} can't be read ({reason})") from None
+        raise FieldError(f"cannot read {path.name} ({reason})") from None
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise FieldError(
                 f"{path.name} is not valid JSON ({error.msg} at line {error.lineno}, column "
-                f"{error.colno}): it may be cut short"
+                f"{error.colno}): it may be truncated"
             ) from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -213,7 +213,7 @@ class Fields:
         """Options to choose from."""
         found = self.texts(name)
         if not isinstance(self.any(name), list) or len(found) < 2:
-            raise self.wrong(name, "a list of two options or more")
+            raise self.wrong(name, "a list of at least two options")
         if len(found) > most:
             raise FieldError(f"{self.place}: {len(found)} options; at most {most} can be marked")
         return found
@@ -248,9 +248,7 @@ class Fields:
         try:
             return self._images.place(value)
         except FieldError as fault:
-            raise FieldError(
-                f"{self.place}: the image in {name!r} can't be read: {fault}"
-            ) from None
+            raise FieldError(f"{self.place}: cannot read the image in {name!r}: {fault}") from None
 
 
 def _as_text(value: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Images of ReForm-Eval: decoded when asked for, with their boxes drawn, or cut to them."""
+"""Images of ReForm-Eval: decoded on demand, with their boxes drawn, or cut to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions and in-context samples of ReForm-Eval: our own, or the published ones.
+"""Instructions and in-context samples of ReForm-Eval: the built-in or the published ones.
 
 Our own sentences stand in ``instructions.yml``. The published ones aren't distributed with this
 package: they are read from a clone of the publishers' repository, or from a JSON file.
@@ -120,7 +120,7 @@ def parse_instructions(content: Mapping[str, Any], place: str) -> Instructions:
     wordings: dict[Key, Wording] = {}
     faults = []
     if not isinstance(content, Mapping):
-        faults.append(f"it should hold an object, not {_kind(content)}")
+        faults.append(f"it should be an object, not {_kind(content)}")
         content = {}
     for each in data_sets().values():
         if each.title in content:
@@ -129,7 +129,7 @@ def parse_instructions(content: Mapping[str, Any], place: str) -> Instructions:
             except ValueError as error:
                 faults.append(f"{each.title}: {error}")
     if not wordings and not faults:
-        faults.append("it names none of the 61 data sets, such as 'Flowers102' or 'VQA v2'")
+        faults.append("it has none of the 61 data sets, such as 'Flowers102' or 'VQA v2'")
     raise_faults(place, faults, REMEDY)
     return _instructions("published", wordings, place)
 
@@ -168,11 +168,11 @@ def _read_json(path: Path) -> Any:
     try:
         return json.loads(read_text(path, _LARGEST_JSON))
     except json.JSONDecodeError as error:
-        fault = f"line {error.lineno}: it is no JSON: {error.msg}"
+        fault = f"line {error.lineno}: not valid JSON: {error.msg}"
     except ValueError as error:  # what read_text says; a number of 5000 digits
         fault = str(error)
     except (RecursionError, MemoryError):
-        fault = "it is nested too deeply"
+        fault = "nested too deeply"
     _refuse(path, fault)
 
 
@@ -227,7 +227,7 @@ def _text(value: Any, name: str) -> str:
     if not value.strip():
         raise ValueError(f"{name} is empty")
     if any("\ud800" <= each <= "\udfff" for each in value):
-        raise ValueError(f"{name} holds half of a surrogate pair, which is no character")
+        raise ValueError(f"{name} contains half of a surrogate pair, which is not a character")
     return value
 
 

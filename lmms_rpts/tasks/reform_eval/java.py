@@ -1,4 +1,4 @@
-"""The two Java programs that pycocoevalcap brings: METEOR and the Penn Treebank tokeniser.
+"""The two Java programs of pycocoevalcap: METEOR and the Penn Treebank tokenizer.
 
 The published wrapper of METEOR waits for ever where a text holds a line break: one line too many
 goes in, and requests and replies are out of step. Here each text is one line, and Java has a time
@@ -59,12 +59,12 @@ def tokenise(texts: Sequence[str], seconds: float) -> list[str]:
             command, input=given, capture_output=True, timeout=seconds, check=True
         )
     except subprocess.TimeoutExpired as error:
-        raise JavaError(f"the tokeniser took more than {seconds:g} s") from error
+        raise JavaError(f"the tokenizer took more than {seconds:g} s") from error
     except (OSError, subprocess.CalledProcessError) as error:
-        raise JavaError(f"the tokeniser failed: {error}") from error
+        raise JavaError(f"the tokenizer failed: {error}") from error
     answered = done.stdout.decode("utf-8", "replace").split("\n")[:-1]
     if len(answered) != len(asked):
-        raise JavaError(f"the tokeniser gave {len(answered)} lines for {len(asked)}")
+        raise JavaError(f"the tokenizer returned {len(answered)} lines for {len(asked)}")
     found = iter(answered)
     return [_without_punctuation(next(found)) if line else "" for line in lines]
 
@@ -80,7 +80,7 @@ def meteor_score(captions: Sequence[Captioned], seconds: float) -> float:
         JavaError: saying what is absent or went wrong.
     """
     if not captions:
-        raise JavaError("there are no captions")
+        raise JavaError("no captions")
     return _METEORS.score(captions, seconds)
 
 
@@ -160,7 +160,7 @@ class _Meteors:
             except BaseException as error:  # an interrupt, too, leaves it out of step
                 self._end()
                 if isinstance(error, OSError):
-                    raise JavaError(f"METEOR can't be started: {error}") from error
+                    raise JavaError(f"cannot start METEOR: {error}") from error
                 raise
             self._idle = threading.Timer(IDLE_SECONDS, self.close)
             self._idle.daemon = True

@@ -1,4 +1,4 @@
-"""Dialogues with online history: the model's own answers stand in the rounds that follow.
+"""Dialogues with online history: later rounds contain the model's own answers.
 
 A document is a dialogue, for whose rounds lmms-eval asks one by one
 (``generate_until_multi_round``).

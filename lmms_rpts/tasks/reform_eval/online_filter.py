@@ -1,4 +1,4 @@
-"""``reform_online``: grades the rounds of a dialogue, each as a record of its own."""
+"""``reform_online``: grades the rounds of a dialogue, one record per round."""
 
 from __future__ import annotations
 

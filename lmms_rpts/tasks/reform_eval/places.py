@@ -1,4 +1,4 @@
-"""Where the data sets of ReForm-Eval lie below a folder that a user names."""
+"""Locations of the data sets of ReForm-Eval below a given folder."""
 
 from __future__ import annotations
 

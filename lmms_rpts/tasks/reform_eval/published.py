@@ -1,4 +1,4 @@
-"""Graders and metrics of ReForm-Eval by the published rules, to the letter.
+"""Graders and metrics of ReForm-Eval exactly by the published rules.
 
 Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Their quirks are kept;
 ``lmms_rpts.tasks.reform_eval.strict`` grades without them. Where the published code raises on

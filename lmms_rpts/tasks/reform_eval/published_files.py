@@ -81,11 +81,11 @@ def _read(path: Path, label: str | None) -> ReformRun:
     try:
         rows = read_json(path)
         if not isinstance(rows, list) or not rows:
-            raise FieldError(f"{path.name} should hold a list of rows")
+            raise FieldError(f"{path.name} should be a list of rows")
         documents = list(_documents(rows, chosen, kind, method))
     except FieldError as fault:
         raise RunError(
-            f"{path}: {fault}. Name a file of predictions of the published code, or samples of "
+            f"{path}: {fault}. Pass a file of predictions of the published code, or samples of "
             "lmms-eval"
         ) from None
     records = []

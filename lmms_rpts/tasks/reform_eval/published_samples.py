@@ -61,7 +61,7 @@ def samples(
     """
     chosen = by_config(config)
     found = read_samples(chosen, root_of(Path(folder)))
-    raise_faults(folder, found.faults, "Get the file anew.")
+    raise_faults(folder, found.faults, "Get the file again.")
     form = _Published(chosen, method, mark, instructions[chosen.title])
     return [
         form.sample(sample, at, duplicate, random_instruct, in_context)

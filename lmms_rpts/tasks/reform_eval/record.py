@@ -1,4 +1,4 @@
-"""The record of an answer to a sample of ReForm-Eval: what its filters write and all read."""
+"""The record of an answer to a sample of ReForm-Eval: written by its filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data classes of the samples of ReForm-Eval, whatever layout they were read from."""
+"""Data classes of the samples of ReForm-Eval, for all layouts."""
 
 from __future__ import annotations
 

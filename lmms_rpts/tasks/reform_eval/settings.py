@@ -1,4 +1,4 @@
-"""Settings of ReForm-Eval: its data, and how each sample is asked."""
+"""Settings of ReForm-Eval: its data, and the form of its prompts."""
 
 from __future__ import annotations
 

@@ -62,12 +62,12 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
         try:
             for sample in read(_Row(Fields(row, place, images), at, chosen, seed)):
                 if sample.id in samples:
-                    raise FieldError(f"{place}: the id {sample.id!r} stands more than once")
+                    raise FieldError(f"{place}: the id {sample.id!r} occurs more than once")
                 samples[sample.id] = sample
         except FieldError as fault:
             faults.append(f"{chosen.file}: {fault}")
     if not rows:
-        faults.append(f"{chosen.file}: there is no record in it")
+        faults.append(f"{chosen.file}: contains no record")
     found = list(samples.values())
     if chosen.layout == "tdiuc":  # only now: images are found fastest in the order of the file
         found.sort(key=lambda sample: str(sample.id).zfill(20))
@@ -82,7 +82,7 @@ _Rows = list[tuple[str, Any]]
 
 def _numbered(rows: Any, place: str) -> _Rows:
     if not isinstance(rows, list):
-        raise FieldError(f"{place} should hold a list of records, not {type(rows).__name__}")
+        raise FieldError(f"{place} should be a list of records, not {type(rows).__name__}")
     return [(f"record {at}", row) for at, row in enumerate(rows)]
 
 

@@ -1,4 +1,4 @@
-"""Summary of runs of ReForm-Eval: sets, dimensions, averages and ranks, and what wordings do."""
+"""Summary of runs of ReForm-Eval: sets, dimensions, averages and ranks, and effects of wordings."""
 
 from __future__ import annotations
 
@@ -261,11 +261,11 @@ GRADING = Grading(
         _plain("bleu_4", "BLEU-4"),
     ),
     explained="n: samples. score: accuracy by the published rules; captions: ROUGE-L. strict: by "
-    "our rules. hit rate: share of answers with a mark in round brackets. instability: mean "
+    "strict rules. hit rate: share of answers with a mark in round brackets. instability: mean "
     "entropy (nats) of the answers to one sample, as published. norm.: divided by its maximum. "
     "agreement: mean share of the most frequent answer. same, all right: share of samples whose "
-    "duplicates all choose the same option, the right one. majority: accuracy of the most frequent "
-    "answer. worst, best: accuracy of the duplicates with the same number that do worst and best. "
+    "duplicates all choose the same, or the right option. majority: accuracy of the most frequent "
+    "answer. worst, best: accuracy of the worst and the best duplicate number. "
     "place p: p-value of a test for position bias. Dimensions: mean over their sets; captions: "
     "CIDEr x 100; (k of n): over k of the n sets. rank: mean over the dimensions that all models "
     "have. [ ]: 95% interval over samples, of one run. ±: sample standard deviation over runs.",

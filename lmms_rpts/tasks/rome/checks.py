@@ -65,14 +65,14 @@ def _empty_faults(annotations: Annotations, subtasks: Sequence[str]) -> Iterator
     there = [each for each in SUBTASKS if annotations.of(each)]
     if not there:
         yield (
-            "no JSON or JSONL file in it or in its folder data holds questions with question_id, "
+            "no JSON or JSONL file in it or in its folder data has questions with question_id, "
             "question, evaluator"
         )
         return
     empty = [each for each in subtasks if each not in there]
     if empty:
         runnable = ",".join(f"rome_{each}" for each in there)
-        yield f"there is no question of: {', '.join(empty)}; run --tasks {runnable} for the others"
+        yield f"no questions of: {', '.join(empty)}; run --tasks {runnable} for the others"
 
 
 def examine() -> list[Check]:

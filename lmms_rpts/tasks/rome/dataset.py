@@ -1,4 +1,4 @@
-"""The data set of ROME: where it lies, its documents and images for lmms-eval.
+"""The data set of ROME: its location, and its documents and images for lmms-eval.
 
 The YAML files name ``kwargs_SUBTASK`` and ``metadata_SUBTASK`` of this module: they are computed
 whenever a task is built, not once at import, so that ROME_PATH is read afresh.
@@ -52,20 +52,20 @@ def source() -> Source:
         return Source(
             folder,
             (folder / HUB_FILE,),
-            f"The download from {HUB_DATASET} may be damaged: delete {folder} and try again, or "
+            f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry, or "
             "set ROME_PATH to a local folder.",
         )
     files = tuple(find_files(local))
     if not files:
         raise DataError(
-            f"ROME_PATH={str(local)!r} is no folder with annotations. Set it to a folder with "
-            "JSON or JSONL files of questions (also in data/) and their images, or leave it out "
+            f"ROME_PATH={str(local)!r} is not a folder with annotations. Set it to a folder with "
+            "JSON or JSONL files of questions (also in data/) and their images, or unset it "
             f"to download {HUB_DATASET}."
         )
     return Source(
         local,
         files,
-        f"Mend or complete {local} (ROME_PATH), or leave ROME_PATH out to download {HUB_DATASET}.",
+        f"Fix or complete {local} (ROME_PATH), or unset ROME_PATH to download {HUB_DATASET}.",
     )
 
 
@@ -96,7 +96,7 @@ def _download() -> Path:
         HUB_DATASET,
         [f"{DATA}/**"],
         f"ROME could not be downloaded from {HUB_DATASET}",
-        "Set ROME_PATH to a local folder with its annotations and images, or try again with a "
+        "Set ROME_PATH to a local folder with its annotations and images, or retry with a "
         "connection.",
     )
 

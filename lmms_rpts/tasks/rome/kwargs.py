@@ -19,7 +19,7 @@ def check_kwargs(evaluator: str, kwargs: object) -> str | None:
     """
     arguments = _ARGUMENTS.get(evaluator) if isinstance(evaluator, str) else None
     if arguments is None:
-        return f"there is no evaluator {evaluator!r}{_nearest(evaluator)}; there are: {_NAMES}"
+        return f"unknown evaluator {evaluator!r}{_nearest(evaluator)}; known evaluators: {_NAMES}"
     if not isinstance(kwargs, Mapping):
         return f"{evaluator}: its arguments must be an object, not {_shown(kwargs)}"
     for name, (is_required, (is_valid, wanted)) in arguments.items():
@@ -30,7 +30,7 @@ def check_kwargs(evaluator: str, kwargs: object) -> str | None:
     unknown = [name for name in kwargs if name not in arguments]
     if unknown:
         allowed = ", ".join(arguments)
-        return f"{evaluator}: there is no argument {unknown[0]!r}; there are: {allowed}"
+        return f"{evaluator}: unknown argument {unknown[0]!r}; known arguments: {allowed}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Graders of ROME by the published rules, to the letter.
+"""Graders of ROME exactly by the published rules.
 
 Source: github.com/flageval-baai/ROME-evaluation; intervals, which those scripts name but don't
 hold, by the evaluator of ROME in github.com/flageval-baai/FlagEvalMM. Their quirks are kept and

@@ -1,4 +1,4 @@
-"""The record of an answer to a question of ROME: what ``rome_answer`` writes and all read."""
+"""The record of an answer to a question of ROME: written by ``rome_answer``."""
 
 from __future__ import annotations
 

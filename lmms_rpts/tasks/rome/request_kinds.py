@@ -1,4 +1,4 @@
-"""What ROME asks judges: whether an answer is right, and whether it follows from the thinking."""
+"""Judge requests of ROME: whether an answer is right, and whether it follows from the thinking."""
 
 from __future__ import annotations
 

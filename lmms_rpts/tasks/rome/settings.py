@@ -1,4 +1,4 @@
-"""Settings of ROME: who grades which question, and the judge that it needs."""
+"""Settings of ROME: the grader of each question, and the judge that it needs."""
 
 from __future__ import annotations
 

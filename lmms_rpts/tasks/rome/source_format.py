@@ -142,7 +142,7 @@ def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
         try:
             entries = _entries(path)
         except (OSError, ValueError, RecursionError) as error:
-            faults.append(Fault(f"{path} can't be read (mend it or move it away): {error}"))
+            faults.append(Fault(f"cannot read {path} (fix or move it): {error}"))
             continue
         if not any(map(_is_question, entries)):
             continue
@@ -152,7 +152,7 @@ def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
             if not isinstance(found, Question):
                 faults.extend(found)
             elif found.id in here or questions.setdefault(found.id, found) != found:
-                faults.append(Fault(f"question {found.id!r} stands more than once", found.task))
+                faults.append(Fault(f"question {found.id!r} occurs more than once", found.task))
             else:
                 here.add(found.id)
     return Annotations(folder, tuple(questions.values()), tuple(faults))
@@ -196,7 +196,7 @@ def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list
     faults = [Fault(f"{name}: {said}", task) for said in _field_faults(entry)]
     if task is None:
         known = ", ".join(SUBTASKS)
-        said = "its subtask can't be told from 'task', its images' folder or its id"
+        said = "its subtask cannot be found from 'task', its images' folder or its id"
         faults.append(Fault(f"{name}: {said}; there are: {known}"))
     if faults or task is None or identity is None:
         return faults
@@ -221,7 +221,7 @@ def _field_faults(entry: Mapping[str, Any]) -> Iterator[str]:
     yield from outside_faults(paths, "a path inside the data folder")
     for field in ("reference", *_LABELS):
         if not is_encodable(_label(entry.get(field)) or ""):
-            yield f"{field!r} holds half a character: {shown(entry[field])}"
+            yield f"{field!r} contains half a character (a lone surrogate): {shown(entry[field])}"
     yield from _marker_faults(entry)
 
 

@@ -97,8 +97,8 @@ GRADING = Grading(
         metric_column("accuracy_strict", "strict"),
         metric_column("thinking_answer_consistency", "consistency"),
     ),
-    explained="n: questions. accuracy: by the grader that counts. strict: by our rules. "
-    "consistency: share of answers that agree with the thinking. tokens: a response. [ ]: 95% "
+    explained="n: questions. accuracy: by the grader that counts. strict: by strict rules. "
+    "consistency: share of answers that agree with the thinking. tokens: per response. [ ]: 95% "
     "interval over questions, of one round (Wilson's where all grades are 0 or 1, Student's t with "
     "partial credit). ±: sample standard deviation over rounds.",
     sentence=_sentence,

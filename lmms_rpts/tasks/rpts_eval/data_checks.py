@@ -39,19 +39,19 @@ def _check_download() -> list[Check]:
         return [_check_copy(folder, language) for language in _LANGUAGES]
     remedy = "set RPTS_PATH to a folder with texts_en.json, texts_zh.json and images/"
     if constants.HF_HUB_OFFLINE:
-        fault = "RPTS_PATH is not set, nothing was downloaded yet, and HF_HUB_OFFLINE forbids it"
-        return [problem(_NAME, fault, f"{remedy}, or leave out HF_HUB_OFFLINE")]
+        fault = "RPTS_PATH is not set, nothing was downloaded yet, and HF_HUB_OFFLINE prevents it"
+        return [problem(_NAME, fault, f"{remedy}, or unset HF_HUB_OFFLINE")]
     said = f"not here yet: the first run will download {HUB_DATASET}"
-    return [Check(_NAME, "not checked", said, f"{remedy}, to use these instead")]
+    return [Check(_NAME, "not checked", said, f"{remedy} to use local data")]
 
 
 def _check_copy(folder: Path, language: str) -> Check:
     """Check one language of a download; what lacks of it comes with the first run."""
     name, texts, images = f"{_NAME} {language}", folder / f"texts_{language}.json", folder / IMAGES
-    lacking = f"not whole yet: the first run will download what lacks in {folder}"
+    lacking = f"incomplete: the first run will download the missing files to {folder}"
     if not texts.is_file():
         return Check(name, "not checked", lacking)
-    remedy = f"The download may be damaged: delete {folder} and try again."
+    remedy = f"The download may be damaged: delete {folder} and retry."
     try:
         listed = {file for each in read_records(texts) for file in each.get("visual_clue") or ()}
         if not all((images / str(file)).is_file() for file in listed):
@@ -60,7 +60,7 @@ def _check_copy(folder: Path, language: str) -> Check:
     except DataError as error:
         return data_fault(name, error)
     except ValueError as error:
-        return problem(name, f"{texts} can't be read: {error}", remedy)
+        return problem(name, f"cannot read {texts}: {error}", remedy)
     return Check(name, "ok", _complete(folder, language))
 
 

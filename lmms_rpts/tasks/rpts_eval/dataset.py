@@ -1,4 +1,4 @@
-"""The data set of RPTS-Eval: where it lies, and how its images join its texts.
+"""The data set of RPTS-Eval: its location, and the join of its images and texts.
 
 The YAML names ``kwargs_en``, ``kwargs_zh`` and ``kwargs_demo`` of this module: they are computed
 whenever a task is built, not once at import, so that RPTS_PATH is read afresh. So are
@@ -70,18 +70,17 @@ def check_rpts_eval(language: str) -> None:
     found = source(language)
     if found.folder is None:
         folder = _download()
-        remedy = f"The download from {HUB_DATASET} may be damaged: delete {folder} and try again."
+        remedy = f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry."
     else:
         folder = found.folder
         if not (folder / found.file).is_file():
             raise DataError(
-                f"RPTS_PATH={str(folder)!r} is no folder with {found.file}. "
+                f"RPTS_PATH={str(folder)!r} is not a folder with {found.file}. "
                 "Set it to a folder with texts_en.json, "
-                f"texts_zh.json and images/, or leave it out to download {HUB_DATASET}."
+                f"texts_zh.json and images/, or unset it to download {HUB_DATASET}."
             )
         remedy = (
-            f"Mend or complete {folder} (RPTS_PATH), or leave RPTS_PATH out to download "
-            f"{HUB_DATASET}."
+            f"Fix or complete {folder} (RPTS_PATH), or unset RPTS_PATH to download {HUB_DATASET}."
         )
     check_folder(folder / found.file, folder / IMAGES, remedy)
 
@@ -112,8 +111,8 @@ def _download() -> Path:
         HUB_DATASET,
         ["texts_en.json", "texts_zh.json", f"{IMAGES}/**"],
         f"RPTS-Eval could not be downloaded from {HUB_DATASET}",
-        "Set RPTS_PATH to a local folder with texts_en.json, texts_zh.json and images/, or try "
-        "again with a connection.",
+        "Set RPTS_PATH to a local folder with texts_en.json, texts_zh.json and images/, or "
+        "retry with a connection.",
     )
 
 

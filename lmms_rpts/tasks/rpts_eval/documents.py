@@ -1,4 +1,4 @@
-"""Documents of RPTS-Eval and of the demo without images, for what needs no model."""
+"""Documents of RPTS-Eval and of the demo without images, for commands that need no model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _read(found: Source, language: str | None) -> list[dict[str, Any]]:
     try:
         records = read_records(path)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} can't be read: {error}") from None
+        raise DataError(f"Cannot read {path}: {error}") from None
     return [record | ({"language": language} if language else {}) for record in records]
 
 

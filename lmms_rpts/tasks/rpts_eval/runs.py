@@ -37,5 +37,5 @@ def read_run(path: str | Path) -> Run:
     runs = read_runs([path])
     if len(runs) > 1:
         files = "\n  ".join(str(run.files[0]) for run in runs)
-        raise RunError(f"{path} holds {len(runs)} runs; name one of:\n  {files}")
+        raise RunError(f"{path} contains {len(runs)} runs; pass one of:\n  {files}")
     return runs[0]

@@ -52,9 +52,9 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     """The instances of a file; raises ``ValueError`` where it holds no list of them."""
     content = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, list) or not all(isinstance(item, dict) for item in content):
-        raise ValueError("it should hold a JSON list of objects")
+        raise ValueError("it should be a JSON list of objects")
     if not content:
-        raise ValueError("it holds no instance")
+        raise ValueError("it contains no instance")
     return content
 
 
@@ -63,7 +63,7 @@ def _faults(texts: Path, images: Path, stamp: tuple[int, int]) -> Sequence[str]:
     try:
         records = read_records(texts)
     except ValueError as error:
-        return [f"it can't be read: {error}"]
+        return [f"cannot be read: {error}"]
     named = [
         (_name(record, at), record["visual_clue"])
         for at, record in enumerate(records)
@@ -81,7 +81,7 @@ def _field_faults(records: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{name}: {fault}"
         key = str(record.get("id"))
         if "id" in record and key in seen:
-            yield f"{name}: the id stands more than once"
+            yield f"{name}: the id occurs more than once"
         seen.add(key)
 
 

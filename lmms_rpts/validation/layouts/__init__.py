@@ -1,4 +1,4 @@
-"""Layouts of step labels that others published: the registry, and how an object tells its own."""
+"""Registry of the layouts of published step labels, and detection of an object's layout."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def layout_named(name: str) -> Layout:
     if name in names:
         return LAYOUTS[names.index(name)]
     near = difflib.get_close_matches(name.lower(), names, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(names)}"
-    raise LookupError(f"there is no set {name!r}. {hint}")
+    hint = f"Did you mean {near[0]}?" if near else f"Known sets: {', '.join(names)}"
+    raise LookupError(f"Unknown set {name!r}. {hint}")

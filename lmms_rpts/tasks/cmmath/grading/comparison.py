@@ -1,4 +1,4 @@
-"""Comparison of two readings: True, False, or None where it can't be told."""
+"""Comparison of two readings: True, False, or None where it is undecided."""
 
 from __future__ import annotations
 

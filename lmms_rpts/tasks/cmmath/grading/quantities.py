@@ -1,4 +1,4 @@
-"""Quantities: numbers and formulas with units, number words, and the form that is asked for."""
+"""Quantities: numbers and formulas with units, number words, and the requested form."""
 
 from __future__ import annotations
 

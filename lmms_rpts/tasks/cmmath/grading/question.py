@@ -1,4 +1,4 @@
-"""Question: what it says about its answer: unit, rounding, form, and which quantity is asked."""
+"""Question: requirements on the answer: unit, rounding, form, and the quantity asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdict on a response: whether it gives the value of a target, and the rule that told."""
+"""Verdict on a response: whether it states the value of a target, and the rule that decided."""
 
 from __future__ import annotations
 
