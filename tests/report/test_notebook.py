@@ -27,7 +27,7 @@ from tests.support.runs import make_record, write_run
 from tests.support.saved_runs import SAVED
 
 HOSTILE = '<img src=x onerror="alert(1)"> </pre></td><script>x</script> & \x1b[31m \u202e {}'
-ALLOWED = {"p", "pre", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+ALLOWED = {"img", "p", "pre", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li"}
 
 
 class Tags(HTMLParser):
