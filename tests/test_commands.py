@@ -92,7 +92,7 @@ def test_what_is_said_without_answers(
     nothing = command("cache", name)
     # To ask how much there is, is no mistake.
     assert nothing.exit_code == (0 if name == "info" else 1)
-    assert "no answers" in nothing.output.lower()
+    assert "no cached answers" in nothing.output.lower()
     assert nothing.exception is None or isinstance(nothing.exception, SystemExit)
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     assert "--folder" in command("cache", name).output

@@ -349,7 +349,7 @@ def test_any_bytes_are_records_or_told(
 @table(
     "make, said",
     (lambda folder: folder / "none", "is not a folder"),
-    (lambda folder: folder, "holds no"),
+    (lambda folder: folder, "contains no"),
 )
 def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], said: str) -> None:
     (check,) = examine_folder(make(tmp_path))
