@@ -195,7 +195,7 @@ def test_errors_are_one_message(command: Command, run: Path, rated: Path, tmp_pa
     strange = folder_of(tmp_path / "b", {9: [0.1, 0.1]}, judge="hf:b")
     for arguments, message in [
         ((run, rated), "steps.csv, line 2: score should be from 0 to 1, not '2'"),
-        ((run, tmp_path / "no.csv"), "cannot read"),
+        ((run, tmp_path / "no.csv"), "Cannot read"),
         ((run, tmp_path / "no"), "does not exist"),
         ((tmp_path / "no", rated), "does not exist"),
         ((run, run), "passed twice"),

@@ -225,7 +225,7 @@ def test_a_file_of_another_kind_is_refused_at_once(command: Command, name: str) 
     result = command("nowhere", "nowhere", "-o", name)
     assert result.exit_code == 1
     assert result.stderr == (
-        f"cannot write {name}: use a file name that ends in .csv, .json, .md\n"
+        f"Cannot write {name}: use a file name that ends in .csv, .json, .md\n"
     )
 
 
@@ -235,7 +235,7 @@ def test_what_cannot_be_written_is_said(
     (tmp_path / "taken").write_text("")
     result = command(*pair, "-o", tmp_path / "taken" / "out.csv")
     assert result.exit_code == 1
-    assert "cannot write to" in result.stderr
+    assert "Cannot write to" in result.stderr
 
 
 def test_a_run_compared_with_itself_is_told(command: Command, pair: tuple[Path, Path]) -> None:

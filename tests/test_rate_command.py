@@ -70,7 +70,7 @@ def test_the_seed_decides_alone(command: Command, run: Path, tmp_path: Path) -> 
     (["{run}", "--images", "{folder}/none", "-o", "{folder}/r.html"], "is not a folder"),
     (["{folder}/none", "-o", "{folder}/r.html"], "does not exist"),
     (["{empty}", "-o", "{folder}/r.html"], "no judged step"),
-    (["{run}", "-o", "{folder}/file/r.html"], "cannot write to"),
+    (["{run}", "-o", "{folder}/file/r.html"], "Cannot write to"),
 )
 def test_what_is_wrong_is_told_in_a_line(
     command: Command, run: Path, tmp_path: Path, arguments: list[str], message: str

@@ -162,7 +162,7 @@ REFUSED = [
     (["--task", "mme"], "has no task mme; its tasks: rpts_eval_en"),
     (
         ["-o", "out.gif"],
-        "cannot write out.gif: use a file name that ends in .csv, .json, .md, .svg",
+        "Cannot write out.gif: use a file name that ends in .csv, .json, .md, .svg",
     ),
 ]
 

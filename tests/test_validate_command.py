@@ -216,9 +216,9 @@ def test_what_can_not_be_written_is_said_before_anything_is_asked(
     server = served(knowing(float))
     places = {
         f"folder{suffix}": "Is a directory",
-        f"file{suffix}/v{suffix}": "cannot write to",
+        f"file{suffix}/v{suffix}": "Cannot write to",
         f"{'x' * 300}/v{suffix}": "name too long",
-        f"~nobody-of-this-name/v{suffix}": "cannot write to",
+        f"~nobody-of-this-name/v{suffix}": "Cannot write to",
     }
     for place, said in places.items():
         target = place if place.startswith("~") else tmp_path / place

@@ -96,7 +96,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> int:
             _WRITERS[suffix](frame, draft)
             return draft.stat().st_size
     except OSError as error:
-        raise ExportError(f"cannot write to {path}: {error.strerror or error}") from None
+        raise ExportError(f"Cannot write to {path}: {error.strerror or error}") from None
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def read_frame(path: Path) -> pd.DataFrame:
     try:
         return _READERS[suffix](path)
     except OSError as error:
-        raise ExportError(f"cannot read {path}: {error.strerror or error}") from None
+        raise ExportError(f"Cannot read {path}: {error.strerror or error}") from None
     except (ValueError, TypeError, AttributeError) as error:
         raise ExportError(f"{path} was not written by lmms-rpts export: {error}") from None
 

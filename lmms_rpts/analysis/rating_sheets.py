@@ -136,7 +136,7 @@ def _text(file: Path) -> str:
         content = file.read_bytes()
         return content.decode("utf-8-sig")
     except OSError as error:
-        raise RunError(f"cannot read {file}: {error.strerror}") from None
+        raise RunError(f"Cannot read {file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise RunError(

@@ -120,7 +120,7 @@ def clear(
         try:
             delete_file(place)
         except OSError as fault:
-            fail(f"cannot delete {place / FILE}: {fault.strerror or fault}")
+            fail(f"Cannot delete {place / FILE}: {fault.strerror or fault}")
         typer.echo(f"{error}\nThe file was deleted.")
     else:
         typer.echo(f"{deleted:,} replies deleted")
@@ -140,7 +140,7 @@ def _clear_thumbnails(place: Path, *, quiet: bool) -> None:
     try:
         deleted = thumbnails.clear(place / thumbnails.FOLDER)
     except OSError as error:
-        fail(f"cannot delete {error.filename or place}: {error.strerror or error}")
+        fail(f"Cannot delete {error.filename or place}: {error.strerror or error}")
     if deleted or not quiet:
         typer.echo(f"{deleted:,} thumbnails deleted")
 
@@ -160,7 +160,7 @@ def export(
             for answer in answers:
                 out.write(json.dumps(_as_json(answer), ensure_ascii=False) + "\n")
     except OSError as error:
-        fail(f"cannot write to {output or 'the terminal'}: {error.strerror}")
+        fail(f"Cannot write to {output or 'the terminal'}: {error.strerror}")
     if output:
         typer.echo(f"{len(answers):,} replies written to {output}")
 

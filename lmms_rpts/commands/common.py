@@ -119,7 +119,7 @@ def check_suffixes(
     """
     for path in paths or []:
         if path.suffix.lower() not in allowed:
-            fail(f"cannot write {path}: use a file name that ends in {', '.join(allowed)}")
+            fail(f"Cannot write {path}: use a file name that ends in {', '.join(allowed)}")
         if path.suffix.lower() in plotted and find_spec("matplotlib") is None:
             fail(f'drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
@@ -131,7 +131,7 @@ def check_outputs(paths: Iterable[Path]) -> None:
         try:
             check_writable(path)
         except (OSError, RuntimeError) as error:  # RuntimeError: "~" of a user that is not there
-            fail(f"cannot write to {path}: {getattr(error, 'strerror', None) or error}")
+            fail(f"Cannot write to {path}: {getattr(error, 'strerror', None) or error}")
 
 
 def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> None:
@@ -163,7 +163,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         with draft_of(path) as draft:
             draft.write_bytes(content)
     except OSError as error:
-        fail(f"cannot write to {path}: {error.strerror}")
+        fail(f"Cannot write to {path}: {error.strerror}")
     typer.echo(f"Written: {path}", err=True)
 
 

@@ -86,7 +86,7 @@ def report(
 
         if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
             fail(
-                f"cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To "
+                f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To "
                 "get a PDF, print the page from a browser"
             )
         if images is not None and not images.is_dir():

@@ -142,12 +142,12 @@ def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
 
     if all(model.tokens.value is None for model in table.models):
         fail(
-            "cannot draw score against tokens: lmms-eval wrote no token counts for these runs "
+            "Cannot draw score against tokens: lmms-eval wrote no token counts for these runs "
             "(token_counts in the samples; not every model wrapper of lmms-eval reports them)"
         )
     if not points_of(table, metric):
         fail(
-            f"cannot draw {metric} against tokens: no model with token counts has a value of "
+            f"Cannot draw {metric} against tokens: no model with token counts has a value of "
             f"{metric}"
         )
     return draw_scatter(table, metric, kind)

@@ -92,7 +92,7 @@ class JudgeImage:
                 said, kind = " ".join(storable(str(error)).split()), type(error).__name__
                 reason = f"{kind} {said}" if isinstance(error, SystemExit) else said or kind
                 reason = reason[:_LONGEST_REASON]
-                raise ImageError(f"cannot read {self.name} ({reason})") from None
+                raise ImageError(f"Cannot read {self.name} ({reason})") from None
         if self._digest not in (None, made.digest):
             raise ImageError(f"{self.name} changed after it was first read")
         self._digest, self._size = made.digest, (made.width, made.height)

@@ -82,7 +82,7 @@ def write_rating_page(
             draft.write_text(page, encoding="utf-8", errors="replace", newline="\n")
             size = draft.stat().st_size
     except OSError as error:
-        raise ReportError(f"cannot write to {error.filename or output}: {error.strerror}") from None
+        raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
     return WrittenRatingPage(
         output, size, len(sample.responses), sample.steps, len(gallery), len(wanted)
     )

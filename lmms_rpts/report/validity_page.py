@@ -53,7 +53,7 @@ def write_validity_page(validation: Validation, output: Path, title: str | None 
         with draft_of(output) as draft:
             draft.write_bytes(content)
     except OSError as error:
-        raise ReportError(f"cannot write to {error.filename or output}: {error.strerror}") from None
+        raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
     return len(content)
 
 

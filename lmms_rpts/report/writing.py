@@ -139,7 +139,7 @@ def write_report(
             else _write_folder(pages, output, gallery, progress)
         )
     except OSError as error:
-        raise ReportError(f"cannot write to {error.filename or output}: {error.strerror}") from None
+        raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
     path = output if is_file else output / "index.html"
     mismatches = dict.fromkeys(said for note in view.validity for said in note.mismatches)
     return Written(

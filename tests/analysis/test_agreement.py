@@ -358,7 +358,7 @@ def test_what_is_wrong_is_told_with_its_line(
 
 def test_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.csv", tmp_path):
-        with pytest.raises(RunError, match="cannot read"):
+        with pytest.raises(RunError, match="Cannot read"):
             read_ratings(path, run)
 
 

@@ -128,7 +128,7 @@ def test_what_is_no_json(run: Run, tmp_path: Path, content: bytes, message: str)
 
 def test_a_missing_file(run: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.json", tmp_path):
-        with pytest.raises(RunError, match=r"can.t be read|cannot read"):
+        with pytest.raises(RunError, match="Cannot read"):
             read_ratings([path], run)
     with pytest.raises(RunError, match="no file of ratings"):
         read_ratings([], run)

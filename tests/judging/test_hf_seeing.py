@@ -213,7 +213,7 @@ def test_an_image_that_cannot_be_read_fails_its_question_alone(folder: Path) -> 
     assert isinstance(good, Reply)
     assert isinstance(text, Reply)
     assert isinstance(bad, RefusedError)
-    assert "cannot read Image 5 (division by zero)" in str(bad)
+    assert "Cannot read Image 5 (division by zero)" in str(bad)
 
 
 @table("fault", "padding", "failure")

@@ -171,9 +171,9 @@ def test_an_image_that_cannot_be_read_fails_its_question_alone(serve: Serve) -> 
     assert good.value is not None
     assert (bad.value, bad.attempts, bad.error) == (
         *(None, 0),
-        "cannot read Image 3 (division by zero)",
+        "Cannot read Image 3 (division by zero)",
     )
-    assert gone.error == "cannot read Image 4 (StopIteration)", "read once, and then no more"
+    assert gone.error == "Cannot read Image 4 (StopIteration)", "read once, and then no more"
     assert server.calls == 1
 
 

@@ -143,7 +143,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     runs = read_runs([tmp_path / "run"])
     for output in ("file/report.html", "file/folder"):
-        with pytest.raises(ReportError, match="cannot write to"):
+        with pytest.raises(ReportError, match="Cannot write to"):
             write_report(runs, tmp_path / output)
 
 

@@ -156,7 +156,7 @@ def test_the_file_is_written_whole_and_its_size_returned(tmp_path: Path) -> None
     size = write_validity_page(make_validation(), path, title="A title of my own")
     assert path.stat().st_size == size
     assert '<h1 tabindex="-1">A title of my own</h1>' in path.read_text(encoding="utf-8")
-    with pytest.raises(ReportError, match="cannot write to"):
+    with pytest.raises(ReportError, match="Cannot write to"):
         write_validity_page(make_validation(), path / "below-a-file.html")
     assert [each.name for each in path.parent.iterdir()] == ["validity.html"]
 

@@ -101,9 +101,9 @@ _WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
     ({"image": ["../cmmath.json"]}, "the image '../cmmath.json' should be a name inside"),
     ({"image": "/etc/passwd"}, "the image '/etc/passwd' should be a name inside"),
     ({"image": ["none.png"]}, "images/none.png is missing"),
-    ({"image": ["a\0.png"]}, "cannot read"),
-    ({"image": ["."]}, "cannot read"),
-    ({"image": ["x" * 3000]}, "cannot read"),
+    ({"image": ["a\0.png"]}, "Cannot read"),
+    ({"image": ["."]}, "Cannot read"),
+    ({"image": ["x" * 3000]}, "Cannot read"),
 ]
 
 
@@ -178,10 +178,10 @@ def test_many_faults_are_counted_not_listed(folder: Path) -> None:
 
 @table(
     "content, said",
-    ('[{"problem_id": ', "cannot read cmmath.json (fix it): Expecting value"),
-    ("[" * 100_000, "cannot read cmmath.json (fix it): maximum recursion depth"),
-    ("", "cannot read cmmath.json (fix it): Expecting value"),
-    ('{"a": 1}', "cannot read cmmath.json (fix it): it should be a list of problems"),
+    ('[{"problem_id": ', "Cannot read cmmath.json (fix it): Expecting value"),
+    ("[" * 100_000, "Cannot read cmmath.json (fix it): maximum recursion depth"),
+    ("", "Cannot read cmmath.json (fix it): Expecting value"),
+    ('{"a": 1}', "Cannot read cmmath.json (fix it): it should be a list of problems"),
     ("[]", "it contains no problem"),
     ('[{"a": 1}]', "cmmath.json, entry 1: the field 'problem_id' is missing"),
 )
@@ -268,7 +268,7 @@ def test_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_only_file_is_told_of_though_it_holds_no_problem(folder: Path) -> None:
     (folder / "cmmath.json").rename(folder / "mine.json")
     write(folder / "mine.json", "[1")
-    assert "cannot read mine.json (fix it)" in error_of()
+    assert "Cannot read mine.json (fix it)" in error_of()
 
 
 def hub(monkeypatch: pytest.MonkeyPatch, found: Callable[..., Any]) -> list[dict[str, Any]]:

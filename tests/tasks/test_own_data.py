@@ -110,11 +110,11 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"images": "b.png"}, "'images': the image {folder}/images/b.png is missing"),
     ({"images": "../mine.yaml"}, "may be outside of {folder}/images"),
     ({"images": "/etc/hostname"}, "may be outside of {folder}/images"),
-    ({"images": "broken.png"}, "cannot read the image {folder}/images/broken.png"),
-    ({"images": "half.png"}, "cannot read the image {folder}/images/half.png"),
+    ({"images": "broken.png"}, "Cannot read the image {folder}/images/broken.png"),
+    ({"images": "half.png"}, "Cannot read the image {folder}/images/half.png"),
     ({"images": "out.png"}, "is a link to a file outside of {folder}/images"),
-    ({"images": "x\0y.png"}, "cannot read"),
-    ({"images": "x" * 5000}, "cannot read"),
+    ({"images": "x\0y.png"}, "Cannot read"),
+    ({"images": "x" * 5000}, "Cannot read"),
     ({"context": 4}, "'context' should be a text, not 4"),
     ({"texts": "one"}, "'texts' should be a list of texts, not 'one'"),
     ({"options": {"A": "x"}}, "'options' should be a list of texts or numbers"),
@@ -349,7 +349,7 @@ def test_any_bytes_are_records_or_told(
 @table(
     "make, said",
     (lambda folder: folder / "none", "is not a folder"),
-    (lambda folder: folder, "holds no"),
+    (lambda folder: folder, "contains no"),
 )
 def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], said: str) -> None:
     (check,) = examine_folder(make(tmp_path))

@@ -102,7 +102,7 @@ def read_file(path: Path) -> Problems:
     try:
         entries = _entries(path)
     except (OSError, ValueError, RecursionError) as error:
-        return Problems((), (Fault(f"cannot read {path.name} (fix it): {error}"),), 0)
+        return Problems((), (Fault(f"Cannot read {path.name} (fix it): {error}"),), 0)
     problems: list[Problem] = []
     faults: list[Fault] = []
     seen: set[str] = set()

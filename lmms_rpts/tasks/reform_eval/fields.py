@@ -126,7 +126,7 @@ def read_json(path: Path) -> Any:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise FieldError(f"cannot read {path.name} ({reason})") from None
+        raise FieldError(f"Cannot read {path.name} ({reason})") from None
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

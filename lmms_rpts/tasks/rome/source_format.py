@@ -142,7 +142,7 @@ def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
         try:
             entries = _entries(path)
         except (OSError, ValueError, RecursionError) as error:
-            faults.append(Fault(f"cannot read {path} (fix or move it): {error}"))
+            faults.append(Fault(f"Cannot read {path} (fix or move it): {error}"))
             continue
         if not any(map(_is_question, entries)):
             continue

@@ -60,7 +60,7 @@ def _check_copy(folder: Path, language: str) -> Check:
     except DataError as error:
         return data_fault(name, error)
     except ValueError as error:
-        return problem(name, f"cannot read {texts}: {error}", remedy)
+        return problem(name, f"Cannot read {texts}: {error}", remedy)
     return Check(name, "ok", _complete(folder, language))
 
 
