@@ -237,7 +237,7 @@ def test_half_a_file_is_refused_whatever_the_harness_allows(
     noise = Image.effect_noise((200, 200), 90).convert("RGB")
     content = saved(noise, kind)
     image = JudgeImage("Image 0", lambda: opened(content[: len(content) // 2]))
-    with pytest.raises(ImageError, match=r"^cannot read Image 0"):
+    with pytest.raises(ImageError, match=r"^Cannot read Image 0"):
         image.encoded()
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 
@@ -315,12 +315,12 @@ def test_millions_of_segments_are_not_walked(monkeypatch: pytest.MonkeyPatch) ->
 
 @table(
     "load, message",
-    (lambda: opened(b"no image"), "^cannot read Image 0 .cannot identify"),
-    (lambda: None, "^cannot read Image 0"),
-    (lambda: Image.open("/nowhere\udcff/x.png"), "^cannot read Image 0 .*nowhere"),
-    (lambda: 1 / 0, "^cannot read Image 0 .division by zero.$"),
-    (lambda: (_ for _ in ()).throw(MemoryError()), "^cannot read Image 0 .MemoryError.$"),
-    (lambda: sys.exit(3), "^cannot read Image 0 .SystemExit 3.$"),
+    (lambda: opened(b"no image"), "^Cannot read Image 0 .cannot identify"),
+    (lambda: None, "^Cannot read Image 0"),
+    (lambda: Image.open("/nowhere\udcff/x.png"), "^Cannot read Image 0 .*nowhere"),
+    (lambda: 1 / 0, "^Cannot read Image 0 .division by zero.$"),
+    (lambda: (_ for _ in ()).throw(MemoryError()), "^Cannot read Image 0 .MemoryError.$"),
+    (lambda: sys.exit(3), "^Cannot read Image 0 .SystemExit 3.$"),
 )
 def test_whatever_fails_says_which_image(load: Callable[[], Any], message: str) -> None:
     with pytest.raises(ImageError, match=message) as raised:
