@@ -150,7 +150,7 @@ def test_the_report_shows_problem_answer_and_images(
     text = page.read_text(encoding="utf-8")
     assert "如图，正方形的边长是$3$，则它的面积是 ____ ．" in text
     assert 'Right answer: <b dir="auto">$9$</b>' in text
-    assert "says <b>9</b>" in text
+    assert "answer: <b>9</b>" in text
     assert "Line Chart" in text
     assert "<script>x" not in text
     assert "<b>并</b>" not in text

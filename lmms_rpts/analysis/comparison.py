@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ASKED = ("context", "textual_clue", "visual_clue", "reasoning", "answer")
 
-Category = Literal["right, sound on the whole", "right for the wrong reason", "wrong", "unscored"]
+Category = Literal["right, sound reasoning", "right for the wrong reason", "wrong", "unscored"]
 Pairs = Mapping[tuple[str, int], tuple[list[RptsRecord], list[RptsRecord]]]
 
 
@@ -241,7 +241,7 @@ def _side(responses: Sequence[RptsRecord], values: Floats) -> Side:
     elif both is None or both < 0.5:
         category = "right for the wrong reason"
     else:
-        category = "right, sound on the whole"
+        category = "right, sound reasoning"
     return Side(category, accuracy, rpts, tuple(each.answer.value for each in responses))
 
 

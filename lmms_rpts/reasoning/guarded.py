@@ -94,7 +94,7 @@ def restating_steps(
 ) -> list[int]:
     """The steps that only restate a textual clue, the context or a conclusion that they cite.
 
-    A step from images alone describes them and restates nothing.
+    A step from images only describes them and restates nothing.
     """
     given = [text for text in (context, *clues) if text.strip()]
     found = []

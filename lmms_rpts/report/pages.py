@@ -34,7 +34,7 @@ from lmms_rpts.runs.validity_figures import decimal, percent, title_of
 
 _IMAGES = "images/"
 _MAIN = '<main id="main">'
-_CREDIT = "what lmms-eval logged. RPTS: Wang and Zhang, arXiv 2511.06899."
+_CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,25 +7,25 @@ from lmms_rpts.analysis.overview import Outcome
 from lmms_rpts.reasoning.localisation import Modality
 
 METRIC_WORDS = {
-    "rpts": "how sound the reasoning is",
+    "rpts": "soundness of the reasoning",
     "accuracy": "right answers",
-    "accuracy_rpts": "right answers, soundly reasoned",
-    "right_for_wrong_reason": "unsound among the right answers; lower is better",
+    "accuracy_rpts": "right answers with sound reasoning",
+    "right_for_wrong_reason": "right answers with unsound reasoning; lower is better",
     "rpts_visual": "steps that read an image",
     "rpts_textual": "steps that read a text",
     "parse_rate": "responses with readable steps",
     "judge_coverage": "responses that could be judged",
-    "rpts_guarded": "how sound it is where empty steps, unused evidence and a root about "
-    "something else cost",
-    "accuracy_guarded": "right answers, soundly reasoned by the guarded score",
-    "right_for_wrong_reason_guarded": "unsound by the guarded score among the right answers; lower "
-    "is better",
+    "rpts_guarded": "guarded RPTS: empty steps, unused evidence and an unrelated "
+    "last conclusion lower it",
+    "accuracy_guarded": "right answers with sound reasoning, by the guarded score",
+    "right_for_wrong_reason_guarded": "right answers with unsound reasoning, by the guarded "
+    "score; lower is better",
     "root_bears": "how far the last conclusion settles the question as answered",
-    "evidence_coverage": "share of the evidence needed that the last conclusion rests on",
+    "evidence_coverage": "share of the needed evidence that the last conclusion uses",
     "restating_steps": "share of steps that only restate; lower is better",
-    "missing_references": "references to what does not exist, for each response; lower is better",
-    "heaviest_step": "share of the RPTS weight that one step has; lower is better",
-    "steps": "steps for each response",
+    "missing_references": "citations of missing evidence per response; lower is better",
+    "heaviest_step": "largest share of the RPTS weight on one step; lower is better",
+    "steps": "steps per response",
 }
 
 HEADLINE_WORDS = {
@@ -37,10 +37,10 @@ HEADLINE_WORDS = {
 """The metrics at the top of a report."""
 
 OUTCOME_WORDS: dict[Outcome, str] = {
-    "right_sound": "right, sound on the whole",
+    "right_sound": "right, sound reasoning",
     "right_unsound": "right for the wrong reason",
-    "wrong_sound": "wrong, though sound on the whole",
-    "wrong_unsound": "wrong, and unsound",
+    "wrong_sound": "wrong, sound reasoning",
+    "wrong_unsound": "wrong, unsound reasoning",
     "unjudged": "not judged, or no answer",
 }
 
@@ -57,16 +57,16 @@ DIFFERING_MARKS: dict[Differing, str] = {
 }
 
 MODALITY_WORDS: dict[Modality, str] = {
-    "visual": "from images alone",
-    "textual": "from texts alone",
+    "visual": "from images only",
+    "textual": "from texts only",
     "mixed": "from images and texts",
     "inference": "from earlier conclusions",
 }
 
 QUESTION_WORDS = {
-    "image": "Is this what the image shows? The gold reasoning says of it:",
+    "image": "Is this what the image shows? Description from the gold reasoning:",
     "inference": "Does the conclusion follow? Given:",
     "root": "Does the last conclusion settle the question as it was answered?",
-    "second": "Asked again, with all texts and all earlier conclusions: 0.8 times this score, "
-    "rounded to tenths, counts if it is more than the first one. Given:",
+    "second": "Second judge call, with all texts and all earlier conclusions. 0.8 times this score "
+    "(one decimal) is used if it is higher than the first score. Given:",
 }

@@ -269,29 +269,29 @@ def _warnings(runs: Sequence[Run], entries: Iterable[Entry]) -> Iterable[str]:
     settings = {scoring for run in runs for scoring in run.scorings}
     for judge in sorted({each.judge for each in settings if not each.comparable}):
         if judge == "none":
-            yield "Nothing was judged (judge “none”): score the responses with lmms-rpts score."
+            yield "The responses were not judged (judge “none”): score them with lmms-rpts score."
         else:
             yield (
-                f"The scores of the judge “{judge}” are for trying things out: they can't be "
-                "compared with those of other judges."
+                f"The judge “{judge}” is for testing only: its scores cannot be compared with "
+                "those of another judge."
             )
     if len(settings) > 1:
         yield (
-            "The responses were not scored alike (another judge, prompt, decay or focus height): "
-            "differences between them are not those of the models alone."
+            "The runs were scored with different settings (judge, prompt, decay or focus height): "
+            "their differences are not due to the models alone."
         )
     for run in runs:
         unjudged = sum(outcome(response) == "unjudged" for response in run.responses)
         if unjudged:
             yield (
-                f"{run.label}: of {len(run.responses)} responses {unjudged} could not be judged, "
-                "or their answer not be told: they are left out of the means."
+                f"{run.label}: {unjudged} of {len(run.responses)} responses could not be judged, "
+                "or their answer could not be determined. They are left out of the means."
             )
     changed = sum(len({each.response.instance for each in entry.answers}) > 1 for entry in entries)
     if changed:
         yield (
-            f"The data changed between the runs: {changed} instances have other abilities or "
-            "another gold answer or reasoning in one than in another; those of the first are shown."
+            f"The data changed between the runs: {changed} instances have different abilities, "
+            "gold answers or gold reasoning. Those of the first run are shown."
         )
     if len(runs) > 1 and any(None in entry.by_run for entry in entries):
-        yield "The runs don't cover the same instances: their means are not of the same questions."
+        yield "The runs cover different instances: their means are over different questions."

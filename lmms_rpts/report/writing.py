@@ -46,7 +46,7 @@ ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 
 _MANY = 50
 _NOT_WANTED = "Left out (--no-images)."
-_NOT_FOUND = "The image is not on this machine: name its folder with --images."
+_NOT_FOUND = "The image is not on this machine: set its folder with --images."
 
 
 class ReportError(UserError):

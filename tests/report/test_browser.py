@@ -142,7 +142,7 @@ def test_filtering(opened: Opened) -> None:
     expect_listed(page, "q2")
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#instances .shown")).to_have_text("5 of 5 shown")
-    page.get_by_label("Broken at").select_option("visual")
+    page.get_by_label("First error").select_option("visual")
     page.locator("[data-dimension=relation]").select_option("guided")
     page.locator("[data-dimension=ability]").select_option("Math")
     expect(page.locator("#instances .shown")).to_have_text("2 of 5 shown")
@@ -160,8 +160,8 @@ def test_opening_an_instance_and_going_on(opened: Opened) -> None:
     expect(page.locator("article.open h1")).to_be_focused()
     article = page.locator("article.instance.open")
     assert article.locator(".step.first").count() == 1
-    assert "Broken at Conclusion 0" in article.inner_text()
-    article.get_by_text("What the judge was asked").nth(2).click()
+    assert "First error: Conclusion 0" in article.inner_text()
+    article.get_by_text("Judge request and reply").nth(2).click()
     expect(article.locator("pre.reply:visible")).to_have_count(1)
     # The next one is the next that the filter shows.
     article.get_by_role("link", name="Next").click()

@@ -123,7 +123,7 @@ def test_the_page_of_one_that_differs(opened: Opened) -> None:
     root = card.locator("article.judged.root")
     root.locator("summary").click()
     expect(root.locator("pre.reply")).to_have_text("Score: 0.2")
-    expect(root).to_contain_text("Does Conclusion 3 bear on the answer that was given?")
+    expect(root).to_contain_text("Does Conclusion 3 settle the question as answered?")
     expect(root.locator("li")).to_have_count(0)
     expect(article.locator(".card.run").nth(1).locator(".differs")).to_have_count(0)
 

@@ -357,7 +357,7 @@ def test_without_results_there_is_no_metadata(tmp_path: Path) -> None:
     samples = write_run(tmp_path, {0: make_record([1.0, 1.0])})
     next(tmp_path.glob("*_results.json")).unlink()
     assert (
-        "How it was run"
+        "Run metadata"
         not in write_report(read_runs([samples]), tmp_path / "r.html").path.read_text()
     )
 

@@ -50,7 +50,7 @@ _YEARS = (
 def process_docs(dataset: Dataset) -> Dataset:
     """Add the fields of RPTS and the images to the problems; says once how many have no solution.
 
-    A problem without a reference solution stays: its steps from images alone score 1, as those
+    A problem without a reference solution stays: its steps from images only score 1, as those
     do of which the gold reasoning says nothing.
     """
     fields = [rpts_fields(row) for row in dataset]
@@ -127,7 +127,7 @@ def _reasoning(solution: str, images: int) -> list[str]:
 def _tell(missing: int, total: int) -> None:
     if missing and load_settings().rank == 0:
         logger.info(
-            "{}: {} of {} problems have no reference solution: their steps from images alone need "
+            "{}: {} of {} problems have no reference solution: their steps from images only need "
             "no judge and score 1",
             TASK,
             missing,
