@@ -328,7 +328,7 @@ def test_a_report_holds_the_images(runs: tuple[ForeignTask, Path], tmp_path: Pat
     without = said_by(folder, "report", "a=a/out", "-o", str(page), "--no-images")
     assert "0 images" in without
     lost = said_by(folder, "report", "a=a/out", "-o", str(page))
-    assert "The images of colours_rpts are left out: lmms-eval has no task 'colours'" in lost
+    assert "The images of colours_rpts are left out: Unknown task 'colours' of lmms-eval" in lost
     assert "use --include_path FOLDER for your own tasks" in lost
 
 

@@ -19,14 +19,14 @@ IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
 
 
 Counts = dict[str, float]
-_OUTCOMES = ("asked", "cached", "failed", "unasked")
+_OUTCOMES = ("asked", "cached", "failed", "skipped")
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> str:
     if any(each.error for each in verdicts):
         return "failed"
     if not verdicts:
-        return "unasked"
+        return "skipped"
     return "cached" if all(each.cached for each in verdicts) else "asked"
 
 
@@ -81,7 +81,7 @@ class Progress:
     """Bar of one unit, responses or judgements: number done, rate, ETA, and outcomes.
 
     ``asked``: the judge was called; ``cached``: all answers were cached; ``failed``: an answer is
-    missing; ``unasked``: no question was needed. Each unit has one outcome.
+    missing; ``skipped``: no judge call was needed. Each unit has one outcome.
 
     Args:
         total: number of units.

@@ -33,7 +33,7 @@ ASKED, CACHED, FAILED = Verdict("1", 1.0), Verdict("1", 1.0, cached=True), Verdi
     "units, said",
     ([[ASKED, ASKED], [ASKED]], {"asked": 2}),
     ([[CACHED, CACHED], [CACHED, ASKED], [ASKED, FAILED]], {"asked": 1, "cached": 1, "failed": 1}),
-    ([[], [ASKED]], {"asked": 1, "unasked": 1}),
+    ([[], [ASKED]], {"asked": 1, "skipped": 1}),
 )
 def test_each_unit_has_one_outcome(
     shown: StringIO, units: Sequence[Sequence[Verdict]], said: dict[str, int]
