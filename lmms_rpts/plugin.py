@@ -51,6 +51,8 @@ def register() -> None:
     if _registered:
         return
     _registered = True
+    from lmms_rpts.tasks.benchmark import verifier_modules
+
     hooks: dict[str, Callable[[ModuleType], None]] = {
         "lmms_eval.filters": _add_filters,
         "lmms_eval.verifiers": _add_verifiers,
@@ -59,23 +61,10 @@ def register() -> None:
         "lmms_eval.api.instance": _keep_likelihoods,
         "lmms_eval.caching.response_cache": _change_cache,
     }
-    hooks |= dict.fromkeys(_verifier_modules(), _add_late_verifier)
+    hooks |= dict.fromkeys(verifier_modules(), _add_late_verifier)
     for module, hook in hooks.items():
         wrapt.register_post_import_hook(_guarded(hook), module)
     _wrap(traceback, "print_exc", print_exception)
-
-
-def _verifier_modules() -> list[str]:
-    from lmms_rpts.tasks.benchmark import benchmarks
-
-    try:
-        places = [place for each in benchmarks().values() for place in each.verifiers.values()]
-    except Exception as error:  # another package's benchmark must not break lmms-eval
-        from loguru import logger
-
-        logger.error("lmms_rpts: Cannot list the benchmarks: {}", error)
-        return []
-    return [place.partition(":")[0] for place in places]
 
 
 def _guarded(hook: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
@@ -211,21 +200,13 @@ def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
 
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:
-        return _without_missing(config, name)
+        from lmms_rpts.tasks.task_index import without_missing
+
+        return without_missing(config, name)
     from lmms_rpts.settings import load_settings
     from lmms_rpts.tasks.any_task.config import wrapped_config
 
     return wrapped_config(config, name, asked, graded=load_settings().grades is not None)
-
-
-def _without_missing(config: Any, name: str) -> Any:
-    """A group's file without the tasks whose data are not there; any other file unchanged."""
-    from lmms_rpts.tasks.benchmark import group_parts
-
-    if not (isinstance(config, dict) and isinstance(config.get("task"), list)):
-        return config
-    there = group_parts(name)
-    return config if not there else {**config, "task": list(there)}
 
 
 def _check(names: Iterable[Any]) -> None:

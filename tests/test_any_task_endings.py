@@ -55,7 +55,7 @@ def evaluate(folder: Path, task: ForeignTask, name: str = "colours_rpts", **more
 @table(
     "settings, said, traced",
     ({"LMMS_RPTS_JUDGE": "nobody:x"}, "nobody:x", False),
-    ({"LMMS_RPTS_CORRECT": "letter_ac"}, "'letter_ac' says no metric", False),
+    ({"LMMS_RPTS_CORRECT": "letter_ac"}, "'letter_ac' is not a metric", False),
     ({}, "nobody knows square 2", True),
 )
 def test_the_message_to_the_user_comes_last(
@@ -85,7 +85,7 @@ def test_a_metric_that_the_task_does_not_list(tmp_path: Path) -> None:
     done = evaluate(tmp_path / "b", task, LMMS_RPTS_CORRECT="unheard_of")
     answers = [each["answer"] for each in records_of(done).values()]
     assert {(each["correct"], each["error"]) for each in answers} == {(None, NOT_TOLD)}
-    assert "Give one of length, letter_acc, percent, bonus" in done.output
+    assert "Use one of length, letter_acc, percent, bonus" in done.output
 
 
 @table(

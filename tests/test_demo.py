@@ -42,7 +42,7 @@ def test_the_demo_shows_what_accuracy_hides(demo: Run) -> None:
     assert lucky > 0.5
     assert rows["judge_coverage"] == [1, 1]
     assert "broken at Conclusion" in demo.output
-    (report,) = re.findall(r"Report, .*: (\S+)", demo.output)
+    (report,) = re.findall(r"Report for a browser: (\S+)", demo.output)
     assert "right for the wrong reason" in Path(report).read_text(encoding="utf-8")
     for sample in re.findall(r"Samples of \w+: (\S+)", demo.output):
         assert len(Path(sample).read_text().splitlines()) == len(INSTANCES)
@@ -53,7 +53,7 @@ def test_the_demo_fails_loudly(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run([str(command), "demo", "-o", str(tmp_path / "file")])
     assert done.returncode == 1
-    assert "can't write to" in done.stdout
+    assert "Cannot write to" in done.stdout
 
 
 def test_the_bundled_instances_are_sound() -> None:

@@ -40,7 +40,11 @@ def plain(text: str, *names: str) -> list[str]:
     for name in names:
         text = text.replace(name, "NAME")
     # Bars: they tell speeds.
-    return [DIFFERS.sub("", line) for line in text.splitlines() if "it/s" not in line and "s/s" not in line]
+    return [
+        DIFFERS.sub("", line)
+        for line in text.splitlines()
+        if "it/s" not in line and "s/s" not in line
+    ]
 
 
 def results(of: Run) -> str:

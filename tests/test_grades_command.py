@@ -58,9 +58,8 @@ def test_runs_of_several_benchmarks_in_one_folder(tmp_path: Path) -> None:
         done = run([program, *arguments, f"it={tmp_path / 'both'}"])
         assert done.stdout.startswith(first), done.stdout
         assert other not in done.stdout.lower().replace("cmmath by task", "")
-    for command in ("summarize", "report"):
-        done = run([program, command, str(tmp_path / "both")])
-        assert "are of ROME and CMMaTH, not of RPTS: lmms-rpts grades" in done.stdout
+    done = run([program, "summarize", str(tmp_path / "both")])
+    assert "are of ROME and CMMaTH, not of RPTS: lmms-rpts grades" in done.stdout
 
 
 def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:

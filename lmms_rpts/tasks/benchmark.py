@@ -238,3 +238,15 @@ def _add(found: dict[str, Benchmark], added: Benchmark) -> None:
                     f"{', '.join(sorted(twice))}: rename one"
                 )
     found[added.name] = added
+
+
+def verifier_modules() -> list[str]:
+    """The modules of the benchmarks' verifiers; none if a benchmark is broken."""
+    try:
+        places = [place for each in benchmarks().values() for place in each.verifiers.values()]
+    except Exception as error:  # another package's benchmark must not break lmms-eval
+        from loguru import logger
+
+        logger.error("lmms_rpts: Cannot list the benchmarks: {}", error)
+        return []
+    return [place.partition(":")[0] for place in places]

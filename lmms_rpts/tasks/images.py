@@ -168,4 +168,4 @@ def _unreadable(path: Path, reason: object) -> str:
     name = str(path)
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME // 2]}\N{HORIZONTAL ELLIPSIS}{name[-_LONGEST_NAME // 2 :]}"
-    return f"Cannot read the image {name} ({getattr(reason, 'strerror', None) or reason})"
+    return f"cannot read the image {name} ({getattr(reason, 'strerror', None) or reason})"

@@ -77,3 +77,13 @@ def _tasks_in(path: Path) -> set[str]:
             return set(_NAME.findall(text.read(_MOST_CHARACTERS)))
     except OSError:
         return set()
+
+
+def without_missing(config: Any, name: str) -> Any:
+    """A group's file without the tasks whose data are missing; any other file unchanged."""
+    from lmms_rpts.tasks.benchmark import group_parts
+
+    if not (isinstance(config, dict) and isinstance(config.get("task"), list)):
+        return config
+    there = group_parts(name)
+    return config if not there else {**config, "task": list(there)}

@@ -28,7 +28,7 @@ def test_one_report_shows_all_that_a_folder_holds(tmp_path: Path) -> None:
     done = report(SAVED, "-o", tmp_path / "r.html")
     assert done.exit_code == 0, done.output
     assert "50 instances" in done.output
-    assert "or set RPTS_PATH or CMMATH_PATH or ROME_PATH." in done.output
+    assert "or set CMMATH_PATH, or set ROME_PATH, or set RPTS_PATH." in done.output
     html = (tmp_path / "r.html").read_text("utf-8")
     for place in ("overview", "instances", "graded-rome", "graded-cmmath"):
         assert html.count(f'<section id="{place}"') == 1

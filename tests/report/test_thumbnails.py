@@ -47,7 +47,7 @@ def test_a_second_report_decodes_nothing(tmp_path: Path, decoded: list[int]) -> 
     for page in ("first.html", "second.html"):
         done = CliRunner().invoke(app, [*command, "-o", str(tmp_path / page)])
         assert done.exit_code == 0, done.output
-    assert decoded == [480]
+    assert decoded == [640]
     assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
     assert "data:image/webp" in (tmp_path / "second.html").read_text(encoding="utf-8")
 

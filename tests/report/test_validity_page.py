@@ -70,7 +70,7 @@ def both() -> Validation:
     "said",
     "Validity of the judge openai:some-judge",
     "Date 2026-11-22",
-    "at most 400 a set",
+    "at most 400 per data set",
     "0.811 0.78 to 0.84",
     "400 chains, 2,081 steps, 207 of them wrong",
     "sampled from 3,400 chains",

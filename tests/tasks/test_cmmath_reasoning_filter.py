@@ -481,5 +481,5 @@ def test_an_answer_that_nobody_could_grade_is_shown_as_such(tmp_path: Path) -> N
     page = tmp_path / "report.html"
     assert CliRunner().invoke(app, ["report", str(tmp_path / "a"), "-o", str(page)]).exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert "Whether the answer is right could not be told" in text
+    assert "The correctness of the answer could not be determined" in text
     assert "says <b>九</b>" in text

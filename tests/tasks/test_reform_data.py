@@ -215,7 +215,7 @@ def long_dialogue(rounds: int) -> Any:
     ("gqa", {**content_of("gqa"), "data": {}}, "should be a list of records, not dict"),
     ("gqa", changed_record("gqa", image_id=...), "record 1: the field 'image_id' is missing"),
     ("gqa", changed_record("gqa", image_id=None), "'image_id' should be an image as base64 text"),
-    ("gqa", changed_record("gqa", image_id="abcd"), "Cannot read the image in 'image_id': it is"),
+    ("gqa", changed_record("gqa", image_id="abcd"), "cannot read the image in 'image_id': it is"),
     ("gqa", changed_record("gqa", image_id="not base64!"), "it is not base64 text"),
     ("gqa", changed_record("gqa", question_id="g0"), "record 1: the id 'g0' occurs more than once"),
     (
@@ -248,7 +248,7 @@ def long_dialogue(rounds: int) -> Any:
     (
         "gqa",
         changed_record("gqa", image_id=cut_image("PNG")),
-        "Cannot read the image in 'image_id'",
+        "cannot read the image in 'image_id'",
     ),
     ("visdial", long_dialogue(101), "101 rounds; at most 100 can be"),
     ("coco_caption", changed_record("coco_caption", annos=[]), "a text or a list of texts"),

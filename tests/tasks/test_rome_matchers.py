@@ -156,7 +156,7 @@ def test_corners(evaluator: str, kwargs: dict[str, Any], answer: str, score: flo
     ("number_matching", {"value_to_match": True}, "a finite number, not True"),
     ("number_matching", {"value_to_match": float("nan")}, "finite"),
     ("number_matching", {"value_to_match": 10**400}, "finite"),
-    ("number_matching", {"value_to_match": 1, "unit": "m"}, "no argument 'unit'"),
+    ("number_matching", {"value_to_match": 1, "unit": "m"}, "unknown argument 'unit'"),
     ("choices_matching", {"label": ["A"]}, "'label' must be a string"),
     ("choices_matching", {"label": " "}, "not empty"),
     ("ordered_list_matching", {"order": [1, 2]}, "'order'"),
