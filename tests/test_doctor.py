@@ -649,7 +649,7 @@ def test_without_lmms_eval_the_other_checks_are_made() -> None:
 def test_a_broken_installation_is_said_in_one_message() -> None:
     done = without("jinja2")
     assert done.returncode == 1
-    assert done.stderr.startswith("lmms-rpts can't be loaded (ModuleNotFoundError: ")
+    assert done.stderr.startswith("Cannot load lmms-rpts (ModuleNotFoundError: ")
     assert "pip install" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 

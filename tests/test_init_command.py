@@ -125,7 +125,7 @@ def test_fields_are_found_by_their_names() -> None:
     code, said = init("shop", "--from", save("my.jsonl", rows))
     assert code == 0, said
     assert "question is your Prompt; answer is your label; images is your image_path" in said
-    assert "Answers: choice (as yours look; --answer changes it)." in said
+    assert "Form of the answers: choice (detected; --answer changes it)." in said
     assert "instances: 2, images: 2, answers: choice" in said
     assert "the judge must see them" in said
     assert instances("shop") == [
@@ -184,7 +184,7 @@ def test_what_is_not_found_is_mapped() -> None:
 
 @table(
     "options, said",
-    ((), "which of its fields is our question and our answer? It has the fields: ask, say. Give"),
+    ((), "which of its fields is the task's question and answer? Its fields: ask, say. Use"),
     ((), "--map question=YOURS --map answer=YOURS, or --answer none"),
     (("--answer", "none"), "Give --map question=YOURS\n"),
     (("--map", "question"), "--map question: write FIELD=YOURS"),
@@ -206,7 +206,7 @@ def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     code, said = init("shop", "--from", save("my.jsonl", rows), says="\nasc\nask\nsaid\npic\n")
     assert code == 0, said
     assert said.count("Which one is our 'question':") == 3
-    assert "There is no field 'asc'." in said
+    assert "Unknown field 'asc'." in said
     assert "Which one is our 'answer', or nothing if there is none:" in said
     assert instances("shop") == [{"question": "What is it?", "answer": "bar", "images": ["a.png"]}]
 

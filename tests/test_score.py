@@ -346,12 +346,12 @@ def invoke(*arguments: object) -> Result:
 @table(
     "arguments, named",
     (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
-    (("{en}",), "no judge was chosen: give --judge"),
+    (("{en}",), "no judge is set: use --judge"),
     (("{careful}", "--task", "rpts_evil"), "Unknown task 'rpts_evil'"),
     (("{careful}", "--task", "rpts_eval_en"), "but to: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
-    (("{careful}", "--output", "{careful}/below"), "can't write to"),
-    (("{careful}", "--output", "{careful}"), "holds the responses themselves"),
+    (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
+    (("{careful}", "--output", "{careful}"), "contains the responses themselves"),
     ((), "SAMPLES"),
 )
 def test_a_mistake_is_told_before_anything_runs(
@@ -595,7 +595,7 @@ def test_an_interrupt_ends_all_processes(
     if status == 130:
         again = f"lmms-rpts score {responses} --judge openai:m"
         assert said.endswith(f"run the same command again:\n  {again}\n")
-        assert "Nothing was answered yet" in said or f"kept in {cache}" in said
+        assert "There are no judge replies yet" in said or f"kept in {cache}" in said
 
 
 def test_the_log_of_lmms_eval_is_shown_on_request(tmp_path: Path) -> None:

@@ -359,7 +359,7 @@ def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:
     demo = Path(__file__).parents[1] / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
     done = run([COMMAND, "score", str(demo), "--correct", "m", "-o", str(tmp_path / "out")])
     assert done.returncode == 1
-    assert "--correct is for tasks of other packages" in done.stdout
+    assert "--correct is only for tasks of other packages" in done.stdout
 
 
 # --- the page ------------------------------------------------------------------------------------

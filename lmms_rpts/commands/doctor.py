@@ -27,14 +27,15 @@ _STATE, _NAME = 13, 14
 
 def doctor(
     judge: Judge = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask no judge anything.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Make no judge call.")] = False,
     load: Annotated[
-        bool, typer.Option("--load", help="Load the model of an hf: judge, and ask it.")
+        bool, typer.Option("--load", help="Load the model of an hf: judge and call it.")
     ] = False,
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="Leave out what takes long: what torch and lmms-eval say themselves."
+            "--quick",
+            help="Skip slow checks: what torch and lmms-eval report.",
         ),
     ] = False,
     include_path: Annotated[
@@ -42,15 +43,17 @@ def doctor(
         typer.Option(
             "--include_path",
             "--include-path",
-            help="A folder with tasks of your own: only these, their data and images, "
-            "and the judge if one is chosen, are checked.",
+            help=(
+                "Folder with your own tasks. Only these, their data and images, and the judge if "
+                "one is set, are checked."
+            ),
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
-    """Check the installation, the settings, the judge and the data, and say what to mend.
+    """Check the installation, the settings, the judge and the data, and show how to fix problems.
 
-    A judge that costs money is asked one short question. Exits with 1 if there is a problem.
+    A judge that costs money gets one short request. Exits with 1 if there is a problem.
     """
     stages = _plan(judge, offline, load, quick, include_path)
     console = Console(highlight=False, soft_wrap=True)
@@ -78,8 +81,8 @@ def _plan(
         from lmms_rpts.doctor.examination import plan, plan_own_tasks
     except Exception as error:  # a broken package may raise anything when it is imported
         fail(
-            f"lmms-rpts can't be loaded ({type(error).__name__}: {error}). A package that it needs "
-            "is missing, broken or of another version: pip install --upgrade lmms-rpts (in a "
+            f"Cannot load lmms-rpts ({type(error).__name__}: {error}). A package that it needs is "
+            "missing, broken or has the wrong version: pip install --upgrade lmms-rpts (in a "
             "checkout: pip install .)"
         )
     if include_path is not None:

@@ -22,26 +22,27 @@ def estimate(
     tasks: Annotated[
         list[str],
         typer.Argument(
-            help="Tasks, such as rpts_eval_en; of other packages with _rpts behind, such as "
-            "mmmu_val_rpts."
+            help=(
+                "Task names, such as rpts_eval_en. For tasks of other packages append _rpts, such "
+                "as mmmu_val_rpts."
+            )
         ),
     ],
     judge: Judge = None,
     include_path: IncludePath = None,
     samples: Annotated[
         Path | None,
-        typer.Option(
-            "--samples", help="Saved responses (--log_samples): estimates for these, too."
-        ),
+        typer.Option("--samples", help="Saved responses (--log_samples) to estimate as well."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only the first N documents of each task.")
     ] = None,
     max_new_tokens: Annotated[
-        int, typer.Option("--max-new-tokens", min=1, help="What the model may write, for the most.")
+        int,
+        typer.Option("--max-new-tokens", min=1, help="Maximum tokens per model response."),
     ] = 2048,
 ) -> None:
-    """Say how many judge calls and tokens tasks will need, without asking anybody.
+    """Estimate the judge calls and tokens of tasks, without any judge call.
 
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, to see the cost as well.
     """
@@ -68,8 +69,8 @@ def _gather(
     for task in tasks:
         if task in known and known[task].unforeseeable:
             raise DataError(
-                f"what {task} needs can't be told beforehand: {known[task].unforeseeable}. Run a "
-                "part (--limit 50): lmms-eval's results then hold what its judge was asked. "
+                f"the needs of {task} cannot be estimated: {known[task].unforeseeable}. Run a part "
+                "(--limit 50): the results of lmms-eval then contain the judge's usage. "
                 "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
             )
     saved = read_responses(samples) if samples else None
@@ -82,7 +83,7 @@ def _gather(
         documents: Mapping[str, Sequence[Mapping[str, Any]]]
         if published is not None:
             documents, note = published
-            typer.echo(f"{note}. An estimate with the data is closer.")
+            typer.echo(f"{note}. With the data the estimate is more accurate.")
         else:
             documents = _others(name, include_path) if elsewhere else _read(name)
         for task, docs in documents.items():
@@ -111,8 +112,8 @@ def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     benchmark = None if name in scored_tasks() else benchmark_of(name)
     if benchmark is not None and name in benchmark.task_checks():
         raise DataError(
-            f"There is no estimate for {name}: only tasks whose steps RPTS scores have one. "
-            f"{benchmark.title} is graded by rules. Where its settings ask a judge as well, expect "
+            f"There is no estimate for {name}: estimates cover only tasks whose steps RPTS scores. "
+            f"{benchmark.title} is graded by rules. If its settings use a judge as well, expect "
             "one or two short calls per response; LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
         )
     if name not in scored_tasks():
@@ -145,10 +146,10 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
     from lmms_rpts.judging.prompts import Prompts
 
-    table = Table(title=f"judge: {settings.judge or 'any'}; tokens are guessed from the texts")
+    table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
     for name in ("task", "responses"):
         table.add_column(name)
-    for name in ("calls", "tokens in", "tokens out", *(["cost"] if settings.prices else [])):
+    for name in ("calls", "input tokens", "output tokens", *(["cost"] if settings.prices else [])):
         table.add_column(name, justify="right", no_wrap=True)
     judges, mode = _judges(settings), settings.transform or "auto"
     if not judges:
@@ -166,7 +167,7 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,
-            "typical, steps as asked for": None if mode == "llm" else needs.typical,
+            "typical, steps in the requested format": None if mode == "llm" else needs.typical,
             "typical, free text": None if mode == "rule" else needs.rewritten,
             "at most": needs.most,
         }
@@ -179,11 +180,11 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     console = Console()
     console.print(table)
     console.print(
-        "Typical: 30% of inferences are asked about a second time; without gold reasoning, one "
-        "claim about each image and two conclusions. At most: 64 steps an instance, each asked "
-        "about twice, and every reply so odd that it is asked for three times. Answers that are "
-        "kept (LMMS_RPTS_CACHE) cost nothing again; a judge that thinks before it speaks says "
-        "more. LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
+        "Typical: 30% of inferences are judged a second time; without gold reasoning, one claim "
+        "about each image and two conclusions. At most: 64 steps per instance, each judged twice, "
+        "and every reply unreadable and requested three times. Cached replies (LMMS_RPTS_CACHE) "
+        "cost nothing. Reasoning judges use more output tokens. LMMS_RPTS_MAX_JUDGE_TOKENS sets a "
+        "limit.",
         soft_wrap=not console.is_terminal,
     )
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts init``: a folder with a task of one's own that runs at once."""
+"""``lmms-rpts init``: create a folder with a custom task that runs at once."""
 
 from __future__ import annotations
 
@@ -28,26 +28,28 @@ def init(
     ],
     source: Annotated[
         Path | None,
-        typer.Option("--from", help="Your instances: JSON lines, a JSON list, or CSV."),
+        typer.Option("--from", help="Your instances: JSON Lines, a JSON list, CSV or TSV."),
     ] = None,
     pairs: Annotated[
         list[str] | None,
         typer.Option(
             "--map",
             metavar="FIELD=YOURS",
-            help="Which of your fields is ours, as in question=prompt. May be given again.",
+            help="Map a field of the task to one of yours, as in question=prompt. May be repeated.",
         ),
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option("--images", help="Folder that your names of images are relative to."),
+        typer.Option("--images", help="Folder that contains your images."),
     ] = None,
     answer: Annotated[
         str | None,
         typer.Option(
             "--answer",
-            help="What answers look like: agree, choice, number, text or none. Default: what "
-            "yours look like; choice for the example.",
+            help=(
+                "Form of the answers: agree, choice, number, text, mixed or none. Default: "
+                "detected; choice for the example."
+            ),
         ),
     ] = None,
     language: Annotated[
@@ -57,10 +59,11 @@ def init(
         Path | None, typer.Option("--output", "-o", help="Folder to write. Default: NAME.")
     ] = None,
 ) -> None:
-    """Start a task of your own: a folder with YAML, data, images and a README.
+    """Create a task from your own data: a folder with YAML, data, images and a README.
 
-    Without --from it holds two example instances. With it, your instances, mapped to our fields
-    and checked; images are copied.
+    Without --from it contains two example instances. With it, it contains your instances,
+    mapped to
+    the fields of the task and checked; images are copied.
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
@@ -73,7 +76,7 @@ def init(
         if source is None:
             for option, value in {"--map": pairs, "--images": images}.items():
                 if value:
-                    fail(f"{option} needs your instances: give them with --from FILE")
+                    fail(f"{option} needs your instances: use --from FILE")
             start = example(name, answer or "choice", language)
         else:
             start = _from_file(name, source, pairs or [], images, answer, language)
@@ -81,7 +84,7 @@ def init(
         try:
             count = write_start(start, folder, commands)
         except (OSError, ValueError) as error:
-            fail(f"can't write to {folder}: {getattr(error, 'strerror', None) or error}")
+            fail(f"Cannot write to {folder}: {getattr(error, 'strerror', None) or error}")
     _tell(start, folder, count, commands)
 
 
@@ -117,7 +120,7 @@ def _from_file(
     from lmms_rpts.tasks.own.tables import QUOTING, read_table
 
     if images is not None and not images.is_dir():
-        fail(f"--images: {images} is no folder")
+        fail(f"--images: {images} is not a folder")
     table = read_table(source)
     mapping = _completed(map_names(table.names, _chosen(pairs, table)), table, answer)
     records = map_records(table, mapping)
@@ -148,12 +151,15 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
         ours, equals, theirs = pair.partition("=")
         ours = "question" if ours == "statement" else ours
         if not equals or not theirs:
-            fail(f"--map {pair}: write FIELD=YOURS, as in --map question=prompt")
-        for name, known, what in ((ours, TARGETS, "ours"), (theirs, table.names, str(table.path))):
+            fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
+        for name, known, what in (
+            (ours, TARGETS, "the task"),
+            (theirs, table.names, str(table.path)),
+        ):
             if name not in known:
                 near = nearest(name, known)
-                hint = f"did you mean {near}?" if near else f"there are: {_names(known)}"
-                fail(f"--map {pair}: there is no field {name} in {what}; {hint}")
+                hint = f"did you mean {near}?" if near else f"fields: {_names(known)}"
+                fail(f"--map {pair}: unknown field {name} in {what}; {hint}")
         chosen[ours] = theirs
     return chosen
 
@@ -169,8 +175,8 @@ def _completed(mapping: dict[str, str], table: Table, answer: str | None) -> dic
         options = " ".join(f"--map {name}=YOURS" for name in needed)
         none = ", or --answer none if there are no answers" if "answer" in needed else ""
         fail(
-            f"{table.path}: which of its fields is our {' and our '.join(needed)}? It has the "
-            f"fields: {_names(table.names)}. Give {options}{none}"
+            f"{table.path}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
+            f"{_names(table.names)}. Use {options}{none}"
         )
     if _is_terminal():
         optional = [] if "images" in mapping else ["images"]
@@ -186,10 +192,12 @@ def _asked(name: str, names: tuple[str, ...], required: bool) -> str:
     none = "" if required else ", or nothing if there is none"
     typer.echo(f"Your fields: {_names(names)}")
     while True:
-        said = str(typer.prompt(f"Which one is our {name!r}{none}", default="", show_default=False))
+        said = str(
+            typer.prompt(f"Which one is the task's {name!r}{none}", default="", show_default=False)
+        )
         if said in names or not (said or required):
             return said
-        typer.echo(f"There is no field {visible(said)!r}.")
+        typer.echo(f"Unknown field {visible(said)!r}.")
 
 
 def _is_terminal() -> bool:
@@ -203,10 +211,10 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _tell_mapping(mapping: Mapping[str, str], form: str, given: bool) -> None:
-    changed = [f"{ours} is your {visible(theirs)}" for ours, theirs in mapping.items()]
+    changed = [f"{ours} = your {visible(theirs)}" for ours, theirs in mapping.items()]
     typer.echo(f"Fields: {listed(changed, '; ')}.")
-    reason = "as you say" if given else "as yours look; --answer changes it"
-    typer.echo(f"Answers: {form} ({reason}).")
+    reason = "set with --answer" if given else "detected; --answer changes it"
+    typer.echo(f"Form of the answers: {form} ({reason}).")
 
 
 def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
@@ -215,7 +223,7 @@ def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
     unused = [name for name in table.names if name not in (*mapping.values(), *columns)]
     if not unused:
         return
-    typer.echo(f"Not taken: {visible(listed(unused))}. To take one: --map OURS=YOURS.")
+    typer.echo(f"Unused fields: {visible(listed(unused))}. To use one: --map FIELD=YOURS.")
     if "images" in mapping:
         return
     for name in unused:
@@ -250,7 +258,7 @@ def _tell(start: Start, folder: Path, count: int, commands: Mapping[str, str]) -
     typer.echo(f"  {commands['run']}\n  {commands['report']}")
     if start.responses:
         typer.echo(
-            "\nThat replays two responses with an offline judge. For a model of yours: --model "
+            "\nThat replays two responses with an offline judge. For a real model: --model "
             f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
         )
     elif start.needs_sight:

@@ -28,13 +28,15 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help="FILE.html: one file that holds all. Anything else: a folder with a page for "
-            "each instance, for large runs.",
+            help=(
+                "FILE.html: one file. Anything else: a folder with one page per instance, for "
+                "large runs."
+            ),
         ),
     ] = Path("report.html"),
     images: Images = None,
     include_path: IncludePath = None,
-    no_images: Annotated[bool, typer.Option("--no-images", help="Leave the images out.")] = False,
+    no_images: Annotated[bool, typer.Option("--no-images", help="Leave out the images.")] = False,
     image_size: Annotated[
         int,
         typer.Option(
@@ -49,8 +51,10 @@ def report(
         typer.Option(
             "--limit",
             min=0,
-            help="Largest number of instances of each graded benchmark to show, those with wrong "
-            "answers first; 0: all. Default: 1000 in a file, 5000 in a folder.",
+            help=(
+                "Maximum number of instances per graded benchmark, those with wrong answers first; "
+                "0: all. Default: 1000 in a file, 5000 in a folder."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -68,13 +72,11 @@ def report(
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
 ) -> None:
-    """Show where the reasoning broke: numbers, and every instance with its reasoning as a tree.
+    """Show where the reasoning broke: metrics, and every instance with its reasoning as a tree.
 
-    Graded answers (ROME, CMMaTH, ReForm-Eval and benchmarks of other packages) are shown with
-    their grades and the reasons for them.
-
-    Several runs stand side by side. The file needs no network, opens from disk, and can be sent
-    to others; mind that it holds the images and texts of the benchmark.
+    Several runs are shown side by side. The file needs no network and opens from disk; note
+    that it
+    contains the images and texts of the benchmark.
 
       lmms-rpts report results -o report.html
 

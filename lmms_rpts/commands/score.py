@@ -32,22 +32,26 @@ def score(
         list[Path],
         typer.Argument(
             metavar="SAMPLES...",
-            help="What lmms-eval wrote with --log_samples (files, or the folder of one run), or "
-            'JSONL of {"task", "doc_id" or "id", "response"}.',
+            help=(
+                "Samples of lmms-eval (--log_samples; files, or the folder of one run), or JSONL "
+                'of {"task", "doc_id" or "id", "response"}.'
+            ),
             show_default=False,
         ),
     ],
     task: Annotated[
         str | None,
-        typer.Option("--task", help="Task or group; left out: those that the samples name."),
+        typer.Option("--task", help="Task or group. Default: those in the samples."),
     ] = None,
     judge: Judge = None,
     correct: Annotated[
         str | None,
         typer.Option(
             "--correct",
-            help="Which metric of the task says whether an answer is right: METRIC, METRIC.FIELD, "
-            "METRIC>=0.8, or none. Left out: the first that does.",
+            help=(
+                "Metric of the task that decides whether an answer is right: METRIC, METRIC.FIELD, "
+                "METRIC>=0.8, or none. Default: the first suitable one."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -57,17 +61,15 @@ def score(
     ] = Path("rescored"),
     name: Annotated[
         str | None,
-        typer.Option("--name", help="The model; left out: as the results beside SAMPLES say."),
+        typer.Option("--name", help="Name of the model. Default: the name in the results file."),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show the log of lmms-eval as it comes.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the log of lmms-eval.")] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
 
-    Samples of tasks that RPTS knows nothing of are scored as well: images and prompts come from
-    the task, and the task's own metric says whether an answer is right. Runs lmms-eval on them,
-    and writes results and samples in its formats.
+    Samples of other tasks are scored as well: images and prompts come from the task, and the
+    task's own metric decides whether an answer is right. Runs lmms-eval on the responses, and
+    writes results and samples in its formats.
     """
     try:
         with told(), _terminable():
@@ -86,13 +88,13 @@ def _what_is_kept(judge: str | None) -> str:
     again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"
     name = judge or settings.judge or NO_JUDGE
     if not any(each.backend.kept for each in find_judges(name, settings)):
-        return f"To begin anew, {again}"
+        return f"To start again, {again}"
     cache = settings.cache
     if cache is None:
-        return "The judge's answers are not kept (LMMS_RPTS_CACHE=off): the next run asks again."
+        return "Judge replies are not cached (LMMS_RPTS_CACHE=off): the next run needs them again."
     if not (cache / FILE).is_file():
-        return f"Nothing was answered yet. To begin anew, {again}"
-    return f"The judge's answers so far are kept in {cache}. To ask only the rest, {again}"
+        return f"There are no judge replies yet. To start again, {again}"
+    return f"The judge replies so far are cached in {cache}. To request only the rest, {again}"
 
 
 @contextmanager
@@ -144,7 +146,7 @@ def _score(
             for file in kept.samples.values():
                 typer.echo(f"Samples: {file}")
     look = ["lmms-rpts", "report", str(output), *host.arguments()]
-    typer.echo(f"To look at them: {shlex.join(look)}")
+    typer.echo(f"To view them: {shlex.join(look)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,10 @@ def _plan(
     # Files of other tasks, which may hold no responses at all, are not looked into.
     if task in known or (task is None and read_responses(*samples, only=[*known]).tasks):
         if host.correct:
-            fail("--correct is for tasks of other packages: ours grade answers themselves")
+            fail(
+                "--correct is only for tasks of other packages: the built-in tasks grade answers "
+                "themselves"
+            )
         return plan_rescoring(samples, task), {}
     own = own_tasks(host.include_path)
     run = plan_any_run(samples, task, own=own, correct=host.correct or load_settings().correct)
@@ -210,25 +215,25 @@ def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
     if settings.judge:
         find_judges(settings.judge, settings)
     elif set(rescoring.responses) != {DEMO_TASK}:
-        raise JudgeConfigurationError(f"no judge was chosen: give --judge.\n{choices()}")
+        raise JudgeConfigurationError(f"no judge is set: use --judge.\n{choices()}")
     return settings.judge
 
 
 def _check_output(output: Path, samples: list[Path]) -> None:
     # A folder with two runs of the same documents is no one run any more.
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
-        fail(f"{output} holds the responses themselves: give another folder with -o")
+        fail(f"{output} contains the responses themselves: choose another folder with -o")
     try:
         output.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=output):
             pass
     except OSError as error:
-        fail(f"can't write to {output}: {error.strerror}")
+        fail(f"Cannot write to {output}: {error.strerror}")
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     for task in rescoring.passed_over:
-        typer.echo(f"Passed over: responses to {task}")
+        typer.echo(f"Ignored: responses to {task}")
     for each in rescoring.extents:
         whole = (each.start, each.stop) == (0, each.total)
         of = f" of {each.total}" if each.total else ""
@@ -237,8 +242,8 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
         typer.echo(f"{each.task}: {each.stop - each.start} documents{part}{repeats}")
     if len(rescoring.parts) > 1:
         typer.echo(
-            "lmms-eval takes the same documents of all tasks only: the tasks are scored one by "
-            "one, and there is no row for their group"
+            "lmms-eval can score several tasks together only for the same documents: the tasks are "
+            "scored one after another, and there is no row for their group"
         )
     typer.echo(f"Scoring {model}, judge: {judge or 'lexical'}")
 
@@ -259,7 +264,7 @@ def _run(
     sys.stdout.flush()
     if verbose:
         return evaluation.find_written(output, *evaluation.run_shown(command, environment))
-    typer.echo("lmms-eval starts; its log: --verbose", err=True)
+    typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
     log = output.with_suffix(".log")
     code, said = evaluation.run_quietly(command, environment, log)
     for warning in evaluation.own_warnings(said):
@@ -286,4 +291,4 @@ def _keep(written: Written, output: Path) -> Written:
         samples = {task: moved(file) for task, file in written.samples.items()}
         return replace(written, results=moved(written.results), samples=samples)
     except OSError as error:
-        fail(f"can't write to {output}: {error.strerror}")
+        fail(f"Cannot write to {output}: {error.strerror}")

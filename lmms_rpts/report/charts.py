@@ -90,7 +90,7 @@ def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
         text(left + across / 2, height - 4, "accuracy", "name"),
         upright(12, 12 + up / 2, "RPTS"),
     ]
-    return drawing(parts, width, height, "Accuracy against RPTS. " + "; ".join(said) + ".")
+    return drawing(parts, width, height, "RPTS against accuracy. " + "; ".join(said) + ".")
 
 
 def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:

@@ -10,7 +10,7 @@ METRIC_WORDS = {
     "rpts": "soundness of the reasoning",
     "accuracy": "right answers",
     "accuracy_rpts": "right answers with sound reasoning",
-    "right_for_wrong_reason": "right answers with unsound reasoning; lower is better",
+    "right_for_wrong_reason": "share of right answers with unsound reasoning; lower is better",
     "rpts_visual": "steps that read an image",
     "rpts_textual": "steps that read a text",
     "parse_rate": "responses with readable steps",

@@ -320,7 +320,7 @@ def _summary(tree: ReasoningTree, error: FirstError | None, left_out: int) -> st
     count = len(tree.heights)
     if not count:
         return "There are no steps."
-    summary = f"A tree of {count} step{'s' * (count > 1)}, {max(tree.heights)} high."
+    summary = f"A tree of {count} step{'s' * (count > 1)}, height {max(tree.heights)}."
     if error and len(error.path) > 1:
         summary += (
             f" The first wrong step is Conclusion {error.step}, at height {error.height}; "

@@ -27,6 +27,8 @@ from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
+_LEXICAL = ", and lexical detects wrong steps about as well as chance"
+
 URGENCY: tuple[Outcome, ...] = (
     "right_unsound",
     "wrong_unsound",
@@ -272,8 +274,8 @@ def _warnings(runs: Sequence[Run], entries: Iterable[Entry]) -> Iterable[str]:
             yield "The responses were not judged (judge “none”): score them with lmms-rpts score."
         else:
             yield (
-                f"The judge “{judge}” is for testing only: its scores cannot be compared with "
-                "those of another judge."
+                f"The judge “{judge}” is for testing only: its scores are not comparable with "
+                "those of other judges{_LEXICAL if 'lexical' in judge.split('+') else ''}."
             )
     if len(settings) > 1:
         yield (

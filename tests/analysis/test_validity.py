@@ -70,8 +70,8 @@ def test_the_words(run: Run) -> None:
         "steps as wrong; AUC 0.71 [0.65, 0.77]"
     )
     assert share.startswith(
-        "model-a: 50.0% of 4 inference steps scored below 0.5 in the first call; corrected by processbench "
-        "57.1% ["
+        "model-a: 50.0% of 4 inference steps scored below 0.5 in the first call; "
+        "corrected by processbench 57.1% ["
     )
     assert explained == EXPLAINED
 

@@ -40,7 +40,7 @@ def test_a_small_tree() -> None:
         assert leaf.top > step.top
         assert leaf.left + leaf.width / 2 == pytest.approx(step.left + SIZES.node / 2, abs=1)
     assert len(picture.lines) == 4
-    assert picture.summary == "A tree of 3 steps, 2 high."
+    assert picture.summary == "A tree of 3 steps, height 2."
 
 
 def test_an_error_is_marked_and_so_is_the_way_up() -> None:

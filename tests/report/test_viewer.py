@@ -205,6 +205,9 @@ def test_keys_of_the_table_and_of_instances(opened: Opened) -> None:
     expect(page.get_by_label("Search")).to_be_focused()
     page.keyboard.type("j?/k")
     expect(page.get_by_label("Search")).to_have_value("j?/k")
+    page.get_by_label("Search").fill("")
+    page.keyboard.press("Enter")
+    expect(page.locator("#table tbody tr:visible th a").first).to_be_focused()
     expect(page.locator("dialog[open]")).to_have_count(0)
 
 
@@ -225,13 +228,13 @@ def test_keys_with_modifiers_do_nothing(opened: Opened) -> None:
 def test_help(opened: Opened) -> None:
     page = opened.page
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog).to_be_visible()
     for key in ("j", "k", "/", "Esc", "?", "Enter"):
         expect(dialog.get_by_text(key, exact=True).first).to_be_visible()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    page.get_by_role("button", name="Keys").click()
+    page.get_by_role("button", name="Shortcuts").click()
     dialog.get_by_role("checkbox").uncheck()
     dialog.get_by_role("button", name="Close").click()
     page.keyboard.press("?")
@@ -439,7 +442,7 @@ def test_steps_are_shown_with_gold_steps_of_the_same_evidence(opened: Opened) ->
     go(page, "rpts-eval-en-0")
     step = page.locator("#rpts-eval-en-0--m0-s0 .match")
     expect(step).to_contain_text("Gold step 0")
-    expect(step).to_contain_text("match by evidence, 100% in common")
+    expect(step).to_contain_text("100% of the evidence shared")
     gold = page.locator("#rpts-eval-en-0--gold-s1 .match")
     expect(gold).to_contain_text("m-a: Conclusion 1")
     expect(gold).to_contain_text("m-b: Conclusion 1")

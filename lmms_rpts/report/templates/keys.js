@@ -5,7 +5,7 @@
     ["j", "→", "Next instance; in the table j selects the next row"],
     ["k", "←", "Previous instance; in the table k selects the previous row"],
     ["Enter", "", "Open the selected row, or enlarge the selected image"],
-    ["/", "", "Search"],
+    ["/", "", "Search; Enter goes to the first row, Esc clears the search"],
     ["Esc", "", "Close a dialog or a preview, or go back to all instances"],
     ["?", "", "Show this list"],
     ["+", "−", "In an enlarged image: zoom; 0 fits it to the window"],
@@ -24,10 +24,10 @@
       try { localStorage.setItem(stored, active ? "on" : "off"); } catch { /* for this page alone */ }
     });
     const close = element("button", { type: "button", textContent: "Close" });
-    const title = element("h2", { id: "help-title", textContent: "Keys" });
+    const title = element("h2", { id: "help-title", textContent: "Keyboard shortcuts" });
     const dialog = element("dialog", { className: "help" }, title,
       element("table", {}, element("tbody", {}, ...rows)),
-      element("label", { className: "switch" }, box, " Keys are on (Enter and Esc always are)"), close);
+      element("label", { className: "switch" }, box, " Keyboard shortcuts are on (Enter and Esc always work)"), close);
     dialog.setAttribute("aria-labelledby", "help-title");
     close.addEventListener("click", () => dialog.close());
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
@@ -86,7 +86,7 @@
     if (active && Object.hasOwn(keys, event.key) && report.ids().size) keys[event.key](event);
   });
   if (report.ids().size || report.tables.length) {
-    const button = element("button", { type: "button", id: "help", textContent: "Keys" });
+    const button = element("button", { type: "button", id: "help", textContent: "Shortcuts" });
     button.setAttribute("aria-haspopup", "dialog");
     button.addEventListener("click", showHelp);
     document.getElementById("theme").before(button);

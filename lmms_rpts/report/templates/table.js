@@ -73,7 +73,13 @@
       const typed = event.target.type === "search";
       waiting = setTimeout(() => { choose(); changed(list, !typed); }, typed ? 80 : 0);
     });
-    form.addEventListener("submit", (event) => event.preventDefault());
+    // Enter in the search: to the first row that is left.
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      choose();
+      const row = report.visible(table)[0];
+      if (row) row.querySelector("a").focus();
+    });
     form.addEventListener("reset", () => setTimeout(() => { choose(); changed(list, true); }));
     list.place.querySelector(".clear").addEventListener("click", () => form.reset());
     form.hidden = false;
