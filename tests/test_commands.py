@@ -130,7 +130,7 @@ def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
 ) -> None:
     monkeypatch.setenv("LMMS_RPTS_PRICE", "1000/3000")
     said = command("estimate", "rpts_demo").output
-    kept, free, most = (figures(said, row) for row in ("as asked for", "free text", "at most"))
+    kept, free, most = (figures(said, row) for row in ("requested format", "free text", "at most"))
     for less, more in ((kept, free), (free, most)):
         assert all(a < b for a, b in zip(less, more, strict=True))
     calls, read, written, cost = kept
@@ -144,9 +144,9 @@ def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
 def test_several_opinions_cost_several_times_as_much(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    once = figures(command("estimate", "rpts_demo").output, "as asked for")
+    once = figures(command("estimate", "rpts_demo").output, "requested format")
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    thrice = figures(command("estimate", "rpts_demo").output, "as asked for")
+    thrice = figures(command("estimate", "rpts_demo").output, "requested format")
     assert thrice == [3 * figure for figure in once]
 
 

@@ -108,7 +108,7 @@ def test_nothing_is_written_over() -> None:
     (("--language", "de"), "--language='de': choose one of en, zh"),
     (("--map", "question=x"), "--map needs your instances"),
     (("--images", "pics"), "--images needs your instances"),
-    (("--output", "file/x"), "can't write to file/x"),
+    (("--output", "file/x"), "Cannot write to file/x"),
 )
 def test_options_that_cannot_be_used(option: tuple[str, str], said: str) -> None:
     Path("file").write_text("")
@@ -124,7 +124,7 @@ def test_fields_are_found_by_their_names() -> None:
     ]
     code, said = init("shop", "--from", save("my.jsonl", rows))
     assert code == 0, said
-    assert "question is your Prompt; answer is your label; images is your image_path" in said
+    assert "question = your Prompt; answer = your label; images = your image_path" in said
     assert "Form of the answers: choice (detected; --answer changes it)." in said
     assert "instances: 2, images: 2, answers: choice" in said
     assert "the judge must see them" in said
@@ -186,12 +186,12 @@ def test_what_is_not_found_is_mapped() -> None:
     "options, said",
     ((), "which of its fields is the task's question and answer? Its fields: ask, say. Use"),
     ((), "--map question=YOURS --map answer=YOURS, or --answer none"),
-    (("--answer", "none"), "Give --map question=YOURS\n"),
-    (("--map", "question"), "--map question: write FIELD=YOURS"),
-    (("--map", "qestion=ask"), "there is no field qestion in ours; did you mean question?"),
-    (("--map", "question=asc"), "there is no field asc in my.jsonl; did you mean ask?"),
-    (("--map", "question=zzz"), "there is no field zzz in my.jsonl; there are: ask, say"),
-    (("--images", "nowhere"), "--images: nowhere is no folder"),
+    (("--answer", "none"), "Use --map question=YOURS\n"),
+    (("--map", "question"), "--map question: expected FIELD=YOURS"),
+    (("--map", "qestion=ask"), "unknown field qestion in the task; did you mean question?"),
+    (("--map", "question=asc"), "unknown field asc in my.jsonl; did you mean ask?"),
+    (("--map", "question=zzz"), "unknown field zzz in my.jsonl; fields: ask, say"),
+    (("--images", "nowhere"), "--images: nowhere is not a folder"),
 )
 def test_without_a_terminal_one_message_says_all(options: tuple[str, ...], said: str) -> None:
     code, found = init("shop", "--from", save("my.jsonl", [{"ask": "?", "say": "x"}]), *options)
@@ -205,9 +205,9 @@ def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"ask": "What is it?", "said": "bar", "pic": "a.png"}]
     code, said = init("shop", "--from", save("my.jsonl", rows), says="\nasc\nask\nsaid\npic\n")
     assert code == 0, said
-    assert said.count("Which one is our 'question':") == 3
+    assert said.count("Which one is the task's 'question':") == 3
     assert "Unknown field 'asc'." in said
-    assert "Which one is our 'answer', or nothing if there is none:" in said
+    assert "Which one is the task's 'answer', or nothing if there is none:" in said
     assert instances("shop") == [{"question": "What is it?", "answer": "bar", "images": ["a.png"]}]
 
 
@@ -264,8 +264,8 @@ def test_csv_has_cells_for_lists() -> None:
         '{"question": "x", "answer": 1, "image": "pics"}',
         "(it is not a file)",
     ),
-    ("my.jsonl", '{"question": "x", "answer": 1, "image": "my.jsonl"}', "Cannot read"),
-    ("my.jsonl", '{"question": "x", "answer": 1, "image": "a\\u0000"}', "Cannot read"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "my.jsonl"}', "annot read"),
+    ("my.jsonl", '{"question": "x", "answer": 1, "image": "a\\u0000"}', "annot read"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": {"x": 1}}', "'images' should be a file"),
     ("none/my.jsonl", None, "none/my.jsonl: No such file"),
     ("pics", None, "pics: Is a directory"),

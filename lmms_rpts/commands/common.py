@@ -141,7 +141,11 @@ def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> N
     samples = [file for run in inputs for file in run.files]
     read = {path.resolve() for path in (*samples, *map(results_beside, samples), *others)}
     for output in outputs:
-        if output.expanduser().resolve() in read:
+        try:
+            place = output.expanduser().resolve()
+        except (OSError, RuntimeError) as error:  # "~" of an unknown user, a loop of links
+            fail(f"Cannot write to {output}: {getattr(error, 'strerror', None) or error}")
+        if place in read:
             fail(f"{output} is one of the input files: choose another name with -o")
 
 

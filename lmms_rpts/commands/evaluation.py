@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from lmms_rpts.errors import UserError
+from lmms_rpts.escaping import visible
 
 ENTRY = "lmms_rpts.models.evaluate"
 _TAIL = 32_768
@@ -23,9 +24,11 @@ _PATIENCE = ((None, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """How long lmms-eval may take to end after each signal; a Ctrl-C it gets from the terminal."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _WARNED = re.compile(
-    r"^[^|\n]*\| *(?:WARNING|ERROR|CRITICAL) *\| *lmms_rpts\.[^\n]{0,200}? - ([^\n]*)", re.MULTILINE
+    r"[^|]{0,40}\| {0,9}(?:WARNING|ERROR|CRITICAL) {0,9}\| {0,9}lmms_rpts\..{0,200}? - (.*)"
 )
-_SAID = re.compile(r"Error during evaluation: (.*?)\.? Please set `--verbosity", re.DOTALL)
+_DATED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_LONGEST_LINE, _MOST_LINES = 2_000, 60
+_FAILED, _FAILED_END = "Error during evaluation: ", " Please set `--verbosity"
 
 
 class EvaluationError(UserError):
@@ -99,9 +102,9 @@ def find_written(output: Path, code: int, said: str) -> Written:
 def _reason(said: str) -> str:
     """lmms-eval's own reason, else its last lines."""
     plain = _COLOUR.sub("", said)
-    told = _SAID.findall(plain)
-    if told:
-        return f"; it said:\n{told[-1].strip()}"
+    _, failed, reason = plain.rpartition(_FAILED)
+    if failed and _FAILED_END in reason:
+        return f"; it said:\n{reason.partition(_FAILED_END)[0].strip().removesuffix('.')}"
     # Of a progress bar only what it showed last, of a traceback only the exception.
     _, found, rest = plain.rpartition("Traceback (most recent call last):\n")
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in rest.split("\n")]
@@ -140,12 +143,32 @@ def _end_of(log: Path) -> str:
 
 def results_table(said: str) -> str:
     """The tables of results in what lmms-eval printed."""
-    return "\n".join(line for line in _COLOUR.sub("", said).splitlines() if line.startswith("|"))
+    lines = _COLOUR.sub("", said).splitlines()
+    return "\n".join(visible(line) for line in lines if line.startswith("|"))
 
 
-def own_warnings(said: str) -> list[str]:
-    """The warnings and errors of this package in what lmms-eval printed; each once."""
-    return [*dict.fromkeys(each.strip() for each in _WARNED.findall(_COLOUR.sub("", said)))]
+def own_warnings(log: Path) -> list[str]:
+    """The warnings and errors of this package in a log, each once, with their further lines."""
+    found: dict[str, None] = {}
+    current: list[str] | None = None
+    try:
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                plain = visible(_COLOUR.sub("", line.rstrip("\r\n")))[:_LONGEST_LINE]
+                warned = _WARNED.match(plain)
+                if (warned or _DATED.match(plain)) and current:
+                    found["\n".join(current)] = None
+                if warned:
+                    current = [warned[1].strip()]
+                elif _DATED.match(plain):
+                    current = None
+                elif current and len(current) < _MOST_LINES:
+                    current.append(plain)
+    except OSError:
+        return []
+    if current:
+        found["\n".join(current)] = None
+    return [each.rstrip() for each in found]
 
 
 def run_shown(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:

@@ -96,6 +96,7 @@ def report(
         files = read_validities(validity)
         found = read_all_runs(runs).every
         spare(found, [output], *(each.path for each in files))
+        output = output.expanduser()
         written = write_report(
             found,
             output,

@@ -267,7 +267,7 @@ def _run(
     typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
     log = output.with_suffix(".log")
     code, said = evaluation.run_quietly(command, environment, log)
-    for warning in evaluation.own_warnings(said):
+    for warning in evaluation.own_warnings(log):
         typer.echo(f"Warning: {warning}", err=True)
     written = evaluation.find_written(output, code, said)
     typer.echo(evaluation.results_table(said))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
+
+from loguru import logger
 
 
 def add_killed_runs(root: Path) -> None:
@@ -11,5 +14,8 @@ def add_killed_runs(root: Path) -> None:
 
     runs = (run for run in (root / "runs").glob("*") if not (run / ".merged").exists())
     parts = sorted(str(part) for run in runs for part in run.glob("rank_*.db"))
-    if parts:
-        ResponseCache.merge_shards(parts, str(root / "cache.db"))
+    for part in parts:  # one by one: a damaged part loses only itself
+        try:
+            ResponseCache.merge_shards([part], str(root / "cache.db"))
+        except sqlite3.Error as error:
+            logger.warning("Cannot read the responses of a killed run in {}: {}", part, error)

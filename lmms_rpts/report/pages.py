@@ -102,6 +102,11 @@ class Pages:
         """The number of instances, of all kinds."""
         return len(self.view.entries) + self.graded.count
 
+    @property
+    def frame_parts(self) -> int:
+        """Parts of ``single`` that are no instances: begin, overviews and end."""
+        return 2 + bool(self.view.runs) + len(self.graded.views)
+
     def single(self) -> Iterator[str]:
         """The one page, in parts, the entries each for itself."""
         # No text can hold this mark: all others are escaped.

@@ -52,7 +52,7 @@ class ThumbnailCache:
 
     def put(self, key: str, thumbnail: Thumbnail) -> None:
         """Store a thumbnail, or not where the folder can't be written."""
-        with suppress(OSError), draft_of(self._path(key)) as draft:
+        with suppress(OSError, RuntimeError), draft_of(self._path(key)) as draft:
             draft.write_bytes(_pack(thumbnail))
 
     def prune(self, most_bytes: int = MOST_BYTES) -> None:
@@ -81,7 +81,11 @@ class Stored:
 
 def stored(folder: Path) -> Iterator[Stored]:
     """The thumbnails below a cache's folder; none where there is no folder."""
-    for path in folder.glob(f"*/*{_SUFFIX}"):
+    try:
+        paths = [*folder.glob(f"*/*{_SUFFIX}")]
+    except (OSError, RuntimeError):  # no permission, a name that is too long, a loop of links
+        return
+    for path in paths:
         with suppress(OSError):  # another process deleted it
             status = path.stat()
             yield Stored(path, status.st_size, status.st_mtime)

@@ -241,7 +241,7 @@ def _write_file(pages: Pages, output: Path, progress: bool) -> int:
     # Who reloads the page never sees half of one.
     with draft_of(output) as draft:
         with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as out:
-            for part in _counted(pages.single(), pages, progress):
+            for part in _counted(pages.single(), pages, progress, more=pages.frame_parts):
                 out.write(part)
         return draft.stat().st_size
 
@@ -279,8 +279,6 @@ def _put(path: Path, text: str) -> int:
     return len(content)
 
 
-def _counted(parts: Iterator[T], pages: Pages, progress: bool) -> Iterator[T]:
-    count = pages.count
-    yield from tqdm(
-        parts, total=count, desc="Writing instances", disable=not progress or count < _MANY
-    )
+def _counted(parts: Iterator[T], pages: Pages, progress: bool, more: int = 0) -> Iterator[T]:
+    count = pages.count + more
+    yield from tqdm(parts, total=count, desc="Writing pages", disable=not progress or count < _MANY)

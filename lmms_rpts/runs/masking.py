@@ -11,22 +11,30 @@ LONGEST = 2000
 
 _DEEPEST, _MOST = 4, 100
 
-_WORDS = r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie)"
+_WORDS = (
+    r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie|signature|jwt"
+    r"|(?<![a-z])(?:sig|pass)(?![a-z]))"
+)
 _SECRET_NAME = re.compile(_WORDS, re.I)
 # max_new_tokens=2048 and tokenizer=lab/model: they limit and name, and open nothing.
 _COUNT_NAME = re.compile(r"tokens$", re.I)
 _PLAIN_NAME = re.compile(r"tokenizer(?:_(?:mode|name|path|revision))?$", re.I)
 _DIGITS = re.compile(r"\d{1,9}$", re.ASCII)
 _PART = re.compile(r",(?=\s{0,9}[\w.-]{1,80}\s{0,9}=)")
-_URL_USER = re.compile(r"(?<=://)[^/\s@]{1,400}@")
+_URL_USER = re.compile(r"(?<=://)[^/\s]{1,400}@")
+# A name is read from its beginning only, so that a long one takes linear time.
 _ASSIGNED = re.compile(
-    rf"(?P<name>[\w.-]{{0,60}}?{_WORDS}[\w.-]{{0,60}})(?P<mark>[\"']?\s{{0,9}}[:=]\s{{0,9}})"
-    r"(?P<value>\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|(?:(?:bearer|basic)\s+)?[^\"',;&\s{}]{1,2000})",
+    rf"(?<![\w.-])(?=[\w.-]{{0,2000}}?{_WORDS})(?P<name>[\w.-]{{1,2000}})"
+    r"(?P<mark>[\"']?\s{0,9}[:=]\s{0,9})"
+    r"(?P<value>\[[^\]]{0,2000}\]?|\"(?:[^\"\\]|\\.){0,2000}\"?|'(?:[^'\\]|\\.){0,2000}'?"
+    r"|(?:(?:bearer|basic|token|apikey)\s+)?[^\"',;&\s{}]{1,2000})",
     re.I,
 )
+_BEARER = re.compile(r"(?<![\w-])(?P<kind>bearer|basic)\s{1,9}[\w.~+/=-]{8,2000}", re.I)
 # Keys of OpenAI, Anthropic, Hugging Face, GitHub, Google, AWS, Slack, and JSON Web Tokens.
 _KNOWN_KEY = re.compile(
-    r"(?<![A-Za-z0-9])(?:sk-|hf_|gh[pousr]_|github_pat_|AIza|AKIA|xox[abps]-|eyJ)[\w.-]{8,2000}"
+    r"(?<![A-Za-z0-9])(?:sk-|hf_|gh[pousr]_|github_pat_|glpat-|gsk_|xai-|nvapi-|AIza|AKIA|xox[abps]-"
+    r"|eyJ)[\w.-]{8,2000}"
 )
 
 
@@ -67,7 +75,8 @@ def _mask_part(part: str) -> str:
 def mask_text(text: str) -> str:
     """Text without the user and password of URLs, assigned secrets and well-known forms of keys."""
     text = _URL_USER.sub(f"{MASK}@", text[:LONGEST])
-    return _KNOWN_KEY.sub(MASK, _ASSIGNED.sub(_hidden, text))
+    text = _BEARER.sub(rf"\g<kind> {MASK}", _ASSIGNED.sub(_hidden, text))
+    return _KNOWN_KEY.sub(MASK, text)
 
 
 def _hidden(found: re.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,16 +60,21 @@ def find_tasks(
         task in a file, a pattern or a group say, so that the index of all tasks is needed.
     """
     wanted = set(names) | {asked.base for name in names if (asked := split_name(name))}
-    folders = {path.parent for path in root.rglob("*.yaml") if wanted & _tasks_in(path)}
+    files = {path: wanted & _tasks_in(path) for path in root.rglob("*.yaml")}
+    defined = Counter(name for found_names in files.values() for name in found_names)
+    if any(count > 1 for count in defined.values()):
+        return None  # only the index of all tasks says which definition lmms-eval uses
     found: dict[str, Any] = {}
-    for folder in sorted(folders):
+    for folder in sorted({path.parent for path, here in files.items() if here}):
         found |= manager._get_task_and_group(str(folder))
-    return found if all(_is_in(name, {**known, **found}) for name in names) else None
+    return found if all(_is_in(name, known, found) for name in names) else None
 
 
-def _is_in(name: str, index: Mapping[str, Any]) -> bool:
+def _is_in(name: str, known: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Whether a name is a known entry, or a task; groups and tags need the tasks of all folders."""
     asked = split_name(name)
-    return name in index or (asked is not None and asked.base in index)
+    names = (name, asked.base) if asked else (name,)
+    return any(each in known or found.get(each, {}).get("type") == "task" for each in names)
 
 
 def _tasks_in(path: Path) -> set[str]:

@@ -441,7 +441,7 @@ def test_steps_are_shown_with_gold_steps_of_the_same_evidence(opened: Opened) ->
     page = opened.page
     go(page, "rpts-eval-en-0")
     step = page.locator("#rpts-eval-en-0--m0-s0 .match")
-    expect(step).to_contain_text("Gold step 0")
+    expect(step).to_contain_text("gold step 0")
     expect(step).to_contain_text("100% of the evidence shared")
     gold = page.locator("#rpts-eval-en-0--gold-s1 .match")
     expect(gold).to_contain_text("m-a: Conclusion 1")

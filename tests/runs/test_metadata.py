@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lmms_rpts.runs.masking import mask_text
 from lmms_rpts.runs.metadata import metadata_of
+from lmms_rpts.runs.reading import model_name
 from tests.support.tables import table
 
 # As lmms-eval 0.7.3 writes it; the tokens as its usage_metrics.py, judges as our filters.
@@ -139,3 +141,34 @@ def test_odd_values_are_left_out_or_shown_as_text(odd: Any) -> None:
 
 def test_no_results_file_no_metadata() -> None:
     assert metadata_of({}) == {}
+
+
+@table(
+    "text",
+    "Authorization: Token SECRET-1",
+    "Authorization: ApiKey SECRET-1",
+    "{'api_keys': ['SECRET-1', 'SECRET-1']}",
+    'api_key="ab\\"SECRET-1"',
+    "https://h/x?sig=SECRET-1&a=1",
+    "url=https://h?key=SECRET-1",
+    "X-Amz-Signature=SECRET-1",
+    "jwt=SECRET-1",
+    "pass=SECRET-1",
+    "Bearer SECRET-1",
+    "https://u:p@SECRET-1@host/x",
+    "nvapi-SECRET-1",
+)
+def test_secrets_are_masked_wherever_they_are(text: str) -> None:
+    shown = mask_text(text)
+    assert "SECRET" not in shown
+    assert "***" in shown
+
+
+@table("text", "max_new_tokens=2048", "tokenizer=lab/model", "passes=3", "sigma=0.1", "seed: 7")
+def test_what_is_no_secret_is_shown(text: str) -> None:
+    assert mask_text(text) == text
+
+
+def test_the_label_of_a_run_holds_no_secret() -> None:
+    results = {"config": {"model_args": "model=https://h/x?token=SECRET-1"}}
+    assert "SECRET" not in str(model_name(results))

@@ -63,6 +63,14 @@ def test_of_one_name_that_of_lmms_eval_comes_first(tmp_path: Path, read: list[Pa
     assert Path(manager.task_index["mmmu_val"]["yaml_path"]).is_relative_to(ROOT)
 
 
+def test_a_name_that_is_defined_twice_is_taken_from_the_whole_index() -> None:
+    """lmms-eval 0.7.3 has two files with this task, which differ."""
+    name = "mmbench_en_dev_reasoning"
+    whole = lmms_eval.tasks.TaskManager("ERROR").task_index[name]["yaml_path"]
+    with only_tasks([name]):
+        assert lmms_eval.tasks.TaskManager("ERROR").task_index[name]["yaml_path"] == whole
+
+
 def test_what_it_takes_no_task_for_needs_all(monkeypatch: pytest.MonkeyPatch) -> None:
     whole: list[bool] = []
     real = lmms_eval.tasks.TaskManager._get_task_and_group

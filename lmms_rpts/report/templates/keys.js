@@ -83,7 +83,7 @@
   document.addEventListener("keydown", (event) => {
     if (report.typing(event) || document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") { back(); return; }
-    if (active && Object.hasOwn(keys, event.key) && report.ids().size) keys[event.key](event);
+    if (active && Object.hasOwn(keys, event.key) && (report.ids().size || report.tables.length)) keys[event.key](event);
   });
   if (report.ids().size || report.tables.length) {
     const button = element("button", { type: "button", id: "help", textContent: "Shortcuts" });
