@@ -31,7 +31,10 @@ def unconnected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_nothing_is_on_this_machine(unconnected: None) -> None:
     done = CliRunner().invoke(app, ["estimate", "rpts_eval_en"])
     assert done.exit_code == 0, done.output
-    assert "rpts_eval_en: from published totals: data not found at texts_en.json" in done.output
+    assert (
+        "rpts_eval_en: estimated from published totals, because the data are not on this machine (texts_en.json"
+        in done.output
+    )
     assert "rpts_eval_en (416)" in done.output
 
 

@@ -181,7 +181,7 @@ def test_characters_that_no_font_has_are_reported(command: Command, tmp_path: Pa
     write_run(tmp_path / "run", {0: strange})
     said = command(tmp_path / "run", "--id", "q1", "-o", tmp_path / "x.pdf")
     assert said.exit_code == 0
-    assert "no installed font has some of the characters" in said.output
+    assert "some characters are in no installed font" in said.output
     assert "read from right to left is not laid out" in said.output
 
 

@@ -68,10 +68,9 @@ def compare(
     ] = None,
     validity: Validities = None,
 ) -> None:
-    """Compare two runs on their shared documents: differences B - A, and the documents that
-    flipped.
+    """Compare two runs on their shared documents: differences B - A, and documents that flipped.
 
-        Each difference has a 95% bootstrap interval and the p-value of a paired permutation test.
+    Each difference has a 95% bootstrap interval and the p-value of a paired permutation test.
     """
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.validity import validity_lines, validity_notes

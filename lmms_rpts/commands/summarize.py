@@ -80,13 +80,11 @@ def summarize(
     ] = None,
     validity: Validities = None,
 ) -> None:
-    """Compare models in one table: each metric with its interval, and a plot of score against
-    tokens.
+    """Compare models in one table: metrics with intervals, and a plot of score against tokens.
 
-        Several runs of one model are repeated rounds, shown as mean and sample standard deviation
-        (n - 1). A single round is shown with the 95% interval over its documents. With several
-        tasks
-        there is one table per task, and one over all documents.
+    Several runs of one model are repeated rounds, shown as mean and sample standard deviation
+    (n - 1). A single round is shown with the 95% interval over its documents. With several tasks
+    there is one table per task, and one over all documents.
     """
     from lmms_rpts.analysis.summary import summarize as put_side_by_side
     from lmms_rpts.analysis.sweeping import of_task

@@ -104,10 +104,8 @@ def validate(
 ) -> None:
     """Measure a judge: does it separate sound steps from steps that annotators marked as wrong?
 
-    Each labelled step is sent to the judge as in a run, with the same cache, budget and
-    retries.
-    The result is compared with baselines that need no judge: the length of a step, its
-        position,
+    Each labelled step is sent to the judge as in a run, with the same cache, budget and retries.
+    The result is compared with baselines that need no judge: the length of a step, its position,
     and word overlap. Third-party data sets are not included: --list shows where to get them.
 
       lmms-rpts validate --judge openai:gpt-4o-mini

@@ -174,7 +174,7 @@ def choices() -> str:
     ]
     width = max(len(usage) for usage, _ in known)
     lines = [f"  {usage:<{width}}  {purpose}" for usage, purpose in known]
-    return "Set LMMS_RPTS_JUDGE to one of:\n" + "\n".join(lines) + "\nor to several, as A+B."
+    return "Set LMMS_RPTS_JUDGE to one of:\n" + "\n".join(lines) + "\nor to several, as A+B"
 
 
 def _find(judge: str, settings: Settings) -> ChosenJudge:

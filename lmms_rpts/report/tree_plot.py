@@ -163,8 +163,8 @@ def _plotting() -> Iterator[list[str]]:
         yield said
     if any("missing from" in str(each.message) for each in caught):
         said.append(
-            "no installed font has some of the characters, which are drawn as boxes: install one "
-            "(for Chinese Noto Sans CJK), or use .svg"
+            "some characters are in no installed font and are drawn as boxes: install a font (for "
+            "Chinese, Noto Sans CJK), or use .svg"
         )
 
 

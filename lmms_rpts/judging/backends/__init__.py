@@ -142,11 +142,8 @@ BACKENDS: dict[str, Backend] = {
         samples=False,
         kept=False,
         caveat=(
-            "it separates steps that annotators marked as wrong from sound steps about as "
-            "well as chance: AUC 0.58, 0.48, 0.49 and 0.51 on ProcessBench, BIG-Bench Mistake, "
-            "PARC and MR-Ben (0.5 is chance), where step length alone has 0.72, 0.69, 0.66 and "
-            "0.57; its AUC of up to 0.98 on synthetic corruptions shows only that it recognizes "
-            "the topic of a step"
+            "it detects wrong steps about as well as chance (AUC 0.48 to 0.58 on ProcessBench, "
+            "BIG-Bench Mistake, PARC and MR-Ben; docs/judging.md)"
         ),
         check=_check_bare,
         open=_open_lexical,

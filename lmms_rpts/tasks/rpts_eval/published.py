@@ -65,7 +65,10 @@ def published_documents(task: str) -> tuple[dict[str, list[dict[str, Any]]], str
         name: [*_documents(TOTALS[language], language)]
         for name, language in zip(names, languages, strict=True)
     }
-    return documents, f"{task}: from published totals: data not found at {', '.join(missing)}"
+    return documents, (
+        f"{task}: estimated from published totals, because the data are not on this machine "
+        f"({', '.join(missing)})"
+    )
 
 
 def _missing(language: str) -> str | None:
