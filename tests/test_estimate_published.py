@@ -32,7 +32,7 @@ def test_nothing_is_on_this_machine(unconnected: None) -> None:
     done = CliRunner().invoke(app, ["estimate", "rpts_eval_en"])
     assert done.exit_code == 0, done.output
     assert (
-        "rpts_eval_en: estimated from published totals, because the data are not on this machine (texts_en.json"
+        "rpts_eval_en: estimated from published totals, because the data are not on this machine"
         in done.output
     )
     assert "rpts_eval_en (416)" in done.output

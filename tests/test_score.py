@@ -511,7 +511,7 @@ def test_a_group_with_a_judge_behind_a_server(synthetic: tuple[Path, Path], tmp_
         parts, files = score(tmp_path / "parts", some, "--judge", "openai:m", env=env)
     assert_same(at_once, again, *tasks)
     assert "rpts_eval" in again.results
-    assert "one by one" in parts.output
+    assert "one after another" in parts.output
     assert len([file for file in files if file.name.endswith("_results.json")]) == 2
     whole, part = at_once.records("rpts_eval_zh"), parts.records("rpts_eval_zh")
     assert part == {at: whole[at] for at in (0, 1)}
@@ -595,7 +595,7 @@ def test_an_interrupt_ends_all_processes(
     if status == 130:
         again = f"lmms-rpts score {responses} --judge openai:m"
         assert said.endswith(f"run the same command again:\n  {again}\n")
-        assert "There are no judge replies yet" in said or f"kept in {cache}" in said
+        assert "There are no judge replies yet" in said or f"cached in {cache}" in said
 
 
 def test_the_log_of_lmms_eval_is_shown_on_request(tmp_path: Path) -> None:
