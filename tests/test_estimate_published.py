@@ -44,7 +44,7 @@ def test_a_folder_without_the_data(
     monkeypatch.setenv("RPTS_PATH", str(tmp_path))
     done = CliRunner().invoke(app, ["estimate", "rpts_eval_zh", "--limit", "5"])
     assert done.exit_code == 0, done.output
-    assert f"data not found at {tmp_path / 'texts_zh.json'}" in done.output.replace("\n", "")
+    assert f"on this machine ({tmp_path / 'texts_zh.json'}" in done.output.replace("\n", "")
     assert "rpts_eval_zh (5)" in done.output
 
 

@@ -147,8 +147,8 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     from lmms_rpts.judging.prompts import Prompts
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
-    for name in ("task", "responses"):
-        table.add_column(name)
+    table.add_column("task", no_wrap=True)
+    table.add_column("responses")
     for name in ("calls", "input tokens", "output tokens", *(["cost"] if settings.prices else [])):
         table.add_column(name, justify="right", no_wrap=True)
     judges, mode = _judges(settings), settings.transform or "auto"
@@ -167,7 +167,7 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,
-            "typical, steps in the requested format": None if mode == "llm" else needs.typical,
+            "typical, requested format": None if mode == "llm" else needs.typical,
             "typical, free text": None if mode == "rule" else needs.rewritten,
             "at most": needs.most,
         }
