@@ -482,4 +482,4 @@ def test_an_answer_that_nobody_could_grade_is_shown_as_such(tmp_path: Path) -> N
     assert CliRunner().invoke(app, ["report", str(tmp_path / "a"), "-o", str(page)]).exit_code == 0
     text = page.read_text(encoding="utf-8")
     assert "The correctness of the answer could not be determined" in text
-    assert "says <b>九</b>" in text
+    assert "answer: <b>九</b>" in text
