@@ -405,7 +405,7 @@ def test_a_validity_file_that_is_no_use(
 def test_lexical_is_said_to_be_what_it_is(doctor: Doctor) -> None:
     said = about(doctor("--judge", "lexical").output, "judge lexical")
     assert said.startswith("ok ")
-    for figure in ("AUC 0.48 to 0.58", "0.72, 0.69, 0.66 and 0.57", "0.98"):
+    for figure in ("AUC 0.48 to 0.58", "docs/judging.md"):
         assert figure in said
 
 
