@@ -124,8 +124,8 @@ def test_width_lines_and_background(command: Command, runs: Path, tmp_path: Path
     (("--id", "zzz"), "Unknown instance id zzz. The ids are: q1"),
     (("--id", "q1", "--task", "nope"), "Unknown task nope. The runs have: rpts_eval_en"),
     (("--id", "q1", "--repeat", "3"), "has 2 responses to instance q1: there is no repeat 3"),
-    (("--id", "q1", "-o", "x.gif"), "can't write x.gif"),
-    (("--id", "q1", "-o", "runs"), "can't write runs"),
+    (("--id", "q1", "-o", "x.gif"), "Cannot write x.gif"),
+    (("--id", "q1", "-o", "runs"), "Cannot write runs"),
 )
 def test_what_is_refused(
     command: Command, runs: Path, arguments: tuple[str, ...], message: str

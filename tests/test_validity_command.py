@@ -123,7 +123,9 @@ def test_the_report(command: Command, pair: tuple[Path, Path], known: Path, tmp_
     before = report_of(command, tmp_path / "r.html", *pair)
     assert "How far can this judge be trusted?" not in before
     after = report_of(command, tmp_path / "r.html", *pair, "--validity", known)
-    start, end = (after.index(each) for each in ("<h2>How far can", '<section id="instances">'))
+    start, end = (
+        after.index(each) for each in ("<h2>How far can", '<section id="instances" class="list">')
+    )
     section = after[start:end]
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", section)
     assert len(rows) == 2
@@ -153,7 +155,7 @@ def test_a_report_on_another_judge(
     other = write_validity(tmp_path / "other.json", make_validity(judge="openai:other"))
     page = report_of(command, tmp_path / "r.html", pair[0], "--validity", other)
     assert "other.json is about the judge &#39;openai:other&#39; with prompts 1, not" in page
-    assert "nothing is known of the judge of a" in page
+    assert "the error rates of the judge of a are unknown" in page
     assert "20.0%" not in page
     assert "Rogan" not in page
 
