@@ -447,7 +447,7 @@ def test_steps_are_shown_with_gold_steps_of_the_same_evidence(opened: Opened) ->
     expect(gold).to_contain_text("m-a: Conclusion 1")
     expect(gold).to_contain_text("m-b: Conclusion 1")
     expect(page.locator("article.open .card.gold")).to_contain_text(
-        "no judgement of what the steps say"
+        "does not show whether the steps are right"
     )
     step.get_by_role("link").click()
     expect(page.locator("#rpts-eval-en-0--gold-s0")).to_have_class("target")
