@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.report.anchors import make_anchor, plain_name
 from lmms_rpts.report.graded_choice import (
     Case,
     Graded,
@@ -149,7 +149,7 @@ class GradedView:
     @property
     def name(self) -> str:
         """The benchmark's name in anchors."""
-        return f"graded-{_plain(self.benchmark.name)}"
+        return f"graded-{plain_name(self.benchmark.name)}"
 
     @property
     def sheets(self) -> list[Sheet]:
@@ -281,7 +281,7 @@ class _Builder:
     def entry(self, case: Case) -> GradedEntry:
         """The entry of one question."""
         record = case.answers[0][1]
-        anchor = self._anchor(case.task, str(case.key[1]))
+        anchor = make_anchor(case.task, str(case.key[1]), self._given)
         by_run = [
             [each for at, each in case.answers if at == number] for number in range(len(self._runs))
         ]
@@ -343,21 +343,6 @@ class _Builder:
             for name in _filtered(self._grading)
         }
         return {name: values for name, values in found.items() if values}
-
-    def _anchor(self, task: str, number: str) -> str:
-        """A name for a page: readable, the same in every report, each given once."""
-        base = f"{_plain(task)}-{_plain(number)}"
-        name, count = base, 1
-        # Some file systems don't tell small letters from capitals.
-        while name.lower() in self._given:
-            count += 1
-            name = f"{base}-x{count}"
-        self._given.add(name.lower())
-        return name
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", text)[:60].strip("-")
 
 
 def _filters(grading: Grading, entries: Collection[GradedEntry]) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, ov
 from lmms_rpts.analysis.validity import ValidityNote, validity_notes
 from lmms_rpts.filters.record import RptsInstance, RptsRecord
 from lmms_rpts.reasoning import ReasoningTree, parse_chain
+from lmms_rpts.report.anchors import make_anchor
 from lmms_rpts.report.pictures import Picture
 from lmms_rpts.report.trees import TreePicture, draw_gold, draw_response, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
@@ -218,7 +218,7 @@ def _entry(
 ) -> Entry:
     instance = responses[0][1].instance
     counts = Counter(run for run, _ in responses)
-    anchor = _anchor(instance, given)
+    anchor = make_anchor(instance.task, str(instance.doc_id), given)
     answers = tuple(
         Answer(
             anchor=f"{anchor}--m{run}" + (f"-{response.repeat}" if response.repeat else ""),
@@ -243,19 +243,6 @@ def _entry(
             for at in range(len(runs))
         ),
     )
-
-
-def _anchor(instance: RptsInstance, given: set[str]) -> str:
-    """A name for a place in the page: readable, the same in every report, each given once."""
-    task = re.sub(r"[^A-Za-z0-9]+", "-", instance.task)[:60].strip("-")
-    base = f"{task}-{instance.doc_id}"
-    name, number = base, 1
-    # Some file systems don't tell small letters from capitals.
-    while name.lower() in given:
-        number += 1
-        name = f"{base}-x{number}"
-    given.add(name.lower())
-    return name
 
 
 def _rank(answer: Answer) -> tuple[int, float]:

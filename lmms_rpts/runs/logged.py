@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.runs.samples import RunError
+from lmms_rpts.runs.json_lines import read_objects
 
 _SAMPLES = "_samples_"
 _QUESTIONS = ("question", "query", "problem", "prompt", "text")
@@ -41,27 +40,13 @@ def read_logged(
     found: dict[tuple[str, int], Logged] = {}
     for file in files:
         _, named, task = file.stem.partition(_SAMPLES)
-        for entry in _entries(file):
+        for entry in read_objects(file):
             doc_id = entry.get("doc_id")
             of = task if named else str(entry.get("task", "task"))
             # 1.0 and True would be found as 1.
             if type(doc_id) is int and (of, doc_id) in wanted and (of, doc_id) not in found:
                 found[of, doc_id] = Logged(_question(entry), _text(entry.get("target")))
     return found
-
-
-def _entries(file: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        with file.open("rb") as lines:
-            for line in lines:
-                try:
-                    entry = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(entry, dict):
-                    yield entry
-    except OSError as error:
-        raise RunError(f"{file} can't be read ({error.strerror})") from None
 
 
 def _question(entry: Mapping[str, Any]) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.runs.samples import RunError
+from lmms_rpts.runs.json_lines import read_objects
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
@@ -42,7 +42,7 @@ def read_task_grades(files: Iterable[Path], task: str) -> Grades:
     grades: Grades = {}
     for file in files:
         _, found, named = file.stem.partition(_SAMPLES)
-        for entry in _entries(file):
+        for entry in read_objects(file):
             doc_id = entry.get("doc_id")
             of = entry.get("task", named if found else task)
             if type(doc_id) is int and of == task and not _holds_record(entry):
@@ -69,20 +69,6 @@ def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
 
 def _metrics(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name not in _NOT_METRICS}
-
-
-def _entries(file: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
-            for line in lines:
-                try:
-                    entry = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(entry, dict):
-                    yield entry
-    except OSError as error:
-        raise RunError(f"Cannot read {file} ({error.strerror})") from None
 
 
 def _holds_record(entry: Mapping[str, Any]) -> bool:
