@@ -6,6 +6,7 @@
   const lists = report.lists || [];
   const none = { read: () => new URLSearchParams(), apply() {} };
   let current = lists[0] || none;
+  let followed = ""; // the fragment that the page shows
 
   function parsed() {
     const [place, ...rest] = location.hash.slice(1, longest).split("?");
@@ -27,6 +28,7 @@
       if (push && `#${hash}` !== location.hash) history.pushState({ whole: true }, "", `#${hash}`);
       else history.replaceState({ whole: true }, "", hash || location.hash ? `#${hash}` : location.href);
     } catch { /* some browsers refuse it for files, or if it is done too often */ }
+    followed = location.hash;
   }
   function follow() {
     const { id, query } = parsed();
@@ -34,7 +36,17 @@
     current = listOf(id) || current;
     if (query !== null || whole) current.apply(new URLSearchParams(query || ""));
     report.go(id);
-    if (!whole) write(false);
+    if (whole) followed = location.hash;
+    else write(false);
+  }
+  // Links and keys show their place at once: the browser's event comes later, and a key that is
+  // pressed before it would act on the old place.
+  function visit(event) {
+    const link = event.target.closest && event.target.closest("a[href^='#']");
+    if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    location.hash = link.getAttribute("href");
+    follow();
   }
   report.changed = (list, push) => { current = list; write(push); };
   report.starting.push(() => {
@@ -48,6 +60,7 @@
     for (const each of lists) each.apply(new URLSearchParams(each === current ? query || "" : ""));
     report.go(id);
     write(false);
-    window.addEventListener("hashchange", follow);
+    window.addEventListener("hashchange", () => { if (location.hash !== followed) follow(); });
+    document.addEventListener("click", visit);
   });
 })();

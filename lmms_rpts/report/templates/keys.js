@@ -69,8 +69,7 @@
     const row = report.open && report.rowOf(report.open.id), table = row ? row.closest("table") : tableInView();
     const field = table && table.closest(".list").querySelector("input[type=search]");
     if (report.open) back();
-    // The table is shown after the event of the address.
-    setTimeout(() => { if (field) { field.focus(); field.select(); } }, report.open ? 50 : 0);
+    if (field) { field.focus(); field.select(); }
   }
   const keys = {
     j: () => forward(1),
