@@ -28,7 +28,7 @@ from lmms_rpts.tasks.display import usual_answer, usual_question
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.sheets import metric_column
 from tests.report.test_hostile import ATTACKS
-from tests.support.browser import open_page
+from tests.support.browser import open_details, open_page
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.graded_runs import write_reform_runs
 from tests.support.rome_runs import make_rome_record, write_rome_run
@@ -399,8 +399,7 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
         write_report([replace(run, label=text, responses=odd)], folder / "r.html", title=text)
         found = open_page(browser, folder / "r.html", "#rome-academic-0")
         page = found.page
-        for summary in page.locator("article.open summary").all():
-            summary.click()
+        open_details(page)
         shown = page.locator("article.open").evaluate("each => each.textContent")
         wanted = re.sub(r"[\x00]", "", text)
         seen = shown.replace("\x00", "").replace("\ufffd", "")

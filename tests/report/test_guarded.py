@@ -16,7 +16,7 @@ from lmms_rpts.report.view import make_view
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.report.test_hostile import ATTACKS
-from tests.support.browser import Opened, open_page
+from tests.support.browser import Opened, open_details, open_page
 from tests.support.guarded import guarded_record, old_record, with_root
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
@@ -191,8 +191,7 @@ def test_hostile_texts_about_the_root(tmp_path: Path, browser: Any) -> None:
         written = write_report(read_runs([tmp_path / str(at)]), tmp_path / f"{at}.html")
         found = open_page(browser, written.path, "#rpts-eval-en-0")
         page = found.page
-        for summary in page.locator("article.open summary").all():
-            summary.click()
+        open_details(page)
         root = page.locator("article.open article.judged.root")
         shown = root.evaluate("each => each.textContent")
         wanted = text.replace("\x00", "")

@@ -13,7 +13,7 @@ from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.view import make_view
 from lmms_rpts.report.writing import ReportError, write_report
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
-from tests.support.browser import open_page
+from tests.support.browser import open_details, open_page
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 
@@ -78,8 +78,7 @@ def test_it_shows_as_text(hostile_runs: list[Run], tmp_path: Path, browser: Any)
     for at, text in enumerate(ATTACKS):
         found = open_page(browser, tmp_path / f"{at}.html", "#rpts-eval-en-0")
         page = found.page
-        for summary in page.locator("article.open summary").all():
-            summary.click()
+        open_details(page)
         shown = page.locator("article.open").evaluate("each => each.textContent")
         # What no HTML can hold is replaced by the browser.
         wanted = re.sub(r"[\x00]", "", text)
