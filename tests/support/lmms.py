@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fork_client import AVAILABLE, ForkClient, ForkServer, served_part
+from tests.support.reference import VARIABLE as REFERENCE
 
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
@@ -182,7 +183,11 @@ def _check_read_late(names: Iterable[str], others: Sequence[str]) -> None:
 def clean_environment() -> dict[str, str]:
     """This process's environment without what could change an evaluation; offline."""
     dropped = ("LMMS_", *_OF_BENCHMARKS, "OPENAI_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name == REFERENCE or not name.startswith(dropped)
+    }
     ours = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "160"}
     return kept | ours | {"LMMS_RPTS_CACHE": "off"}
 
