@@ -67,8 +67,8 @@ def main() -> None:
     console.print(_table([each for each in graded if not each.row["debatable"]]))
     debatable = [each for each in graded if each.row["debatable"]]
     console.print(
-        f"Debatable labels, not in the table: {len(debatable)}, of which the rules agree with "
-        f"{sum(each.agrees for each in debatable)}."
+        f"Debatable labels, not in the table: {len(debatable)}; the rules agree with "
+        f"{sum(each.agrees for each in debatable)} of them."
     )
     console.print(_speed(graded))
     if chosen.disagreements:
