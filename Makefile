@@ -1,16 +1,22 @@
-# make demo: try it out.  make test: all tests, as CI runs them.  Both make the environment .venv
-# first.  make fuzz: the property tests with new random examples; what it finds becomes an @example
-# of its test, so that make test finds it from then on.  make mutation: mutation tests of the core,
-# hours, or of some modules (PATHS=lmms_rpts/reasoning/metric.py); see docs/mutation.md.
-# make docs: the site, in site/; make docs-serve: the same on http://127.0.0.1:8000, built anew when a
-# page changes.  make dist: the wheel and the source archive, in dist/, checked for a package index.
+# Each target first creates the environment .venv, if it is missing.
+# make demo        Compare two models, without an API key or a GPU.
+# make test        Run all tests, as in CI; make test-fast leaves out the slow ones.
+# make fuzz        Run the property tests with new random examples. Add each failing example to its
+#                  test as an @example, so that make test covers it.
+# make mutation    Run mutation tests of the core (hours), or of some modules:
+#                  PATHS=lmms_rpts/reasoning/metric.py. See docs/mutation.md.
+# make check       Run ruff and mypy, and build the documentation in strict mode.
+# make docs        Build the site in site/; make docs-serve serves it on http://127.0.0.1:8000 and
+#                  rebuilds it when a page changes.
+# make dist        Build the wheel and the source archive in dist/, and check both with twine.
+# make clean       Delete the environment and everything that was built.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PATHS ?=
 CHILDREN ?= 2
 
-# The theme's note on MkDocs 2 is no fault of a page.
+# Hide the theme's notice about MkDocs 2.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
 .PHONY: demo test test-fast fuzz mutation check docs docs-serve dist clean
@@ -27,7 +33,7 @@ test-fast: $(VENV)/.test-installed
 fuzz: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile search
 
-# In a copy: nothing here is ever mutated. Run again, it goes on with what is left.
+# Works in a copy; the checkout is never changed. A second run continues with the other mutants.
 mutation: $(VENV)/.mutation-installed
 	@mkdir -p build/mutation/mutants
 	@rm -rf build/mutation/lmms_rpts build/mutation/tests build/mutation/mutants/tests
@@ -56,12 +62,12 @@ dist: $(VENV)/.test-installed
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-	  { echo "Python 3.10 or newer is needed; name one with: make PYTHON=/path/to/python3"; exit 1; }
+	  { echo "Python 3.10 or newer is required. Set its path: make PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.installed: pyproject.toml $(VENV)/bin/python
-	@echo "Installing lmms-eval and what it needs (about 7 GB, some minutes) ..."
+	@echo "Installing lmms-eval and its dependencies (about 7 GB, several minutes) ..."
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	@touch $@
 

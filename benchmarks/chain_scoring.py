@@ -51,7 +51,7 @@ def _sums(tree: ReasoningTree, at: int) -> tuple[float, float]:
 
 
 def seconds(work: Callable[[int], float], length: int) -> float:
-    """The best of three runs."""
+    """Shortest time of three runs, in seconds."""
     times = []
     for _ in range(3):
         start = time.perf_counter()

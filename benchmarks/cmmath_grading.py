@@ -51,7 +51,7 @@ class Graded:
 
 
 def grade_all(path: Path) -> list[Graded]:
-    """The rows of a file of graded answers, graded by rules."""
+    """The answers in a file of graded answers, with their grades by the rules."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [Graded(row, grade(row["question"], row["reference"], row["response"])) for row in rows]
 
@@ -67,8 +67,8 @@ def main() -> None:
     console.print(_table([each for each in graded if not each.row["debatable"]]))
     debatable = [each for each in graded if each.row["debatable"]]
     console.print(
-        f"Debatable labels, not in the table: {len(debatable)}, of which the rules agree with "
-        f"{sum(each.agrees for each in debatable)}."
+        f"Debatable labels, not in the table: {len(debatable)}; the rules agree with "
+        f"{sum(each.agrees for each in debatable)} of them."
     )
     console.print(_speed(graded))
     if chosen.disagreements:
@@ -112,7 +112,7 @@ def _speed(graded: Sequence[Graded]) -> str:
     """Grades per second of processor time, and the slowest grade."""
     slowest, total = 0.0, 0.0
     for _ in range(ROUNDS):
-        parse.cache_clear()  # as if every answer were new
+        parse.cache_clear()  # as for a new answer
         for each in graded:
             row = each.row
             start = time.process_time()

@@ -1,10 +1,15 @@
 """Fuzzed responses through the filters of RPTS-Eval, ROME and CMMaTH: exceptions, time, memory.
 
-Each response is made from a seed. It is one of: a real form of answer, with letters replaced by
-others that a case-insensitive pattern matches, digits by those of other scripts, and with
-combining marks, invisible characters, lone surrogates and repeated parts inserted; random words
-that the rules know; random characters. Each goes through ``rpts_transform``, ``rpts_score`` (judge:
-lexical) and ``rpts_aggregate``, ``rome_answer`` and ``cmmath_grade``.
+Each response is generated from a seed, in one of three ways:
+
+- a typical answer, changed at random: letters are replaced by others that match when case is
+  ignored, digits by digits of other scripts, and combining marks, invisible characters, lone
+  surrogates and repeated parts are inserted;
+- random words that the rules recognise;
+- random characters.
+
+Each response is passed to ``rpts_transform``, ``rpts_score`` (judge: lexical) and
+``rpts_aggregate``, to ``rome_answer``, and to ``cmmath_grade``.
 
 Prints the exceptions (responses left unscored because our code failed), the slowest responses, and
 the memory of the process over time. The exit status is 1 if there was an exception, if a response
@@ -69,7 +74,7 @@ class Pipelines:
         self._graders = (RomeAnswerFilter(), CmmathGradeFilter())
 
     def run(self, responses: Sequence[str], source: random.Random) -> list[str]:
-        """The reasons of the responses on which our code failed."""
+        """The reasons recorded for the responses on which our code failed."""
         docs = source.choices(self._instances, k=len(responses))
         resps: Any = [[response] for response in responses]
         for each in self._rpts:
@@ -84,7 +89,7 @@ class Pipelines:
 
 
 def _problems() -> Iterator[dict[str, Any]]:
-    """One document for each question of the grading cases, of every type of answer."""
+    """One document per question in the grading cases, which cover every type of answer."""
     seen = set()
     for family in FAMILIES:
         module = import_module(f"tests.tasks.cmmath_cases.{family}")
@@ -125,7 +130,7 @@ def memory() -> int:
 
 
 def main() -> int:
-    """Run the benchmark; see the module."""
+    """Run the benchmark described in the module docstring."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--count", type=int, default=50_000)
     options.add_argument("--seed", type=int, default=1)
@@ -142,7 +147,7 @@ def main() -> int:
         with _quietly():
             took, found = _timed(pipelines, responses, source)
             faults.update(found)
-            if took > LONGEST_SECONDS:  # one of them may be slow: each by itself
+            if took > LONGEST_SECONDS:  # find the slow one: run each response alone
                 for response in responses:
                     source.setstate(state)
                     slowest.append((_timed(pipelines, [response], source)[0], response))

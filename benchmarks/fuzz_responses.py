@@ -1,4 +1,4 @@
-"""Random responses, made from a seed, for ``benchmarks/fuzz.py``."""
+"""Random responses, generated from a seed, for ``benchmarks/fuzz.py``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ODD += "\u2028\x85ßŉǰΐﬁﬆ㎏㏒½⅓²ⁿ₃Ⅷⅷ①㊿﷽"
 
 @lru_cache(maxsize=1)
 def letter_twins() -> dict[str, str]:
-    """For each ASCII letter and digit, all characters that fold to it in some way."""
+    """Characters that case conversion, NFKC or decimal value map to each ASCII letter and digit."""
     twins: dict[str, str] = {}
     for character in map(chr, range(sys.maxunicode + 1)):
         forms = {character.lower(), character.upper(), character.casefold()}
@@ -54,7 +54,7 @@ def letter_twins() -> dict[str, str]:
 
 
 def make_response(source: random.Random) -> str:
-    """A response, always the same for the same state of ``source``."""
+    """Generate a response; the same state of ``source`` gives the same response."""
     kind = source.random()
     if kind < 0.55:
         text = source.choice(FORMS)
@@ -65,7 +65,7 @@ def make_response(source: random.Random) -> str:
         text = "".join(chr(source.randrange(sys.maxunicode + 1)) for _ in range(60))
     for _ in range(source.randint(0, 6)):
         text = source.choice(MUTATIONS)(text, source)
-    if source.random() < 0.004:  # very long: what no limit of tokens held back
+    if source.random() < 0.004:  # very long, as if without a token limit
         piece = source.choice((text[:200], source.choice(WORDS), source.choice(ODD)))
         text += piece * (source.choice((20_000, 100_000)) // max(1, len(piece)))
     return text

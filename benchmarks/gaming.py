@@ -63,7 +63,7 @@ HONEST = Path(__file__).parent / "honest_chains.json"
 
 @dataclass(frozen=True)
 class Response:
-    """A chain as an evaluation prepares it, with the answer that it claims to support."""
+    """A chain, prepared as in an evaluation, with the answer that it claims to support."""
 
     instance: Instance
     tree: ReasoningTree
@@ -88,15 +88,15 @@ class Scores:
 
 @dataclass(frozen=True)
 class Row:
-    """Means of a group of responses, 0 of none.
+    """Means over a group of responses; 0 for an empty group.
 
     Attributes:
         published: the published score.
         guarded: the guarded score.
-        guarded_wrong: the guarded score of the wrong answers.
+        guarded_wrong: the guarded score of responses with a wrong answer.
         accuracy: the share of right answers.
-        wrong_reason: of these, the share that the published score calls unsound.
-        wrong_reason_guarded: the same by the guarded score.
+        wrong_reason: the share of the right answers that the published score calls unsound.
+        wrong_reason_guarded: the share of the right answers that the guarded score calls unsound.
     """
 
     published: float
@@ -111,14 +111,14 @@ def load_instances(language: Language, limit: int | None = None) -> list[Instanc
     """The instances of a language, or ``limit`` of them, evenly spaced.
 
     Raises:
-        FileNotFoundError: where the reference data is absent.
+        FileNotFoundError: if the reference data is missing.
     """
     other: Language = "zh" if language == "en" else "en"
     here, there = (_load(find_reference("rpts_eval", f"texts_{x}.json")) for x in (language, other))
     instances = [Instance(*docs, language) for docs in zip(here, there, strict=True)]
     if limit is None:
         return instances
-    # Neighbours share a story and differ in the answer: an even stride would take one side.
+    # Neighbours share a story and alternate in the answer: an even stride would select one answer.
     return instances[:: math.ceil(len(instances) / limit) | 1]
 
 
@@ -127,7 +127,7 @@ def _load(path: Path) -> Any:
 
 
 def prepare(instance: Instance, chain: ReasoningChain, answer: str) -> Response:
-    """Repair a chain, and plan its questions to the judge."""
+    """Repair a chain, and plan the questions to the judge about it."""
     doc = instance.doc
     repaired = instance.repaired(chain)
     tree = build_tree(repaired, instance.n_images, len(instance.clues))
@@ -144,7 +144,7 @@ def prepare(instance: Instance, chain: ReasoningChain, answer: str) -> Response:
 
 
 def grade(response: Response, judge: Judge) -> Scores:
-    """Both scores of a response by a judge."""
+    """Both scores of a response, given by a judge."""
     scores = [ask_about_step(query, judge) for query in response.queries]
     steps = response.tree.chain.steps
     root = judge.root(steps[-1].conclusion, response.answer) if steps else 0.0
@@ -174,7 +174,7 @@ def ask_about_step(query: StepQuery, judge: Judge) -> float:
 
 
 def judges_of(instances: Iterable[Instance], noise: float, seed: int) -> dict[Instance, Judge]:
-    """The ideal judge of each instance; with noise, one with this error rate."""
+    """The ideal judge of each instance; with ``noise``, a judge with this error rate."""
     judges: dict[Instance, Judge] = {}
     for instance in instances:
         judge: Judge = IdealJudge(instance)
@@ -186,7 +186,7 @@ def judges_of(instances: Iterable[Instance], noise: float, seed: int) -> dict[In
 
 
 def play(strategy: Strategy, instances: Sequence[Instance]) -> list[Response]:
-    """The responses that a strategy gives."""
+    """The responses that a strategy produces."""
     return [
         prepare(instance, parse_chain(strategy(instance), instance.language), AGREE)
         for instance in instances
@@ -194,7 +194,7 @@ def play(strategy: Strategy, instances: Sequence[Instance]) -> list[Response]:
 
 
 def shaped(name: str, instances: Sequence[Instance], seed: int = 0) -> list[Response]:
-    """Honest chains of a shape, each with the gold answer."""
+    """Honest chains of one shape, each with the gold answer."""
     return [
         prepare(
             instance,
@@ -240,14 +240,14 @@ def superiority(better: Sequence[float], worse: Sequence[float]) -> float:
 
 
 def cohens_d(better: Sequence[float], worse: Sequence[float]) -> float:
-    """The difference of the means in pooled standard deviations; infinite where they are 0."""
+    """The difference of the means in pooled standard deviations; infinite if these are 0."""
     spread = math.sqrt((variance(better) + variance(worse)) / 2)
     difference = fmean(better) - fmean(worse)
     return difference / spread if spread else math.copysign(math.inf, difference)
 
 
 def pairs_of(models: Sequence[Sequence[float]], adjacent: bool) -> list[tuple[int, int]]:
-    """Which models are compared, the better one first."""
+    """Pairs of models to compare, the better one first."""
     count = len(models)
     return [(a, b) for a in range(count) for b in range(a + 1, a + 2 if adjacent else count)
             if b < count]  # fmt: skip
@@ -266,7 +266,7 @@ def effect(
 
 
 def show_strategies(instances: Sequence[Instance], seed: int) -> None:
-    """Print one row per strategy: its scores by the ideal and by the noisy judge."""
+    """Print one row per strategy: its scores from the ideal and from the noisy judge."""
     ideal, noisy = judges_of(instances, 0.0, seed), judges_of(instances, NOISE, seed)
     print(_HEADER)
     for name, strategy in STRATEGIES.items():
@@ -311,7 +311,7 @@ def show_graded(instances: Sequence[Instance], seed: int) -> None:
         models = [[getattr(each, name) for each in model] for model in scores]
         means = [fmean(model) for model in models]
         ranked = all(a > b for a, b in pairwise(means))
-        print(f"{name:10} {' '.join(f'{x:.3f}' for x in means)}  ranked right: {ranked}")
+        print(f"{name:10} {' '.join(f'{x:.3f}' for x in means)}  ranked correctly: {ranked}")
         for title, measure in (("Cohen's d", cohens_d), ("superiority", superiority)):
             near = [f"{measure(models[a], models[b]):.3f}" for a, b in pairs_of(models, True)]
             print(
@@ -324,7 +324,7 @@ def honest(instances: Sequence[Instance], language: Language) -> list[tuple[Resp
     """The manually written chains, scored by manual verdicts.
 
     Raises:
-        ValueError: if the verdicts are of other steps than those that are judged.
+        ValueError: if the verdicts belong to other steps than those to be judged.
     """
     by_id = {instance.doc["id"]: instance for instance in instances}
     scored = []
@@ -335,7 +335,7 @@ def honest(instances: Sequence[Instance], language: Language) -> list[tuple[Resp
         response = prepare(by_id[row["id"]], chain, row["answer"])
         judged = [text.strip() for text in row["repaired"]]
         if judged != [step.conclusion.strip() for step in response.tree.chain.steps]:
-            raise ValueError(f"the verdicts of {row['id']} ({language}) are of other steps")
+            raise ValueError(f"the verdicts of {row['id']} ({language}) belong to other steps")
         scores = [combine_answers(step["first"], step["second"]) for step in row["steps"]]
         scored.append((response, scores_of(response, scores, row["root"])))
     return scored

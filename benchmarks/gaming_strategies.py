@@ -1,9 +1,9 @@
 """Strategies for a high score without reasoning, for ``benchmarks.gaming``.
 
-Each makes the steps of a response that answers "agree", from what a model sees: the statement, the
-context, the textual clues and the number of images. None uses the gold answer or reasoning. Marked
-texts (``benchmarks.ideal_judge``) represent what an attacker would say in other words; a
-translation represents a paraphrase that shares no word with the original.
+Each strategy makes the steps of a response that answers "agree", from the input of a model: the
+statement, the context, the textual clues and the number of images. None uses the gold answer or
+reasoning. Marked texts (``benchmarks.ideal_judge``) represent what an attacker would say in other
+words; a translation represents a paraphrase that shares no word with the original.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _context_copies(seen: Instance, count: int = COPIES) -> list[str]:
     return [_line(["Context"], seen.context)] * count
 
 
-# --- of the published score's weaknesses
+# --- against the weaknesses of the published score
 
 
 def copies_context(seen: Instance) -> list[str]:
@@ -78,7 +78,7 @@ def copies_clue(seen: Instance) -> list[str]:
 
 
 def nonsense_then_trivial(seen: Instance) -> list[str]:
-    """Nonsense about an image that no step cites, twenty trivial steps and a trivial root."""
+    """Nonsense about an image, cited by no step, then twenty trivial steps and a trivial root."""
     steps = [_line(["Image0"], nonsense(0)), *_context_copies(seen)]
     return [*steps, _line([f"Conclusion{COPIES}", "Context"], seen.context)]
 
@@ -90,7 +90,7 @@ def nonsense_among_copies(seen: Instance) -> list[str]:
 
 
 def cited_again_and_again(seen: Instance) -> list[str]:
-    """Nonsense among copies that each cite all copies before them, so that their uses double."""
+    """Nonsense among copies that each cite all earlier copies, so that their uses double."""
     steps = [_line(["Image0"], nonsense(0))]
     for _ in range(12):
         steps.append(_line([*_earlier(steps)[1:], "Context"], seen.context))
@@ -220,7 +220,7 @@ def statement_seen(seen: Instance) -> list[str]:
 
 
 def statement_seen_then_restated(seen: Instance) -> list[str]:
-    """The statement as the content of the last image, then from it and all that is given."""
+    """The statement as the content of the last image, then again from it and all that is given."""
     first = _line(_images(seen)[-1:], seen.statement)
     return [first, _line(["Conclusion0", *_all(seen)], _restated(seen))]
 
@@ -275,14 +275,14 @@ def asserted_then_restated(seen: Instance) -> list[str]:
 
 
 def asserted_among_remarks(seen: Instance) -> list[str]:
-    """The same, with ten remarks next to the assertion."""
+    """The statement from all that is given, ten remarks, then the statement in other words."""
     steps = [_line(_all(seen), seen.statement)]
     steps += [_line(["Context"], remark(at)) for at in range(10)]
     return [*steps, _line(_earlier(steps), _restated(seen))]
 
 
 def asserted_from_nothing(seen: Instance) -> list[str]:
-    """The same, where the assertion cites a clue that does not exist."""
+    """The statement from a missing clue, remarks on everything, then it in other words."""
     steps = [_line(["Text9"], seen.statement), *remarks_everywhere(seen)[:-1]]
     renumbered = _earlier(steps)
     return [*steps, _line(renumbered, _restated(seen))]

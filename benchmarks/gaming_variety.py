@@ -13,7 +13,7 @@ from lmms_rpts.reasoning.tree import cited_steps
 Shape = Callable[[Instance, random.Random], ReasoningChain]
 
 CORRUPTED = (0.0, 0.1, 0.25, 0.5, 1.0)
-"""The shares of corrupted steps of the graded models, from the best to the worst."""
+"""The share of corrupted steps of each graded model, from the best to the worst."""
 
 
 def as_it_is(instance: Instance, draw: random.Random) -> ReasoningChain:
@@ -22,7 +22,7 @@ def as_it_is(instance: Instance, draw: random.Random) -> ReasoningChain:
 
 
 def reordered(instance: Instance, draw: random.Random) -> ReasoningChain:
-    """The steps in another order in which each still comes after those that it cites."""
+    """The steps in another order; each still comes after the steps that it cites."""
     chain = instance.gold
     last = len(chain.steps) - 1
     left = set(range(last))
@@ -35,7 +35,7 @@ def reordered(instance: Instance, draw: random.Random) -> ReasoningChain:
 
 
 def split_in_two(instance: Instance, draw: random.Random) -> ReasoningChain:
-    """Each inference from two texts in two steps: one joins them, the other concludes."""
+    """Each inference from two texts split into two steps: one joins them, the other concludes."""
     chain = instance.gold
     steps: list[Step] = []
     place: dict[int, int] = {}
@@ -52,7 +52,7 @@ def split_in_two(instance: Instance, draw: random.Random) -> ReasoningChain:
 
 
 def merged_in_pairs(instance: Instance, draw: random.Random) -> ReasoningChain:
-    """Each inference that only one step cites, merged into that step; each step merges once."""
+    """Each inference that only one step cites merged into that step; each step merges once."""
     chain = instance.gold
     steps = list(chain.steps)
     cited = [list(cited_steps(chain, at)) for at in range(len(steps))]
@@ -91,7 +91,7 @@ def _text(clue: Clue, instance: Instance, at: int) -> str | None:
 
 
 def _infers(step: Step) -> bool:
-    """Whether a step cites no image itself: the content of images has to be stated."""
+    """Whether a step cites no image itself; steps on images are never merged into others."""
     return all(clue.kind != "image" for clue in step.premises)
 
 
@@ -110,7 +110,7 @@ def _renumbered(chain: ReasoningChain, order: Sequence[int]) -> ReasoningChain:
 def _placed(clue: Clue, place: Mapping[int, int]) -> Clue:
     if clue.kind != "conclusion" or clue.index is None:
         return clue
-    # A few gold steps cite what does not come before them.
+    # A few gold steps cite steps that do not come before them.
     return Clue("conclusion", place.get(clue.index, clue.index))
 
 

@@ -18,15 +18,15 @@ Its rules:
 - an inference scores 1 if its conclusion is the context or a premise, or if at most two steps of
   the gold reasoning lead to it from the premises; else 0. It can't follow a different argument for
   the same conclusion, nor know which other conclusions follow. Premises are taken as true, however
-  they were reached, as judges are told to;
+  they were reached, as the judge prompts require;
 - if the statement is right, it is equivalent to the last conclusion of the gold reasoning; if it
   is wrong, it follows only from a premise that says the same;
 - the root entails the answer if it is the statement and the answer is "agree", if it is the last
   conclusion of the gold reasoning and the answer is the gold one, or if it is the bare answer.
   A bare answer follows from nothing: the judge of a step does not see the statement.
 
-Everything else is nonsense to it. So its figures show what attackers gain against a strict judge;
-they do not estimate what models score.
+It scores everything else 0. So its figures show what attackers gain against a strict judge; they do
+not estimate the scores of models.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from lmms_rpts.reasoning.clues import Language
 
 AGREE = "agree"
 GOLD_STEPS = 2
-"""How many gold steps the ideal judge follows in one inference."""
+"""Number of gold steps that the ideal judge follows in one inference."""
 
 _REMARK, _NONSENSE = "[remark] ", "[nonsense] "
 _HEDGED, _CONDITIONAL, _BOTH = "[perhaps] ", "[if it applies] ", "[and its opposite] "
@@ -72,7 +72,7 @@ class Instance:
 
     @property
     def context(self) -> str:
-        """The situation."""
+        """The context: the situation that the statement is about."""
         return str(self.doc["context"])
 
     @property
@@ -82,17 +82,17 @@ class Instance:
 
     @property
     def n_images(self) -> int:
-        """How many images there are."""
+        """Number of images."""
         return len(self.doc["visual_clue"])
 
     @cached_property
     def gold(self) -> ReasoningChain:
-        """The gold reasoning, repaired."""
+        """The gold reasoning after the published clean-up."""
         return self.repaired(parse_chain(list(self.doc["reasoning"]), self.language))
 
     @cached_property
     def gold_plan(self) -> list[StepQuery]:
-        """The questions about each gold step."""
+        """The questions to the judge about each gold step."""
         return plan_steps(self.gold, self.doc)
 
     def repaired(self, chain: ReasoningChain) -> ReasoningChain:
@@ -101,10 +101,10 @@ class Instance:
 
 
 class Judge(Protocol):
-    """Answers the three kinds of question, each in [0, 1]."""
+    """A judge that answers the three kinds of question, each with a score in [0, 1]."""
 
     def image(self, facts: Sequence[str], claim: str) -> float:
-        """Whether a claim agrees with what the gold reasoning says of an image."""
+        """Whether a claim agrees with what the gold reasoning says about an image."""
         ...
 
     def inference(self, premises: Sequence[str], claim: str) -> float:
@@ -122,22 +122,22 @@ def remark(number: int) -> str:
 
 
 def nonsense(number: int) -> str:
-    """Nonsense: a claim that nothing supports."""
+    """Nonsense: a claim that no evidence supports."""
     return _NONSENSE + hashlib.blake2b(b"%d" % number, digest_size=12).hexdigest()
 
 
 def hedged(text: str) -> str:
-    """Perhaps it is so."""
+    """The text with "perhaps"."""
     return _HEDGED + text
 
 
 def conditional(text: str) -> str:
-    """It is so, provided that all of it applies."""
+    """The text on condition that all of it applies."""
     return _CONDITIONAL + text
 
 
 def both_sides(text: str) -> str:
-    """It is so, and the opposite is so too."""
+    """The text together with its opposite."""
     return _BOTH + text
 
 
@@ -177,7 +177,7 @@ class IdealJudge:
         return float(said in known or all(self._holds(part, known) for part in said.split(_AND)))
 
     def root(self, conclusion: str, answer: str) -> float:
-        """1 for the statement or the gold root with the fitting answer, 0.5 for a hedge."""
+        """1 for the statement or the gold root with the matching answer, 0.5 for a hedge."""
         said = self._meaning(conclusion)
         return max(self._bears(part, answer) for part in (said, *said.split(_AND)))
 
@@ -224,22 +224,22 @@ class IdealJudge:
 
 @dataclass(frozen=True)
 class NoisyJudge:
-    """Another judge with a share of its answers inverted; equal questions get equal answers."""
+    """Wraps a judge and inverts a share of its scores; equal questions get equal scores."""
 
     judge: Judge
     share: float
     seed: str
 
     def image(self, facts: Sequence[str], claim: str) -> float:
-        """Whether a claim agrees with the facts, or the opposite."""
+        """The wrapped judge's score of a claim about an image, perhaps inverted."""
         return self._turned(self.judge.image(facts, claim), "image", *facts, claim)
 
     def inference(self, premises: Sequence[str], claim: str) -> float:
-        """Whether a conclusion follows, or the opposite."""
+        """The wrapped judge's score of an inference, perhaps inverted."""
         return self._turned(self.judge.inference(premises, claim), "inference", *premises, claim)
 
     def root(self, conclusion: str, answer: str) -> float:
-        """Whether the root entails the answer, or the opposite."""
+        """The wrapped judge's score of a root, perhaps inverted."""
         return self._turned(self.judge.root(conclusion, answer), "root", conclusion, answer)
 
     def _turned(self, score: float, *question: str) -> float:
@@ -256,7 +256,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _translations(instance: Instance) -> dict[str, str]:
-    """Texts of the translation, each with what it translates."""
+    """Texts of the translation, each with its original."""
     there, here = (_texts(doc) for doc in (instance.translation, instance.doc))
     return {" ".join(t.split()): " ".join(h.split()) for t, h in zip(there, here, strict=True)}
 

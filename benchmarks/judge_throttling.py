@@ -2,7 +2,7 @@
 
 Asks local servers, each in its own process, with the engine and the HTTP client of a run:
 
-- random: every tenth call is refused, however few are under way; the bound is the clean run
+- random: every tenth call is refused, even at a low concurrency; the bound is the clean run
   (there are 1.11 times as many calls);
 - hard: the ninth concurrent call is refused at once; the bound is calls x latency / 8;
 - bucket: more than 20 calls a second are refused, with Retry-After; the bound is calls / 20.
@@ -46,7 +46,7 @@ class Clean:
 
 
 class Random(Clean):
-    """Refuses calls at random, after the time of an answer."""
+    """Refuses calls at random, after ``latency`` seconds."""
 
     def __init__(self, latency: float) -> None:
         super().__init__(latency)
@@ -57,14 +57,14 @@ class Random(Clean):
 
 
 class Hard(Clean):
-    """Refuses calls above a concurrency."""
+    """Refuses calls above a maximum concurrency."""
 
     def refusal(self) -> float | None:
         return 0.0 if self.active >= AT_ONCE else None
 
 
 class Bucket(Clean):
-    """Refuses calls above a rate, except for a burst of one second."""
+    """Refuses calls above a maximum rate; a burst of one second's calls is allowed."""
 
     def __init__(self, latency: float) -> None:
         super().__init__(latency)
@@ -154,13 +154,13 @@ def ask(kind: str, count: int, concurrency: int, latency: float) -> tuple[float,
     with serving(kind, latency) as (url, calls, refused):
         os.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
         with open_engine("openai:m", concurrency=concurrency, progress=False) as engine:
-            engine.run([_question(-1)])  # imports and connections are not what is measured
+            engine.run([_question(-1)])  # warm up: imports and connections are not measured
             before = time.perf_counter()
             verdicts = engine.run([_question(number) for number in range(count)])
             seconds = time.perf_counter() - before
         failed = [verdict.error for verdict in verdicts if verdict.error]
         if failed:
-            print(f"{kind}: {len(failed)} questions have no answer: {failed[0]}")
+            print(f"{kind}: {len(failed)} questions were not answered: {failed[0]}")
         return seconds, refused.value / calls.value
 
 

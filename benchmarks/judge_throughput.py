@@ -1,4 +1,4 @@
-"""Speed of the judge engine, relative to the fastest that a server's latency allows.
+"""Speed of the judge engine, relative to the bound set by the server's latency.
 
 Scores the gold reasonings of RPTS-Eval against a local server that takes 50 ms for each answer.
 For several concurrencies, it prints the wall-clock time as a ratio to the bound: the larger of
@@ -90,7 +90,7 @@ def _response(body: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run: seconds, calls, the most questions asked about one step, and the scores."""
+    """One run: seconds, calls, maximum number of questions about one step, and the scores."""
 
     seconds: float
     calls: int
@@ -113,7 +113,7 @@ def score(plans: list[Any], calls: Any, concurrency: int, cache: Path | None) ->
 
 
 def plan(limit: int | None = None) -> list[Any]:
-    """The questions about the gold reasonings, or the first of them."""
+    """The questions about the gold reasonings, or about the first ``limit`` of them."""
     docs = json.loads(find_reference("rpts_eval", f"texts_{LANGUAGE}.json").read_text())[:limit]
     plans = []
     for doc in docs:

@@ -1,24 +1,28 @@
 """How well a judge separates sound steps from unsound ones, on the gold reasoning of RPTS-Eval.
 
-Each gold step is a sound one. Unsound ones are made of it by these corruptions:
+Each gold step is a sound step. These corruptions make an unsound step from it:
 
-- ``foreign``: the conclusion of an instance about something else;
-- ``other step``: the conclusion of another step of the instance, none of the step's premises;
-- ``premise``: one of its own premises repeated. It does follow, so a judge may well call it sound:
-  this row shows whether the judge requires an inference;
-- ``negated``: its conclusion, negated by a few rules (``--examples`` shows some). Most gold
-  conclusions are affirmative: a judge that dislikes any negation looks good here, and not in
-- ``opposite``: the last conclusion of the neighbouring instance: same story, other answer;
-- ``less``: one of at least two premises removed.
+- ``foreign``: the conclusion is replaced by one from an instance about something else;
+- ``other step``: the conclusion is replaced by that of another step of the instance, which is not
+  one of the step's premises;
+- ``premise``: the conclusion repeats one of the step's premises. It does follow, so a judge may
+  call it sound: this row shows whether the judge requires an inference;
+- ``negated``: the conclusion is negated by a few rules (``--examples`` shows some). Most gold
+  conclusions are affirmative, so a judge that penalises every negation looks good here, but not in
+  the next row;
+- ``opposite``: the conclusion is replaced by the last one of the neighbouring instance, which
+  has the same story and the other answer;
+- ``less``: one of at least two premises is removed.
 
-Every step, sound or not, is judged as in an evaluation, except for the second question: that one
+Every step, sound or not, is judged as in an evaluation, but without the second question, which
 contains all textual clues, including the removed premise. Image steps are judged by the
-conclusions of the gold steps themselves, so that a sound one repeats a fact word for word;
-inference steps whose image facts contain the conclusion itself are left out for the same reason.
+conclusions of the gold steps themselves, so a sound image step repeats a fact word for word.
+Inference steps whose image facts contain the conclusion itself are left out for the same reason.
 
 Prints for each corruption the area under the ROC curve (the probability that a sound step scores
 higher than an unsound one; ties count half) with a 95% interval from resampled instances, the
-number of pairs, and how often the sound step of a pair beats its own corruption. The baseline is
+number of pairs, and how often the sound step of a pair scores higher than its corruption. The
+baseline is
 the cosine similarity of TF-IDF character n-grams.
 
 Run: ``python -m benchmarks.judge_validity``. All instances make 16,000 questions; for a paid judge
@@ -69,7 +73,7 @@ class Gold:
 
 @dataclass(frozen=True)
 class Pair:
-    """A sound step and an unsound one made of it, as requests to the judge."""
+    """A sound step and an unsound step made from it, as requests to the judge."""
 
     group: tuple[str, str, Language]
     instance: int
@@ -126,7 +130,7 @@ def _cited(gold: Gold, at: int) -> list[str]:
     return [steps[index].conclusion for index in cited if index is not None]
 
 
-# From an instance and the number of a step: the chain with that step gone wrong, if it can.
+# Functions of an instance and a step's index: the chain with this step corrupted, None if it can't.
 CORRUPTIONS: dict[str, Callable[[Gold, int, random.Random], ReasoningChain | None]] = {
     "foreign": _foreign,
     "other step": _other_step,
@@ -186,7 +190,7 @@ def make_pairs(
             if sound is None or _holds_the_answer(sound):
                 continue
             for name, corrupt in CORRUPTIONS.items():
-                # A draw of its own for each: --limit leaves the others as they are.
+                # Each corruption has its own random state, so that --limit does not change it.
                 draw = random.Random(f"{seed} {language} {gold.doc['id']} {name} {at}")
                 chain = corrupt(gold, at, draw)
                 unsound = chain and _request(chain, at, gold.doc, language, prompts)
@@ -238,7 +242,7 @@ def _vectorizer() -> TfidfVectorizer:
 
 
 def summary(sound: Floats, unsound: Floats, instances: Sequence[int], seed: int) -> str:
-    """The area under the curve, its interval, and how often a sound step wins its pair."""
+    """The area under the curve, its interval, and how often a sound step scores higher."""
     kept = ~(np.isnan(sound) | np.isnan(unsound))
     sound, unsound = sound[kept], unsound[kept]
     if not len(sound):
@@ -247,7 +251,7 @@ def summary(sound: Floats, unsound: Floats, instances: Sequence[int], seed: int)
     of = np.eye(len(names))[member]
     difference = sound[:, None] - unsound[None, :]
     wins = of.T @ ((difference > 0) + 0.5 * (difference == 0)) @ of
-    # Steps of one instance hang together: instances are resampled, not steps.
+    # Steps of one instance are correlated: instances are resampled, not steps.
     draws = np.random.default_rng(seed).multinomial(
         len(names), np.full(len(names), 1 / len(names)), DRAWS
     )
@@ -288,7 +292,7 @@ def show_negations(golds: Sequence[Gold], language: Language, seed: int, shown: 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--judge", default="lexical", help="as in LMMS_RPTS_JUDGE")
+    parser.add_argument("--judge", default="lexical", help="the judge, as in LMMS_RPTS_JUDGE")
     parser.add_argument("--limit", type=int, help="number of instances per language")
     parser.add_argument("--half", choices=("first", "second"), help="half of the instances")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""Time and memory to load a large data set of ReForm-Eval, compared with parsing the JSON alone.
+"""Time and memory to load a large data set of ReForm-Eval, compared with only parsing the JSON.
 
 ``python -m benchmarks.reform_data [--megabytes 60]`` writes a file of that size to a temporary
 folder and prints processor seconds and peak memory, for 1, 5 and 20 duplicates.
@@ -29,14 +29,14 @@ print(time.process_time() - start)
 
 
 def write(folder: Path, megabytes: int) -> Path:
-    """A GQA file of this size, with drawn images on a noisy background."""
+    """A GQA file of this size, with drawn images padded to the size of photos."""
     import io
 
     from PIL import Image
 
     file = io.BytesIO()
     Image.new("RGB", (64, 48), "red").save(file, "PNG")
-    # Decoders stop at the end of the picture: bytes behind it stand for a photo's.
+    # Decoders stop at the end of the image; the random bytes after it replace a photo's data.
     noise = os.urandom(_RECORD_BYTES * 3 // 4 - file.tell())
     records = [
         {

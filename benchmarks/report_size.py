@@ -1,4 +1,4 @@
-"""A report of 416 instances: its size, the time to write it, the time to its first paint.
+"""A report of 416 instances: its size, the time to write it, and the time to its first paint.
 
 Real texts (LMMS_RPTS_REFERENCE or ../shared/reference), made-up responses, and the available real
 images, copied to all names. "made again" reads the thumbnails from the cache that the first report
@@ -85,8 +85,8 @@ def _copy_images(folder: Path) -> Path:
     docs = json.loads(path.read_text(encoding="utf-8"))
     names = [name for doc in docs for name in doc["visual_clue"]]
     for name, source in zip(names, itertools.cycle(found)):
-        # Behind the end of a PNG anything may follow: no two files are equal, so that each is
-        # decoded.
+        # PNG decoders ignore bytes after the end. The name makes each file different, so that no
+        # image is reused from another.
         (folder / name).write_bytes(source.read_bytes() + name.encode())
     return folder
 
@@ -97,7 +97,7 @@ def _tell(name: str, path: Path, size: int, took: float, browser: str) -> None:
 
 
 def _look(path: Path, browser: str) -> tuple[float, float]:
-    """Milliseconds to the first paint of contents, and until the page is ready."""
+    """Milliseconds to the first contentful paint, and until the page is ready."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:

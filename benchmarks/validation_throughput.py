@@ -2,8 +2,8 @@
 
 Made-up chains in ProcessBench's layout are sent to a local server that takes 50 ms for each answer.
 Prints the command's wall-clock time as a ratio to the bound (questions x latency / concurrency);
-then the same with an empty cache, killed half-way and run again, with the number of questions that
-were asked twice; last, a run with all answers in the cache.
+then the same with an empty cache, killed halfway and run again, with the number of questions that
+were sent twice; last, a run with all answers in the cache.
 
 Run: ``python -m benchmarks.validation_throughput``
 """
@@ -44,7 +44,7 @@ def write_set(path: Path, questions: int) -> None:
 
 
 def command(data: Path) -> list[str]:
-    """The command, as a user would type it."""
+    """The command line of ``lmms-rpts validate``, run by this Python."""
     options = ["--judge", "openai:m", "--data", f"made={data}", "--all"]
     return [sys.executable, "-c", "from lmms_rpts.cli import app; app()", "validate", *options]
 
@@ -97,7 +97,7 @@ def main() -> None:
         twice = first + second - given.questions
         print(
             f"killed after {first:,} calls, then {second:,} in {rest:.1f} s: {twice:,} questions "
-            f"asked twice (at most {CONCURRENCY} were under way)"
+            f"sent twice (at most {CONCURRENCY} were in progress)"
         )
         again, none = timed(data, cache("whole"), calls)
         print(f"again, all in the cache: {again:.1f} s, {none:,} calls")

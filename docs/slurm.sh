@@ -34,11 +34,11 @@ stage() {
   wait "$child"
 }
 
-# 1. Generate on all nodes, without a judge. A job that is submitted again skips what is done.
+# 1. Generate on all nodes, without a judge. A resubmitted job skips this stage if it is done.
 HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 export MODEL MODEL_ARGS TASKS GPUS OUTPUT HEAD
 if [ -z "$(find "$OUTPUT" -path '*generated*' -name '*_results.json')" ]; then
-  # shellcheck disable=SC2016  # the variables are those of each node
+  # shellcheck disable=SC2016  # the variables are expanded on each node
   stage env LMMS_RPTS_JUDGE=none srun bash -c '
     exec torchrun --nnodes "$SLURM_NNODES" --node_rank "$SLURM_NODEID" --nproc_per_node "$GPUS" \
       --master_addr "$HEAD" --master_port 29500 -m lmms_eval \

@@ -1,7 +1,8 @@
-"""A hook of MkDocs: pages made from files outside of docs/, and from the notebook.
+"""MkDocs hook: pages made from files outside of docs/, and from the notebook.
 
-README.md, CHANGELOG.md and others stay where a forge shows them. Links between them and the pages
-in docs/ are relative paths in the repository; the hook rewrites them to paths within the site.
+README.md, CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
+between them and the pages in docs/ are relative paths in the repository; the hook rewrites them to
+paths within the site.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[2]
 DOCS = "docs"
-# The title and target of a link or picture: [text](path#anchor).
+# The path and anchor of a link or picture: [text](path#anchor).
 _LINK = re.compile(r"\]\((?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 _KINDS = {".py": "python", ".yaml": "yaml", ".jsonl": "json", ".txt": "ini"}
 _SHOWN = (*_KINDS, "METADATA")
@@ -34,7 +35,7 @@ def _license(path: Path) -> str:
 
 
 def _listing(folder: Path) -> str:
-    """The files of a folder, each as a code block under its name."""
+    """A page with the files of a folder, each as a code block under its name."""
     files = sorted(each for each in folder.rglob("*") if each.is_file())
     parts = [f"# {folder.name}\n"]
     for file in files:
@@ -45,7 +46,7 @@ def _listing(folder: Path) -> str:
 
 
 def _notebook(path: Path) -> str:
-    """The cells of a notebook with their text outputs."""
+    """A page with the cells of a notebook and their text outputs."""
     name = html.escape(path.name)
     parts = []
     for cell in json.loads(_text(path))["cells"]:
@@ -73,9 +74,9 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "docs/notebook.ipynb": ("notebook.md", _notebook),
     "tests/fixtures/outside_package": ("examples/outside_package.md", _listing),
 }
-"""What of the repository is a page: its path there, the page, and what reads its text."""
+"""Files that become pages: path in the repository, path of the page, function for its text."""
 
-# A link to a folder with a README is a link to that.
+# A link to a folder with a README is a link to the README's page.
 _TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
     posixpath.dirname(source): page for source, (page, _) in PAGES.items() if "/README" in source
 }
@@ -83,16 +84,16 @@ _SOURCES = {page: source for source, (page, _) in PAGES.items()}
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
-    """Add the pages from outside."""
+    """Add the pages made from files outside of docs/."""
     for source, (page, read) in PAGES.items():
         files.append(File.generated(config, page, content=read(ROOT / source)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Rewrite the links of a page whose targets are elsewhere in the site than in the repository.
+    """Rewrite the links of a page whose targets have a different path in the site.
 
-    A link that fits no page is left as it is: strict mode reports it.
+    A link that matches no page is left unchanged: strict mode reports it.
     """
     here = page.file.src_uri
     source = _SOURCES.get(here, posixpath.join(DOCS, here))
