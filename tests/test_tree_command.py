@@ -10,10 +10,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
+from matplotlib import font_manager
 from PIL import Image
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
+from lmms_rpts.report import plots
 from tests.report.test_hostile import ATTACKS
 from tests.support.instances import make_doc
 from tests.support.pictures import texts_of_svg
@@ -194,3 +198,50 @@ def test_a_picture_that_is_too_large_is_drawn_smaller(command: Command, tmp_path
     assert "the picture is too large for 1200 dpi" in said.output
     with Image.open(png) as picture:
         assert max(picture.size) <= 12_000
+
+
+def make_font(path: Path, text: str) -> None:
+    """A font of squares with the characters of a text."""
+    names = {ord(sign): f"u{ord(sign):05X}" for sign in text}
+    font = FontBuilder(1000)
+    font.setupGlyphOrder([".notdef", *names.values()])
+    font.setupCharacterMap(names)
+    pen = TTGlyphPen(None)
+    pen.moveTo((0, 0))
+    for corner in ((0, 900), (900, 900), (900, 0)):
+        pen.lineTo(corner)
+    pen.closePath()
+    font.setupGlyf(dict.fromkeys([".notdef", *names.values()], pen.glyph()))
+    font.setupHorizontalMetrics(dict.fromkeys([".notdef", *names.values()], (1000, 0)))
+    font.setupHorizontalHeader(ascent=900, descent=-100)
+    font.setupNameTable({"familyName": "Test CJK SC", "styleName": "Regular"})
+    font.setupOS2()
+    font.setupPost()
+    font.save(path)
+
+
+def test_a_font_that_was_just_installed_is_used(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """matplotlib saves its list of fonts, and does not see new ones."""
+    fonts = tmp_path / "fonts"
+    fonts.mkdir()
+    manager = font_manager.fontManager
+    known = [font for font in manager.ttflist if font.name.startswith("DejaVu")]
+    monkeypatch.setattr(manager, "ttflist", known)
+    installed = list[str]()
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: installed)
+    chinese = record([0.2, 0.9])
+    chinese["steps"][0]["conclusion"] = "\u8fd9\u662f\u5e97"
+    write_run(tmp_path / "run", {0: chinese})
+    told = []
+    for name in ("before.png", "after.png"):
+        plots.chinese_fonts.cache_clear()
+        said = command(tmp_path / "run", "--id", "q1", "-o", tmp_path / name)
+        assert said.exit_code == 0
+        told.append("some characters are in no installed font" in said.output)
+        make_font(fonts / "new.ttf", "\u8fd9\u662f\u5e97")
+        (fonts / "damaged.ttf").write_bytes(b"no font")
+        installed += map(str, sorted(fonts.iterdir()))
+    plots.chinese_fonts.cache_clear()
+    assert told == [True, False]

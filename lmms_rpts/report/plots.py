@@ -6,8 +6,8 @@ import io
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from itertools import product
 from textwrap import fill
 from typing import NamedTuple
@@ -53,10 +53,28 @@ _PLACES = sorted(
 _LINE = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 6}
 
 
-def chinese_fonts() -> list[str]:
+@cache
+def chinese_fonts() -> tuple[str, ...]:
     """Name of the first installed font with Chinese characters; empty without one."""
+    found = _chinese_names()
+    if not found:
+        _add_new_fonts()
+        found = _chinese_names()
+    return tuple(found[:1])
+
+
+def _chinese_names() -> list[str]:
     installed = sorted({font.name for font in font_manager.fontManager.ttflist})
-    return [name for part in _CHINESE for name in installed if part in name][:1]
+    return [name for part in _CHINESE for name in installed if part in name]
+
+
+def _add_new_fonts() -> None:
+    """Add the fonts that were installed after matplotlib saved its list of fonts."""
+    manager = font_manager.fontManager
+    known = {font.fname for font in manager.ttflist}
+    for path in sorted(set(font_manager.findSystemFonts()) - known):
+        with suppress(Exception):  # a damaged file; matplotlib passes over those, too
+            manager.addfont(path)
 
 
 @contextmanager
