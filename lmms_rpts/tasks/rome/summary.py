@@ -21,12 +21,12 @@ METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "g
 
 
 def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> GradeSummary:
-    """Put runs of ROME side by side: see ``summarize_grades``.
+    """Compare runs of ROME: see ``summarize_grades``.
 
     Accuracy is the mean over questions, as on the publishers' leaderboard.
 
     Args:
-        by: names of ``GRADING.breakdowns``; by subtask the questions are broken down in any case.
+        by: names of ``GRADING.breakdowns``; the breakdown by subtask is always included.
 
     Raises:
         RunError: if there is no run, or no such breakdown.
