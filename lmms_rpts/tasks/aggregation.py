@@ -105,7 +105,7 @@ def stderr_over_tasks(errors: Sequence[object]) -> float | None:
         errors: standard errors of the tasks' means.
 
     Returns:
-        NaN for fewer than two documents; None where the tasks' values have no documents.
+        NaN for fewer than two documents; None if the tasks' values have no documents.
     """
     each = [error for error in errors if isinstance(error, StandardError)]
     if not each or len(each) < len(errors):

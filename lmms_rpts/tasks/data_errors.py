@@ -16,7 +16,7 @@ class DataError(UserError):
 
 
 def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
-    """Raise one error that lists the first faults; nothing where there are none.
+    """Raise one error that lists the first faults; nothing if there are none.
 
     Args:
         place: the file or folder of the faults.

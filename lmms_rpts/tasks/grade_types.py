@@ -21,7 +21,7 @@ Counts = Mapping[str, int | Mapping[str, int]]
 
 
 class Subject(NamedTuple):
-    """A model, on a task where each task is summarized separately."""
+    """A model, on a task if each task is summarized separately."""
 
     task: str
     model: str
@@ -32,7 +32,7 @@ class Figures:
     """The figures of one model on some questions.
 
     Attributes:
-        task: the task, where each is summarized separately; else empty.
+        task: the task, if each is summarized separately; else empty.
         rounds: number of its runs that cover any of them.
         questions: number of questions.
         responses: its responses to them, over all rounds.

@@ -64,8 +64,8 @@ class GradeSummary:
     def frame(self) -> pd.DataFrame:
         """One row per group and model.
 
-        Columns: ``by``, ``group`` (both empty: all questions; only ``group`` empty: no value in
-        the data), ``task`` where each is separate, ``model``, ``rounds``, the number of questions,
+        Columns: ``by``, ``group`` (both empty: all questions; only ``group`` empty: no value in the
+        data), ``task`` if each is separate, ``model``, ``rounds``, the number of questions,
         ``responses``, ``unscored``, each count, ``tokens``, ``tokens_sd``, and for each metric M
         ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n`` (see ``Figure``).
         """
@@ -128,8 +128,8 @@ def summarize_grades(
     """Summarize runs side by side; runs of one model on the same questions are its rounds.
 
     A metric is the mean over the questions that have a value; several responses to a question
-    (``--repeats``) are averaged first. One round has a 95% interval over questions: Wilson's where
-    all its values are 0 or 1, else Student's t. Several rounds have their mean and sample standard
+    (``--repeats``) are averaged first. One round has a 95% interval over questions: Wilson's if all
+    its values are 0 or 1, else Student's t. Several rounds have their mean and sample standard
     deviation (n - 1).
 
     Args:

@@ -88,7 +88,7 @@ def figure_columns(figures: Mapping[str, Figure]) -> dict[str, float | None]:
 
 
 def numeric_frame(rows: Sequence[Mapping[str, Any]], texts: Collection[str]) -> pd.DataFrame:
-    """A table whose columns are numbers except ``texts``, even where all values are missing."""
+    """A table whose columns are numbers except ``texts``, even if all values are missing."""
     import pandas as pd
 
     frame = pd.DataFrame(rows)

@@ -149,7 +149,7 @@ def _decoding_fault(path: Path, stamp: int) -> str | None:
 
 
 def fault_of_image(opened: Callable[[], Image.Image]) -> str | None:
-    """Why an image cannot be decoded; None where it can. Truncated files have a valid header."""
+    """Why an image cannot be decoded; None if it can. Truncated files have a valid header."""
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: models get half-grey images
     try:

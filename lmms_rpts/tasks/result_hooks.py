@@ -163,7 +163,7 @@ def log_wandb_samples(
 
 
 def print_exception(original: Callable[..., None], *args: Any, **kwargs: Any) -> None:
-    """``traceback.print_exc``, except where lmms-eval is about to report an error of the user.
+    """``traceback.print_exc``, except if lmms-eval is about to report an error of the user.
 
     lmms-eval prints the traceback, and then logs the message, which is all that users need. With
     ``--verbosity DEBUG`` it raises the error instead.

@@ -9,7 +9,7 @@ from typing import Any
 from lmms_rpts.runs.record import R
 
 Metrics = Mapping[str, Callable[[Any], float | None]]
-"""The value of a record in each metric; None where it has none."""
+"""The value of a record in each metric; None if it has none."""
 
 
 def read_records(record: type[R], results: Iterable[str]) -> list[R]:

@@ -45,7 +45,7 @@ def summary_sheets(summary: GradeSummary) -> list[Sheet]:
 
 
 def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None:
-    """The first entries of a list; None where there are none."""
+    """The first entries of a list; None if there are none."""
     listing, found = summary.grading.lists[option], summary.lists[option]
     if not found:
         return None

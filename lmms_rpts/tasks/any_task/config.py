@@ -77,8 +77,8 @@ def metric_name(metric: str, taken: Any) -> str:
 def add_metrics(task: Any) -> list[str]:
     """Make a task aggregate the metrics of RPTS next to its own.
 
-    They cannot be in its ``metric_list``: where a task has no ``process_results``, lmms-eval
-    computes each metric listed there from the response and the gold answer.
+    They cannot be in its ``metric_list``: if a task has no ``process_results``, lmms-eval computes
+    each metric listed there from the response and the gold answer.
 
     Args:
         task: lmms-eval's ConfigurableTask; changed in place.

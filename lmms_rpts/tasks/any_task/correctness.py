@@ -96,7 +96,7 @@ def may_return(process: Callable[..., Any], text: str) -> bool:
 
 
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
-    """A criterion on the scale of its metric; None where the scale is unknown.
+    """A criterion on the scale of its metric; None if the scale is unknown.
 
     Args:
         greatest: value of the metric in all responses; None: no value.
@@ -190,7 +190,7 @@ def is_right(
     criterion: Criterion,
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> bool | None:
-    """Whether a response is right by its metrics; None where they are undecided."""
+    """Whether a response is right by its metrics; None if they are undecided."""
     share = _share_of(metrics, criterion, aggregations)
     return None if share is None else share / criterion.scale >= criterion.least
 

@@ -61,7 +61,7 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
         task: lmms-eval's ConfigurableTask.
         name: name of the task, for the names of images.
         doc_id: number of the document.
-        asked: the prompt; blank where the task has only chats.
+        asked: the prompt; blank if the task has only chats.
         longest: maximum of the longer side of images for judges, in pixels.
     """
     row = task.task_docs[doc_id]

@@ -22,7 +22,7 @@ class AnyTransformFilter(TransformFilter):
     saved responses, whose grades are known.
 
     Args:
-        variant: ``steps`` where the prompt asks for steps, else ``default``.
+        variant: ``steps`` if the prompt asks for steps, else ``default``.
         mode, judge, max_steps: as in ``rpts_transform``.
     """
 

@@ -106,7 +106,7 @@ class HostTask:
             )
 
     def first_visuals(self) -> list[Any]:
-        """The media of the first document; empty where they are unknown."""
+        """The media of the first document; empty if they are unknown."""
         try:
             return visuals_of(self.task, self.task.task_docs[0])
         except Exception as error:  # another package's function; lmms-eval will report it as well
@@ -191,7 +191,7 @@ class HostTask:
             self._metrics[doc_id] = [known[0] if each == first else {} for each in responses]
 
     def correct(self, doc_id: int, repeat: int) -> bool | None:
-        """Whether a response is right by the task's own metric; None where it is undecided."""
+        """Whether a response is right by the task's own metric; None if it is undecided."""
         criterion = self._settle_criterion()
         known = self._metrics.get(doc_id, [])
         if criterion is None or repeat >= len(known):
@@ -281,7 +281,7 @@ class HostTask:
 
     def complete(self, requests: Sequence[Any]) -> None:
         """Write into the records of a document's responses whether their answers are right."""
-        self._settle_criterion()  # also where no record can be read: other processes wait for it
+        self._settle_criterion()  # also if no record can be read: other processes wait for it
         for repeat, request in enumerate(requests):
             written = request.filtered_resps.get(FILTER)
             texts = written if isinstance(written, list) else [written]

@@ -11,7 +11,7 @@ Point = tuple[str, ...]
 """A knowledge point with its parents, from the top: ("A", "B", "C")."""
 
 Items = Iterable[tuple[Iterable[Point], float | None]]
-"""Problems: the points of each and its score in [0, 1], None where it has none."""
+"""Problems: the points of each and its score in [0, 1], None if it has none."""
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.6)
 """The accuracies above which the publishers call a point mastered (arXiv 2407.12023)."""

@@ -92,7 +92,7 @@ class OwnDocument:
             it is a statement to agree or disagree with.
         background: only the context of the instance, for the prompt.
         form: one of ``FORMS``, or ``FUNCTION``.
-        answer, options: empty where there are none.
+        answer, options: empty if there are none.
         tolerance: maximum relative error of a number.
     """
 
@@ -171,7 +171,7 @@ def written(value: object) -> str:
 
 
 def image_names(record: Mapping[str, Any]) -> list[str] | None:
-    """The names of an instance's images; None where the field has another type."""
+    """The names of an instance's images; None if the field has another type."""
     found = record.get("images")
     if found is None:
         return []

@@ -170,7 +170,7 @@ def _cells_before_blank(fields: Mapping[str, Any], columns: Sequence[str]) -> li
 
 
 def _value(name: str, value: Any, cell: bool) -> Any:
-    """A value converted to the field's form, where that is clear; else unchanged."""
+    """A value converted to the field's form, if that is clear; else unchanged."""
     if isinstance(value, str) and not value.strip():
         return None
     if name == "options" and isinstance(value, dict) and (*value,) == _LETTERS[: len(value)]:

@@ -261,7 +261,7 @@ def _name(text: str) -> str:
 
 
 def language_of(question: str) -> str:
-    """``zh`` where Chinese script prevails in a question before its choices, else ``en``."""
+    """``zh`` if Chinese script prevails in a question before its choices, else ``en``."""
     text = MARKER.sub(" ", question)
     asked = _FIRST_CHOICE.split(text, maxsplit=1)[0]
     asked = asked if asked.strip() else text

@@ -17,7 +17,7 @@ from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from lmms_rpts.tasks.sheets import end_of, metric_column
 
 METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "grader_coverage"}
-"""The value of a record in each metric; None where it has none."""
+"""The value of a record in each metric; None if it has none."""
 
 
 def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> GradeSummary:

@@ -41,7 +41,7 @@ class Grade:
     """The grade of a response.
 
     Attributes:
-        outcome: ``undecided`` where the rules can't be sure.
+        outcome: ``undecided`` if the rules can't be sure.
         answer: the final answer that was found, as text; empty if there is none.
         rule: which comparer decided; if undecided, why none could.
         answer_type: type of the reference.

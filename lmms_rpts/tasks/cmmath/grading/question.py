@@ -48,7 +48,7 @@ _ASKED_NAME = re.compile(  # ∠1=____, AB的长为____, ∠A+∠B的度数是__
 )
 _LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")  # ∠2=70°
 _NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
-_NOUN = re.compile(  # 周长为20 where 面积 is asked for
+_NOUN = re.compile(  # 周长为20 if 面积 is asked for
     "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
     "|最大值|最小值|斜率|补角|余角|一半|倒数|相反数|平方|之和|之差|余弦|正弦|正切"
 )

@@ -311,7 +311,7 @@ def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
 
 
 def _without(grams: frozenset[str], answers: Sequence[str]) -> frozenset[str]:
-    """The grams without those of the answers: neither 右 nor 向右 where 右 is one."""
+    """The grams without those of the answers: neither 右 nor 向右 if 右 is one."""
     return frozenset(
         each for each in grams if not any(each in word or word in each for word in answers)
     )

@@ -104,7 +104,7 @@ def _is_filled_in(response: Response, target: Target) -> bool | None:
     when = _ON_CONDITION.search(response.text) if target.type == "interval" else None
     if when is None or squeezed(when[2]) not in question.words:
         return None
-    return is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 where y<0 is asked about
+    return is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 if the question gives y<0
 
 
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
@@ -133,7 +133,7 @@ def _is_alike(reading: Reading, wanted: Reading) -> bool:
     if wanted.quantity is not None:
         return reading.unnamed.quantity is not None
     if reading.region and wanted.region and reading.region.name and wanted.region.name:
-        return reading.region.name == wanted.region.name  # y<0 where x is asked for
+        return reading.region.name == wanted.region.name  # y<0 if x is asked for
     return any(
         getattr(wanted, kind) is not None and getattr(reading, kind) is not None
         for kind in ("region", "points", "equations", "circled")
