@@ -62,7 +62,7 @@ def without_image_tags(text: str) -> str:
 
 
 def _tables_apart(text: str) -> Iterator[tuple[str, bool]]:
-    """The parts of the text, and whether each is the text between the marks of a table."""
+    """The parts of the text, and whether each is between the marks of a table."""
     done = 0
     while True:
         begin = _table_begin(text, done)
@@ -106,7 +106,7 @@ def _passage(text: str) -> str:
 
 
 def _mathematics_apart(text: str) -> Iterator[tuple[str, bool]]:
-    """The parts of the text, and whether each is the text between two ``$$``.
+    """The parts of the text, and whether each is between two ``$$``.
 
     If a ``$$`` is unpaired, the lines are parsed one by one.
     """

@@ -46,7 +46,7 @@ _README = """\
 - `{name}.yaml`: the task. `{data}`: one instance per line. `{images}/`: its images.
 - A line has `{question}`{answer}.
 - It may have `images`, `context`, `texts`, `options`, `reasoning`, `id` and more.
-- `reasoning` is gold: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
+- Gold `reasoning`: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
 - Check everything before a run: `{check}`
 - Run: `{run}`
 - View the results: `{report}`

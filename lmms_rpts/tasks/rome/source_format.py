@@ -133,8 +133,8 @@ def find_files(folder: Path) -> list[Path]:
 def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
     """The questions of these files; files without any question are skipped.
 
-    A question that is in several files, word for word, counts once. Images are searched next to the
-    file that names them, then in ``folder``.
+    A question that is in several files, word for word, counts once. Images are looked up next to
+    the file that names them, then in ``folder``.
     """
     questions: dict[str, Question] = {}
     faults: list[Fault] = []

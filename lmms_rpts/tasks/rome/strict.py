@@ -140,7 +140,7 @@ def _elements(text: str) -> list[str]:
 
 
 def _element(text: str) -> str:
-    """An element without "the" or "Image" before it or a remark in brackets or after a colon."""
+    """An element without a leading "the" or "Image" or a remark in brackets or after a colon."""
     bare = re.sub(r"(?<=[^\s(（])\s{0,3}(?:[(（:：].{0,200})$", "", text.strip())
     return fold(_ARTICLE.sub("", _ITEM_WORD.sub("", bare))).text
 

@@ -100,7 +100,7 @@ def _regions(said: Reading, wanted: Reading, question: Question) -> bool | None:
     if said.region is None:  # one number, or a list of them, is not a range
         return False if said.is_number or said.in_braces else None
     if said.region.name and wanted.region.name and said.region.name != wanted.region.name:
-        return None  # y<0 if x is asked for
+        return None  # y<0, but x is asked for
     return same_region(said.region, wanted.region)
 
 

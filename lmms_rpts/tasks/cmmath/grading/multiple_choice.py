@@ -173,7 +173,7 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
         return _Choice(frozenset(), "gives no answer")
     contents = "".join(option.text for option in options.values())
     if is_denied(response) or is_bounded(response, question.raw + contents):
-        return _Choice(None, "the value is denied, or a bound")
+        return _Choice(None, "the value is denied, or is a bound")
     if OR.search(text) and not OR.search(contents):
         return _Choice(frozenset(), "offers several answers")
     values = [*_counted(text), *response.values()]

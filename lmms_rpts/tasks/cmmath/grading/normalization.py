@@ -266,7 +266,7 @@ _TOKEN = re.compile(
     r"|(?P<and>并且|而且|同时|且|[∩∧])"
     r"|(?P<bracket>[()\[\]{}❴❵])"
 )
-# the comma of 1,000 is no separator
+# the comma of 1,000 is not a separator
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3}){1,9}(?![\d,])")
 _CLOSING = {"(": ")]", "[": ")]", "{": "}", "❴": "❵"}  # an interval may be half open
 _SIGN = re.compile("[±∓]")

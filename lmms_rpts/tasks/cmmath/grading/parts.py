@@ -183,7 +183,7 @@ def _item_verdict(item: Item, clause: str) -> Verdict:
 
 
 def _labelled_verdict(text: str, items: Sequence[Item], what: str) -> Verdict:
-    """Whether the clauses of a text give each item that their words name its value.
+    """Whether the clauses of a text give the value of each item, identified by its words.
 
     If several clauses name an item, the last one that can be read counts. Items that no clause
     names may have their values in the other clauses, in order.

@@ -48,7 +48,7 @@ _ASKED_NAME = re.compile(  # ∠1=____, AB的长为____, ∠A+∠B的度数是__
 )
 _LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")  # ∠2=70°
 _NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
-_NOUN = re.compile(  # 周长为20 if 面积 is asked for
+_NOUN = re.compile(  # 周长为20, but 面积 is asked for
     "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
     "|最大值|最小值|斜率|补角|余角|一半|倒数|相反数|平方|之和|之差|余弦|正弦|正切"
 )
@@ -195,7 +195,7 @@ _ANY_BLANK = re.compile(r"\\underline|_{2,}|□|\(\s{0,40}\)")
 _BRACED = re.compile(r"^_?\{([^{}]{1,3})\}")  # ____{cm} after cleaning
 _UNIT_MARK = re.compile(r"单位\s?(?::|是|为)\s?|\bunits?:\s?")  # (单位:cm)
 _SENTENCE = re.compile(r"[。\n]|\.(?!\d)")
-# Words that begin with these units, if the text after the blank is no unit: ____元一次方程.
+# Words that begin with these units, if the text after the blank is not a unit: ____元一次方程.
 _BEGINNINGS = """
 元=[一二三]?[一二三]?次|素 分=[之数解析别配布类为成割母子式] 次=函数|方程|[多单]项|项|不等式|幂|方
 条=件 面=[体积向] 年=级 时=[针间候刻,、]|$ 对=[称应边角] 位=[于置似数移] 双=曲 列=[出表方车]

@@ -140,7 +140,7 @@ _FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "
 _VARIABLES = "xyztuvw"
 _DEEPEST = 3
 _EXCEPTED: frozenset[Joiner] = frozenset({"list", "and"})
-"""How an exception such as x≠1 is joined: it applies to everything before it."""
+"""How an exception such as x≠1 is joined: the exception applies to everything before it."""
 Kind = Literal["interval", "inequality", "unequal", "equal"]
 
 

@@ -133,7 +133,7 @@ def _is_alike(reading: Reading, wanted: Reading) -> bool:
     if wanted.quantity is not None:
         return reading.unnamed.quantity is not None
     if reading.region and wanted.region and reading.region.name and wanted.region.name:
-        return reading.region.name == wanted.region.name  # y<0 if x is asked for
+        return reading.region.name == wanted.region.name  # y<0, but x is asked for
     return any(
         getattr(wanted, kind) is not None and getattr(reading, kind) is not None
         for kind in ("region", "points", "equations", "circled")
