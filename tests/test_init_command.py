@@ -73,16 +73,16 @@ def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) 
 
 @table(
     "name, said",
-    ("my task", "use English letters"),
-    ("../x", "use English letters"),
-    ("1st", "use English letters"),
-    ("aufgäbe", "use English letters"),
-    ("١", "use English letters"),
-    (LONG, "use English letters"),
+    ("my task", "use at most 64 English letters"),
+    ("../x", "use at most 64 English letters"),
+    ("1st", "use at most 64 English letters"),
+    ("aufgäbe", "use at most 64 English letters"),
+    ("١", "use at most 64 English letters"),
+    (LONG, "use at most 64 English letters"),
     ("rpts_mine", "names that begin with rpts belong to RPTS-Eval"),
     ("romeo", "names that begin with rome"),
-    ("my_rpts", "this suffix is reserved for RPTS around another task"),
-    ("my_rpts_steps", "this suffix is reserved for RPTS around another task"),
+    ("my_rpts", "this suffix is reserved for tasks that RPTS wraps"),
+    ("my_rpts_steps", "this suffix is reserved for tasks that RPTS wraps"),
     ("mme", "lmms-eval has a task of this name"),
     ("mmmu_val", "lmms-eval has a task of this name"),
 )
@@ -241,7 +241,7 @@ def test_csv_has_cells_for_lists() -> None:
 
 @table(
     "name, content, said",
-    ("my.csv", "question,answer\na,b,c\n", "the header 2: put a cell that holds the sep"),
+    ("my.csv", "question,answer\na,b,c\n", "the header 2: put a cell that contains the column sep"),
     ("my.csv", "question,question\na,b\n", "the header names 'question' twice"),
     ("my.csv", "question,answer\n", "my.csv contains no instance"),
     ("my.csv", "", "my.csv contains no instance"),

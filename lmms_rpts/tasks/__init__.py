@@ -12,7 +12,7 @@ def check_tasks(names: Iterable[str]) -> None:
     immediately. Third-party tasks are ignored.
 
     Raises:
-        DataError, JudgeConfigurationError, SettingError: says what to set or to fix.
+        DataError, JudgeConfigurationError, SettingError: the message says what to set or to fix.
     """
     from lmms_rpts.tasks.benchmark import benchmark_of
 

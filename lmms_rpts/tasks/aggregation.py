@@ -16,7 +16,7 @@ from typing import Any
 class _Knowing(float):
     """A number with metadata that survives copying and pickling.
 
-    lmms-eval's loggers copy all results, and processes send their values to the first.
+    lmms-eval's loggers copy all results, and each process sends its values to the first process.
     """
 
     def __getnewargs__(self) -> tuple[Any, ...]:
@@ -38,12 +38,12 @@ class Mean(_Knowing):
 class Value(_Knowing):
     """A document's value of a metric, with its document.
 
-    A group's tasks may hold one instance in several languages, and a task several wordings of one
-    sample: such values are dependent.
+    A group may contain one instance in several languages, and a task several wordings of one
+    sample: such values are not independent.
 
     Attributes:
         document: the instance.
-        alike: whether the tasks of a group have equal weight, whatever their sizes.
+        alike: whether the tasks of a group have equal weight, regardless of their sizes.
     """
 
     def __new__(cls, value: float, document: str, alike: bool = False) -> Value:
@@ -57,7 +57,7 @@ class Value(_Knowing):
 
 
 class StandardError(_Knowing):
-    """The standard error of a task's mean; ``values``: the values of the mean."""
+    """The standard error of a task's mean; ``values``: the averaged values."""
 
     def __new__(cls, error: float, values: Iterable[Value]) -> StandardError:
         """The standard error of the mean of these values."""
@@ -69,17 +69,17 @@ class StandardError(_Knowing):
 
 
 Item = float | None | Sequence[float | None]
-"""The value of a document in a metric: a number, None, or one for each of its questions."""
+"""A document's value of a metric: a number, None, or a list with one value per question."""
 
 
 def mean_of_scored(items: Sequence[Item]) -> float:
-    """Mean of the values that are there, NaN if there is none."""
+    """Mean of the values that are not None, NaN if there are none."""
     values = _scored(items)
     return Mean(math.fsum(values) / len(values), len(values)) if values else math.nan
 
 
 def stderr_of_scored(items: Sequence[Item]) -> float:
-    """Standard error of that mean, NaN for fewer than two values.
+    """Standard error of ``mean_of_scored``, NaN for fewer than two values.
 
     Several values of one document are a cluster, as for ``stderr_over_tasks``.
     """
@@ -98,14 +98,14 @@ def stderr_of_scored(items: Sequence[Item]) -> float:
 def stderr_over_tasks(errors: Sequence[object]) -> float | None:
     """Standard error of a group's mean over all values of its tasks.
 
-    Values of one document, in several languages say, are one cluster: the standard error is that
-    of a mean over clusters (Cochran 1977, ratio to size), as in ``lmms_rpts.analysis``.
+    Values of one document, such as its translations, are one cluster: the standard error is that of
+    a mean over clusters (Cochran 1977, ratio to size), as in ``lmms_rpts.analysis``.
 
     Args:
-        errors: of the tasks' means.
+        errors: standard errors of the tasks' means.
 
     Returns:
-        NaN for fewer than two documents; None where the tasks' values have no documents.
+        NaN for fewer than two documents; None if the tasks' values have no documents.
     """
     each = [error for error in errors if isinstance(error, StandardError)]
     if not each or len(each) < len(errors):
@@ -134,7 +134,7 @@ def _clustered_error(values: Sequence[Value]) -> float:
 def mean_over_tasks(
     means: Sequence[float], sizes: Sequence[int], weight_by_size: bool = True
 ) -> float:
-    """Mean of a group's tasks, each weighing as many documents as have a value in it."""
+    """Mean over a group's tasks, each weighted by its number of documents with a value."""
     pairs = [
         (mean, getattr(mean, "n", size) if weight_by_size else 1)
         for mean, size in zip(means, sizes, strict=True)

@@ -1,4 +1,4 @@
-"""Runs of all benchmarks: those that RPTS scored and those with graded answers, told apart."""
+"""Runs of all benchmarks, sorted into those that RPTS scored and those with graded answers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 @dataclass(frozen=True)
 class AllRuns:
-    """Runs by what their records are.
+    """Runs sorted by the type of their records.
 
     Attributes:
-        rpts: those that RPTS scored.
-        graded: those with graded answers, by the names of their benchmarks.
+        rpts: runs that RPTS scored.
+        graded: runs with graded answers, by benchmark name.
     """
 
     rpts: tuple[Run, ...] = ()
@@ -33,17 +33,17 @@ class AllRuns:
 
     @property
     def every(self) -> tuple[AnyRun, ...]:
-        """All of them."""
+        """All runs."""
         return (*self.rpts, *(run for runs in self.graded.values() for run in runs))
 
 
 def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
-    """Read what records of RPTS and of graded benchmarks there are at these paths.
+    """Read the runs of RPTS and of graded benchmarks at these paths.
 
-    A folder may hold both. Each path must hold some.
+    A folder may contain both. Each path must contain at least one run.
 
     Raises:
-        RunError: naming the file, the line and the remedy, where something can't be read.
+        RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     graded = {name: each for name, each in benchmarks().items() if each.grades}
     types = {name: _record_of(each) for name, each in graded.items()}
@@ -59,7 +59,7 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
             scored.append(path)
         elif not own:
             _refuse(path, graded.values())
-    # Each reader would list the files of the others as passed over.
+    # Each reader would list the files of the others as skipped.
     logger.disable("lmms_rpts.runs.reading")
     try:
         found = {
@@ -67,14 +67,14 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
             for name, chosen in places.items()
             if chosen
         }
-        # Without a path the reader says what to name.
+        # Without a path, the error of the reader says what to pass.
         return AllRuns(tuple(read_runs(scored)) if scored or not found else (), found)
     finally:
         logger.enable("lmms_rpts.runs.reading")
 
 
 def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
-    """Runs that were read, by what their records are.
+    """Sort runs by the type of their records.
 
     Raises:
         RunError: for a run with records of an unknown type, or without any.
@@ -90,12 +90,12 @@ def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
             graded[types[kind]].append(run)
         else:
             what = "no responses" if kind is None else f"records of the unknown type {kind}"
-            raise RunError(f"the run {run.label} holds {what}")
+            raise RunError(f"the run {run.label} contains {what}")
     return AllRuns(tuple(scored), {name: tuple(each) for name, each in graded.items() if each})
 
 
 def foreign_of(benchmark: Benchmark) -> Foreign | None:
-    """What reads results of a benchmark that others wrote; None: nothing does."""
+    """The reader of a benchmark's third-party results; None if there is none."""
     return None if benchmark.foreign is None else resolve_name(benchmark.foreign)
 
 
@@ -110,16 +110,16 @@ def _holds_foreign(benchmark: Benchmark, path: str | Path) -> bool:
 
 
 def _refuse(path: str | Path, graded: Iterable[Benchmark]) -> None:
-    """Raise for a path without records of ours.
+    """Raise for a path without records of this package.
 
     Raises:
-        RunError: always; where there are no samples, the reader's own.
+        RunError: always; without samples, the reader's own error.
     """
     place = split_label(path)[1]
     if not place.is_dir() or not any("_samples_" in each.name for each in place.rglob("*.jsonl")):
         read_runs([path])
     titles = ", ".join(each.title for each in graded)
     raise RunError(
-        f"{place} holds samples, but neither RPTS scores nor graded answers of {titles}. Score "
-        "them with lmms-rpts score, or name a run with lmms-rpts filters (--log_samples)"
+        f"{place} contains samples, but neither RPTS scores nor graded answers of {titles}. Score "
+        "them with lmms-rpts score, or pass a run that used lmms-rpts filters (--log_samples)"
     )

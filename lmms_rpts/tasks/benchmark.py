@@ -1,7 +1,7 @@
 """The Benchmark description, and the only registry of benchmarks.
 
-Another package adds its own through an entry point of the group ``lmms_rpts.benchmarks``: its value
-is a `Benchmark`. Whatever takes time to import is named as ``package.module:name``, and is imported
+Another package adds a benchmark through an entry point of the group ``lmms_rpts.benchmarks``, whose
+value is a `Benchmark`. Anything slow to import is given as ``package.module:name``, and is imported
 on first access.
 """
 
@@ -43,34 +43,32 @@ class Benchmark:
     Attributes:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
-        folder: its task files, for lmms-eval's index.
+        folder: the folder of its task files, for lmms-eval's index.
         variables: its environment variables.
-        settings: a function of a mapping, or of None for the environment, that reads these into a
-            dataclass; raises SettingError. None: it has no settings.
-        checks: by the name of a task or group, the checks before it runs: functions that
-            raise DataError, JudgeConfigurationError or SettingError. None: none.
+        settings: a function that reads the variables from a mapping, or from the environment if
+            None, into a dataclass; raises SettingError. None: it has no settings.
+        checks: the checks before a task or group runs, by its name: functions that raise DataError,
+            JudgeConfigurationError or SettingError. None: no checks.
         examine: checks of its data for ``lmms-rpts doctor``; must not make large downloads.
-            large.
-        filters: lmms-eval filters, by the names that YAML files give.
+        filters: lmms-eval filters, by their names in YAML files.
         verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
         grades: a `Grading`: how ``lmms-rpts grades`` summarizes runs with such records.
-        foreign: reads results of third parties, as ``runs.reading.Foreign``.
+        foreign: reads third-party results, as ``runs.reading.Foreign``.
         request_kinds: its kinds of judge requests, in addition to those of RPTS.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
-            score`` takes responses to them.
-        documents: returns the documents of one of these, without images, by their task.
+            score`` accepts responses to them.
+        documents: returns the documents of one of ``scored``, without images, by task.
         images: returns the folder of a task's images on this machine, or None; no downloads.
-        picture: returns the image of an instance whose record names none, as a Pillow image, or
-            None; its arguments are the instance and the folder of ``--images``, or None. No
-            downloads.
-        published: a function of a task's name, for ``lmms-rpts estimate``: documents of the
-            published numbers and lengths, with a note, if the data are not on this machine; None
-            if they are. None: no totals are known.
-        parts: a function of a group's name: its tasks that can run with the data on this machine;
-            None for any other name. None: all tasks of each group.
+        picture: returns the Pillow image of an instance whose record names no image, or None; its
+            arguments are the instance and the folder of ``--images``, or None. No downloads.
+        published: for ``lmms-rpts estimate``, a function that takes a task's name and returns
+            documents with the published numbers and lengths, and a note; or None if the data are on
+            this machine. None: no totals are known.
+        parts: a function that takes a group's name and returns its tasks that can run with the data
+            on this machine; or None for any other name. None: each group runs all its tasks.
         unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
-            ``lmms-rpts estimate``; empty where they can.
+            ``lmms-rpts estimate``; empty if they can.
     """
 
     name: str
@@ -96,9 +94,9 @@ class Benchmark:
 
     def __post_init__(self) -> None:
         if self.scored and not (self.documents and self.images):
-            raise BenchmarkError(f"{self.name!r} has scored: set its documents and images")
+            raise BenchmarkError(f"{self.name!r} sets scored: set documents and images as well")
         if self.grades and not self.record:
-            raise BenchmarkError(f"{self.name!r} has grades: set its record")
+            raise BenchmarkError(f"{self.name!r} sets grades: set record as well")
 
     @property
     def data_variable(self) -> str:
@@ -168,7 +166,7 @@ def get_benchmark(name: str) -> Benchmark:
     """The benchmark of this name.
 
     Raises:
-        BenchmarkError: naming the nearest, or all.
+        BenchmarkError: if it is unknown; the message names the nearest one, or all.
     """
     known = benchmarks()
     if name not in known:
@@ -184,7 +182,7 @@ def benchmark_of(task: str) -> Benchmark | None:
 
 
 def group_parts(name: str) -> Sequence[str] | None:
-    """The tasks of a group that can run with the data that are there; None: all of them."""
+    """The tasks of a group that can run with the available data; None: all of them."""
     benchmark = benchmark_of(name)
     if benchmark is None or benchmark.parts is None:
         return None

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 def digest(rows: Sequence[DataclassInstance]) -> str:
-    """SHA-256 of rows as they are evaluated, in hexadecimal: all but the images' contents."""
+    """SHA-256 of rows as they are evaluated, in hexadecimal, without the contents of images."""
     return hashlib.sha256(_as_jsonl(rows)).hexdigest()
 
 
 def store(rows: Sequence[DataclassInstance], benchmark: str, name: str) -> Path:
-    """A JSONL file of these rows that the ``datasets`` library can read, under its digest.
+    """Write these rows to a JSONL file for the ``datasets`` library, named by its digest.
 
-    It is in the folder of LMMS_RPTS_CACHE, else in the temporary folder, so that every process of a
-    run finds or writes the same file.
+    It is in LMMS_RPTS_CACHE, else in the temporary folder, so that every process of a run finds or
+    writes the same file.
 
     Args:
         rows: instances of one dataclass, with the same types of fields in every row.
-        benchmark: their benchmark, such as ``ROME``; in lower case the name of the folder.
+        benchmark: their benchmark, such as ``ROME``; in lower case, the name of the folder.
         name: a word for the rows, such as ``questions``.
 
     Raises:
@@ -62,9 +62,9 @@ def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
     """The folder with these files of a data set on the Hub, downloaded if necessary.
 
     Args:
-        name: of the data set.
-        files: patterns of their names.
-        fault: the error message if that fails; the Hub's reason follows.
+        name: name of the data set.
+        files: patterns of file names.
+        fault: the error message if the download fails; the Hub's reason follows.
         remedy: what to do then, in complete sentences.
 
     Raises:
@@ -97,13 +97,13 @@ def add_image_column(
     They are decoded when a document is accessed.
 
     Args:
-        dataset: with a column of lists of names.
-        folder: of the images.
+        dataset: data set with a column of lists of image names.
+        folder: folder of the images.
         root: the data's folder, which must contain all images.
         column: the column with the names, relative to the folder.
 
     Raises:
-        DataError: if an image is outside of it.
+        DataError: if an image is outside of ``root``.
     """
     from datasets import Image
     from datasets import Sequence as ListOf
@@ -121,7 +121,7 @@ def _places(folder: str) -> Iterator[Path]:
     settled = load_settings().cache
     if settled is not None:
         yield settled / folder
-    # All users may write to the folder of temporary files: only a folder of this user is used.
+    # Any user may write to the temporary folder: use only a folder that this user owns.
     user = os.getuid() if hasattr(os, "getuid") else 0
     own = Path(tempfile.gettempdir()) / f"lmms_rpts-{user}"
     try:

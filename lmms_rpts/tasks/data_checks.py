@@ -27,7 +27,7 @@ class Check:
 
 
 def problem(name: str, fault: object, remedy: str | None = None) -> Check:
-    """A problem; where the message contains the remedy, it is split off."""
+    """A problem; if the message contains the remedy, it is split off."""
     said = str(fault).strip()
     if remedy is None:
         ends = [(said.find(mark), mark) for mark in ("\n", ". ", ": ", "; ") if mark in said]
@@ -39,7 +39,7 @@ def problem(name: str, fault: object, remedy: str | None = None) -> Check:
 
 
 def examined(name: str, describe: Callable[[], str]) -> Check:
-    """The result of ``describe`` for existing data; a problem where it raises an error."""
+    """The result of ``describe`` for existing data; a problem if it raises an error."""
     try:
         return Check(name, "ok", describe())
     except DataError as error:

@@ -16,11 +16,11 @@ class DataError(UserError):
 
 
 def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
-    """Raise one error that lists the first faults; nothing where there are none.
+    """Raise one error that lists the first faults; nothing if there are none.
 
     Args:
         place: the file or folder of the faults.
-        faults: each with the name of its instance.
+        faults: the faults, each with the name of its instance.
         remedy: what to do, in complete sentences.
 
     Raises:
@@ -33,6 +33,6 @@ def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
 
 
 def _shown(fault: str) -> str:
-    """A fault on one line: names of files come from the data."""
+    """A fault on one line, since file names come from the data."""
     line = visible(fault)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,4 +1,4 @@
-"""What a report shows of graded answers, one by one: the question, the answer and its grades.
+"""What a report shows for each graded answer: the question, the answer and its grades.
 
 A benchmark describes its records with a `Display` in its `Grading`. Without one, the fields that
 records usually have are shown.
@@ -20,11 +20,11 @@ class ShownQuestion:
     """A question as a report shows it.
 
     Attributes:
-        text: the question; empty: the record does not hold it, and the samples are searched.
-        options: to choose from, where the text does not list them.
+        text: the question; empty: the record does not contain it, so it is read from the samples.
+        options: the options, if the text does not list them.
         marks: the marks of the options, one for each; empty: none were shown.
-        right: the place of the right option; None where there is none.
-        gold: the gold answers, where no option is right; empty: the samples are searched.
+        right: the position of the right option; None if there is none.
+        gold: the gold answers, if no option is one; empty: they are read from the samples.
         language: code of the language, for the page.
         images: file names of the images.
         details: further facts, by name, such as the rubric.
@@ -45,15 +45,14 @@ class ShownGrade:
     """One grade of an answer as a report shows it.
 
     Attributes:
-        grader: who gave it, such as ``published rules``.
-        value: from 0 to 1; None where there is none.
-        word: what is shown of it where that is not right, wrong or a number, such as
-            ``undecided``.
-        counts: whether it is the one that the score is taken from.
-        found: the final answer as this grader found it; None where it does not say.
-        reason: the rule that decided, or what kind of mistake it is.
-        asked: what a judge was asked, whole; empty where that is not known.
-        reply: what the judge replied, whole; None without a judge.
+        grader: what gave the grade, such as ``published rules``.
+        value: from 0 to 1; None if there is none.
+        word: the text to show if the grade is not right, wrong or a number, such as ``undecided``.
+        counts: whether the score is taken from this grade.
+        found: the final answer that this grader found; None if it does not report one.
+        reason: the rule that decided, or the kind of mistake.
+        asked: the complete prompt of the judge; empty if unknown.
+        reply: the complete reply of the judge; None without a judge.
         error: why there is no grade.
     """
 
@@ -73,12 +72,12 @@ class ShownAnswer:
     """An answer as a report shows it.
 
     Attributes:
-        final: the final answer; empty where none was found, None where the record does not say.
+        final: the final answer; empty if none was found, None if it is not recorded.
         grades: all of its grades.
         variant: which variant of the question it answers, such as ``wording 2``; empty: there is
             only one.
-        chosen: the place of the chosen option; None where none was.
-        by_option: numbers of each option, such as its likelihood, by what they are.
+        chosen: the position of the chosen option; None if none was chosen.
+        by_option: numbers for each option, such as its likelihood, by name.
     """
 
     final: str | None = None
@@ -113,7 +112,7 @@ def right_or_wrong(record: Any) -> str:
 
 
 def no_more(records: Sequence[Any]) -> Mapping[str, str]:
-    """Nothing to say of several answers together."""
+    """No facts about several answers together."""
     return {}
 
 
@@ -126,12 +125,12 @@ class Display:
     Attributes:
         question: the question of a record.
         answer: the answer of a record, with its grades.
-        together: facts about one run's answers to one question, by name; called where there are
+        together: facts about one run's answers to one question, by name; called if there are
             several.
-        scale: what the score of a record measures, such as ``ROUGE-L``; empty where it says whether
+        scale: what the score of a record measures, such as ``ROUGE-L``; empty if it says whether
             the answer is right.
-        by: the breakdowns that a report has a table of, and filters by; None: all.
-        filters: further breakdowns that it filters by.
+        by: the breakdowns that a report shows as tables and as filters; None: all.
+        filters: further breakdowns, shown only as filters.
     """
 
     question: Callable[[Any], ShownQuestion] = usual_question

@@ -30,7 +30,7 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
 
 
 def published_documents(task: str) -> tuple[Mapping[str, list[dict[str, Any]]], str] | None:
-    """Documents as the published ones are, with a note; None where the real ones can be read.
+    """Documents like the published ones, with a note; None if the real ones can be read.
 
     Nothing is downloaded.
     """

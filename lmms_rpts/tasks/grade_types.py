@@ -1,4 +1,4 @@
-"""Description of how a benchmark's grades are summarised, and the figures of a summary."""
+"""Description of how a benchmark's grades are summarized, and the figures of a summary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Counts = Mapping[str, int | Mapping[str, int]]
 
 
 class Subject(NamedTuple):
-    """A model, on a task where each task is summarized separately."""
+    """A model, on a task if each task is summarized separately."""
 
     task: str
     model: str
@@ -29,17 +29,17 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One model on some questions.
+    """The figures of one model on some questions.
 
     Attributes:
-        task: the task, where each is summarized separately; else empty.
+        task: the task, if each is summarized separately; else empty.
         rounds: number of its runs that cover any of them.
         questions: number of questions.
         responses: its responses to them, over all rounds.
         unscored: number of responses without a value of the first metric.
         counts: further counts, by name.
-        metrics: by name.
-        tokens: tokens per response, where reported; no interval.
+        metrics: figures of the metrics, by name.
+        tokens: tokens per response, if reported; without an interval.
     """
 
     task: str
@@ -55,7 +55,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The models on the questions of one value; None: the data have no value."""
+    """The models on the questions with one value of a breakdown; None: no value in the data."""
 
     value: str | None
     models: tuple[Figures, ...]
@@ -63,16 +63,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """The questions by one of the names that they can be broken down by."""
+    """The models on the questions grouped by the values of one breakdown."""
 
     by: str
     groups: tuple[Group, ...]
 
 
 class Column(NamedTuple):
-    """A column of numbers: its head, the text of a model, and whether it is informative.
+    """A column of numbers: its heading, a model's text, and whether it is informative.
 
-    It is shown where it is informative for any model.
+    It is shown if it is informative for any model.
     """
 
     head: str
@@ -86,9 +86,9 @@ class Listing(NamedTuple):
     Attributes:
         what: a word for them, in the plural.
         wanted: selects records.
-        entry: the values of one, given the label of its run: by name, for JSON.
-        cells: the texts of an entry by the heads of their columns.
-        texts: number of these that are texts; the others are numbers.
+        entry: takes the label of a run and a record; returns its values by name, for JSON.
+        cells: the texts of an entry by the headings of their columns.
+        texts: number of columns with texts; the others have numbers.
     """
 
     what: str
@@ -103,23 +103,24 @@ class Grading:
     """How the graded answers of a benchmark are summarized and shown.
 
     Attributes:
-        title: of the benchmark.
-        metrics: by name; the first says which responses are scored.
-        breakdowns: the values of a record, by name; None: the data have none.
+        title: title of the benchmark.
+        metrics: the metrics, by name; the first says which responses are scored.
+        breakdowns: functions that return the values of a record, by name; None: no value in the
+            data.
         first: the breakdown that is always shown; empty: none.
         by_task: each task is summarized separately.
         same_questions: tasks that ask the same questions in other ways.
         questions: a word for them.
         places: order of values; other values come after them.
         settings: names of settings that must be the same in all runs.
-        counts: predicates whose true records are counted, by name.
+        counts: predicates by name; the records for which one is true are counted.
         more: further metrics and counts of some responses, for a name and value of a breakdown.
-        asked: further questions to a judge, by a description of the failure: why it failed.
+        asked: further questions to a judge, each with a function that returns why it failed.
         columns: columns of a model between the number of questions and its tokens.
         explained: what the columns mean.
         sentence: a sentence about each model below the tables.
         sheets: further tables of the models, after the first.
-        numbers: the values of these, by name, for JSON.
+        numbers: the values of these tables, by name, for JSON.
         lists: individual answers to list, by option.
         tree: a tree of a subject's runs.
         tree_sheets: tables of trees, down to a level.

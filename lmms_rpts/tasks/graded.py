@@ -33,10 +33,10 @@ class GradeSummary:
 
     Attributes:
         grading: how they are summarized.
-        overall: over all questions; None where each task is summarized separately.
-        tables: by the breakdown that is always shown, and by the requested ones.
+        overall: figures over all questions; None if each task is summarized separately.
+        tables: one for the breakdown that is always shown, and one for each requested one.
         lists: individual answers, by option, in the order of the runs and their questions.
-        trees: one for each subject, where the benchmark has any.
+        trees: one for each subject, if the benchmark has trees.
         warnings: why some numbers are not comparable or incomplete.
     """
 
@@ -56,7 +56,7 @@ class GradeSummary:
 
     @property
     def models(self) -> tuple[Figures, ...]:
-        """Each subject over all its questions."""
+        """The figures of each subject over all its questions."""
         if self.overall is not None:
             return self.overall.models
         return tuple(chain.from_iterable(group.models for group in self.tables[0].groups))
@@ -64,8 +64,8 @@ class GradeSummary:
     def frame(self) -> pd.DataFrame:
         """One row per group and model.
 
-        Columns: ``by``, ``group`` (both empty: all questions; only ``group`` empty: no value in
-        the data), ``task`` where each is separate, ``model``, ``rounds``, the number of questions,
+        Columns: ``by``, ``group`` (both empty: all questions; only ``group`` empty: no value in the
+        data), ``task`` if each is separate, ``model``, ``rounds``, the number of questions,
         ``responses``, ``unscored``, each count, ``tokens``, ``tokens_sd``, and for each metric M
         ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n`` (see ``Figure``).
         """
@@ -79,7 +79,7 @@ class GradeSummary:
         return numeric_frame(rows, ("by", "group", "task", "model"))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The whole summary, for JSON."""
         whole: dict[str, Any] = {"overall": self._group(self.overall)} if self.overall else {}
         whole["tables"] = [
             {"by": table.by, "groups": [self._group(each) for each in table.groups]}
@@ -127,10 +127,10 @@ def summarize_grades(
 ) -> GradeSummary:
     """Summarize runs side by side; runs of one model on the same questions are its rounds.
 
-    A metric is the mean over the questions that have a value; over several responses to a question
-    (``--repeats``) their mean comes first. One round has a 95% interval over questions: Wilson's
-    where all its values are 0 or 1, else Student's t. Several rounds have their mean and sample
-    standard deviation (n - 1).
+    A metric is the mean over the questions that have a value; several responses to a question
+    (``--repeats``) are averaged first. One round has a 95% interval over questions: Wilson's if all
+    its values are 0 or 1, else Student's t. Several rounds have their mean and sample standard
+    deviation (n - 1).
 
     Args:
         by: names of breakdowns.
@@ -176,7 +176,7 @@ def summarize_grades(
 
 
 def _parts(grading: Grading, runs: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
-    """The runs, by task where each is on its own."""
+    """The runs, by task if each task is summarized separately."""
     if not grading.by_task:
         return {"": list(runs)}
     parts: dict[str, list[AnyRun]] = {}
@@ -190,7 +190,7 @@ def _parts(grading: Grading, runs: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
 
 
 def _place(grading: Grading, value: str | None) -> tuple[object, ...]:
-    """Sort values in the order of their benchmark, others after them: numbers by size."""
+    """Sort key: values in the order of their benchmark, then others, numbers by size."""
     places = grading.places
     known = places.index(value) if value in places else len(places)
     text = value or ""
@@ -276,8 +276,8 @@ def _left_out(grading: Grading, run: AnyRun, where: str) -> Iterator[str]:
         failed = [error for error in map(error_of, run.responses) if error]
         if failed:
             yield (
-                f"{run.label}: of {len(failed)} of {every} responses{where} the judge did not say "
-                f"{what} (most often: {_most(failed)})"
+                f"{run.label}: for {len(failed)} of {every} responses{where}, the judge did not "
+                f"say {what} (most often: {_most(failed)})"
             )
 
 

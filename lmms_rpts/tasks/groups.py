@@ -33,11 +33,11 @@ def by_field(path: str) -> Callable[[Record], Iterable[str | None]]:
 def grouped(
     models: Mapping[M, Sequence[RunOf[R]]], values_of: Callable[[R], Iterable[V]]
 ) -> dict[V, dict[M, list[list[R]]]]:
-    """The responses of each value, by model and round; rounds without any are left out.
+    """The responses with each value, by model and round; rounds without any are left out.
 
     Args:
-        models: the rounds of each.
-        values_of: a response may have several values, and is listed with each of them.
+        models: the rounds of each model.
+        values_of: returns the values of a response, which is listed with each of them.
     """
     found: dict[V, dict[M, list[list[R]]]] = {}
     for model, runs in models.items():
@@ -64,7 +64,7 @@ def figure_over(
 
     Args:
         clusters: as for ``estimate_mean``, of the questions in their order.
-        share: whether the mean is a share; None: where all values are 0 or 1.
+        share: whether the mean is a share; None: it is one if all values are 0 or 1.
     """
     means = [
         document_means((each.instance.key, value_of(each)) for each in responses)
@@ -88,7 +88,7 @@ def figure_columns(figures: Mapping[str, Figure]) -> dict[str, float | None]:
 
 
 def numeric_frame(rows: Sequence[Mapping[str, Any]], texts: Collection[str]) -> pd.DataFrame:
-    """A table whose columns are numbers except ``texts``, even where all values are missing."""
+    """A table whose columns are numbers except ``texts``, even if all values are missing."""
     import pandas as pd
 
     frame = pd.DataFrame(rows)

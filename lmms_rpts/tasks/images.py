@@ -22,8 +22,7 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 def image_faults(paths: Iterable[Path], root: Path) -> dict[Path, str]:
     """The faults of images that are missing, outside of their folder, or damaged.
 
-    An image is decoded once as long as its file does not change. Shows progress where there are
-    many.
+    An unchanged file is decoded only once. Shows progress if there are many.
 
     Args:
         paths: the images, as named in the data.
@@ -42,7 +41,7 @@ def named_faults(
 
     Args:
         images: pairs of an instance's name and the names of its images.
-        folder: of the images.
+        folder: folder of the images.
         root: as for ``image_faults``.
     """
     listed = list(images)
@@ -53,7 +52,7 @@ def named_faults(
 
 
 def outside_fault(path: Path, root: Path) -> str | None:
-    """Why an image is refused that a name or a link puts outside of the data's folder; or None.
+    """Why an image outside of the data's folder, by name or link, is refused; None if inside.
 
     Names and links come with the data: ``../../x.png`` or a link to it would show any file of
     this machine to the model.
@@ -74,7 +73,7 @@ def outside_fault(path: Path, root: Path) -> str | None:
 
 @lru_cache(maxsize=64)
 def _real_places(root: Path) -> tuple[Path, ...]:
-    """Where the files of a data folder lie: in it, or in the Hub's cache that it is a part of."""
+    """The folders that may contain a data folder's files: itself, or the Hub's cache around it."""
     real = root.resolve()
     # HUB/datasets--OWNER--NAME/snapshots/REVISION/x.png is a link to .../blobs/DIGEST.
     blobs = [
@@ -84,10 +83,10 @@ def _real_places(root: Path) -> tuple[Path, ...]:
 
 
 def require_inside(paths: Iterable[str], root: Path) -> None:
-    """Raise where a name or a link puts an image outside of the data's folder.
+    """Raise if a name or a link leads to an image outside of the data's folder.
 
     Raises:
-        DataError: naming the image.
+        DataError: the message names the image.
     """
     for path in paths:
         fault = outside_fault(Path(path), root)
@@ -115,7 +114,7 @@ def behind_names(
 
     Args:
         parts: the lines; a number is replaced by the image of that number.
-        name: of an image, with ``{}`` for its number.
+        name: name of an image, with ``{}`` for its number.
     """
     content: list[dict[str, Any]] = []
     text: list[str] = []
@@ -134,7 +133,7 @@ def behind_names(
 def _fault(path: Path) -> str | None:
     try:
         found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(found.st_mode):  # reading a pipe would block
             return _unreadable(path, "it is not a file")
         return _decoding_fault(path, found.st_mtime_ns)
     except FileNotFoundError:
@@ -150,21 +149,21 @@ def _decoding_fault(path: Path, stamp: int) -> str | None:
 
 
 def fault_of_image(opened: Callable[[], Image.Image]) -> str | None:
-    """Why an image cannot be decoded; None where it can. Truncated files have a valid header."""
+    """Why an image cannot be decoded; None if it can. Truncated files have a valid header."""
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
-    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it, and models get grey halves
+    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: models get half-grey images
     try:
         with opened() as image:
             image.load()
         return None
-    except Exception as error:  # Pillow raises whatever a broken file makes it raise
+    except Exception as error:  # Pillow may raise any error for a broken file
         return str(getattr(error, "strerror", None) or error)
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
 
 
 def _unreadable(path: Path, reason: object) -> str:
-    """The fault of an image, with a reason, even for a name of any length."""
+    """The fault of an image, with its reason; a long name is shortened."""
     name = str(path)
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME // 2]}\N{HORIZONTAL ELLIPSIS}{name[-_LONGEST_NAME // 2 :]}"

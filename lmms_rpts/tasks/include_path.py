@@ -1,4 +1,4 @@
-"""Tasks of the user's own, below a folder that lmms-eval's ``--include_path`` names."""
+"""Custom tasks, below the folder of lmms-eval's ``--include_path``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmms_rpts.tasks.data_errors import DataError
 
 
 def own_tasks(folder: Path | None) -> tuple[str, ...]:
-    """The names of the tasks below a folder that RPTS scores by custom filters.
+    """The names of the tasks below a folder whose files use RPTS filters or the key ``rpts``.
 
     Raises:
         DataError: if a file cannot be read.
@@ -33,7 +33,7 @@ def task_files(folder: Path | None) -> dict[str, Path]:
 
 
 def own_image_folders(folder: Path | None) -> dict[str, Path]:
-    """The folders of images of the tasks below a folder that are of the short form.
+    """The image folders of the tasks below a folder that use the short form, the key ``rpts``.
 
     Raises:
         DataError: if a task file cannot be read.

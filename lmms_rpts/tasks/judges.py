@@ -13,18 +13,18 @@ from lmms_rpts.settings import Settings
 
 
 def needed_judge(settings: Settings, need: str, without: str, default: str | None = None) -> str:
-    """The configured judge, checked to be able to write text.
+    """The configured judge, after a check that it can write text.
 
     ``none`` is allowed: responses are then ungraded and can be graded later.
 
     Args:
-        settings: the run's.
+        settings: settings of the run.
         need: the setting that requires a judge, such as ROME_GRADER=llm.
         without: the settings that need none.
-        default: the judge where LMMS_RPTS_JUDGE is not set.
+        default: the judge if LMMS_RPTS_JUDGE is not set.
 
     Raises:
-        JudgeConfigurationError: says what to set.
+        JudgeConfigurationError: the message says what to set.
     """
     judge = settings.judge or default
     if judge is None:
@@ -33,6 +33,6 @@ def needed_judge(settings: Settings, need: str, without: str, default: str | Non
     if judge != NO_JUDGE and not writes(judge):
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
-            f"LMMS_RPTS_JUDGE, or have answers graded by rules ({without})"
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({without})"
         )
     return judge

@@ -1,4 +1,4 @@
-"""Checks that the model supports tasks by likelihood and tasks in rounds."""
+"""Checks that the model supports likelihood tasks and multi-round tasks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _CHECKS: Mapping[Callable[[Any, str, bool], None], tuple[str, ...]] = {
     check_likelihood: ("multiple_choice", "loglikelihood"),
     check_multi_round: ("generate_until_multi_round",),
 }
-"""Which tasks each check is for, by their output types."""
+"""The output types of the tasks that each check is for."""
 _SHOWN = 3
 
 
 def check_model(
     manager: Any, names: Sequence[Any], model: Any, *, force_simple: bool = False
 ) -> None:
-    """Check a model for tasks that not every model supports, before it is loaded.
+    """Check that a model supports these tasks before it is loaded: not every model does.
 
     Third-party tasks are ignored.
 
@@ -30,10 +30,11 @@ def check_model(
         manager: lmms-eval's TaskManager.
         names: names of tasks, groups and tags, or configurations.
         model: name of the model, or the model.
-        force_simple: as lmms-eval's flag.
+        force_simple: lmms-eval's flag of this name.
 
     Raises:
-        LikelihoodError, MultiRoundError: if the model does not support them; says what to use.
+        LikelihoodError, MultiRoundError: if the model does not support them; the message says what
+            to use.
     """
     kinds = dict(_output_types(manager, names, set()))
     for check, wanted in _CHECKS.items():
@@ -55,7 +56,7 @@ def _output_types(
             continue
         seen.add(name)
         entry = manager.task_index[name]
-        if entry["yaml_path"] == -1:  # a tag, or a group that its tasks name
+        if entry["yaml_path"] == -1:  # a tag, or a group defined by its tasks
             yield from _output_types(manager, entry["task"], seen)
         elif entry["type"] == "group":
             yield from _output_types(manager, [_config(entry["yaml_path"])], seen)

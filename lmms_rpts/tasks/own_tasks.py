@@ -19,7 +19,7 @@ from lmms_rpts.tasks.benchmark import all_filters, filter_names
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 _REMEDY = (
-    "Fix the data, or bring them into this form in the task's process_docs; "
+    "Fix the data, or convert them to this form in the task's process_docs; "
     "docs/your-own-data.md lists the fields."
 )
 _PACKAGE = "lmms_rpts"
@@ -36,7 +36,7 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
         names: names of tasks, or configurations.
 
     Raises:
-        DataError, JudgeConfigurationError, SettingError: says what to fix.
+        DataError, JudgeConfigurationError, SettingError: the message says what to fix.
     """
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:
@@ -61,12 +61,12 @@ def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
     """Drop metrics without a value from the results of tasks with RPTS filters.
 
     A metric that a task computes and does not list is an empty list there, and a group's mean over
-    numbers and lists would fail after all is judged and paid for. A metric that the settings
+    numbers and lists would fail after everything is judged and paid for. A metric that the settings
     leave out would be a row of NaN.
 
     Args:
-        results: lmms-eval's, by name of the task; changed in place.
-        tasks: tasks by name, in groups.
+        results: lmms-eval's results by task name; changed in place.
+        tasks: tasks by name; a group is a mapping of its tasks.
     """
     for name, task in tasks.items():
         if isinstance(task, Mapping):
@@ -170,7 +170,7 @@ def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
         path = entry["yaml_path"]
         if wrapped_name(manager, name) is not None:
             return True
-        if path == -1:  # a tag, or a group that its tasks name
+        if path == -1:  # a tag, or a group defined by its tasks
             return any(_uses_filters(manager, part, seen) for part in entry["task"])
         if any(Path(path).resolve().is_relative_to(place) for place in _packages()):
             return False
@@ -185,7 +185,7 @@ def _parts(manager: Any, config: Mapping[str, Any], seen: frozenset[str]) -> Ite
     listed = config.get("task")
     parts = listed if isinstance(listed, list) else []
     if isinstance(listed, str) and listed not in seen:
-        parts = [listed]  # a configuration that changes a task with a name
+        parts = [listed]  # a configuration that changes a named task
     for part in parts:
         yield _uses_filters(manager, part, seen)
 

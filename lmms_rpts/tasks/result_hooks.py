@@ -1,6 +1,7 @@
 """Wrappers of lmms-eval's results: standard errors, cached responses, usage.
 
-Each function gets lmms-eval's own first. Nothing is imported for other tasks.
+The first argument of each function is lmms-eval's own function. Nothing is imported for other
+tasks.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ def create_response_cache(
     original: Callable[..., Any], cache_root: str, *args: Any, **kwargs: Any
 ) -> Any:
     """The cache of responses, with those of runs that were killed."""
-    # --use_cache stores what a run has written under a separate name, and adds it to what later
-    # runs see only when that run ends normally: after a kill the responses would be lost.
+    # --use_cache stores the responses of a run under a separate name, and shows them to later runs
+    # only if the run ends normally: after a kill the responses would be lost.
     ours = frozenset(_our_tasks(kwargs.get("task_dict") or {}))
-    if ours and kwargs.get("world_size", 1) == 1:  # several processes share a name that stays
+    if ours and kwargs.get("world_size", 1) == 1:  # several processes use a fixed name
         try:
             from lmms_rpts.models.killed_runs import add_killed_runs
 
@@ -72,7 +73,7 @@ def create_response_cache(
 def execute_cached(
     original: Callable[..., list[Any]], cache: Any, lm: Any, reqtype: str, requests: Any
 ) -> list[Any]:
-    """Cached responses, else the model's; it leaves the settings of our requests unchanged."""
+    """Cached responses, else the model's, which must not change the settings of our requests."""
     ours = getattr(cache, _OUR_TASKS, None)
     if not ours:
         return original(cache, lm, reqtype, requests)
@@ -97,7 +98,7 @@ def _our_tasks(tasks: Mapping[Any, Any]) -> Iterable[str]:
 
 
 def reset_usage(original: Callable[[], None]) -> None:
-    """Begin another run: nothing was spent."""
+    """Reset the usage of judges for another run."""
     original()
     spending = sys.modules.get("lmms_rpts.filters.budget")
     if spending is not None:
@@ -107,7 +108,7 @@ def reset_usage(original: Callable[[], None]) -> None:
 def summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """lmms-eval's summary with the usage of judges in all processes."""
     spending = sys.modules.get("lmms_rpts.filters.budget")
-    # Before: lmms-eval counts the first process's calls only.
+    # First, since lmms-eval counts only the calls of the first process.
     judges = None if spending is None else spending.close_accounts()
     validity = None if spending is None else spending.noted_validity()
     more = {"judges": judges, "validity": validity}
@@ -122,7 +123,7 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
     from lmms_rpts.runs.replayed import replayed_model
 
     try:
-        # Not model_name_sanitized: it names the folder of the results, which stays as it is.
+        # Not model_name_sanitized: it names the folder of the results, which must not change.
         tracker.model_name = replayed_model(kw.get("model_args", args[1] if len(args) > 1 else ""))
     except Exception as error:
         from loguru import logger
@@ -131,10 +132,10 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
 
 
 def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> None:
-    """Hand results to lmms-eval's W&B logger, with the versions of tasks as text.
+    """Pass results to lmms-eval's W&B logger, with the versions of tasks as text.
 
     W&B refuses a column of numbers and texts: a task without a version, which lmms-eval calls
-    ``Yaml``, beside one of ours would lose all tables of the run.
+    ``Yaml``, next to one of our tasks would lose all tables of the run.
     """
     original(logger, results)
     from lmms_rpts.tasks.wandb_tables import scored_tasks
@@ -162,11 +163,11 @@ def log_wandb_samples(
 
 
 def print_exception(original: Callable[..., None], *args: Any, **kwargs: Any) -> None:
-    """``traceback.print_exc``, except where lmms-eval is about to report an error of the user.
+    """``traceback.print_exc``, except if lmms-eval is about to report an error of the user.
 
     lmms-eval prints the traceback, and then logs the message, which is all that users need. With
     ``--verbosity DEBUG`` it raises the error instead.
     """
-    frame = sys._getframe(2)  # behind the function that wraps this one
+    frame = sys._getframe(2)  # the caller of the wrapper of this function
     if frame.f_code.co_name != "cli_evaluate" or not isinstance(sys.exc_info()[1], UserError):
         original(*args, **kwargs)

@@ -9,7 +9,7 @@ from typing import Any
 from lmms_rpts.runs.record import R
 
 Metrics = Mapping[str, Callable[[Any], float | None]]
-"""The value of a record in each metric; None where it has none."""
+"""The value of a record in each metric; None if it has none."""
 
 
 def read_records(record: type[R], results: Iterable[str]) -> list[R]:
@@ -24,12 +24,12 @@ def read_records(record: type[R], results: Iterable[str]) -> list[R]:
 
 
 def document_metrics(records: Iterable[Any], metrics: Metrics) -> dict[str, float | None]:
-    """The metrics of one document: over several responses their mean; None where none has any."""
+    """The metrics of one document: the means over its responses; None if none has a value."""
     there = list(records)
     return {name: mean(map(value_of, there)) for name, value_of in metrics.items()}
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that there are; None without any."""
+    """The mean of the values that are not None; None without any."""
     there = [float(value) for value in values if value is not None]
     return sum(there) / len(there) if there else None

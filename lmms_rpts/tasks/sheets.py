@@ -20,7 +20,7 @@ class Sheet:
     """A table of texts, which are untrusted.
 
     Attributes:
-        heads: of its columns.
+        heads: headings of the columns.
         texts: number of text columns; the others, to their right, have numbers.
         sections: rows that belong together.
     """
@@ -45,7 +45,7 @@ def summary_sheets(summary: GradeSummary) -> list[Sheet]:
 
 
 def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None:
-    """The first entries of a list; None where there are none."""
+    """The first entries of a list; None if there are none."""
     listing, found = summary.grading.lists[option], summary.lists[option]
     if not found:
         return None
@@ -60,14 +60,14 @@ def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None
 
 
 def explanation(summary: GradeSummary) -> str:
-    """What the columns mean that are shown."""
+    """What the shown columns mean."""
     hidden = tuple(f"{each.head}: " for each in _Columns(summary).hidden)
     sentences = re.split(r"(?<=\.) (?=[^.:]{1,40}: )", summary.grading.explained)
     return " ".join(each for each in sentences if not each.startswith(hidden))
 
 
 class _Columns:
-    """The columns of the tables of a summary; ``hidden``: columns without a value of any model."""
+    """The columns of the tables of a summary; ``hidden``: columns without a value for any model."""
 
     def __init__(self, summary: GradeSummary) -> None:
         self._grading = summary.grading
@@ -87,7 +87,7 @@ class _Columns:
         self.hidden = [each for each in columns if each not in self._numbers]
 
     def sheet(self, table: Breakdown, overall: Group | None = None) -> Sheet:
-        """A breakdown as texts; below it the row of all questions."""
+        """A breakdown as texts, with the rows over all questions at the end."""
         tasks = self._tasks and table.by != "task"
         names = [table.by or self._grading.questions, *["task"] * tasks, *["model"] * self._models]
         groups = [*table.groups, *([overall] if overall else [])]
@@ -108,7 +108,7 @@ class _Columns:
 
 
 def metric_column(metric: str, head: str = "") -> Column:
-    """A column of a metric with its interval or deviation, where any model has a value of it."""
+    """A column of a metric with its interval or deviation, shown if any model has a value."""
     return Column(
         head or metric,
         lambda each: figure_text(each.metrics[metric]),

@@ -19,18 +19,18 @@ _MOST_CHARACTERS = 1_000_000
 def few_tasks(
     original: Callable[..., dict[str, Any]], manager: Any, include_path: Any, ours: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """The index of the tasks that this process needs, as ``only_tasks`` names them.
+    """The index of the tasks that this process needs, from ``only_tasks``.
 
-    Of two tasks of one name lmms-eval's own comes first, as in the index of all.
+    Of two tasks with one name, lmms-eval's own takes precedence, as in the full index.
 
     Args:
         original: ``TaskManager.initialize_tasks``.
-        manager: the TaskManager that is made.
-        include_path: folders with tasks of the user's own.
+        manager: the TaskManager that is being created.
+        include_path: folders with custom tasks.
         ours: entries of this package's tasks.
 
     Returns:
-        None where the index of all tasks is needed.
+        None if the index of all tasks is needed.
     """
     names = wanted_tasks()
     if names is None:
@@ -47,17 +47,17 @@ def find_tasks(
 ) -> Mapping[str, Any] | None:
     """Index entries of tasks below lmms-eval's own folder.
 
-    Only the folders are read whose files define one of the tasks.
+    Only folders with a file that defines one of the tasks are read.
 
     Args:
         manager: lmms-eval's TaskManager, which reads a folder.
         root: lmms-eval's folder of tasks.
-        names: of tasks; ``NAME_rpts`` stands for NAME as well.
-        known: entries that are there without this folder.
+        names: names of tasks; ``NAME_rpts`` also stands for NAME.
+        known: entries from elsewhere.
 
     Returns:
-        The entries of all tasks in these folders; None where a name may be something else than a
-        task in a file, a pattern or a group say, so that the index of all tasks is needed.
+        The entries of all tasks in these folders; None if a name may not be a task in a file but,
+        say, a pattern or a group: then the index of all tasks is needed.
     """
     wanted = set(names) | {asked.base for name in names if (asked := split_name(name))}
     files = {path: wanted & _tasks_in(path) for path in root.rglob("*.yaml")}

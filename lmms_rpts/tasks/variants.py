@@ -19,17 +19,17 @@ def rng_of(seed: int, *names: object) -> random.Random:
 def balanced_order(options: int, right: int, variant: int, seed: int, *names: object) -> list[int]:
     """An order of options for one variant of a document.
 
-    Variant 0 keeps the given order. Over as many variants as there are options, or a multiple, the
-    right option has each position equally often; the others are shuffled each time.
+    Variant 0 keeps the given order. Over N variants of N options, or a multiple of N, the right
+    option has each position equally often; the others are shuffled each time.
 
     Args:
-        options: their number, at least one.
-        right: the position of the right one in the given order.
+        options: number of options, at least one.
+        right: the position of the right option in the given order.
         variant: number of the variant, from 0.
         seed, names: what the draws depend on.
 
     Returns:
-        For each position the number of its option.
+        For each position, the number of its option.
     """
     if variant == 0:
         return list(range(options))

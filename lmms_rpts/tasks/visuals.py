@@ -25,10 +25,10 @@ def task_images(task: Any, doc_id: int) -> list[Any]:
         Pillow images.
 
     Raises:
-        ImageError: where the document has other media, such as a video, or a broken image.
+        ImageError: if the document has other media, such as a video, or a broken image.
     """
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
-    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half a picture is none
+    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half an image is broken
     try:
         return [_opened(each) for each in visuals_of(task, task.task_docs[doc_id])]
     finally:

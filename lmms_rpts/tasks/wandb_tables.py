@@ -33,14 +33,14 @@ def log_tables(wandb_logger: Any, samples: Mapping[str, Sequence[Any]]) -> list[
         samples: logged samples by task.
 
     Returns:
-        The tasks whose samples are logged, which lmms-eval's own function need not do any more.
+        The tasks whose samples are logged: lmms-eval's own function can skip them.
     """
     tasks = [task for task in scored_tasks(wandb_logger.task_configs) if task in samples]
     for task in tasks:
         try:
             _log_table(wandb_logger.run, task, samples[task])
             wandb_logger._log_samples_as_artifact(samples[task], task)
-        except Exception as error:  # W&B's own, or a disk that is full: the run's results stay
+        except Exception as error:  # W&B failed, or the disk is full: keep the results
             logger.warning("The samples of {} are not logged to W&B: {}", task, error)
     return tasks
 
@@ -57,7 +57,7 @@ def _log_table(run: Any, task: str, samples: Sequence[Any]) -> None:
 def table_of(task: str, samples: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Cell]]]:
     """The columns and rows of a task's table: one row per response, by document and repeat.
 
-    Rows of a task's own pipelines, which hold no record of ours, are left out.
+    Rows of a task's own pipelines, which contain no record of this package, are left out.
     """
     found = [each for sample in samples for each in _records(task, sample)]
     found.sort(key=lambda each: (each.instance.doc_id, each.repeat))
@@ -88,5 +88,5 @@ def _text(value: object) -> str:
 
 
 def _clean(cell: Cell) -> Cell:
-    """A cell without lone surrogates, which no file can hold."""
+    """A cell without lone surrogates, which cannot be saved in a file."""
     return storable(cell) if isinstance(cell, str) else cell

@@ -72,7 +72,7 @@ def test_what_holds_neither_is_refused(tmp_path: Path) -> None:
     other.write_text('{"doc_id": 0, "filtered_resps": "A"}\n')
     done = report(tmp_path, "-o", tmp_path / "r.html")
     assert done.exit_code == 1
-    assert "holds samples, but neither RPTS scores nor graded answers of ROME" in done.output
+    assert "contains samples, but neither RPTS scores nor graded answers of ROME" in done.output
     assert "lmms-rpts score" in done.output
     assert not (tmp_path / "r.html").exists()
 

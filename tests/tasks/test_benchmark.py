@@ -139,8 +139,8 @@ def test_two_benchmarks_ask_judges_by_one_name(added: Callable[..., None], tmp_p
 
 @table(
     "fields, said",
-    ({"scored": {"toy_task": ()}}, "'toy' has scored: set its documents and images"),
-    ({"grades": "toy:page"}, "'toy' has grades: set its record"),
+    ({"scored": {"toy_task": ()}}, "'toy' sets scored: set documents and images as well"),
+    ({"grades": "toy:page"}, "'toy' sets grades: set record as well"),
 )
 def test_a_description_that_lacks_a_part(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(BenchmarkError, match=said):

@@ -201,7 +201,7 @@ def test_a_file_of_another_encoding(folder: Path) -> None:
 def test_no_problem_with_an_answer(folder: Path) -> None:
     write_cmmath(folder, [make_problem(answer=answer, problem_id=at) for at, answer in _NONE])
     message = error_of()
-    assert f"no problem is left: none of its {len(_NONE)} problems has an answer" in message
+    assert f"no usable problem: none of its {len(_NONE)} problems has an answer" in message
 
 
 _NONE = list(enumerate(["", "暂无\n", " 暂无答案。", "$$暂无$$", "$$$$", None]))
@@ -306,7 +306,7 @@ def test_a_download_that_fails_is_tried_again(
 ) -> None:
     hub(monkeypatch, lambda: 1 // 0)
     message = error_of()
-    assert "'owner/some-set.v2' is no local folder or file" in message
+    assert "'owner/some-set.v2' is not a local folder or file" in message
     assert "ZeroDivisionError" in message
     hub(monkeypatch, lambda: folder)
     check_tasks(["cmmath"])

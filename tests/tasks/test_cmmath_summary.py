@@ -297,7 +297,7 @@ def test_kinds_of_mistakes(tmp_path: Path) -> None:
     assert list(found.counts["mistakes"]) == list(MISTAKES)  # type: ignore[arg-type]
     (warning,) = summary.warnings
     assert warning == (
-        "model-a: of 1 of 6 responses to cmmath the judge did not say what kind of mistake it is "
+        "model-a: for 1 of 6 responses to cmmath, the judge did not say what kind of mistake it is "
         "(most often: no reply)"
     )
 

@@ -128,7 +128,7 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"ability": 4}, "'ability' should be a text or a list of texts, not 4"),
     ({"relation": "sideways"}, "'relation' should be guided, adversarial, independent or null"),
     ({"id": 1.5}, "'id' should be a whole number or a text, not 1.5"),
-    ({"id": "first"}, "line 2: the id 'first' is also that of line 1"),
+    ({"id": "first"}, "line 2: the id 'first' is also the id of line 1"),
     ({"id": ["x"]}, "'id' should be a whole number or a text, not ['x']"),
     ({"question": "\ud800"}, "'question' contains half a character"),
 )

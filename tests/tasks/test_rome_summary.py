@@ -216,7 +216,7 @@ def test_what_failed_is_left_out_and_counted(tmp_path: Path) -> None:
     assert summary.warnings == (
         "model-a: 1 of 2 responses have no score, and are left out of accuracy (most often: the "
         "judge refused)",
-        "model-a: of 1 of 2 responses the judge did not say whether they are consistent (most "
+        "model-a: for 1 of 2 responses, the judge did not say whether they are consistent (most "
         "often: no reply)",
     )
 

@@ -12,7 +12,7 @@ from lmms_rpts.tasks.any_task.names import WrappedName
 from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER, METRICS, process_results
 
 FILTER = "rpts"
-"""Name of the pipeline, and so of the column ``Filter`` in lmms-eval's table."""
+"""Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table."""
 
 _OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
 """The default filters of lmms-eval."""
@@ -27,7 +27,7 @@ def wrapped_config(
 
     Args:
         base: configuration of the task, complete and unchanged.
-        name: of the wrapped task.
+        name: name of the wrapped task.
         asked: the parts of the requested name.
         graded: whether the grades of the responses are known already: then the task's own filters
             and metrics are left out, since they may use a grader that costs money.
@@ -47,21 +47,21 @@ def wrapped_config(
         config |= {
             "filter_list": [ours],
             "process_results": partial(results_beside, taken=_own_metrics(base)),
-            # Thinking is dealt with by the first filter.
+            # The first filter handles thinking.
             "reasoning_tags": "none",
         }
     if asked.variant == "steps":
         config["generation_kwargs"] = _room_for_steps(base.get("generation_kwargs"))
-    for listing in ("tag", "group"):  # it belongs to none of the task's groups
+    for listing in ("tag", "group"):  # the new task is in none of the groups
         config.pop(listing, None)
     return config
 
 
 def results_beside(doc: Any, results: Any, taken: Sequence[str]) -> dict[str, Any]:
-    """The metrics of RPTS of one document, named apart from those of the task.
+    """The RPTS metrics of one document, under names that the task's own metrics don't use.
 
     Args:
-        doc: of the task; it is not looked at.
+        doc: document of the task; unused.
         results: records of ``rpts_aggregate``.
         taken: names of the task's own metrics.
     """
@@ -70,15 +70,15 @@ def results_beside(doc: Any, results: Any, taken: Sequence[str]) -> dict[str, An
 
 
 def metric_name(metric: str, taken: Any) -> str:
-    """The name of an RPTS metric in a task: with ``rpts_`` where the task uses the name."""
+    """The name of an RPTS metric in a task: prefixed with ``rpts_`` if the task uses the name."""
     return f"rpts_{metric}" if metric in taken else metric
 
 
 def add_metrics(task: Any) -> list[str]:
     """Make a task aggregate the metrics of RPTS next to its own.
 
-    They cannot be in its ``metric_list``: where a task has no ``process_results``, lmms-eval
-    computes each metric listed there from the response and the gold answer.
+    They cannot be in its ``metric_list``: if a task has no ``process_results``, lmms-eval computes
+    each metric listed there from the response and the gold answer.
 
     Args:
         task: lmms-eval's ConfigurableTask; changed in place.
@@ -105,7 +105,7 @@ def _own_metrics(base: Mapping[str, Any]) -> list[str]:
 
 
 def _room_for_steps(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Without a limit that was made for a bare answer, or a stop at the first blank line."""
+    """The arguments with enough tokens for steps, and without a stop at the first blank line."""
     given = dict(kwargs or {})
     most = given.get("max_new_tokens")
     enough = isinstance(most, int) and most >= _STEPS_TOKENS

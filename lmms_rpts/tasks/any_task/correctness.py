@@ -17,15 +17,15 @@ from typing import Any
 from lmms_rpts.settings import SettingError
 
 NONE = "none"
-"""The criterion by which no answer is right or wrong."""
+"""The setting under which no answer counts as right or wrong."""
 
 _WRITTEN = re.compile(r"(?P<path>[^<>=]{1,200}?)\s{0,4}(?:>=\s{0,4}(?P<least>[0-9.]{1,12}))?")
 _FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "hit")
-"""Fields of a metric's value that say whether an answer is right, the plainest first."""
+"""Fields of a metric's value that say whether an answer is right, the clearest first."""
 
 _RIGHT_FROM = 0.5
 _LONGEST_SCALE = 20.0
-"""Greatest value of a metric that may be a mark on a short scale, and no percentage."""
+"""Greatest value of a metric that may be a mark on a short scale rather than a percentage."""
 _one_at_a_time = threading.Lock()
 
 
@@ -34,8 +34,8 @@ class Criterion:
     """When an answer counts as right.
 
     Attributes:
-        metric: of the task.
-        field: of the metric's value, where that is an object.
+        metric: metric of the task.
+        field: field of the metric's value, if that is an object.
         least: the minimum value of a right answer; above 1: on the metric's own scale.
         scale: divisor of the metric's values: 100 for percentages.
     """
@@ -54,10 +54,10 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     """Read ``METRIC``, ``METRIC.FIELD``, ``METRIC>=0.8`` or ``METRIC>=3``; None for ``none``.
 
     Args:
-        metrics: of the task.
+        metrics: names of the task's metrics.
 
     Raises:
-        SettingError: naming the metrics, where it names another.
+        SettingError: if the metric is unknown; the message lists the task's metrics.
     """
     known = list(metrics)
     if text.strip() == NONE:
@@ -78,7 +78,7 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
 def may_return(process: Callable[..., Any], text: str) -> bool:
     """Whether a task's ``process_results`` may return a metric that the task does not list.
 
-    Only a run shows what it returns. Its file should at least hold the name as a string.
+    Only a run shows what the function returns, but its file should contain the name as a string.
 
     Args:
         process: the function, or a partial of it.
@@ -89,14 +89,14 @@ def may_return(process: Callable[..., Any], text: str) -> bool:
     name = re.split(r"[.<>=]", text.strip())[0].strip()
     try:
         lines = linecache.getlines(inspect.getsourcefile(process) or "")
-    except TypeError:  # no function of Python's
+    except TypeError:  # not a Python function
         lines = []
     quoted = (f'"{name}"', f"'{name}'")
     return not lines or any(each in line for line in lines for each in quoted)
 
 
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
-    """A criterion on the scale of its metric; None where the scale is unknown.
+    """A criterion on the scale of its metric; None if the scale is unknown.
 
     Args:
         greatest: value of the metric in all responses; None: no value.
@@ -120,13 +120,13 @@ def greatest_value(
     criterion: Criterion,
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> float | None:
-    """The greatest value that a criterion looks at; None where there is none at all."""
+    """The greatest value that a criterion compares; None if there are no values."""
     values = (_share_of(each, criterion, aggregations) for each in metrics)
     return max((value for value in values if value is not None), default=None)
 
 
 Usable = Mapping[str, Sequence[str | None]]
-"""By metric the fields with the correctness of answers; None: the value itself."""
+"""The fields with the correctness of answers, by metric; None: the value itself."""
 
 
 def choose_criterion(
@@ -136,13 +136,13 @@ def choose_criterion(
 ) -> Criterion | None:
     """The first metric, in the task's order, that grades responses.
 
-    Its values lie between 0 and 1 wherever it has any: a length, or a score on another scale, is
-    used only where it is set.
+    All its values are from 0 to 1: a length, or a score on another scale, is used only if the
+    setting names it.
 
     Args:
-        metrics: of responses.
+        metrics: the metrics of each response.
         order: the task's metrics for which more is better.
-        aggregations: of the metrics.
+        aggregations: aggregations of the metrics, by name.
     """
     names = list(order)
     return first_criterion([usable_criteria(metrics, names, aggregations)], names)
@@ -190,7 +190,7 @@ def is_right(
     criterion: Criterion,
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> bool | None:
-    """Whether a response is right by its metrics; None where they are undecided."""
+    """Whether a response is right by its metrics; None if they are undecided."""
     share = _share_of(metrics, criterion, aggregations)
     return None if share is None else share / criterion.scale >= criterion.least
 
@@ -226,7 +226,7 @@ def _number(value: Any) -> float | None:
 
 
 def _alone(value: Mapping[str, Any], aggregation: Callable[..., Any] | None) -> float | None:
-    """The task's aggregation of this one response, where it needs nothing else."""
+    """The task's aggregation of this one response, if it needs nothing else."""
     if aggregation is None or not _takes_one(aggregation):
         return None
     try:
@@ -243,7 +243,7 @@ def _takes_one(aggregation: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):
         return False
     needed = [each for each in parameters if each.default is each.empty]
-    # One with "args" writes files for a submission.
+    # An aggregation with "args" writes files for a submission.
     return len(needed) == 1 and all(each.name != "args" for each in parameters)
 
 

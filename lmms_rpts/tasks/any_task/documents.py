@@ -55,14 +55,13 @@ def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mappin
 def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -> Document:
     """A document of a task that RPTS wraps.
 
-    Gold reasoning and textual clues are empty. The context is the prompt as
-    the model was asked it.
+    Gold reasoning and textual clues are empty. The context is the prompt that the model got.
 
     Args:
         task: lmms-eval's ConfigurableTask.
-        name: of the task, for the names of images.
+        name: name of the task, for the names of images.
         doc_id: number of the document.
-        asked: the prompt; blank where the task has only chats.
+        asked: the prompt; blank if the task has only chats.
         longest: maximum of the longer side of images for judges, in pixels.
     """
     row = task.task_docs[doc_id]
@@ -107,7 +106,7 @@ def target_text(target: object) -> str:
 
 
 def _usual_images(task: Any) -> int:
-    """The probable number of images of a document, as in the first: at least one."""
+    """The probable number of images of a document: that of the first document, at least one."""
     try:
         return max(1, len(visuals_of(task, task.task_docs[0])))
     except Exception:  # another package's function

@@ -22,7 +22,7 @@ class AnyTransformFilter(TransformFilter):
     saved responses, whose grades are known.
 
     Args:
-        variant: ``steps`` where the prompt asks for steps, else ``default``.
+        variant: ``steps`` if the prompt asks for steps, else ``default``.
         mode, judge, max_steps: as in ``rpts_transform``.
     """
 
@@ -36,7 +36,7 @@ class AnyTransformFilter(TransformFilter):
         self.variant = parse_choice(f"{self.NAME}: variant", variant, VARIANTS) or "default"
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """None: the documents are another task's, and are brought into form by its `HostTask`."""
+        """No faults: the documents are another task's, and its `HostTask` converts them."""
         return iter(())
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:

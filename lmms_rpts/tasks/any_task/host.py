@@ -43,7 +43,7 @@ NOT_TOLD = "the task's metrics don't say whether the answer is right"
 
 
 class Documents(list[Document]):
-    """The documents of some instances, in their order; ``task``: whose they are."""
+    """The documents of some instances, in their order; ``task``: the task they belong to."""
 
     task: str | None = None
 
@@ -54,8 +54,8 @@ class HostTask:
     Args:
         task: lmms-eval's ConfigurableTask, built from `wrapped_config`.
         grades: file with the values of the task's metrics for saved responses, as JSON lines of
-            ``task``, ``doc_id`` and ``metrics``, a list with one object for each repeat; None:
-            the task's metrics are computed in this run.
+            ``task``, ``doc_id`` and ``metrics``, a list with one object per repeat; None: the
+            task's metrics are computed in this run.
     """
 
     def __init__(self, task: Any, grades: Path | None = None) -> None:
@@ -73,13 +73,13 @@ class HostTask:
             self._metrics, self._targets = read_grades(grades, self.name)
 
     def check_criterion(self) -> None:
-        """Find out before anything is generated whether the metric that was named is there.
+        """Check before generation that the task has the metric that the setting names.
 
         A task's own ``process_results`` may return metrics that the task does not list: only the
         run shows whether it does.
 
         Raises:
-            SettingError: naming the metrics, where it is not.
+            SettingError: if it does not; the message lists the metrics.
         """
         wanted = load_settings().correct
         if wanted is None or self.graded:
@@ -91,12 +91,12 @@ class HostTask:
             if not callable(process) or not may_return(process, wanted):
                 raise
             if load_settings().rank == 0:
-                logger.warning("{}: {}. The run goes on: {}", self.name, error, MAY_RETURN)
+                logger.warning("{}: {}. The run continues: {}", self.name, error, MAY_RETURN)
 
     # --- prompts ---------------------------------------------------------------------------------
 
     def ask_for_steps(self) -> None:
-        """Have the task's prompts ask for steps as well."""
+        """Make the task's prompts ask for steps as well."""
         task = self.task
         text, messages = task.doc_to_text, getattr(task, "doc_to_messages", None)
         task.doc_to_text = lambda doc: with_steps(as_text(text(doc)))
@@ -106,7 +106,7 @@ class HostTask:
             )
 
     def first_visuals(self) -> list[Any]:
-        """The media of the first document; empty where they are unknown."""
+        """The media of the first document; empty if they are unknown."""
         try:
             return visuals_of(self.task, self.task.task_docs[0])
         except Exception as error:  # another package's function; lmms-eval will report it as well
@@ -130,7 +130,7 @@ class HostTask:
         return found
 
     def _check_target(self, doc: Document) -> None:
-        """Check, before any request, that saved responses are to these questions.
+        """Check, before any judge request, that saved responses answer these questions.
 
         Raises:
             DataError: if the samples have another gold answer.
@@ -139,7 +139,7 @@ class HostTask:
         if saved is not None and saved not in (doc["answer"], doc["target"]):
             raise DataError(
                 f"{self.name}: the samples have the gold answer {shown(saved)} for document "
-                f"{doc['doc_id']}, the task has {shown(doc['answer'])}: the responses are to other "
+                f"{doc['doc_id']}, the task has {shown(doc['answer'])}: the responses answer other "
                 "data, or the data have changed. Score them with the data that they answer"
             )
 
@@ -156,12 +156,12 @@ class HostTask:
         repeats: Mapping[str, Any],
         responses: Sequence[Any] = (),
     ) -> None:
-        """Store the results of the task's own pipeline for a document; the first one counts.
+        """Store the results of the task's own pipelines for a document; the first pipeline counts.
 
         Args:
-            metrics: of all responses to the document.
-            repeats: by metric a value for each response, where there are several.
-            responses: to the document, as the model wrote them.
+            metrics: the metrics over all responses to the document.
+            repeats: one value per response by metric, if there are several responses.
+            responses: the model's responses to the document, unchanged.
         """
         count = max((len(each) for each in repeats.values()), default=0)
         each_repeat: list[Mapping[str, Any]] = [
@@ -171,7 +171,7 @@ class HostTask:
         self.settle_repeats(doc_id, responses)
 
     def fail(self) -> None:
-        """Have the other processes of the run end: the task's own metrics failed in this one."""
+        """Make the other processes of the run end: the task's own metrics failed in this one."""
         if self._exchange is not None:
             self._exchange.fail()
 
@@ -181,7 +181,7 @@ class HostTask:
         return [name for name in values if name in ours and name not in self._own]
 
     def settle_repeats(self, doc_id: int, responses: Sequence[Any]) -> None:
-        """Assign one value for several responses to the first, and to those equal to it.
+        """Assign a single value for several responses to the first response and to its duplicates.
 
         lmms-eval's ``take_first``, which nearly all pipelines use, drops the others.
         """
@@ -191,7 +191,7 @@ class HostTask:
             self._metrics[doc_id] = [known[0] if each == first else {} for each in responses]
 
     def correct(self, doc_id: int, repeat: int) -> bool | None:
-        """Whether a response is right by the task's own metric; None where it is undecided."""
+        """Whether a response is right by the task's own metric; None if it is undecided."""
         criterion = self._settle_criterion()
         known = self._metrics.get(doc_id, [])
         if criterion is None or repeat >= len(known):
@@ -227,10 +227,10 @@ class HostTask:
         return found
 
     def _named(self, wanted: str, there: Sequence[str]) -> Criterion | None:
-        """The criterion that was asked for; None where it is not there and all is judged already.
+        """The requested criterion; None if it is missing and everything is already judged.
 
         Args:
-            there: metrics that this process has values of.
+            there: metrics that have values in this process.
         """
         try:
             return parse_criterion(wanted, self._own)
@@ -250,7 +250,7 @@ class HostTask:
     def _scaled(
         self, criterion: Criterion, firsts: Sequence[Mapping[str, Any]]
     ) -> Criterion | None:
-        """The criterion that was named, on the scale of its metric in all processes."""
+        """The requested criterion, on the scale of its metric in all processes."""
         parts: list[Any] = [greatest_value(firsts, criterion, self.task.aggregation())]
         if not self.graded and self._exchange is not None:
             parts = self._exchange.gather(parts[0])
@@ -268,7 +268,7 @@ class HostTask:
     def _usable(
         self, firsts: Sequence[Mapping[str, Any]], there: Sequence[str]
     ) -> tuple[list[str], list[Usable]]:
-        """The metrics in order, and the usable ones of each process: all choose the same."""
+        """The metrics in order, and those usable in each process: all choose the same one."""
         better = self.task.higher_is_better()
         order = [each for each in dict.fromkeys([*self._own, *there]) if better.get(each, True)]
         usable = usable_criteria(firsts, order, self.task.aggregation())
@@ -281,7 +281,7 @@ class HostTask:
 
     def complete(self, requests: Sequence[Any]) -> None:
         """Write into the records of a document's responses whether their answers are right."""
-        self._settle_criterion()  # also where no record can be read: other processes wait for it
+        self._settle_criterion()  # also if no record can be read: other processes wait for it
         for repeat, request in enumerate(requests):
             written = request.filtered_resps.get(FILTER)
             texts = written if isinstance(written, list) else [written]
@@ -298,7 +298,7 @@ class HostTask:
         return with_grade(record, self.correct(doc_id, repeat)).to_json()
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
-        """The metrics of RPTS, named apart from the task's own."""
+        """The metrics of RPTS, under names that the task's own metrics don't use."""
         # Several responses to a document are one request, whose result is a list.
         several = [each if isinstance(each, list) else [each] for each in results]
         return results_beside(doc, [text for each in several for text in each], self._own)
@@ -330,6 +330,6 @@ def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]
         }
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(
-            f"{path} has no grades ({type(error).__name__}: {error}); lmms-rpts score writes "
-            "such files, and sets LMMS_RPTS_GRADES to them. Otherwise unset LMMS_RPTS_GRADES."
+            f"{path} has no grades ({type(error).__name__}: {error}). lmms-rpts score writes "
+            "these files and sets LMMS_RPTS_GRADES itself. For other runs, unset LMMS_RPTS_GRADES."
         ) from None

@@ -18,7 +18,7 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     """A task of lmms-eval without the filters of RPTS; for ``NAME_rpts`` the task NAME.
 
     Args:
-        name: of the task.
+        name: name of the task.
         include_path: a folder with custom tasks.
 
     Raises:
@@ -33,7 +33,7 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     asked = split_name(name)
     base = asked.base if asked else name
     folder = None if include_path is None else str(include_path)
-    # The index of all of lmms-eval's tasks takes ten seconds.
+    # Building the index of all of lmms-eval's tasks takes ten seconds.
     elsewhere = base not in task_files(include_path)
     logger.disable("lmms_eval")  # it logs every file that it reads
     try:
@@ -76,7 +76,7 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
 
     Args:
         task: as returned by ``load_task``.
-        name: of the task in the records.
+        name: name of the task in the records.
         wanted: names of images.
     """
     by_document: dict[int, list[tuple[int, str]]] = {}

@@ -1,4 +1,4 @@
-"""Names of tasks that RPTS is put around: ``NAME_rpts`` and ``NAME_rpts_steps``."""
+"""Names of tasks that RPTS wraps: ``NAME_rpts`` and ``NAME_rpts_steps``."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def split_name(name: str) -> WrappedName | None:
 
 
 def add_wrapped(manager: Any, names: Sequence[Any]) -> None:
-    """Register the names that request RPTS around another task in lmms-eval.
+    """Register in lmms-eval the names that request RPTS for another task.
 
     Known names, patterns and files are ignored.
 
     Args:
         manager: lmms-eval's TaskManager.
-        names: as requested.
+        names: the requested names.
 
     Raises:
-        DataError: if the other task is unknown or cannot be wrapped; says why.
+        DataError: if the other task is unknown or cannot be wrapped; the message says why.
     """
     for name in names:
         if not isinstance(name, str) or name in manager.task_index or not _is_plain(name):
@@ -107,7 +107,7 @@ def _parts_fault(base: str, entry: Mapping[str, Any], manager: Any) -> str:
 
 
 def read_simply(path: Any) -> Mapping[str, Any]:
-    """What a task file says, without its functions; raises whatever YAML or an include does."""
+    """The content of a task file, without its functions; raises any error of YAML or an include."""
     from lmms_eval.utils import load_yaml_config
 
     found: Mapping[str, Any] = load_yaml_config(path, mode="simple")  # runs no !function

@@ -19,7 +19,7 @@ _PATIENCE = timedelta(minutes=10)
 """Seconds after which another process that computes its task's own metrics counts as failed."""
 
 _PAUSE = 0.1
-"""Seconds between two looks at what the others found."""
+"""Seconds between two checks for results of the other processes."""
 
 _evaluations: Counter[str] = Counter()
 
@@ -29,14 +29,14 @@ class OtherProcessError(UserError):
 
 
 class Exchange:
-    """Sends the result of one process to all that have documents of the task.
+    """Exchanges results among all processes that have documents of the task.
 
-    Each process sees its own documents only, and some see none. Those do not run
-    lmms-eval's code for documents: a collective of torch would wait for them forever.
+    Each process sees only its own documents. Processes without documents do not run lmms-eval's
+    code for documents: a collective of torch would wait for them forever.
 
     Args:
-        task: its name.
-        has_documents: whether this process has documents of the task. All processes must state it
+        task: name of the task.
+        has_documents: whether this process has documents of the task. All processes must report it
             once in each evaluation.
     """
 
@@ -63,7 +63,7 @@ class Exchange:
         if self._store is None:
             return [found]
         self._times += 1
-        kind = f"found{self._times}"  # a later answer shall not be taken for an earlier one
+        kind = f"found{self._times}"  # keeps later results apart from earlier ones
         self._store.set(self._name(kind, self._rank), json.dumps(found))
         try:
             self._wait("there", range(self._count))
@@ -75,13 +75,13 @@ class Exchange:
             return [found]
 
     def fail(self) -> None:
-        """Tell the other processes that this one failed; it finds nothing out any more."""
+        """Tell the other processes that this one failed and will send no result."""
         if self._store is not None:
             with contextlib.suppress(RuntimeError):  # the store is gone: the others have ended
                 self._store.set(self._name("failed", self._rank), "1")
 
     def _wait(self, kind: str, ranks: Sequence[int]) -> None:
-        """Wait until these processes have said something; ends early where any of them failed."""
+        """Wait until these processes have sent a result; raises early if any process failed."""
         deadline = time.monotonic() + _PATIENCE.total_seconds()
         while not all(self._store.check([self._name(kind, at)]) for at in ranks):
             failed = [

@@ -1,4 +1,4 @@
-"""Instructions that ask for the steps of reasoning, behind the prompt of any task."""
+"""Instructions that ask for the steps of reasoning, added to the prompt of any task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOOKED_AT = 4000
 
 
 def language_of(text: str) -> str:
-    """``zh`` where three in ten of a text's letters are Chinese, else ``en``."""
+    """``zh`` if at least three in ten letters of a text are Chinese, else ``en``."""
     letters = [each for each in text[:_LOOKED_AT] if each.isalpha()]
     wide = sum(ord(each) in _WIDE for each in letters)
     return "zh" if letters and wide >= _CHINESE_FROM * len(letters) else "en"
@@ -49,7 +49,7 @@ def without_steps(text: str) -> str:
 
 
 def messages_with_steps(messages: Any) -> Any:
-    """A chat whose last message of the user also asks for steps; others are left as they are."""
+    """A chat whose last user message also asks for steps; other values are returned unchanged."""
     if not isinstance(messages, list):
         return messages
     for at in reversed(range(len(messages))):

@@ -29,6 +29,6 @@ BENCHMARK = Benchmark(
     scored={"cmmath_rpts": ()},
     documents=f"{_HERE}.reasoning:read_documents",
     images=f"{_HERE}.reasoning:images_folder",
-    unforeseeable="its reference solutions are not written in steps, so that the number of steps "
+    unforeseeable="its reference solutions are not written in steps, so the number of steps "
     "of a response is unknown",
 )

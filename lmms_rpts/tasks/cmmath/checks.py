@@ -28,10 +28,10 @@ def check_cmmath(images: bool = True) -> None:
 
     Raises:
         DataError: listing the first faults, each with its problem, and the remedy.
-        JudgeConfigurationError: where answers are to be judged and there is no judge for it.
-        SettingError: where a setting has a value that can't be used.
+        JudgeConfigurationError: if answers need a judge and no suitable judge is set.
+        SettingError: if a setting has an invalid value.
     """
-    CmmathGradeFilter()  # filters check their settings when they are made
+    CmmathGradeFilter()  # filters check their settings when created
     check_problems(images)
 
 
@@ -52,7 +52,7 @@ def check_problems(images: bool = True) -> None:
 
     Raises:
         DataError: listing the first faults, each with its problem, and the remedy.
-        SettingError: where a setting has a value that can't be used.
+        SettingError: if a setting has an invalid value.
     """
     found = source(images)
     read = load_problems(found)
@@ -69,7 +69,7 @@ def check_problems(images: bool = True) -> None:
 
 def _nothing(read: Problems) -> str:
     if read.left_out:
-        return f"no problem is left: none of its {read.left_out} problems has an answer"
+        return f"it contains no usable problem: none of its {read.left_out} problems has an answer"
     return "it contains no problem; expected a list of objects with problem_id, question, answer"
 
 
@@ -85,7 +85,7 @@ def _tell_left_out(file: Path, left_out: int, kept: int) -> None:
 
 
 def examine() -> list[Check]:
-    """Check CMMATH_PATH; nothing where it is not set. Downloads a data set that it names."""
+    """Check CMMATH_PATH; no checks if it is not set. Downloads a data set that it names."""
     return [] if load_cmmath_settings().path is None else [examined("CMMaTH", _describe)]
 
 

@@ -1,7 +1,7 @@
 """The data set of CMMaTH: its location, and its documents and images for lmms-eval.
 
-The YAML files name ``kwargs`` and ``metadata`` of this module: they are computed whenever a task is
-built, not once at import, so that CMMATH_PATH is read afresh.
+The YAML files refer to ``kwargs`` and ``metadata`` of this module. These are computed whenever a
+task is built, not once at import, so that CMMATH_PATH is read again.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Source:
 
 
 def source(images: bool = True) -> Source:
-    """Where CMMATH_PATH says; a data set on the Hub is downloaded if need be.
+    """The data at CMMATH_PATH; a data set on the Hub is downloaded if necessary.
 
     Args:
-        images: whether the images are needed, too; nobody looks for them here.
+        images: whether the images are needed, too; they are not checked here.
 
     Raises:
-        DataError: where CMMATH_PATH is not set, or leads to no file of problems.
+        DataError: if CMMATH_PATH is not set, or has no file of problems.
     """
     named = load_cmmath_settings().path
     if named is None:
@@ -77,10 +77,10 @@ def load_problems(found: Source) -> Problems:
 
 
 def read_problems() -> tuple[Problem, ...]:
-    """The problems that are evaluated, whether their images are there or not.
+    """The problems that are evaluated; their images may be missing.
 
     Raises:
-        DataError: where there is no file of problems, or something is wrong in it.
+        DataError: if there is no file of problems, or it has faults.
     """
     found = source(images=False)
     read = load_problems(found)
@@ -94,13 +94,13 @@ prepare = partial(store, benchmark="CMMaTH", name="problems")
 
 
 def attach_images(dataset: Dataset) -> Dataset:
-    """Add a column of images, which are decoded when a document is looked at, not before."""
+    """Add a column of images, each decoded only when its document is accessed."""
     images = source().images
     return add_image_column(dataset, images, images.parent)
 
 
 def leave_out_images(dataset: Dataset) -> Dataset:
-    """The documents as they are: for tasks that show a model no image."""
+    """The documents unchanged, for tasks that show no image."""
     return dataset
 
 
@@ -124,12 +124,12 @@ def _local(file: Path) -> Source:
 
 
 def _find_file(folder: Path) -> Path:
-    """``cmmath.json``, or the only other JSON file that holds problems."""
+    """``cmmath.json``, or the only other JSON file that contains problems."""
     usual = folder / FILE
     if usual.is_file():
         return usual
     files = [path for path in sorted(folder.glob("*.json")) if path.is_file()]
-    # Of a single file, the check tells what is wrong with it.
+    # The check reports the faults of a single file.
     found = files if len(files) == 1 else [path for path in files if holds_problems(path)]
     if len(found) == 1:
         return found[0]
@@ -142,13 +142,13 @@ def _find_file(folder: Path) -> Path:
     raise DataError(f"CMMATH_PATH={str(folder)!r} is not a folder with {FILE}. {_allowed()}")
 
 
-@cache  # a failure is not kept: the next call tries again
+@cache  # failures are not cached: the next call retries
 def _download(name: str, images: bool) -> Path:
     folder = download(
         name,
         [FILE, f"{IMAGES}/**"] if images else [FILE],
-        f"CMMATH_PATH={name!r} is no local folder or file, and a data set of that name could not "
-        "be downloaded from the Hub",
+        f"CMMATH_PATH={name!r} is not a local folder or file, and a data set of that name could "
+        "not be downloaded from the Hub",
         _allowed(),
     )
     if not (folder / FILE).is_file():
@@ -177,7 +177,7 @@ def _kwargs() -> dict[str, Any]:
     from datasets import Features, Sequence, Value
 
     numbers, lists = ("grade_id", "grade_group"), ("img_path",)
-    # The types are given: a column that is empty at its beginning would be taken for nothing.
+    # Explicit types: the type of a column that begins empty cannot be inferred.
     features = {
         name: Sequence(Value("string")) if name in lists else Value("string")
         for name in Problem.__dataclass_fields__

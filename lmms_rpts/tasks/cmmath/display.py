@@ -47,7 +47,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
             grader=name,
             value=judge.score,
             counts=record.grader == "judge",
-            reason="no need to ask: the answer is empty" if empty else "",
+            reason="not asked: the answer is empty" if empty else "",
             asked="" if empty else _asked(record),
             reply=judge.reply,
             error=judge.error,
@@ -63,7 +63,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
 
 
 def _asked(record: CmmathRecord) -> str:
-    # Not at once: lmms-rpts grades needs no prompts.
+    # Imported here: lmms-rpts grades needs no prompts.
     from lmms_rpts.judging.rebuilt import rebuilt_prompt
 
     return rebuilt_prompt(

@@ -57,21 +57,21 @@ if TYPE_CHECKING:
 add_request_kinds(REQUEST_KINDS)
 
 UNDECIDED = "the rules leave it undecided"
-"""How the reason begins of a response that has no score since only rules were asked."""
+"""The beginning of the reason why a response that only rules graded has no score."""
 
 SCORES: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A response in its parts.
+    """The parts of a response.
 
     Attributes:
-        answer: what stands outside the thinking: the text that is graded.
-        source: as `select_reasoning` tells.
-        rules: the grade of the answer by rules; None where there is nothing to grade.
-        answer_type: of the reference; ``unknown`` where it was not looked at.
-        error: why there is nothing to grade; None where there is.
+        answer: the text outside the thinking, which is graded.
+        source: as returned by `select_reasoning`.
+        rules: the grade of the answer by rules; None if there is nothing to grade.
+        answer_type: type of the reference; ``unknown`` if it was not read.
+        error: why there is nothing to grade; None if there is something.
     """
 
     answer: str
@@ -82,16 +82,16 @@ class Given:
 
 
 class CmmathGradeFilter(GradingFilter):
-    """Turns each response into one JSON string; docs/record.md names its fields.
+    """Turns each response into one JSON string; docs/record.md describes its fields.
 
-    CMMATH_GRADER says whose grade counts, CMMATH_ERRORS whether a judge tells the mistakes. Where
-    rules do it all, no judge is needed.
+    CMMATH_GRADER sets whose grade counts, CMMATH_ERRORS whether a judge classifies mistakes. If
+    only rules grade, no judge is needed.
 
     Args:
-        judge: which judge, where LMMS_RPTS_JUDGE does not say.
+        judge: the judge if LMMS_RPTS_JUDGE is not set.
 
     Raises:
-        JudgeConfigurationError: where a judge is needed and none can be used.
+        JudgeConfigurationError: if a judge is needed and none can be used.
     """
 
     DATA = "CMMaTH"
@@ -117,7 +117,7 @@ class CmmathGradeFilter(GradingFilter):
         super().__init__(judge)
 
     def choose(self, default: str | None) -> str:
-        """The judge that may be asked; ``none`` where there is nothing to ask."""
+        """The judge that may be asked; ``none`` if there is nothing to ask."""
         if not asks_judge(self.cmmath):
             return NO_JUDGE
         need = "CMMATH_ERRORS=1" if self.cmmath.errors else f"CMMATH_GRADER={self.cmmath.grader}"
@@ -125,7 +125,7 @@ class CmmathGradeFilter(GradingFilter):
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """The parts of a response, its answer graded by rules."""
-        from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
+        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
 
         part = select_reasoning(response or "")
         rules = grade(doc["question"], doc["reference"], part.spoken)
@@ -134,15 +134,15 @@ class CmmathGradeFilter(GradingFilter):
         return Given(part.spoken, part.source, rules, rules.answer_type)
 
     def unread(self, reason: str, answer_type: str = "unknown") -> Given:
-        """A response that there is nothing to grade of."""
+        """A response with nothing to grade."""
         return Given("", "response", None, answer_type, reason)
 
     def asks(self, doc: Doc) -> bool:
-        """Whether a judge grades, or says what kind a mistake is."""
+        """Whether a judge grades, or classifies mistakes."""
         return asks_judge(self.cmmath)
 
     def report(self, records: Sequence[CmmathRecord]) -> None:
-        """Say how many answers have no score, or no kind of mistake, and why."""
+        """Log how many answers have no score, or no kind of mistake, and why."""
         reasons = [record.reason or "" for record in records if record.score is None]
         others = [reason for reason in reasons if not reason.startswith(UNDECIDED)]
         if len(others) < len(reasons):
@@ -157,7 +157,7 @@ class CmmathGradeFilter(GradingFilter):
         report_failed(mistakes, "mistakes could not be classified")
 
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
-        """What the judge says of the answer, and then of its mistake; None: not asked."""
+        """The judge's replies on the answer, and then on its mistake; None: not asked."""
         judged = mistake = None
         if self._is_judged(given):
             judged = known_grade(doc["reference"], given.answer)
@@ -250,7 +250,7 @@ def _rules(given: Given) -> RuleGrade | None:
 
 
 def _instance(doc: Doc) -> CmmathInstance:
-    """The problem as far as a record can hold it: no document may cost what was paid for."""
+    """The problem as far as a record can hold it: odd documents must not lose paid-for replies."""
     return CmmathInstance(
         id=as_text(doc.get("id", "")),
         question=as_text(doc.get("question", "")),

@@ -11,20 +11,20 @@ Point = tuple[str, ...]
 """A knowledge point with its parents, from the top: ("A", "B", "C")."""
 
 Items = Iterable[tuple[Iterable[Point], float | None]]
-"""Problems: the points of each and its score in [0, 1], None where it has none."""
+"""Problems: the points of each and its score in [0, 1], None if it has none."""
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.6)
 """The accuracies above which the publishers call a point mastered (arXiv 2407.12023)."""
 
 MAX_DEPTH = 50
-"""Levels of a point at most; the published ones have six. It keeps paths and trees small."""
+"""Maximum number of levels of a point; the published ones have six. Keeps paths and trees small."""
 
 _MARK = re.compile(r"([(),])")
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A point or an area of knowledge, with what lies below it.
+    """A point or an area of knowledge, with its subtree.
 
     Attributes:
         name: its own name, the last of ``path``.
@@ -47,9 +47,9 @@ class Node:
 def knowledge_points(text: str | None) -> tuple[Point, ...]:
     """The points that ``A(B(C,D),E)`` names: its leaves in their order, each once.
 
-    Brackets and commas are those of ASCII; full-width ones belong to names. Empty names are passed
-    over. Text that is no such tree (a bracket too many or too few, a name after a closing bracket,
-    more than ``MAX_DEPTH`` levels) is one point. The time is linear.
+    Brackets and commas are those of ASCII; full-width ones belong to names. Empty names are
+    skipped. Text that is not such a tree (a bracket too many or too few, a name after a closing
+    bracket, more than ``MAX_DEPTH`` levels) is one point. Takes linear time.
     """
     if not text or not text.strip():
         return ()
@@ -60,7 +60,7 @@ def knowledge_points(text: str | None) -> tuple[Point, ...]:
 def mastery(items: Items) -> dict[Point, float]:
     """The mean score of each point, over the problems that name it and have a score.
 
-    A problem that names a point below it doesn't count for a point.
+    A problem that names only a descendant of a point doesn't count for the point.
     """
     scores: dict[Point, list[float]] = {}
     for points, score in items:
@@ -79,15 +79,15 @@ def ssr(items: Items, threshold: float) -> float | None:
 
 
 def share_above(mastered: Mapping[Point, float], threshold: float) -> float | None:
-    """The share of points whose accuracy, as ``mastery`` tells it, exceeds the threshold."""
+    """The share of points whose accuracy, as returned by ``mastery``, exceeds the threshold."""
     above = sum(accuracy > threshold for accuracy in mastered.values())
     return above / len(mastered) if mastered else None
 
 
 def knowledge_tree(items: Items) -> tuple[Node, ...]:
-    """The areas at the top, each with what lies below it.
+    """The top-level areas, each with its subtree.
 
-    A problem counts once at each node at or above its points, however many of these lie there.
+    A problem counts once at each node at or above its points, however many of its points are there.
     """
     problems: dict[Point, int] = {}
     scores: dict[Point, list[float]] = {}
@@ -100,7 +100,7 @@ def knowledge_tree(items: Items) -> tuple[Node, ...]:
             if score is not None:
                 scores.setdefault(path, []).append(score)
     below: dict[Point, list[Node]] = {}
-    # From the bottom up, so that children are there before their parents are made.
+    # From the bottom up, so that children exist before their parents.
     for path in sorted(problems, key=len, reverse=True):
         there = scores.get(path, [])
         node = Node(
@@ -117,9 +117,9 @@ def knowledge_tree(items: Items) -> tuple[Node, ...]:
 
 
 def _leaves(text: str) -> list[Point] | None:
-    """The leaves; None where the text is no tree."""
+    """The leaves; None if the text is not a tree."""
     found: list[Point] = []
-    opened: list[tuple[str, int]] = []  # a name, and how many leaves stand before it
+    opened: list[tuple[str, int]] = []  # a name, and the number of leaves before it
     closed = False
     parts = (*_MARK.split(text), ",")
     for name, mark in zip(map(str.strip, parts[::2]), parts[1::2], strict=True):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class CmmathTree:
     """The areas of knowledge of one task with the accuracies of one model.
 
-    A problem's score is the mean over its rounds, in each over its responses.
+    A problem's score is the mean over its rounds of the mean over the responses in each.
     """
 
     task: str
@@ -43,7 +43,7 @@ def mastered(
 ) -> tuple[dict[str, Figure], int]:
     """``ssr_T`` for each of ``THRESHOLDS``, and how many points have a score in any round.
 
-    Several rounds have the mean and sample standard deviation of their shares.
+    Several rounds give the mean and sample standard deviation of their shares.
 
     Args:
         area: count the points of this area only; None: all.
@@ -70,7 +70,9 @@ def tree_of(subject: Subject, rounds: Sequence[CmmathRun]) -> CmmathTree:
 
 
 def tree_frame(trees: Sequence[CmmathTree]) -> pd.DataFrame:
-    """A row a node: ``task``, ``model``, ``level`` (from 1), ``path`` (names, parted by " > "),
+    """One row per node.
+
+    Columns: ``task``, ``model``, ``level`` (from 1), ``path`` (names, separated by " > "),
     ``point`` (whether it is one itself), ``problems``, ``scored``, ``accuracy``.
     """
     rows = [
@@ -106,7 +108,7 @@ def tree_sheets(trees: Sequence[CmmathTree], depth: int) -> Iterator[Sheet]:
 def _branches(
     forests: Sequence[Mapping[str, Node]], depth: int, level: int = 0
 ) -> Iterator[list[str]]:
-    """The rows of some nodes, one for each model, and of what lies below them."""
+    """The rows of some nodes, one for each model, and of their descendants."""
     if level == depth:
         return
     for name in dict.fromkeys(name for forest in forests for name in forest):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 BLANK = "____"
-"""What stands for a blank in a readable text."""
+"""The sign of a blank in a readable text."""
 
 _MARK = "$$"
 _TABLE_BEGIN, _TABLE_END = "$#", "#$"
@@ -21,9 +21,9 @@ _LINE_BREAK = re.compile(r"<br[^<>a-z]{0,9}>", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\u00a0\u3000]{2,}")
 _PIPE = re.compile(r" ?\| ?")
 _BLANK_LINES = re.compile(r"\n{3,}")
-# Publishers keep "<" from what follows, lest it be taken for a tag.
+# The publishers separate "<" from the text after it, so that it is not read as a tag.
 _COMPARISON = re.compile(r"([<>])\{\}")
-# Where an exponent ends, what follows may not begin another: x^2{}^\circ.
+# The text after an exponent must not begin another one: x^2{}^\circ.
 _DEGREE = re.compile(r"(?<![\^_])([0-9A-Za-z)])\{\}(?=\s?\^)")
 _CUBED = re.compile(r"\{([cdkm])\}\{\{\{m\}\}\^(\{[23]\}|\{\{[23]\}\})\}")
 _UNIT_NAMES = r"\{(mm|cm|dm|km|kg|mL|min)\}"
@@ -43,8 +43,8 @@ _HALF_AND_FULL = str.maketrans(
 def readable(text: str) -> str:
     """The text with ``$mathematics$``, ``____`` for blanks, and markdown tables.
 
-    The mathematics stays as it is, but for braces that only keep characters apart. What can't be
-    told for sure, such as ``$$`` without its other half, is left alone.
+    The mathematics is unchanged, except for braces that only separate characters. Anything unclear,
+    such as an unpaired ``$$``, is left unchanged.
     """
     parts = [_table(part) if is_table else _passage(part) for part, is_table in _tables_apart(text)]
     lines = "".join(parts).split("\n")
@@ -62,7 +62,7 @@ def without_image_tags(text: str) -> str:
 
 
 def _tables_apart(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in parts, and whether each is what stands between the marks of a table."""
+    """The parts of the text, and whether each is between the marks of a table."""
     done = 0
     while True:
         begin = _table_begin(text, done)
@@ -76,7 +76,7 @@ def _tables_apart(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _table_begin(text: str, start: int) -> int:
-    """Where the next ``$#`` stands that a table's first cell follows; -1: nowhere."""
+    """The position of the next ``$#`` before a table's first cell; -1: there is none."""
     begin = text.find(_TABLE_BEGIN, start)
     while begin >= 0 and text[begin + 2 : begin + 12].lstrip()[:1] != "|":
         begin = text.find(_TABLE_BEGIN, begin + 2)
@@ -106,9 +106,9 @@ def _passage(text: str) -> str:
 
 
 def _mathematics_apart(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in parts, and whether each is what stands between two ``$$``.
+    """The parts of the text, and whether each is between two ``$$``.
 
-    Where one ``$$`` has no other, the lines are looked at one by one.
+    If a ``$$`` is unpaired, the lines are parsed one by one.
     """
     pieces = text.split(_MARK)
     if len(pieces) % 2:
@@ -129,7 +129,7 @@ def _words(text: str) -> str:
 
 
 def _formula(text: str) -> str:
-    """Mathematics; blanks in it stand outside, with what stands beside them as formulas."""
+    """Mathematics; blanks in it are moved outside, and the text around them becomes formulas."""
     if "$" in text or "\n" in text:
         return f"{_MARK}{text}{_MARK}"
     if _UNDERLINE.search(text) is None:

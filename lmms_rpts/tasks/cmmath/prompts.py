@@ -1,6 +1,6 @@
 """Prompts of CMMaTH: images first, the problem, and a last line for the answer.
 
-The task's ``lmms_eval_specific_kwargs`` name the variant: ``default``, a chain of thought in
+The task's ``lmms_eval_specific_kwargs`` set the variant: ``default``, a chain of thought in
 Chinese; ``en_cot``, one in English; ``clp``, the problem restated in Chinese and solved in English;
 ``ocr``, without images, but with the text that was recognised in them; ``steps``, with a mark
 before each step.
@@ -20,7 +20,7 @@ from lmms_rpts.tasks.images import as_rgb
 Doc = Mapping[str, Any]
 
 TEXT_ONLY = "ocr"
-"""The variant that shows no image."""
+"""The variant without images."""
 
 _BLANK = 56
 
@@ -65,7 +65,7 @@ _ENDINGS: dict[str, dict[str, str]] = {
         ),
     },
 }
-"""What asks for the last line, by language and form of the problem."""
+"""The request for the last line, by language and form of the problem."""
 
 _INSTRUCTIONS = {
     "default": ("zh", "请结合图片解答上面的数学题：先一步一步写出推理和计算的过程，再给出答案。"),
@@ -109,7 +109,7 @@ _NUMBER = re.compile(r"\d{1,7}")
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images apart from the text."""
+    """The prompt for wrappers that take the images separately from the text."""
     variant = _variant(lmms_eval_specific_kwargs)
     total = len(doc["img_path"])
     if variant == TEXT_ONLY or total < 2:
@@ -121,7 +121,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
 def doc_to_visual(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """The images, in their order; none where the task shows none."""
+    """The images, in their order; none if the task shows none."""
     if _variant(lmms_eval_specific_kwargs) == TEXT_ONLY:
         # lmms-eval's wrapper llava_hf fails without an image.
         blank = (lmms_eval_specific_kwargs or {}).get("picture") == "blank"
@@ -132,7 +132,7 @@ def doc_to_visual(
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers: the images in front, each behind its number if several."""
+    """The prompt for chat wrappers: the images first, each after its number if several."""
     variant = _variant(lmms_eval_specific_kwargs)
     images = doc_to_visual(doc, lmms_eval_specific_kwargs)
     numbered = _NUMBERED[_INSTRUCTIONS[variant][0]]
@@ -146,14 +146,14 @@ def doc_to_messages(
 
 
 def recognised(ocr: str) -> list[str]:
-    """The texts that were recognised in an image, each with its place where that can be told.
+    """The texts that were recognised in an image, each with its place if that is known.
 
     Args:
         ocr: as the publishers write it, ``存在文字:A, 文字区域的位置为:[(1, 2), (3, 4)]`` for each
-            text; of anything else, its lines.
+            text; other text is split into lines.
 
     Returns:
-        Such as ``A (1, 2)-(3, 4)``, every one once, in their order.
+        Texts such as ``A (1, 2)-(3, 4)``, each once, in their order.
     """
     first, *others = ocr.split(_TEXT_HERE)
     lines = [line.strip(" ,，") for line in first.splitlines()]

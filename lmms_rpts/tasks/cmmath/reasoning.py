@@ -3,7 +3,7 @@
 The question is Text 0, its images are the images, and the reference solution is the one gold
 step: it cites every image and Text 0, so that it stands for what is known of each image.
 
-The YAML names ``metadata`` of this module: it is computed whenever the task is built.
+The YAML file refers to ``metadata`` of this module, computed whenever the task is built.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 TASK = "cmmath_rpts"
 
 LONGEST_SOLUTION = 4000
-"""Characters of a reference solution that steps are judged by; of a longer one its beginning and
-its end, with the result."""
+"""Maximum number of characters of a reference solution that judges see; of a longer one, its
+beginning and its end, with the result."""
 
 _CUT = " …… "
 _SCHOOLS = {1: "小学", 2: "初中", 3: "高中"}
@@ -48,10 +48,10 @@ _YEARS = (
 
 
 def process_docs(dataset: Dataset) -> Dataset:
-    """Add the fields of RPTS and the images to the problems; says once how many have no solution.
+    """Add the fields of RPTS and the images to the problems; logs once how many have no solution.
 
-    A problem without a reference solution stays: its steps from images only score 1, as those
-    do of which the gold reasoning says nothing.
+    A problem without a reference solution is kept: its steps from images only score 1, like steps
+    that the gold reasoning does not mention.
     """
     fields = [rpts_fields(row) for row in dataset]
     _tell(sum(not each["reasoning"] for each in fields), len(fields))
@@ -63,7 +63,7 @@ def process_docs(dataset: Dataset) -> Dataset:
 
 
 def rpts_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the filters of RPTS need beside a problem's own fields."""
+    """The fields that the filters of RPTS need in addition to a problem's own."""
     question, images = readable(row["question"]), list(row["img_path"])
     return {
         "statement": question,
@@ -81,14 +81,14 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """The documents of the task without their images, by its name.
 
     Raises:
-        DataError: where they can't be read.
+        DataError: if they can't be read.
     """
     rows = [asdict(problem) for problem in read_problems()]
     return {task: [row | rpts_fields(row) for row in rows]}
 
 
 def images_folder(task: str) -> Path | None:
-    """Where the images lie on this machine; None if they aren't here. Nothing is downloaded."""
+    """The folder of the images on this machine; None if there is none. Downloads nothing."""
     named = load_cmmath_settings().path
     if named is None:
         return None

@@ -29,8 +29,8 @@ _LONGEST_ANSWER = 200
 class CmmathTransformFilter(TransformFilter):
     """Turns each solution into a ``TransformedResponse``, as ``rpts_transform`` does.
 
-    The final answer is graded by the rules of CMMaTH; what they leave undecided a judge compares
-    with the reference, if it can write. Where nobody can tell, ``correct`` is None.
+    The final answer is graded by the rules of CMMaTH. A judge that writes text compares undecided
+    answers with the reference. If neither decides, ``correct`` is None.
 
     Args:
         mode, judge, max_steps: as those of ``rpts_transform``.
@@ -47,7 +47,7 @@ class CmmathTransformFilter(TransformFilter):
         return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
 
     def answer_faults(self, doc: Doc) -> Iterator[str]:
-        """None: the rules of CMMaTH take any reference."""
+        """No faults: the rules of CMMaTH accept any reference."""
         return iter(())
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
@@ -65,7 +65,7 @@ class CmmathTransformFilter(TransformFilter):
 
 @dataclass(frozen=True, slots=True)
 class SolutionReading(QuestionReading):
-    """The conversations in which solutions are read."""
+    """The conversations with a judge that reads solutions."""
 
     def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
         """The request that asks a judge for the steps of a solution."""
@@ -81,11 +81,11 @@ class SolutionReading(QuestionReading):
         )
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
-        """The final answer of a solution; what is only thought is no answer.
+        """The final answer of a solution; thinking alone is not an answer.
 
-        The rules grade it at once, so that nobody who waits for a judge is held up.
+        The rules grade it immediately, so that no request to a judge is delayed.
         """
-        from lmms_rpts.tasks.cmmath.grading import grade  # not at once: every run imports filters
+        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
 
         found = grade(doc["question"], doc["reference"], part.spoken)
         return self._settle(found, part.spoken, doc)

@@ -26,7 +26,7 @@ _INSTRUCTIONS = (
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images apart from the text."""
+    """The prompt for wrappers that take the images separately from the text."""
     total = len(doc["visual_clue"])
     return "\n".join(
         part if isinstance(part, str) else _IMAGE.format(part) + _IN_ORDER.format(total, part + 1)
@@ -37,7 +37,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers, each image right behind its name."""
+    """The prompt for chat wrappers, each image right after its name."""
     return behind_names(_parts(doc), _IMAGE, doc_to_visual(doc))
 
 

@@ -20,7 +20,7 @@ from lmms_rpts.tasks.cmmath.knowledge import Point, knowledge_points
 from lmms_rpts.tasks.cmmath.settings import CmmathGrader
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
-"""The kinds of mistakes that a judge tells apart."""
+"""The kinds of mistakes that a judge distinguishes."""
 
 
 class RuleGrade(Model):
@@ -80,7 +80,7 @@ class CmmathGrading(Model):
 
     @property
     def model(self) -> str | None:
-        """The judge that graded; None where none was to, whoever says the kinds of mistakes."""
+        """The judge that graded; None if only rules graded, even if a judge classified mistakes."""
         return None if self.grader == "rule" else self.named_judge
 
     @property
@@ -125,28 +125,28 @@ class CmmathRecord(Record):
 
     @property
     def scoring(self) -> CmmathGrading:
-        """Its settings but for those of mistakes, and the judge that was asked for these alone."""
+        """Its settings without those of mistakes, and without a judge asked only about mistakes."""
         changes = {"mistakes": False, "named_judge": self.settings.model}
         return self.settings.model_copy(update=changes)
 
     @property
     def outcome_by_rules(self) -> str | None:
-        """The grade by rules; None where there is no response."""
+        """The grade by rules; None if there is no response."""
         return None if self.grades.rule is None else self.grades.rule.outcome
 
     @property
     def ruled(self) -> float | None:
-        """The grade by rules, 1 or 0; None where they have none."""
+        """The grade by rules, 1 or 0; None if the rules did not decide."""
         return {"correct": 1.0, "incorrect": 0.0}.get(self.outcome_by_rules or "")
 
     @property
     def judged(self) -> float | None:
-        """The judge's grade, 1 or 0; None where it was not asked, or failed."""
+        """The judge's grade, 1 or 0; None if it was not asked, or failed."""
         return None if self.grades.judge is None else self.grades.judge.score
 
     @property
     def undecided(self) -> bool | None:
-        """Whether the rules left it undecided; None where there is no response."""
+        """Whether the rules left it undecided; None if there is no response."""
         found = self.outcome_by_rules
         return None if found is None else found == "undecided"
 
@@ -176,11 +176,11 @@ CmmathRun = RunOf[CmmathRecord]
 
 
 def read_cmmath_runs(paths: Iterable[str | Path]) -> list[CmmathRun]:
-    """Read runs of CMMaTH from samples files or folders: as ``read_runs`` does those of RPTS.
+    """Read runs of CMMaTH from samples files or folders, like ``read_runs`` for RPTS.
 
     The tasks of one evaluation are parts of one run: the same problems, asked in other ways.
 
     Raises:
-        RunError: naming the file, the line and the remedy, where something can't be read.
+        RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     return read_runs_of(CmmathRecord, paths, record_types)

@@ -1,5 +1,4 @@
-"""Judge requests of CMMaTH: whether a solution arrives at the reference, what kind of mistake it
-holds, and which steps it takes."""
+"""Judge requests of CMMaTH: compare with the reference, classify a mistake, find the steps."""
 
 from __future__ import annotations
 

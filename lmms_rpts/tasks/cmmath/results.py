@@ -11,30 +11,30 @@ from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
 SSR = {f"ssr_{threshold}": threshold for threshold in THRESHOLDS}
-"""By name of the metric, the accuracy that a knowledge point has to exceed."""
+"""The accuracy that a knowledge point must exceed, by metric name."""
 
 METRICS: Metrics = {
     "accuracy": lambda record: record.score,
     "undecided_rate": lambda record: record.undecided,
     "grader_coverage": lambda record: record.score is not None,
 }
-"""The value of a record in each metric; None where it has none.
+"""The value of a record in each metric; None if it has none.
 
 ``accuracy``: by the grader that counts; ``undecided_rate``: whether the rules left it undecided,
-whatever a judge said; ``grader_coverage``: whether there is an accuracy.
+regardless of the judge; ``grader_coverage``: whether there is an accuracy.
 """
 
 Mastery = dict[str, Any]
-"""What a document tells of its knowledge points: ``points`` (lists of names, from the top) and
-``accuracy``. lmms-eval takes a number named ``score`` for one that has a standard error."""
+"""A document's knowledge points: ``points`` (lists of names, from the top) and ``accuracy``. It is
+not named ``score``, because lmms-eval would compute a standard error of it."""
 
 
 def process_results(
     doc: Mapping[str, Any], results: Sequence[str]
 ) -> dict[str, float | Mastery | None]:
-    """The metrics of one document; over several responses their mean.
+    """The metrics of one document; the means over its responses.
 
-    Those of knowledge points are values for ``ssr_0_1`` and its like.
+    The metrics of knowledge points are values for ``ssr_0_1`` and similar aggregations.
     """
     records = read_records(CmmathRecord, results)
     means = document_metrics(records, METRICS)
@@ -56,7 +56,7 @@ ssr_0_1, ssr_0_2, ssr_0_3, ssr_0_6 = map(_share_above, THRESHOLDS)
 
 
 def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery | None:
-    """None without a score or a point: such a document says nothing of any point."""
+    """None without a score or a point: such a document has no information on any point."""
     if accuracy is None:
         return None
     points = records[0].instance.points

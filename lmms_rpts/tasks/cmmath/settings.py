@@ -15,12 +15,12 @@ CmmathGrader = Literal["rule", "judge", "both"]
 
 @dataclass(frozen=True, slots=True)
 class CmmathSettings:
-    """One reading of the environment.
+    """The settings, read from the environment.
 
     Attributes:
         path: CMMATH_PATH, a folder with CMMaTH, a JSON file in it, or a data set on the Hub.
-        grader: CMMATH_GRADER, who grades; both: a judge what rules leave undecided.
-        errors: CMMATH_ERRORS, whether a judge tells what is wrong with incorrect responses.
+        grader: CMMATH_GRADER, the grader; both: a judge grades what rules leave undecided.
+        errors: CMMATH_ERRORS, whether a judge classifies the mistakes of incorrect responses.
     """
 
     path: str | None = None
@@ -29,7 +29,7 @@ class CmmathSettings:
 
 
 def load_cmmath_settings(environ: Mapping[str, str] | None = None) -> CmmathSettings:
-    """Read the settings; raises SettingError, naming the variable and what is allowed."""
+    """Read the settings; raises SettingError with the variable and the allowed values."""
     env = read_variables(VARIABLES, environ)
     return CmmathSettings(
         path=env.text("CMMATH_PATH"),
@@ -39,5 +39,5 @@ def load_cmmath_settings(environ: Mapping[str, str] | None = None) -> CmmathSett
 
 
 def asks_judge(cmmath: CmmathSettings) -> bool:
-    """Whether a judge is asked about responses, be it only some of them."""
+    """Whether a judge is asked about responses, even if only about some."""
     return cmmath.errors or cmmath.grader != "rule"

@@ -47,11 +47,11 @@ class Problem:
         id: ``problem_id``, as text.
         language: always ``zh``.
         question: in the publishers' notation.
-        reference: their answer, in their notation.
+        reference: the publishers' answer, in their notation.
         answer_type: as published, though problems of several parts are called choices there.
-        form: what is really asked: options, several parts, blanks, or none of these.
-        analysis: their solution, without images; empty where there is none.
-        ocr: what they recognised in the images, as they write it; may be empty.
+        form: what the question really asks for: options, several parts, blanks, or none of these.
+        analysis: the publishers' solution, without images; empty if there is none.
+        ocr: the text that the publishers recognized in the images, in their format; may be empty.
         category: of the image, in English, as published.
         grade_id: the school year, from 1.
         grade_group: 1 primary, 2 middle, 3 high school.
@@ -78,7 +78,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, with the problem's name; ``of_image``: only who looks at images minds."""
+    """A fault with the problem's name; ``of_image``: it only matters for tasks with images."""
 
     text: str
     of_image: bool = False
@@ -86,7 +86,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """The problems of a file that are whole and have an answer, and what is wrong with others.
+    """The valid problems of a file that have an answer, and the faults of others.
 
     Attributes:
         left_out: how many have no answer.
@@ -122,7 +122,7 @@ def read_file(path: Path) -> Problems:
             problems.append(_problem(identity, entry))
         else:
             left_out += 1
-            # Nobody will look at its images.
+            # Its images are not used.
             del faults[len(faults) - len(found) :]
     return Problems(tuple(problems), tuple(faults), left_out)
 
@@ -149,7 +149,7 @@ def form_of(question: str, reference: str) -> Form:
 
 
 def _letters(reference: str) -> str:
-    """The letters of an answer that is made of letters of options, such as ``A\\nC``."""
+    """The letters of an answer that consists of option letters, such as ``A\\nC``."""
     bare = _BETWEEN_LETTERS.sub("", unicodedata.normalize("NFKC", reference))
     return bare if re.fullmatch(r"[A-H]{1,8}", bare) and len(set(bare)) == len(bare) else ""
 

@@ -22,17 +22,17 @@ METRICS: Metrics = {
     "accuracy_if_wrong": lambda record: 0.0 if record.score is None else record.score,
     "accuracy_if_right": lambda record: 1.0 if record.score is None else record.score,
 }
-"""The value of a record in each metric; None where it has none."""
+"""The value of a record in each metric; None if it has none."""
 
 
 def summarize_cmmath(runs: Sequence[CmmathRun], by: Sequence[str] = ()) -> GradeSummary:
-    """Put runs of CMMaTH side by side, task by task: see ``summarize_grades``.
+    """Compare runs of CMMaTH, task by task: see ``summarize_grades``.
 
-    Accuracy is the mean over the problems that have a score. Its bounds are those with all other
-    responses wrong, or right.
+    Accuracy is the mean over the problems that have a score. Its bounds assume that all other
+    responses are wrong, or right.
 
     Args:
-        by: names of ``GRADING.breakdowns``; by task the problems are broken down in any case.
+        by: names of ``GRADING.breakdowns``; the breakdown by task is always included.
 
     Raises:
         RunError: if there is no run, or no such breakdown.
@@ -46,7 +46,7 @@ def _areas(record: CmmathRecord) -> Iterable[str | None]:
 
 
 def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
-    """SSR with the number of points, of an area where it is broken down so; and the mistakes."""
+    """SSR with the number of points (of an area in the breakdown by area), and the mistakes."""
     shares, points = mastered(rounds, value if by == "area" else None)
     kinds = Counter(each.mistake.kind for records in rounds for each in records if each.mistake)
     return shares, {"mistakes": {kind: kinds[kind] for kind in MISTAKES}, "points": points}

@@ -11,7 +11,7 @@ from lmms_rpts.reasoning.thinking import select_reasoning
 
 
 class CmmathVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
-    """Grades answers to mathematics problems by rules, as the tasks do: thinking is passed over."""
+    """Grades answers to mathematics problems by rules, like the tasks; thinking is ignored."""
 
     def __init__(self) -> None:
         self._isolation = Isolation("grading a prediction by CMMaTH's rules")
@@ -21,8 +21,8 @@ class CmmathVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
     ) -> VerifyResult:
         """Whether a prediction answers the question as the ground truth does.
 
-        What the rules leave undecided has the score 0.0 and is not ``confident``: a composite's
-        next verifier can tell.
+        An answer that the rules leave undecided has the score 0.0 and is not ``confident``: the
+        next verifier of a composite can decide.
         """
 
         def verify() -> VerifyResult:
@@ -32,7 +32,7 @@ class CmmathVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
 
 
 def _verify(question: str, prediction: str, ground_truth: str) -> VerifyResult:
-    # Not at once: every run imports verifiers.
+    # Imported here: every run imports verifiers.
     from lmms_rpts.tasks.cmmath.grading import grade
 
     found = grade(question, ground_truth, select_reasoning(prediction).spoken)

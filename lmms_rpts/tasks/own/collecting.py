@@ -1,4 +1,4 @@
-"""Collecting the images that users' instances name into one folder."""
+"""Collection of the images of custom instances in one folder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def find_images(
 
 
 def new_names(found: Mapping[str, Path], folders: Sequence[Path]) -> dict[str, str]:
-    """The names of images in their new folder, by those in the instances.
+    """The names of images in their new folder, by their names in the instances.
 
     They are relative to the old folder, without a leading ``images/`` unless two would collide.
     """
@@ -68,10 +68,10 @@ def renamed(record: Record, names: Mapping[str, str]) -> Record:
 
 
 def copy_images(found: Mapping[str, Path], names: Mapping[str, str], folder: Path) -> int:
-    """Copy images, and count them; shows progress where there are many.
+    """Copy images and return their number; shows progress if there are many.
 
     Raises:
-        OSError: if one cannot be read or written.
+        OSError: if an image cannot be read or written.
     """
     pairs = {names[name]: path for name, path in found.items()}
     for name, path in tqdm(pairs.items(), desc="Copying images", disable=len(pairs) <= _MANY):

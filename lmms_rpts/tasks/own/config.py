@@ -1,6 +1,6 @@
 """Configuration of a custom task: expands the key ``rpts`` of a YAML for lmms-eval.
 
-A custom task has all that a task of RPTS-Eval has; a key of lmms-eval next to ``rpts`` takes
+A custom task has everything that a task of RPTS-Eval has; a key of lmms-eval next to ``rpts`` takes
 precedence over the built-in one.
 """
 
@@ -44,7 +44,7 @@ class OwnSettings:
 
     Attributes:
         source: the instances and images.
-        grade: a custom function, where it grades the answers.
+        grade: a custom function, if one grades the answers.
         variant: how the model is asked for its reasoning.
         evidence: the evidence that claims about images are judged against; None: see
             ``rpts_score``.
@@ -60,7 +60,7 @@ def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Expand the configuration of a task whose YAML has the key ``rpts``; that key is removed.
 
     Args:
-        config: the YAML as lmms-eval reads it, functions looked up.
+        config: the YAML as lmms-eval reads it, with functions resolved.
         folder: folder of the YAML; relative names of files are relative to it.
 
     Raises:
@@ -181,7 +181,7 @@ def _metadata(settings: OwnSettings, documents: tuple[OwnDocument, ...]) -> dict
 def _features() -> Features:
     from datasets import Features, Sequence, Value
 
-    # The types are given: a column that is empty everywhere would be taken for nothing.
+    # Explicit types: the type of a column that is empty everywhere cannot be inferred.
     text = Value("string")
     found = {
         name: Sequence(text) if name in _LISTS else text

@@ -1,4 +1,4 @@
-"""Reader of a user's file of instances: JSON lines or a JSON list, with every fault named."""
+"""Reader of a custom file of instances: JSON lines or a JSON list; reports every fault."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Source:
         data: the file of instances.
         images: the folder that the names of images are relative to; no image may be outside of it.
         form: type of the answers.
-        language: of the prompts of instances without a language.
+        language: language of the prompts of instances without one.
     """
 
     data: Path
@@ -60,7 +60,7 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
     try:
         # Unchanged files are checked once: lmms-eval reads a task's configuration several times.
         found = source.data.stat()
-        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(found.st_mode):  # reading a pipe would block
             raise ValueError("it is not a file")
         images = source.images.stat().st_mtime_ns if source.images.is_dir() else 0
         documents, faults = _loaded(source, (found.st_mtime_ns, found.st_size, images))
@@ -77,7 +77,7 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
 def examine(
     records: Sequence[Record], source: Source
 ) -> tuple[tuple[OwnDocument, ...], tuple[str, ...]]:
-    """The documents of these instances, or the faults of them and their images."""
+    """The documents of these instances, or the faults in them and in their images."""
     faults = list(_faults(records, source))
     if faults:
         return (), tuple(faults)
@@ -153,7 +153,7 @@ def _listed(text: str) -> tuple[list[Record], list[str]]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; the second of two fields with one name would replace the first in silence."""
+    """An object; refuses two fields of one name, as the second would silently replace the first."""
     made = dict(pairs)
     if len(made) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -195,6 +195,6 @@ def _twice(records: Sequence[Record]) -> Iterator[str]:
             continue  # reported already
         key = str(number if own is None else own)
         if key in seen:
-            counted = " (its number, as it has none)" if own is None else ""
-            yield f"{record.place}: the id {shown(key)}{counted} is also that of {seen[key]}"
+            counted = " (its number, since it has no id)" if own is None else ""
+            yield f"{record.place}: the id {shown(key)}{counted} is also the id of {seen[key]}"
         seen.setdefault(key, record.place)

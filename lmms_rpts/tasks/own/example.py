@@ -1,4 +1,4 @@
-"""Two example instances with drawn bar charts, for a new folder of a user's task."""
+"""Two example instances with drawn bar charts, for a new folder of a custom task."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def example_instances(form: str, language: str) -> list[dict[str, Any]]:
 
 
 def example_responses(form: str, language: str) -> list[str]:
-    """A response to each: the first is right, the second begins with a misread chart."""
+    """A response to each instance: the first is right, the second begins with a misread chart."""
     words, (first, second) = _WORDS[language], CHARTS.values()
     misread = (first[2], second[1] + 5, second[2])
     return [_response(first, form, words), _response(misread, form, words)]

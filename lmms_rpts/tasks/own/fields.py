@@ -29,10 +29,10 @@ from lmms_rpts.schema import shown
 from lmms_rpts.tasks.own.prompts import lettered
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
-"""Types of answers, which determine how they are graded; ``none``: not at all."""
+"""Types of answers, which determine how they are graded; ``none``: not graded."""
 
 FUNCTION = "function"
-"""The form of answers that a user's function grades."""
+"""The form of answers that a custom function grades."""
 
 _GRADED_BY_RULES: tuple[AnswerKind, ...] = get_args(AnswerKind)
 _NEARLY = 0.8
@@ -92,7 +92,7 @@ class OwnDocument:
             it is a statement to agree or disagree with.
         background: only the context of the instance, for the prompt.
         form: one of ``FORMS``, or ``FUNCTION``.
-        answer, options: empty where there are none.
+        answer, options: empty if there are none.
         tolerance: maximum relative error of a number.
     """
 
@@ -124,7 +124,7 @@ def record_faults(record: Mapping[str, Any], form: str) -> Iterator[str]:
     faults = list(_missing(given, form))
     faults += field_faults(given, {}, _CHECKS)
     faults += [
-        f"{name!r} contains half a character (a lone surrogate), which no file can hold"
+        f"{name!r} contains half a character (a lone surrogate), which cannot be saved"
         for name in FIELDS
         if _is_broken(given.get(name))
     ]
@@ -135,8 +135,8 @@ def as_document(record: Mapping[str, Any], form: str, number: int, language: str
     """The document of an instance without faults.
 
     Args:
-        number: of the instance in its file, from 0: its id if it has none.
-        language: of the prompt, where the instance has none.
+        number: number of the instance in its file, from 0: its id if it has none.
+        language: language of the prompt if the instance sets none.
     """
     given = {name: value for name, value in record.items() if value is not None}
     question, context = str(_question(given, form)), str(given.get("context", ""))
@@ -171,7 +171,7 @@ def written(value: object) -> str:
 
 
 def image_names(record: Mapping[str, Any]) -> list[str] | None:
-    """The names of an instance's images; None where the field has another type."""
+    """The names of an instance's images; None if the field has another type."""
     found = record.get("images")
     if found is None:
         return []
@@ -180,7 +180,7 @@ def image_names(record: Mapping[str, Any]) -> list[str] | None:
 
 @lru_cache(maxsize=4096)
 def nearest(name: str, known: tuple[str, ...], cutoff: float = 0.6) -> str | None:
-    """The one of these names that comes nearest."""
+    """The most similar of these names; None if none is similar."""
     if len(name) > _LONGEST_NAME:
         return None
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)

@@ -1,4 +1,4 @@
-"""Files and folders of users' tasks: by name for lmms-eval, and examined without its index."""
+"""Files and folders of custom tasks: their names for lmms-eval, and checks without its index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def name_files(manager: Any, tasks: Any) -> None:
 
     Args:
         manager: lmms-eval's TaskManager; the task is added to its index.
-        tasks: names from the command line; a file's is replaced by that of its task.
+        tasks: names from the command line; the name of a file is replaced by that of its task.
     """
     for at, named in enumerate(tasks if isinstance(tasks, list) else ()):
         if not (isinstance(named, str) and named.endswith((".yaml", ".yml"))):
@@ -36,14 +36,14 @@ def name_files(manager: Any, tasks: Any) -> None:
 
 
 def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
-    """Refuse a user's task that lmms-eval passes over for another one of the same name.
+    """Refuse a custom task that lmms-eval would ignore for another one of the same name.
 
     Args:
         manager: lmms-eval's TaskManager.
-        names: of the tasks that are to run.
+        names: names of the tasks to run.
 
     Raises:
-        DataError: naming the user's file.
+        DataError: the message names the custom file.
     """
     given = manager.include_path
     folders = [given] if isinstance(given, str) else given or []
@@ -67,9 +67,9 @@ def examine_folder(folder: Path) -> Sequence[Check]:
     if not folder.is_dir():
         return [problem("own tasks", f"{folder} is not a folder", "pass a folder with task files")]
     try:
-        # Without lmms-eval's own index of thousands of files.
+        # Skips lmms-eval's own index of thousands of files.
         manager = TaskManager("ERROR", include_path=str(folder), include_defaults=False)
-    except Exception as error:  # whatever a YAML file makes its reader raise
+    except Exception as error:  # the reader may raise any error for a broken file
         fault = f"{folder} contains an unreadable YAML file: {error}"
         return [problem("own tasks", fault, _REMEDY)]
     names = [*manager.all_subtasks, *manager.all_groups]

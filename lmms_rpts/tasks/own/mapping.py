@@ -15,7 +15,7 @@ from lmms_rpts.tasks.own.fields import FIELDS, written
 from lmms_rpts.tasks.own.tables import Table
 
 TARGETS = tuple(name for name in FIELDS if name != "statement")
-"""The fields that others can be mapped to; ``question`` is the statement as well."""
+"""The fields that others can be mapped to; ``question`` is also used for a statement."""
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "id": ("question_id", "uid", "qid", "index", "idx"),
@@ -64,7 +64,7 @@ def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]
 
 
 def map_records(table: Table, mapping: Mapping[str, str]) -> list[Record]:
-    """The instances of a table with mapped fields; others are left out."""
+    """The instances of a table with mapped fields; other fields are left out."""
     columns = [] if "options" in mapping else _option_columns(table.names)
     records = []
     for record in table.records:
@@ -105,7 +105,7 @@ def infer_form(records: Iterable[Record]) -> str:
 
 
 def plain_stances(records: Iterable[Record]) -> list[Record]:
-    """Instances whose answers are agree and disagree, written in small letters."""
+    """Instances whose answers are agree and disagree, in lower case."""
     return [
         Record(each.place, each.fields | {"answer": str(each.fields["answer"]).strip().lower()})
         if "answer" in each.fields
@@ -170,7 +170,7 @@ def _cells_before_blank(fields: Mapping[str, Any], columns: Sequence[str]) -> li
 
 
 def _value(name: str, value: Any, cell: bool) -> Any:
-    """A value converted to the field's form, where that is clear; else unchanged."""
+    """A value converted to the field's form, if that is clear; else unchanged."""
     if isinstance(value, str) and not value.strip():
         return None
     if name == "options" and isinstance(value, dict) and (*value,) == _LETTERS[: len(value)]:

@@ -1,4 +1,4 @@
-"""Prompts of users' tasks: what is given, the question, and how to write steps and the answer."""
+"""Prompts of custom tasks: clues, question, and how to write steps and the answer."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _WORDINGS: dict[str, _Wording] = {
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images apart from the text."""
+    """The prompt for wrappers that take the images separately from the text."""
     wording, total = _WORDINGS[doc["language"]], len(doc["visual_clue"])
     return "\n".join(
         part if isinstance(part, str) else wording.in_order.format(part, part + 1, total)
@@ -118,7 +118,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers, each image right behind its name."""
+    """The prompt for chat wrappers, each image right after its name."""
     parts = _parts(doc, lmms_eval_specific_kwargs)
     return behind_names(parts, _WORDINGS[doc["language"]].image, doc_to_visual(doc))
 
@@ -157,7 +157,7 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
 
 
 def _steps(doc: Doc, wording: _Wording) -> Iterator[str]:
-    """How steps are to be written; names no kind of clue that there is none of."""
+    """How to write steps; names only the kinds of clues that the document has."""
     absent = {"image": doc["visual_clue"], "text": doc["textual_clue"]}
     named = [name for kind, name in wording.premises.items() if absent.get(kind, True)]
     yield wording.form.format(" / ".join(named))
@@ -167,7 +167,7 @@ def _steps(doc: Doc, wording: _Wording) -> Iterator[str]:
 
 
 def _ending(doc: Doc) -> str:
-    """What the last line should look like; a text that is a letter names one of the options."""
+    """The form of the last line; a text answer that is a letter stands for one of the options."""
     form = str(doc["form"])
     if form == "function" and doc["options"]:
         return "choice"

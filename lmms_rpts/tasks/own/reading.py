@@ -20,7 +20,7 @@ def load_whole(
     yaml_dir: str | None = None,
     mode: str = "full",
 ) -> Any:
-    """The result of lmms-eval's ``load_yaml_config``, expanded where it has the key ``rpts``.
+    """The result of lmms-eval's ``load_yaml_config``, expanded if it has the key ``rpts``.
 
     A file that another includes is expanded as a part of that file.
 

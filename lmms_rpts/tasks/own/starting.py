@@ -1,4 +1,4 @@
-"""A new folder of a user's task: its name, and the files that are written."""
+"""A new folder for a custom task: its name, and the files that are written."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _README = """\
 - `{name}.yaml`: the task. `{data}`: one instance per line. `{images}/`: its images.
 - A line has `{question}`{answer}.
 - It may have `images`, `context`, `texts`, `options`, `reasoning`, `id` and more.
-- `reasoning` is the gold: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
-- Check all before a run: `{check}`
+- Gold `reasoning`: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
+- Check everything before a run: `{check}`
 - Run: `{run}`
-- Look at it: `{report}`
+- View the results: `{report}`
 - Every field and key: docs/your-own-data.md of lmms-rpts.
 """
 
@@ -59,13 +59,13 @@ class Start:
     """The content of a new folder.
 
     Attributes:
-        name: of the task.
+        name: name of the task.
         form: type of its answers.
-        language: of its prompts.
+        language: language of its prompts.
         instances: objects of the data file.
-        found: files of images by names; None: they are drawn.
-        names: by these names, the new names of the images.
-        responses: of an invented model.
+        found: image files by name; None: the images are drawn.
+        names: the new names of the images, by these names.
+        responses: responses of an imagined model.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Start:
 
     @property
     def needs_sight(self) -> bool:
-        """Whether claims about images can be judged by the images only."""
+        """Whether claims about images can be judged only from the images."""
         return any(each.get("images") and not each.get("reasoning") for each in self.instances)
 
     def files(self) -> tuple[str, ...]:
@@ -97,15 +97,15 @@ def check_name(name: str) -> None:
     """Refuse a name that is invalid or taken.
 
     Raises:
-        DataError: says why.
+        DataError: the message says why.
     """
     ours = benchmark_of(name)
     if not _NAME.fullmatch(name):
-        reason = "use English letters, digits and _, at most 64, no digit first"
+        reason = "use at most 64 English letters, digits and _, not starting with a digit"
     elif ours is not None:
         reason = f"names that begin with {ours.name} belong to {ours.title}"
     elif split_name(name) is not None:
-        reason = "this suffix is reserved for RPTS around another task"
+        reason = "this suffix is reserved for tasks that RPTS wraps"
     elif _is_known(name):
         reason = "lmms-eval has a task of this name"
     else:
@@ -183,7 +183,7 @@ def _replayed(start: Start) -> str:
 
 
 def _is_known(name: str) -> bool:
-    """Whether a task file of lmms-eval has this task, group or tag; imports no lmms-eval."""
+    """Whether a task file of lmms-eval has this task, group or tag; does not import lmms-eval."""
     found = find_spec("lmms_eval")
     named = re.compile(rf"^(?:task|group|tag):[ \t]*[\"']?{name}[\"']?[ \t\r]*$".encode(), re.M)
     for place in (found.submodule_search_locations or ()) if found else ():

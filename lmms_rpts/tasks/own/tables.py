@@ -1,4 +1,4 @@
-"""Reader of users' tables of any fields: JSON lines, a JSON list, or CSV."""
+"""Reader of custom tables with any fields: JSON lines, a JSON list, or CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DELIMITERS = ",;\t"
 _LARGEST_CELL = 2**27
 _REMEDY = "Fix the file and retry."
 QUOTING = (
-    "put a cell that holds the separator of columns in double quotes, and separate the items of a "
+    "put a cell that contains the column separator in double quotes, and separate the items of a "
     "list with | (images and options: also ;)"
 )
 """How cells of CSV are written, for messages."""
@@ -29,7 +29,7 @@ class Table:
     """A file of instances with fields of any names.
 
     Attributes:
-        names: of the fields that any of them has, in the order of their first appearance.
+        names: names of all fields, in the order of their first appearance.
         cells: whether all values are texts, some of which represent lists.
     """
 
@@ -48,7 +48,7 @@ def read_table(path: Path) -> Table:
     cells = path.suffix.lower() in _CSV
     header: list[str] = []
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+        if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
             raise ValueError("it is not a file")
         if cells:
             header, records, faults = _read_csv(path)

@@ -21,16 +21,16 @@ from lmms_rpts.tasks.rome.source_format import SUBTASKS, Annotations, Question
 
 
 def check_rome(*subtasks: str) -> None:
-    """Check the questions and images of these subtasks; downloads them without ROME_PATH.
+    """Check the questions and images of these subtasks; downloads them if ROME_PATH is not set.
 
     Raises:
         DataError: listing the first faults, each with its question, and the remedy.
-        JudgeConfigurationError: where answers are to be judged and there is no judge for it.
-        SettingError: where a setting has a value that can't be used.
+        JudgeConfigurationError: if answers need a judge and no suitable judge is set.
+        SettingError: if a setting has an invalid value.
     """
     rome = load_rome_settings()
     judge_of(rome, load_settings(), subtasks)
-    RomeAnswerFilter()  # filters check their settings when they are made
+    RomeAnswerFilter()  # filters check their settings when created
     found = source()
     annotations = load_annotations(found)
     faults = [fault.text for fault in annotations.faults if fault.task in (None, *subtasks)]
@@ -76,7 +76,7 @@ def _empty_faults(annotations: Annotations, subtasks: Sequence[str]) -> Iterator
 
 
 def examine() -> list[Check]:
-    """Check ROME_PATH; nothing where it is not set."""
+    """Check ROME_PATH; no checks if it is not set."""
     path = load_rome_settings().path
     return [] if path is None else [examined("ROME", lambda: _describe(path))]
 
@@ -90,20 +90,20 @@ def _describe(path: Path) -> str:
 
 
 def present_subtasks() -> tuple[str, ...]:
-    """The subtasks that the data have questions of, in their order.
+    """The subtasks with questions in the data, in their order.
 
     Raises:
-        DataError: where there are no data.
+        DataError: if there are no data.
     """
     annotations = load_annotations(source())
     return tuple(each for each in SUBTASKS if annotations.of(each))
 
 
 def check_group() -> None:
-    """Check the subtasks that are there; a warning names the others, once.
+    """Check the subtasks with questions in the data; one warning lists the others.
 
     Raises:
-        As ``check_rome``; where no subtask is there, for all of them.
+        As ``check_rome``; if the data have none of the subtasks, for all of them.
     """
     there = present_subtasks()
     if there and len(there) < len(SUBTASKS):

@@ -10,7 +10,7 @@ _MOST_OPTIONS = 26
 _LEADING_WORD = re.compile(rf"{_WORD}\s{{0,3}}", re.IGNORECASE)
 _LETTER = re.compile(r"[(\[【]?([A-Za-z])[)\]】]?")
 _SPACE_IN_BRACKETS = re.compile(r"(?<=[(\[【]) | (?=[)\]】])")
-# No part of it can take what another takes: a pattern with spaces on both sides is exponential.
+# The alternatives must not overlap: with spaces on both sides, matching takes exponential time.
 _BETWEEN = re.compile(r"(?:[ ,、;/&+和及与]|\band\b)+", re.IGNORECASE)
 _COMPACT = re.compile(rf"(?:{_WORD}\s{{0,3}})?[(\[]?([A-Z]{{2,10}}|[a-z]{{2,10}})[)\]]?")
 _OPTION = re.compile(
@@ -53,7 +53,7 @@ _MACRO = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s?\{([^{}]{0,200})\}
 
 
 def label_letters(label: str) -> frozenset[str]:
-    """The letters of a label such as ``AC`` or ``a, c``; empty where it isn't made of letters."""
+    """The letters of a label such as ``AC`` or ``a, c``; empty if it isn't a list of letters."""
     bare = re.sub(r"[\s,，、;/&()]+", "", label.upper())
     if re.fullmatch(r"[A-Z]{1,26}", bare) and len(set(bare)) == len(bare):
         return frozenset(bare)
@@ -71,7 +71,7 @@ def main_clause(text: str) -> str:
 
 
 def choice_set(answer: str) -> frozenset[str] | None:
-    """The options, in capitals, that a final answer chooses; None where that can't be told."""
+    """The options, in capitals, that a final answer chooses; None if that is unclear."""
     text = unicodedata.normalize("NFKC", _MACRO.sub(r"\1", answer))
     text = re.sub(r"[*`$\"“”{}\\]|(?<!\w)_|_(?!\w)", "", text).strip(" .。,:：\t\n-•'‘’")
     found = _only_letters(text) or _leading_options(text)
@@ -97,7 +97,7 @@ def _distinct(letters: str) -> frozenset[str]:
 
 
 def _leading_options(text: str) -> frozenset[str] | None:
-    """The options of ``D. area, E. volume``; None where the text doesn't begin with one."""
+    """The options of ``D. area, E. volume``; None if the text doesn't begin with an option."""
     leading = _OPTION.match(text)
     if not leading:
         return None

@@ -1,7 +1,7 @@
 """The data set of ROME: its location, and its documents and images for lmms-eval.
 
-The YAML files name ``kwargs_SUBTASK`` and ``metadata_SUBTASK`` of this module: they are computed
-whenever a task is built, not once at import, so that ROME_PATH is read afresh.
+The YAML files refer to ``kwargs_SUBTASK`` and ``metadata_SUBTASK`` of this module. These are
+computed whenever a task is built, not once at import, so that ROME_PATH is read again.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Source:
 
 
 def source() -> Source:
-    """Where ROME_PATH says, else a copy from the Hub, which is downloaded if need be.
+    """The data at ROME_PATH, else a copy from the Hub, which is downloaded if necessary.
 
     Raises:
-        DataError: where there is no such folder, or no way to download it.
+        DataError: if the folder does not exist, or the download fails.
     """
     local = load_rome_settings().path
     if local is None:
@@ -79,18 +79,18 @@ prepare = partial(store, benchmark="ROME", name="questions")
 
 
 def attach_images(dataset: Dataset) -> Dataset:
-    """Add a column of images, which are decoded when a document is looked at, not before."""
+    """Add a column of images, each decoded only when its document is accessed."""
     folder = source().folder
     return add_image_column(dataset, folder, folder)
 
 
 def images_folder(task: str) -> Path | None:
-    """Where the images lie on this machine; None if they aren't here. Nothing is downloaded."""
+    """The folder of the images on this machine; None if there is none. Downloads nothing."""
     folder = load_rome_settings().path or downloaded(HUB_DATASET)
     return folder if folder is not None and folder.is_dir() else None
 
 
-@cache  # a failure is not kept: the next call tries again
+@cache  # failures are not cached: the next call retries
 def _download() -> Path:
     return download(
         HUB_DATASET,

@@ -52,7 +52,7 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
             grader=record.settings.model or "judge",
             value=grades.llm.score,
             counts=not by_rule,
-            reason="no need to ask: the answer is empty" if empty else "",
+            reason="not asked: the answer is empty" if empty else "",
             asked="" if empty else _asked(record),
             reply=grades.llm.reply,
             error=grades.llm.error,
@@ -82,7 +82,7 @@ def _asked_consistency(record: RomeRecord) -> str:
 
 
 def _prompt(record: RomeRecord, name: str, **fields: str) -> str:
-    # Not at once: lmms-rpts grades needs no prompts.
+    # Imported here: lmms-rpts grades needs no prompts.
     from lmms_rpts.judging.rebuilt import rebuilt_prompt
 
     return rebuilt_prompt(

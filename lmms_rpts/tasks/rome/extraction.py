@@ -14,7 +14,7 @@ _BOXED = "\\boxed{"
 # The space is taken to be U+00A0, as in other ports of these rules.
 _LOOK_ALIKES = str.maketrans({"′": "'", "\u00a0": " ", "‐": "-", "−": "-", "–": "-", "⋅": "·"})
 
-# Once removed, "<Img>" can't occur any more: its "I" went with the letters of "INST".
+# After this, "<Img>" can't occur: its "I" is removed with the letters of "INST".
 _NO_CHOICE_LETTERS = str.maketrans(dict.fromkeys("INST/"))
 _CHOICE_WORDS = (
     "boxed",
@@ -43,10 +43,10 @@ _TIME = re.compile(r"\b(\d{1,2}):(\d{2})(?::(\d{2}))?\b")
 
 
 def extract_answer(response: str) -> str:
-    """What stands after the last "Answer" or 答案, else in the first box, else everything.
+    """The text after the last "Answer" or 答案, else in the first box, else everything.
 
     Of ``Answer:``, ``Answer``, ``答案：``, ``答案:``, ``答案`` the first that occurs at all
-    decides, wherever the others stand.
+    decides, wherever the others are.
     """
     for indicator in _INDICATORS:
         if indicator in response:
@@ -75,11 +75,11 @@ def normalise(answer: str) -> str:
 
 
 def choice_letters(answer: str) -> str:
-    """The capital letters of a choice answer, in their order and as often as they stand.
+    """The capital letters of a choice answer, in their order and with duplicates.
 
-    "The", "If", slashes and the letters I, N, S and T are removed first; if a letter and a full
-    stop then begin the answer, that letter is all. Else every capital after the last key word
-    counts: those of "B. Area" are "BA".
+    "The", "If", slashes and the letters I, N, S and T are removed first; if the answer then begins
+    with a letter and a full stop, only that letter counts. Else every capital after the last key
+    word counts: "Answer: B. Area" gives "BA".
     """
     text = answer.replace("The", "").replace("If", "").translate(_NO_CHOICE_LETTERS).strip()
     leading = _LEADING_CHOICE.match(text)
@@ -93,7 +93,7 @@ def choice_letters(answer: str) -> str:
 
 
 def last_number(answer: str) -> float | None:
-    """The last number: no thousands separators, exponents or fractions. May be infinite."""
+    """The last number, without thousands separators, exponents or fractions. May be infinite."""
     found = _NUMBER.findall(answer)
     return float(found[-1]) if found else None
 
@@ -114,5 +114,5 @@ def first_time(answer: str) -> int | None:
 
 
 def seconds(parts: list[str]) -> int:
-    """Hours, minutes and seconds, the latter two may be left out, as seconds."""
+    """Hours, minutes and seconds (the latter two are optional) in seconds."""
     return sum(scale * int(part) for scale, part in zip((3600, 60, 1), parts, strict=False))

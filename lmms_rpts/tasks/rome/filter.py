@@ -56,12 +56,12 @@ from lmms_rpts.tasks.rome.strict import grade_strictly
 add_request_kinds(REQUEST_KINDS)
 
 THINKING_SHOWN = 4000
-"""Characters of the thinking's end that a judge is shown."""
+"""Number of characters at the end of the thinking that a judge sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleGrades:
-    """The grades by the published rules and by ours; None, with the reason, if there are none."""
+    """The grades by the published and strict rules; None, with the reason, if there are none."""
 
     rule: float | None = None
     strict: float | None = None
@@ -70,14 +70,14 @@ class RuleGrades:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A response in its parts.
+    """The parts of a response.
 
     Attributes:
-        answer: what stands outside the thinking: the text that is graded.
-        source: as `select_reasoning` tells.
-        thinking: the hidden part; None where there is none.
+        answer: the text outside the thinking, which is graded.
+        source: as returned by `select_reasoning`.
+        thinking: the hidden part; None if there is none.
         rules: the grades of the answer by rules.
-        error: why there is nothing to grade; None where there is.
+        error: why there is nothing to grade; None if there is something.
     """
 
     answer: str
@@ -88,16 +88,16 @@ class Given:
 
 
 class RomeAnswerFilter(GradingFilter):
-    """Turns each response into one JSON string; docs/record.md names its fields.
+    """Turns each response into one JSON string; docs/record.md describes its fields.
 
-    ROME_GRADER says who grades, ROME_CONSISTENCY whether thinking and answer are compared. Where
-    rules do it all, no judge is needed.
+    ROME_GRADER sets the grader, ROME_CONSISTENCY whether a judge compares thinking and answer. If
+    only rules grade, no judge is needed.
 
     Args:
-        judge: which judge, where LMMS_RPTS_JUDGE does not say.
+        judge: the judge if LMMS_RPTS_JUDGE is not set.
 
     Raises:
-        JudgeConfigurationError: where a judge is needed and none can be used.
+        JudgeConfigurationError: if a judge is needed and none can be used.
     """
 
     DATA = "ROME"
@@ -123,7 +123,7 @@ class RomeAnswerFilter(GradingFilter):
         super().__init__(judge)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """Why the filter can't work on a document, in sentences without their full stops."""
+        """Why the filter can't process a document, in sentences without their full stops."""
         faults = list(super().document_faults(doc))
         yield from faults
         if faults:
@@ -138,11 +138,11 @@ class RomeAnswerFilter(GradingFilter):
             yield fault
 
     def choose(self, default: str | None) -> str:
-        """The judge that may be asked; ``none`` where there is nothing to ask."""
+        """The judge that may be asked; ``none`` if there is nothing to ask."""
         try:
             return judge_of(self.rome, self.settings, SUBTASKS, default) or NO_JUDGE
         except JudgeConfigurationError as error:
-            # Only the documents tell whether one is asked: the task's check has looked at them.
+            # Only the documents show whether a judge is asked; the task's check has read them.
             if self.rome.grader != "recommended" or self.rome.consistency:
                 raise
             self.unjudged = f"not judged: {str(error).splitlines()[0]}"
@@ -158,7 +158,7 @@ class RomeAnswerFilter(GradingFilter):
         return Given(part.spoken, part.source, (thinking or "").strip() or None, rules)
 
     def unread(self, reason: str) -> Given:
-        """A response that there is nothing to grade of."""
+        """A response with nothing to grade."""
         return Given("", "response", None, RuleGrades(fault=reason), error=reason)
 
     def asks(self, doc: Doc) -> bool:
@@ -166,14 +166,14 @@ class RomeAnswerFilter(GradingFilter):
         return asks_judge(self.rome, as_text(doc.get("task")))
 
     def report(self, records: Sequence[RomeRecord]) -> None:
-        """Say how many answers could not be graded, or compared with their thinking, and why."""
+        """Log how many answers could not be graded, or compared with their thinking, and why."""
         reasons = (record.reason or "" for record in records if record.score is None)
         report_ungraded(reasons, len(records))
         compared = [record.consistency for record in records]
         report_failed(compared, "answers could not be compared with their thinking")
 
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
-        """What the judge says of the answer, and of the thinking beside it; None: not asked."""
+        """The judge's replies on the answer and on its consistency with the thinking, if asked."""
         grade = consistency = None
         if grader_of(self.rome, doc["task"]) == "llm":
             error = given.error and judge_grade(None, error=given.error)
@@ -213,7 +213,7 @@ class RomeAnswerFilter(GradingFilter):
     def record(
         self, given: Given, grade: JudgeGrade | None, more: Consistency | None, doc: Doc
     ) -> RomeRecord:
-        """The record of a response; ``more``: whether it is consistent."""
+        """The record of a response; ``more``: whether answer and thinking are consistent."""
         score = given.rules.rule if grade is None else grade.score
         fault = given.rules.fault if grade is None else grade.error
         return RomeRecord(
@@ -235,7 +235,7 @@ class RomeAnswerFilter(GradingFilter):
 
 
 def _grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
-    """The grades of an answer by the published rules and by ours."""
+    """The grades of an answer by the published and the strict rules."""
     try:
         kwargs = json.loads(doc["evaluator_kwargs"])
         return RuleGrades(
@@ -247,7 +247,7 @@ def _grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
 
 
 def _instance(doc: Doc) -> RomeInstance:
-    """The question as far as a record can hold it: no document may cost what was paid for."""
+    """The question as far as a record can hold it: odd documents must not lose paid-for replies."""
     kwargs: Any = {}
     with suppress(KeyError, ValueError, TypeError, RecursionError):
         kwargs = json.loads(doc["evaluator_kwargs"])

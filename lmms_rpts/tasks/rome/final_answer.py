@@ -20,22 +20,22 @@ _EXPLANATION = re.compile(
 )
 _BULLET = re.compile(r"\s{0,8}(?:[-*•·+]\s|\d{1,2}[.)、]\s?|[(（]\d{1,2}[)）])")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s{1,3}){1,5}")
-# ">" is no markup beside an answer: ">12" is a bound.
+# ">" next to an answer is not markup: ">12" is a bound.
 _EDGES = ' \t\r\n*_`#"“”'
 
 
 class Found(NamedTuple):
-    """An answer and whether the response says that it is one."""
+    """An answer, and whether the response marks it as the answer."""
 
     text: str
     stated: bool
 
 
 def final_answer(response: str) -> Found:
-    """The final answer, at most 2,000 characters; empty where none can be told.
+    """The final answer, at most 2,000 characters; empty if none is found.
 
-    Thinking is passed over. What is stated last counts; else a line that stands alone or before
-    an explanation, bold text in the last line, a list, or a short last line.
+    Thinking is ignored. The last stated answer counts; else a line by itself or before an
+    explanation, bold text in the last line, a list, or a short last line.
     """
     found = find_statement(response)
     if found.marked:
@@ -57,9 +57,9 @@ def final_answer(response: str) -> Found:
 
 
 def whole_answer(response: str) -> str:
-    """What a free answer says: the stated answer, or a short response as it is.
+    """The text of a free answer: the stated answer, or a short response unchanged.
 
-    Of a long response that states none: its first and last paragraphs and what is bold.
+    For a long response without a stated answer: its first and last paragraphs and bold text.
     """
     found = find_statement(response)
     if found.marked:
@@ -81,5 +81,5 @@ def _stated(found: Statement) -> str:
 
 
 def _short(line: str) -> str:
-    """A short line without its markup; of a long one nothing."""
+    """A short line without its markup; empty for a long one."""
     return _QUOTE.sub("", line).strip(_EDGES) if len(line) <= _SHORT_LINE else ""

@@ -13,9 +13,9 @@ _TIME = re.compile(r"-?\d{1,4}(?::-?\d{1,4}){0,2}")
 
 
 def check_kwargs(evaluator: str, kwargs: object) -> str | None:
-    """What is wrong with an evaluator's arguments, in one sentence without its full stop; or None.
+    """The fault of an evaluator's arguments, in one sentence without its full stop; or None.
 
-    Also tells of an evaluator that there isn't.
+    Unknown evaluators are reported as well.
     """
     arguments = _ARGUMENTS.get(evaluator) if isinstance(evaluator, str) else None
     if arguments is None:
@@ -52,7 +52,7 @@ def _shown(value: object) -> str:
 
 
 def is_number(value: object) -> bool:
-    """A finite number that is no truth value."""
+    """Whether a value is a finite number and not a boolean."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

@@ -1,8 +1,8 @@
 """Graders of ROME exactly by the published rules.
 
-Source: github.com/flageval-baai/ROME-evaluation; intervals, which those scripts name but don't
-hold, by the evaluator of ROME in github.com/flageval-baai/FlagEvalMM. Their quirks are kept and
-told in docs/rome.md; `lmms_rpts.tasks.rome.strict` grades without them.
+Source: github.com/flageval-baai/ROME-evaluation; for intervals, which those scripts mention but
+don't grade, the evaluator of ROME in github.com/flageval-baai/FlagEvalMM. Their quirks are kept and
+described in docs/rome.md; `lmms_rpts.tasks.rome.strict` grades without them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lmms_rpts.tasks.rome.kwargs import required
 
 
 def match(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> float:
-    """The published score of an answer, in [0, 1] for all but location scores out of it.
+    """The published score of an answer, in [0, 1] except for location scores set outside of it.
 
     Args:
         evaluator: the name of the rule, as in the annotation.
@@ -31,7 +31,7 @@ def match(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> f
         answer: the response, without its thinking; any text.
 
     Raises:
-        ValueError: naming the evaluators, or the argument that is missing or of a wrong kind.
+        ValueError: if the evaluator is unknown, or an argument is missing or of a wrong type.
     """
     required(evaluator, evaluator_kwargs)
     found = normalise(extract_answer(answer))
@@ -41,7 +41,7 @@ def match(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> f
 def _key_items(
     answer: str, key_items: Sequence[Sequence[str]] | Sequence[str], remove_space: bool = False
 ) -> bool:
-    """Each list of variants has one that is a part of the answer; of a flat list, any item."""
+    """Whether the answer contains a variant of each list; of a flat list, any item."""
 
     def fold(text: str) -> str:
         return (text.replace(" ", "") if remove_space else text).lower()
@@ -57,7 +57,7 @@ def _key_items(
 
 
 def _choices(answer: str, label: str) -> bool:
-    """One letter: the answer's first; several: the same set, with the label as it is sorted."""
+    """One letter: the first of the answer; several: the same set, duplicates in the label count."""
     letters = choice_letters(answer)
     label = label.upper()
     if len(label) > 1:
@@ -66,7 +66,7 @@ def _choices(answer: str, label: str) -> bool:
 
 
 def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
-    """The list, joined with commas and without spaces, is a subsequence of the answer."""
+    """Whether the list, joined with commas and without spaces, is a subsequence of the answer."""
     joined = order if isinstance(order, str) else ",".join(order)
     place, folded = 0, answer.lower()
     for character in joined.lower().replace(" ", ""):
@@ -77,7 +77,7 @@ def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
 
 
 def _number(answer: str, value_to_match: int | float) -> bool:
-    """The last number is nearer than 0.001, or than a tenth of a value that is a float."""
+    """Whether the last number is within 0.001 of the value, or within a tenth of a float value."""
     found = last_number(answer)
     if found is None:
         return False
@@ -92,7 +92,7 @@ def _location(
     fine_grained_score: float = 1.0,
     coarse_grained_score: float = 0.5,
 ) -> float:
-    """The score of the finest place that is a part of the answer."""
+    """The score of the finest place that the answer contains."""
     folded = answer.lower()
     if any(place.lower() in folded for place in location_fine_grained):
         return fine_grained_score
@@ -102,9 +102,9 @@ def _location(
 
 
 def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> bool:
-    """The first number, or the first time, lies in the interval; a unit stands somewhere.
+    """Whether the first number, or time, is in the interval, and a unit occurs anywhere.
 
-    A unit that is given as a string instead of a list counts letter by letter, as published.
+    A string of units instead of a list counts letter by letter, as published.
     """
     found: float | None
     if isinstance(interval[0], str):
@@ -121,7 +121,7 @@ def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> boo
 def _multi_interval(
     answer: str, intervals: Sequence[Sequence[Any]], units: Sequence[Sequence[str]]
 ) -> bool:
-    """One of the intervals with its units; an interval without an entry in units never counts."""
+    """Whether any interval with its units matches; one without an entry in units never does."""
     return any(
         _interval(answer, interval, its_units)
         for interval, its_units in zip(intervals, units, strict=False)

@@ -1,4 +1,4 @@
-"""Matching of phrases as whole words, not where the answer denies them."""
+"""Matching of phrases as whole words, except where the answer denies them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DENIED_BEFORE = re.compile(
     r"|不是|并非|没有|而非|除了|排除|远离|虽然|尽管|类似于?|要么|不",
     re.IGNORECASE,
 )
-# "The team that does not travel is Monterrey" denies nothing of Monterrey.
+# "The team that does not travel is Monterrey" does not deny Monterrey.
 _STATES_AGAIN = re.compile(r"\b(?:is|are|was|were)\b|是|为", re.IGNORECASE)
 _DOUBTS = re.compile(
     r"\s{0,3}(?:think|believe|sure|certain|say|认为|觉得|确定|会是|可能)", re.IGNORECASE
@@ -35,7 +35,7 @@ _DENIED_AFTER = re.compile(
     r"|[?？]\s{0,3}(?:no\b|不)|不是(?:正确)?答案|不对|不正确|是错|被排除|除外)",
     re.IGNORECASE,
 )
-# "Nothing but a cat" is a cat; "everything but a cat" is none.
+# "Nothing but a cat" is a cat; "everything but a cat" is not.
 _ALL_BUT = re.compile(
     r"\b(?:all|(?:every|any)(?:thing|one|body|where)?)"
     r"(?:\s{1,3}of\s{1,3}(?:them|these|those))?"
@@ -46,7 +46,7 @@ _REACH = 80
 
 
 class Folded(NamedTuple):
-    """Text without case, accents, spaces and punctuation, and where its characters stood.
+    """Text without case, accents, spaces and punctuation, and the places of its characters.
 
     ``places[i]`` is the index in ``source`` of ``text[i]``; ``edges`` holds the indices of
     ``text`` before which a word may begin or end.
@@ -101,7 +101,7 @@ def _is_skipped(source: str, place: int) -> bool:
 
 
 def _joins(source: str, place: int) -> bool:
-    """Whether what is skipped here stands within a word or number: 1,000, O'Brien, U.S., in-law."""
+    """Whether the skipped character is within a word or number: 1,000, O'Brien, U.S., in-law."""
     before, after = _around(source, place)
     character = source[place]
     if character == ",":
@@ -115,7 +115,7 @@ def _joins(source: str, place: int) -> bool:
 
 
 def _is_edge(before: str, character: str) -> bool:
-    """Between two characters that touch: at Chinese ones, at symbols, and at aB."""
+    """Whether a word may end between two characters: at Chinese ones, at symbols, and at aB."""
     if _is_wide(before) or _is_wide(character):
         return True
     if before in _KEPT_SYMBOLS or character in _KEPT_SYMBOLS:
@@ -128,7 +128,7 @@ def _is_wide(character: str) -> bool:
 
 
 def says(answer: Folded, phrase: str) -> bool:
-    """Whether the answer holds the phrase as whole words somewhere where it isn't denied."""
+    """Whether the answer contains the phrase as whole words, somewhere without denying it."""
     wanted = fold(phrase).text
     if not wanted:
         return bool(phrase.strip()) and phrase.strip() in answer.source

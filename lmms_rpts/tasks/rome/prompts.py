@@ -70,18 +70,18 @@ SUFFIXES: dict[str, Mapping[str, str]] = {
     "interval_matching": _MEASURE,
     "multi_interval_matching": _MEASURE,
 }
-"""By evaluator and language: what asks for a last line that the evaluator can read."""
+"""The request for a last line that the evaluator can read, by evaluator and language."""
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images apart from the text."""
+    """The prompt for wrappers that take the images separately from the text."""
     return "".join(_name(part, doc) if isinstance(part, int) else part for part in _parts(doc))
 
 
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers: an image stands where it is first named, else in front."""
+    """The prompt for chat wrappers: an image is where it is first named, else at the beginning."""
     images = doc_to_visual(doc)
     parts = _parts(doc)
     shown = {number for number in range(1, len(images) + 1) if number not in parts}
@@ -109,14 +109,14 @@ def _parts(doc: Doc) -> list[str | int]:
     """The texts of the prompt, and between them the numbers of the images that it names."""
     parts = _split(doc["question"].strip())
     if parts[0] == 1 and len(doc["img_path"]) == 1 and parts.count(1) == 1:
-        # The only image stands in front anyway: no need to name it.
+        # A single image is at the beginning anyway: no need to name it.
         parts = [part.lstrip() for part in parts[1:] if isinstance(part, str)]
     suffix = SUFFIXES[doc["evaluator"]][doc["language"]]
     return [*parts, f"\n\n{suffix}"] if suffix else parts
 
 
 def _split(question: str) -> list[str | int]:
-    """Texts and numbers of images, with a space between a name and a word beside it."""
+    """Texts and numbers of images, with a space between a name and an adjacent word."""
     parts: list[str | int] = []
     # Texts and numbers in turn, as the pattern has one group.
     for at, piece in enumerate(MARKER.split(question)):

@@ -25,7 +25,7 @@ _NUMBER = re.compile(
     r"(?P<percent>\s?(?:%|percent\b|per cent\b))?",
     re.IGNORECASE | re.ASCII,
 )
-# What makes another number, or a bound, of the number that follows; "->" and "=>" are arrows.
+# Text that turns the number after it into another number or a bound; "->" and "=>" are arrows.
 _CHANGED_BEFORE = re.compile(
     r"(?:(?<![-=])[<>]=?|[≤≥≦≧⩽⩾≠√∛∜≪≫]"
     r"|\\(?:[gl](?:eq?|t|eqslant)|ne|neq|sqrt)(?![A-Za-z])(?:\[\d{1,3}\])?|\bsqrt"
@@ -58,7 +58,7 @@ _TIME = re.compile(
 
 
 class Quantity(NamedTuple):
-    """A number as it stands in the text, before a percent sign is taken into account."""
+    """A number as written in the text, before a percent sign is taken into account."""
 
     value: float
     percent: bool
@@ -67,7 +67,7 @@ class Quantity(NamedTuple):
 
     @property
     def readings(self) -> tuple[float, ...]:
-        """What it may mean: 45% is 45 or 0.45."""
+        """The values that it may mean: 45% is 45 or 0.45."""
         return (self.value, self.value / 100) if self.percent else (self.value,)
 
 
@@ -77,7 +77,7 @@ def plain(text: str) -> str:
         text = re.sub(rf"(?<=\d)\s?{sign}", decimals, text).replace(sign, "0" + decimals)
     text = re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,5}", lambda m: "^" + m.group().translate(_POWERS), text)
     text = re.sub(r"(?<=\d)(?:[\u00a0\u2009\u202f]|\\,)(?=\d{3}(?!\d))", "", text)
-    # A Chinese exclamation mark is no factorial.
+    # A Chinese exclamation mark is not a factorial.
     text = unicodedata.normalize("NFKC", text.replace("！", "。"))
     text = text.replace("−", "-").replace("⁄", "/")
     text = re.sub(
@@ -95,18 +95,18 @@ def plain(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """The text with a root sign before each number that what follows changes: 12!, 12^2, 12+.
+    """The text with a root sign before each number that is changed by its suffix: 12!, 12^2, 12+.
 
-    So marked, the text may be cut after the number. Tags and angle brackets are removed.
+    After that, the text may be cut after the number. Tags and angle brackets are removed.
     """
     return _CHANGED_AFTER.sub(r"√\g<0>", _TAG.sub(r" \1 ", text))
 
 
 def quantities(text: str) -> list[Quantity]:
-    """The numbers of a text that went through `plain`; words only where there is no digit.
+    """The numbers of a text from `plain`; number words only if there is no digit.
 
-    A number within a word (``CO2``, ``m^2``) is none; one of over 300 digits is passed over.
-    One that a sign before it changes (``>12``, ``√12``) is NaN, which equals nothing.
+    A number within a word (``CO2``, ``m^2``), or with over 300 digits, is skipped. A number that is
+    changed by a sign before it (``>12``, ``√12``) is NaN, which equals nothing.
     """
     found = [_quantity(match) for match in _NUMBER.finditer(text)]
     if found or _ANY_DIGIT.search(text):
@@ -136,7 +136,7 @@ def _quantity(match: re.Match[str]) -> Quantity | None:
 
 
 def _english(match: re.Match[str]) -> float:
-    """The value of "two hundred and five"; not a number where the words make none."""
+    """The value of "two hundred and five"; NaN if the words are not a number."""
     sign, words = match["minus"] or "", lower(match.group())
     value = english_number(words[len(sign) :])
     if value is None:
@@ -152,7 +152,7 @@ def _chinese(text: str) -> float | None:
 
 
 def clock_times(text: str) -> list[frozenset[int]]:
-    """The times of a text that went through `plain`, each as the seconds that it may mean.
+    """The times of a text from `plain`, each as the seconds since midnight that it may mean.
 
     A time with "am" or "pm" may be meant on a 12- or a 24-hour clock.
     """

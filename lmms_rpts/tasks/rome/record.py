@@ -21,13 +21,13 @@ from lmms_rpts.tasks.rome.settings import Grader, RomeGrader
 
 
 def _canonical(value: object) -> str:
-    """An object as JSON text with sorted keys: the same for equal ones, and hashable."""
+    """An object as JSON text with sorted keys: the same for equal objects, and hashable."""
     if not isinstance(value, dict):
         raise wrong("an object", value)
     try:
         return storable(json.dumps(value, ensure_ascii=False, sort_keys=True))
     except (ValueError, RecursionError):  # a number of 5000 digits; lists a thousand deep
-        raise FieldError("can't be written as JSON again") from None
+        raise FieldError("cannot be written as JSON") from None
 
 
 CanonicalJson = Annotated[
@@ -47,7 +47,7 @@ class RomeGrades(Model):
 
 
 class Consistency(Model):
-    """Whether the answer is what the thinking arrived at."""
+    """Whether the answer agrees with the thinking."""
 
     consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
     reply: Text | None = Field(description="the judge's complete reply")
@@ -112,17 +112,17 @@ class RomeRecord(Record):
 
     @property
     def llm(self) -> float | None:
-        """The judge's grade, 0 or 1; None where it was not asked, or failed."""
+        """The judge's grade, 0 or 1; None if it was not asked, or failed."""
         return None if self.grades.llm is None else self.grades.llm.score
 
     @property
     def consistent(self) -> bool | None:
-        """Whether the thinking concludes what the answer says; None where nobody can say."""
+        """Whether the answer agrees with the thinking; None if unknown."""
         return None if self.consistency is None else self.consistency.consistent
 
     @property
     def disputed_by_strict(self) -> bool:
-        """Whether the published rules and ours disagree."""
+        """Whether the published and the strict rules disagree."""
         rule, strict = self.grades.rule, self.grades.strict
         return None not in (rule, strict) and rule != strict
 
@@ -148,7 +148,7 @@ class RomeRecord(Record):
 
     @classmethod
     def alike(cls, one: AbstractSet[RomeGrading], other: AbstractSet[RomeGrading]) -> bool:
-        """Whether the same graders were set; some questions may have been left to rules."""
+        """Whether the same graders were set; rules may have graded some questions."""
         graders = [{(each.grader, each.prompt_version) for each in part} for part in (one, other)]
         models = {each.model for each in one | other} - {None}
         return graders[0] == graders[1] and len(models) <= 1
@@ -159,11 +159,11 @@ RomeRun = RunOf[RomeRecord]
 
 
 def read_rome_runs(paths: Iterable[str | Path]) -> list[RomeRun]:
-    """Read runs of ROME from samples files or folders: as ``read_runs`` does those of RPTS.
+    """Read runs of ROME from samples files or folders, like ``read_runs`` for RPTS.
 
     The subtasks of one evaluation are parts of one run.
 
     Raises:
-        RunError: naming the file, the line and the remedy, where something can't be read.
+        RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     return read_runs_of(RomeRecord, paths, record_types)

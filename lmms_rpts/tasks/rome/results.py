@@ -14,14 +14,15 @@ METRICS: Metrics = {
     "thinking_answer_consistency": lambda record: record.consistent,
     "grader_coverage": lambda record: record.score is not None,
 }
-"""The value of a record in each metric; None where it has none.
+"""The value of a record in each metric; None if it has none.
 
-``accuracy``: by the grader that counts, None where it failed; ``accuracy_strict``: by our rules.
-Both in [0, 1], in parts where a place was given too coarsely. ``thinking_answer_consistency``: 1 or
-0, None where it was not asked or can't be told; ``grader_coverage``: whether there is an accuracy.
+``accuracy``: by the grader that counts, None if it failed; ``accuracy_strict``: by the strict
+rules. Both are in [0, 1], with partial credit for a place that is too coarse.
+``thinking_answer_consistency``: 1 or 0, None if it was not asked or is unknown;
+``grader_coverage``: whether there is an accuracy.
 """
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
-    """The metrics of one document; over several responses their mean."""
+    """The metrics of one document; the means over its responses."""
     return document_metrics(read_records(RomeRecord, results), METRICS)

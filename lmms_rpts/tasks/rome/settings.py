@@ -16,16 +16,16 @@ RomeGrader = Literal["rule", "llm", "recommended"]
 Grader = Literal["rule", "llm"]
 
 LLM_RECOMMENDED = frozenset({"diagrams"})
-"""The subtasks that the publishers advise to have graded by a language model."""
+"""The subtasks that the publishers recommend to grade by a language model."""
 
 
 @dataclass(frozen=True, slots=True)
 class RomeSettings:
-    """One reading of the environment.
+    """The settings, read from the environment.
 
     Attributes:
         path: ROME_PATH, a local folder with ROME in the publishers' layout; None: downloaded.
-        grader: ROME_GRADER, who grades; recommended: an LLM diagrams, rules the others.
+        grader: ROME_GRADER, the grader; recommended: an LLM for diagrams, rules for the others.
         consistency: ROME_CONSISTENCY, whether a judge compares thinking and answers.
     """
 
@@ -35,7 +35,7 @@ class RomeSettings:
 
 
 def load_rome_settings(environ: Mapping[str, str] | None = None) -> RomeSettings:
-    """Read the settings; raises SettingError, naming the variable and what is allowed."""
+    """Read the settings; raises SettingError with the variable and the allowed values."""
     env = read_variables(VARIABLES, environ)
     return RomeSettings(
         path=env.folder("ROME_PATH"),
@@ -45,7 +45,7 @@ def load_rome_settings(environ: Mapping[str, str] | None = None) -> RomeSettings
 
 
 def grader_of(rome: RomeSettings, subtask: str) -> Grader:
-    """Whose grade of a subtask's questions counts."""
+    """The grader whose grade counts for a subtask."""
     recommended = rome.grader == "recommended" and subtask in LLM_RECOMMENDED
     return "llm" if recommended or rome.grader == "llm" else "rule"
 
@@ -61,18 +61,18 @@ def judge_of(
     subtasks: Iterable[str],
     default: str | None = None,
 ) -> str | None:
-    """The judge of these subtasks, checked to be usable; None where rules do it all.
+    """The judge of these subtasks, after a check that it is usable; None if only rules grade.
 
-    ``none`` is taken: responses are then left ungraded, to be graded later.
+    ``none`` is allowed: responses are then ungraded and can be graded later.
 
     Args:
-        rome: what is to be graded how.
-        settings: which judge there is.
-        subtasks: those that are evaluated.
-        default: the judge where LMMS_RPTS_JUDGE names none.
+        rome: settings of ROME.
+        settings: settings of the run.
+        subtasks: the evaluated subtasks.
+        default: the judge if LMMS_RPTS_JUDGE is not set.
 
     Raises:
-        JudgeConfigurationError: saying what to set.
+        JudgeConfigurationError: the message says what to set.
     """
     if not any(asks_judge(rome, subtask) for subtask in subtasks):
         return None

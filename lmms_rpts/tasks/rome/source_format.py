@@ -35,7 +35,7 @@ SUBTASKS = (
 )
 DATA = "data"
 MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
-"""What names an image in a question, numbered from 1."""
+"""A reference to an image in a question, numbered from 1."""
 
 _REQUIRED = ("question_id", "question", "evaluator")
 _FIELDS: dict[str, FieldCheck] = {
@@ -100,7 +100,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, with the question's name; ``task``: its subtask, None if it can't be told."""
+    """A fault with the question's name; ``task``: the question's subtask, None if unknown."""
 
     text: str
     task: str | None = None
@@ -108,7 +108,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """The questions of a folder that are whole, and the faults of all others."""
+    """The valid questions of a folder, and the faults of all others."""
 
     folder: Path
     questions: tuple[Question, ...]
@@ -131,10 +131,10 @@ def find_files(folder: Path) -> list[Path]:
 
 
 def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
-    """The questions of these files; those without any question are passed over.
+    """The questions of these files; files without any question are skipped.
 
-    A question that stands in several files, word for word, counts once. Images are looked for
-    beside the file that names them, then in ``folder``.
+    A question that is in several files, word for word, counts once. Images are looked up next to
+    the file that names them, then in ``folder``.
     """
     questions: dict[str, Question] = {}
     faults: list[Fault] = []
@@ -163,7 +163,7 @@ def _is_question(entry: object) -> bool:
 
 
 def _entries(path: Path) -> list[Any]:
-    """The entries of a file in any of the forms, be they questions or not."""
+    """The entries of a file in any of the layouts, whether they are questions or not."""
     text = path.read_text(encoding="utf-8-sig")
     try:
         content = json.loads(text)
@@ -197,7 +197,7 @@ def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list
     if task is None:
         known = ", ".join(SUBTASKS)
         said = "its subtask cannot be found from 'task', its images' folder or its id"
-        faults.append(Fault(f"{name}: {said}; there are: {known}"))
+        faults.append(Fault(f"{name}: {said}; known subtasks: {known}"))
     if faults or task is None or identity is None:
         return faults
     text = entry["question"]
@@ -226,7 +226,7 @@ def _field_faults(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _marker_faults(entry: Mapping[str, Any]) -> Iterator[str]:
-    """A question must not name an image that it hasn't got."""
+    """Faults of a question that refers to an image that it does not have."""
     paths, text = image_names(entry.get("img_path")), entry.get("question")
     if paths is None or not isinstance(text, str):
         return
@@ -236,11 +236,11 @@ def _marker_faults(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _place(path: str, folder: Path, beside: Path) -> str:
-    """The image's path relative to the folder; as it was given if it is nowhere."""
+    """The image's path relative to the folder; unchanged if the image is missing."""
     near = beside / path
     try:
         return near.relative_to(folder).as_posix() if near.is_file() else path
-    except OSError:  # a name too long, say: the check of images tells
+    except OSError:  # such as too long a name: the image check reports it
         return path
 
 
@@ -261,11 +261,11 @@ def _name(text: str) -> str:
 
 
 def language_of(question: str) -> str:
-    """``zh`` where Chinese script prevails in a question before its choices, else ``en``."""
+    """``zh`` if Chinese script prevails in a question before its choices, else ``en``."""
     text = MARKER.sub(" ", question)
     asked = _FIRST_CHOICE.split(text, maxsplit=1)[0]
     asked = asked if asked.strip() else text
-    # A word of English is as long as one or two characters of Chinese.
+    # One English word corresponds to one or two Chinese characters.
     return "zh" if len(_HAN.findall(asked)) > 1.5 * len(_WORD.findall(asked)) else "en"
 
 

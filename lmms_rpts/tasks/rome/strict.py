@@ -1,7 +1,7 @@
 """Graders of ROME without the quirks of the published rules, for `accuracy_strict`.
 
-They read the final answer as a careful person would, and give 0 where it can't be told. What
-differs from the published rules, with examples: docs/rome.md.
+They read the final answer as a careful person would, and give 0 if it is unclear. docs/rome.md
+lists the differences from the published rules, with examples.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: 
     Args:
         evaluator: the name of the rule, as in the annotation.
         evaluator_kwargs: its arguments, as in the annotation.
-        answer: the response; any text. Thinking before ``</think>`` is passed over.
+        answer: the response; any text. Thinking before ``</think>`` is ignored.
 
     Raises:
-        ValueError: naming the evaluators, or the argument that is missing or of a wrong kind.
+        ValueError: if the evaluator is unknown, or an argument is missing or of a wrong type.
     """
     required(evaluator, evaluator_kwargs)
     return float(_GRADERS[evaluator](answer, **evaluator_kwargs))
@@ -83,7 +83,7 @@ def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: 
 def _key_items(
     answer: str, key_items: Sequence[Sequence[str]] | Sequence[str], remove_space: bool = False
 ) -> bool:
-    """Of each list of variants one is said; of a flat list, any item. Spaces never count."""
+    """Whether the answer says a variant of each list; of a flat list, any item. Ignores spaces."""
     groups: list[list[str]] = [[item for item in key_items if isinstance(item, str)]]
     if not groups[0]:
         groups = [list(variants) for variants in key_items]
@@ -95,7 +95,7 @@ def _key_items(
 
 
 def _gives_up(text: str, wanted: Sequence[str]) -> bool:
-    """Whether the answer says that it can't tell, unless it goes on or this is what is wanted."""
+    """Whether the answer gives up, unless it continues or giving up is the right answer."""
     found = _GIVES_UP.search(text)
     if found is None or any(_GIVES_UP.search(item) for item in wanted):
         return False
@@ -103,7 +103,7 @@ def _gives_up(text: str, wanted: Sequence[str]) -> bool:
 
 
 def _choices(answer: str, label: str) -> bool:
-    """The letters that the answer chooses are exactly the label's."""
+    """Whether the letters that the answer chooses are exactly the label's."""
     found = final_answer(answer).text
     wanted = label_letters(label)
     if not wanted:
@@ -112,7 +112,7 @@ def _choices(answer: str, label: str) -> bool:
 
 
 def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
-    """The elements, one by one."""
+    """Whether the elements are equal, one by one."""
     wanted = [_element(item) for item in (_elements(order) if isinstance(order, str) else order)]
     if len(wanted) == 1 and isinstance(order, str) and re.fullmatch(r"[A-Z]{2,26}", order.strip()):
         wanted = list(wanted[0])
@@ -128,7 +128,7 @@ def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
 
 
 def _elements(text: str) -> list[str]:
-    """The parts of a list; a row of ``<`` or of ``>`` separates as well, a mixed one doesn't."""
+    """The parts of a list; ``<`` or ``>`` separate as well, but not if both occur."""
     text = "\n".join(_NUMBERING.sub("", line) for line in text.strip().split("\n"))
     if len(_NUMBERED.findall(text)) > 1:
         text = _NUMBERED.sub("\n", text)
@@ -140,15 +140,15 @@ def _elements(text: str) -> list[str]:
 
 
 def _element(text: str) -> str:
-    """An element without "the" or "Image" before it and a remark in brackets or after a colon."""
+    """An element without a leading "the" or "Image" or a remark in brackets or after a colon."""
     bare = re.sub(r"(?<=[^\s(（])\s{0,3}(?:[(（:：].{0,200})$", "", text.strip())
     return fold(_ARTICLE.sub("", _ITEM_WORD.sub("", bare))).text
 
 
 def _number(answer: str, value_to_match: int | float) -> bool:
-    """The number to one part in a million; one with decimals to half of its last place.
+    """Whether the number is equal to one part in a million, or to half of the last decimal place.
 
-    Half a place of a value such as 0.001 is much: never more than a tenth of the value.
+    Half a place of a value such as 0.001 is large, so at most a tenth of the value is allowed.
     """
     found = _the_quantity(plain(final_answer(answer).text))
     tolerance = 1e-6 * max(abs(value_to_match), 1e-3)
@@ -162,9 +162,9 @@ def _number(answer: str, value_to_match: int | float) -> bool:
 
 
 def _the_quantity(text: str) -> tuple[str, Quantity] | None:
-    """The only number that the answer gives, and the text that it was found in.
+    """The only number in the answer, and the text that it was found in.
 
-    Where there are several: the only one of the first sentence, or after "=", "so", "total".
+    If there are several: the only one of the first sentence, or after "=", "so", "total".
     """
     text = _DENIED_NUMBER.sub(" ", _OUT_OF.sub(" ", marked(text)))
     without = _ASIDE_WITH_NUMBER.sub(" ", text)
@@ -180,7 +180,7 @@ def _the_quantity(text: str) -> tuple[str, Quantity] | None:
 
 
 def _after_result(text: str) -> str:
-    """What follows the last "=", "so" or "total" that a number follows."""
+    """The text after the last "=", "so" or "total" that is followed by a number."""
     tails = (text[found.end() :] for found in reversed(list(_RESULT.finditer(text))[-20:]))
     return next((tail for tail in tails if quantities(tail)), "")
 
@@ -192,7 +192,7 @@ def _location(
     fine_grained_score: float = 1.0,
     coarse_grained_score: float = 0.5,
 ) -> float:
-    """The score of the finest place that is said, as whole words."""
+    """The score of the finest place that the answer says, as whole words."""
     text = whole_answer(answer)
     if _gives_up(text, [*location_fine_grained, *location_coarse_grained]):
         return 0.0
@@ -204,7 +204,7 @@ def _location(
 
 
 def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> bool:
-    """The only number or time of the answer lies in the interval and has one of the units."""
+    """Whether the only number or time of the answer is in the interval and has one of the units."""
     raw = final_answer(answer).text
     text = plain(raw)
     if isinstance(interval[0], str):
@@ -226,7 +226,7 @@ def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> boo
 
 
 def _has_unit(beside: str, raw: str, unit: str) -> bool:
-    """Whether the unit stands beside the number, as a whole, in the singular or plural."""
+    """Whether the whole unit is next to the number, in the singular or plural."""
     unit = unicodedata.normalize("NFKC", unit)
     if unit in "$￥¥€£":
         return unit in unicodedata.normalize("NFKC", raw)
@@ -242,7 +242,7 @@ def _has_unit(beside: str, raw: str, unit: str) -> bool:
 
 
 def _multi_interval(answer: str, intervals: Sequence[Sequence[Any]], units: Sequence[Any]) -> bool:
-    """One of the intervals, with its own units; a flat list of units is shared by all."""
+    """Whether one interval with its own units matches; all intervals share a flat list of units."""
     beside: list[Sequence[str]] = [
         [units[place]] if isinstance(units[place], str) else units[place]
         for place in range(min(len(units), len(intervals)))

@@ -17,16 +17,16 @@ from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from lmms_rpts.tasks.sheets import end_of, metric_column
 
 METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "grader_coverage"}
-"""The value of a record in each metric; None where it has none."""
+"""The value of a record in each metric; None if it has none."""
 
 
 def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> GradeSummary:
-    """Put runs of ROME side by side: see ``summarize_grades``.
+    """Compare runs of ROME: see ``summarize_grades``.
 
     Accuracy is the mean over questions, as on the publishers' leaderboard.
 
     Args:
-        by: names of ``GRADING.breakdowns``; by subtask the questions are broken down in any case.
+        by: names of ``GRADING.breakdowns``; the breakdown by subtask is always included.
 
     Raises:
         RunError: if there is no run, or no such breakdown.

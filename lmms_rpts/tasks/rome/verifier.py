@@ -15,15 +15,15 @@ from lmms_rpts.tasks.rome.strict import grade_strictly
 
 
 class RomeVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
-    """Grades text by one of ROME's rules, as the tasks do: thinking is passed over.
+    """Grades text by one of ROME's rules, like the tasks; thinking is ignored.
 
     Args:
         evaluator: the name of the rule.
         evaluator_kwargs: its arguments.
-        strict: by our rules instead of the published ones.
+        strict: use the strict rules instead of the published ones.
 
     Raises:
-        ValueError: naming the evaluators, or the argument that is missing or of a wrong kind.
+        ValueError: if the evaluator is unknown, or an argument is missing or of a wrong type.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RomeVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
         """The grade of a prediction; the question and the ground truth are not read.
 
         A prediction without the full score is not ``confident``: it may be right in other words,
-        which a composite's next verifier can tell.
+        which the next verifier of a composite can check.
         """
         return self._isolation.run(lambda: self._verify(prediction), _failed)
 

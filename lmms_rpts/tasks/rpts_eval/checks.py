@@ -11,7 +11,7 @@ from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK, LANGUAGES
 
 
 def _check(*languages: str, judge: str | None = None) -> None:
-    # Filters check their settings when they are made.
+    # Filters check their settings when they are created.
     TransformFilter(judge=judge)
     ScoreFilter(judge=judge)
     AggregateFilter()

@@ -17,7 +17,7 @@ _LANGUAGES = ("en", "zh")
 
 
 def examine() -> list[Check]:
-    """Check RPTS_PATH; where it is not set, what was downloaded before. Downloads nothing."""
+    """Check RPTS_PATH or, if it is not set, the earlier download. Downloads nothing."""
     path = load_rpts_settings().path
     if path is None:
         return _check_download()
@@ -39,14 +39,14 @@ def _check_download() -> list[Check]:
         return [_check_copy(folder, language) for language in _LANGUAGES]
     remedy = "set RPTS_PATH to a folder with texts_en.json, texts_zh.json and images/"
     if constants.HF_HUB_OFFLINE:
-        fault = "RPTS_PATH is not set, nothing was downloaded yet, and HF_HUB_OFFLINE prevents it"
+        fault = "RPTS_PATH is not set, nothing is downloaded, and HF_HUB_OFFLINE forbids downloads"
         return [problem(_NAME, fault, f"{remedy}, or unset HF_HUB_OFFLINE")]
-    said = f"not here yet: the first run will download {HUB_DATASET}"
+    said = f"not downloaded yet: the first run will download {HUB_DATASET}"
     return [Check(_NAME, "not checked", said, f"{remedy} to use local data")]
 
 
 def _check_copy(folder: Path, language: str) -> Check:
-    """Check one language of a download; what lacks of it comes with the first run."""
+    """Check one language of a download; the first run downloads missing files."""
     name, texts, images = f"{_NAME} {language}", folder / f"texts_{language}.json", folder / IMAGES
     lacking = f"incomplete: the first run will download the missing files to {folder}"
     if not texts.is_file():

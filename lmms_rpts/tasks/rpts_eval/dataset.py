@@ -1,8 +1,8 @@
 """The data set of RPTS-Eval: its location, and the join of its images and texts.
 
-The YAML names ``kwargs_en``, ``kwargs_zh`` and ``kwargs_demo`` of this module: they are computed
-whenever a task is built, not once at import, so that RPTS_PATH is read afresh. So are
-``metadata`` and ``metadata_demo``, which carry the settings into lmms-eval's results file.
+The YAML files refer to ``kwargs_en``, ``kwargs_zh`` and ``kwargs_demo`` of this module. These are
+computed whenever a task is built, not once at import, so that RPTS_PATH is read again. So are
+``metadata`` and ``metadata_demo``, which write the settings to lmms-eval's results file.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ class Source:
 
     @property
     def address(self) -> str:
-        """What the ``datasets`` library is to load."""
+        """The address that the ``datasets`` library loads."""
         if self.folder is None:
             return f"hf://datasets/{HUB_DATASET}/{self.file}"
         return str(self.folder / self.file)
 
 
 def source(language: str) -> Source:
-    """Where the instances of ``language`` are, as RPTS_PATH says."""
+    """Where the instances of ``language`` are, according to RPTS_PATH."""
     return Source(f"texts_{language}.json", load_rpts_settings().path)
 
 
 def check_rpts_eval(language: str) -> None:
-    """Check the instances and images of one language; downloads them where RPTS_PATH is not set.
+    """Check the instances and images of one language; downloads them if RPTS_PATH is not set.
 
     Raises:
-        DataError: naming what is missing or wrong, and the remedy.
+        DataError: the message says what is missing or wrong, and the remedy.
     """
     found = source(language)
     if found.folder is None:
@@ -86,9 +86,9 @@ def check_rpts_eval(language: str) -> None:
 
 
 def attach_images(dataset: Dataset, folder: Callable[[], Path], language: str | None) -> Dataset:
-    """Complete the texts: the language, every optional field, and a column of images.
+    """Add to the texts the language, every optional field, and a column of images.
 
-    The images are decoded when a document is looked at, not before.
+    An image is decoded only when its document is accessed.
     """
     images = folder()
     if language is not None:
@@ -127,7 +127,7 @@ def _metadata(default_judge: str | None) -> dict[str, Any]:
         "decay": settings.decay,
         "focus_height": settings.focus_height,
     }
-    # Those that are not set stand in the task's filter_list.
+    # Settings that are not set have their values in the task's filter_list.
     return {"version": 1.0} | {name: value for name, value in chosen.items() if value is not None}
 
 

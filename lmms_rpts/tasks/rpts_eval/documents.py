@@ -24,7 +24,7 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """The documents of a task or group, by the task that they belong to.
 
     Raises:
-        DataError: where they can't be read.
+        DataError: if they can't be read.
     """
     if task == DEMO_TASK:
         return {task: _read(Source("instances.json", DEMO), None)}
@@ -55,7 +55,7 @@ def _read(found: Source, language: str | None) -> list[dict[str, Any]]:
 
 
 def images_folder(task: str) -> Path | None:
-    """Where the images of a task lie on this machine; None if they aren't here.
+    """The folder of a task's images on this machine; None if there is none.
 
     Nothing is downloaded.
     """

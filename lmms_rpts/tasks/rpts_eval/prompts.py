@@ -1,4 +1,4 @@
-"""Prompts of RPTS-Eval: numbered clues, images where they are named, both languages."""
+"""Prompts of RPTS-Eval in both languages: numbered clues, each image where it is named."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _WORDINGS: dict[str, _Wording] = {
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images apart from the text."""
+    """The prompt for wrappers that take the images separately from the text."""
     lines = [
         part if isinstance(part, str) else _in_order(part, doc)
         for part in _parts(doc, lmms_eval_specific_kwargs)
@@ -81,7 +81,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers, each image right behind its name."""
+    """The prompt for chat wrappers, each image right after its name."""
     parts = _parts(doc, lmms_eval_specific_kwargs)
     return behind_names(parts, _WORDINGS[doc["language"]].image, doc_to_visual(doc))
 

@@ -1,4 +1,4 @@
-"""Published totals of RPTS-Eval, for estimates where the data are not on this machine.
+"""Published totals of RPTS-Eval, for estimates if the data are not on this machine.
 
 Counted on the release of Wang and Zhang, RPTS, arXiv 2511.06899.
 """
@@ -16,11 +16,11 @@ from lmms_rpts.tasks.rpts_eval.documents import LANGUAGES
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Numbers of all instances of one language together, and mean lengths in characters.
+    """Total numbers over all instances of one language, and mean lengths in characters.
 
     Attributes:
         image_steps: gold steps that conclude from one image alone.
-        inferences: other gold steps; ``premises``: what these cite, in all.
+        inferences: other gold steps; ``premises``: the total number of their premises.
     """
 
     instances: int
@@ -51,10 +51,10 @@ _FILLER = {"en": "words ", "zh": "文"}
 
 
 def published_documents(task: str) -> tuple[dict[str, list[dict[str, Any]]], str] | None:
-    """Documents as many and as long as the published ones, and a note that says so.
+    """Documents with the number and lengths of the published ones, and a note that says so.
 
-    None where the data are on this machine, or the task is not part of the release. Nothing is
-    downloaded, nor looked up on the network.
+    None if the data are on this machine, or the task is not part of the release. Nothing is
+    downloaded or looked up on the network.
     """
     languages = LANGUAGES.get(task, ())
     missing = [place for each in languages if (place := _missing(each)) is not None]
@@ -72,7 +72,7 @@ def published_documents(task: str) -> tuple[dict[str, list[dict[str, Any]]], str
 
 
 def _missing(language: str) -> str | None:
-    """Where the texts of a language should be and are not."""
+    """Where the texts of a language are missing; None if they are there."""
     found = source(language)
     if found.folder is not None:
         path = found.folder / found.file
@@ -119,7 +119,7 @@ def _steps(
     steps = [f"Image{at} -> Conclusion{at}: {said}" for at in range(seen)]
     for at in range(inferences):
         cited = max(1, _share(premises, at, inferences))
-        # The last conclusion, and clues; no step is of a text alone, which could restate it.
+        # Cites the last conclusion and clues: a step from a text alone could restate the text.
         texts = [f"Text{(at + each) % clues}" for each in range(cited - 1)] if clues else []
         last = f"Conclusion{len(steps) - 1}" if steps else "Context"
         steps.append(f"{' + '.join([last, *texts])} -> Conclusion{len(steps)}: {said}")
@@ -127,7 +127,7 @@ def _steps(
 
 
 def _share(total: int, at: int, count: int) -> int:
-    """Part ``at`` of ``total`` things that are dealt out to ``count`` as evenly as possible."""
+    """Part ``at`` of ``total`` things, divided into ``count`` parts as evenly as possible."""
     return total * (at + 1) // count - total * at // count
 
 

@@ -61,9 +61,9 @@ LOWER_IS_BETTER = (
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
-    """The metrics of one document; over several responses their mean.
+    """The metrics of one document; the means over its responses.
 
-    None where a metric has no value for the document: see ``RptsRecord.metrics``.
+    None if a metric has no value for the document: see ``RptsRecord.metrics``.
     """
     metrics = [record.metrics for record in read_records(RptsRecord, results)]
     means = {name: mean(each[name] for each in metrics) for name in METRICS}
@@ -74,13 +74,13 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
 
 def _identity(doc: Mapping[str, Any]) -> str | None:
-    """What a document shares with its translation, and with no other: its id, images and answer.
+    """The key that a document shares only with its translations: its id, images and answer.
 
-    None without an id or images: then nobody can tell.
+    None without an id or images: then translations can't be recognized.
     """
     try:
         if doc.get("id") is None or not doc.get("visual_clue"):
             return None
         return json.dumps([doc["id"], list(doc["visual_clue"]), doc.get("answer")], default=str)
-    except Exception:  # whatever a foreign document holds: nobody can tell
+    except Exception:  # a foreign document may contain anything
         return None

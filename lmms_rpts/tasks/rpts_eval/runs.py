@@ -12,27 +12,27 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.benchmark import record_types
 
 Run = RunOf[RptsRecord]
-"""The responses of one model in one evaluation, scored as RPTS says."""
+"""The responses of one model in one evaluation, scored by RPTS."""
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Run]:
     """Read runs from samples files, or from folders that lmms-eval wrote them to.
 
-    A folder may hold several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
-    document are parts of one run, and are put together; those that do share some are rounds, and
-    are numbered. What is put together doesn't depend on the order of ``paths``.
+    A folder may contain several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
+    document are parts of one run, and are merged; runs that share documents are rounds, and are
+    numbered. The merging doesn't depend on the order of ``paths``.
 
     Raises:
-        RunError: naming the file, the line and the remedy, where something can't be read.
+        RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     return read_runs_of(RptsRecord, paths, record_types)
 
 
 def read_run(path: str | Path) -> Run:
-    """Read the one run that ``path`` holds.
+    """Read the only run in ``path``.
 
     Raises:
-        RunError: also where it holds several.
+        RunError: as ``read_runs``, and if there are several runs.
     """
     runs = read_runs([path])
     if len(runs) > 1:

@@ -13,7 +13,7 @@ VARIABLES = ("RPTS_PATH",)
 
 @dataclass(frozen=True, slots=True)
 class RptsSettings:
-    """One reading of the environment.
+    """The settings, read from the environment.
 
     Attributes:
         path: RPTS_PATH, a local folder with RPTS-Eval in the publishers' layout.
@@ -23,5 +23,5 @@ class RptsSettings:
 
 
 def load_rpts_settings(environ: Mapping[str, str] | None = None) -> RptsSettings:
-    """Read the settings; raises SettingError, naming the variable and what is allowed."""
+    """Read the settings; raises SettingError with the variable and the allowed values."""
     return RptsSettings(path=read_variables(VARIABLES, environ).folder("RPTS_PATH"))

@@ -49,7 +49,7 @@ def check_folder(texts: Path, images: Path, remedy: str) -> None:
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
-    """The instances of a file; raises ``ValueError`` where it holds no list of them."""
+    """The instances of a file; raises ``ValueError`` if it is not a list of them."""
     content = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, list) or not all(isinstance(item, dict) for item in content):
         raise ValueError("it should be a JSON list of objects")

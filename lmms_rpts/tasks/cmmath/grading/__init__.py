@@ -41,10 +41,10 @@ class Grade:
     """The grade of a response.
 
     Attributes:
-        outcome: ``undecided`` where the rules can't be sure.
-        answer: the final answer that was found, as text; empty where there is none.
-        rule: which comparer decided; where undecided, why none could.
-        answer_type: of what type the reference is.
+        outcome: ``undecided`` if the rules can't be sure.
+        answer: the final answer that was found, as text; empty if there is none.
+        rule: which comparer decided; if undecided, why none could.
+        answer_type: type of the reference.
     """
 
     outcome: Outcome
@@ -57,13 +57,13 @@ def grade(question: str, reference: str, response: str) -> Grade:
     """Grade a response by rules; they abstain rather than guess.
 
     Args:
-        question: the problem, in the publishers' notation; options and blanks stand in it.
+        question: the problem, in the publishers' notation, with its options and blanks.
         reference: the right answer, in that notation.
         response: what a model wrote; its thinking (``<think>``) is not graded.
 
     Returns:
-        ``incorrect`` also for a response that states no answer of the type that is asked for, or
-        settles on none; ``undecided`` where an answer of that type can't be compared for sure.
+        ``incorrect`` also for a response without an answer of the requested type, or without a
+        definite one; ``undecided`` if an answer of that type can't be compared with certainty.
     """
     try:
         target = read_target(Question(question[:_LONGEST_QUESTION]), reference[:_LONGEST_QUESTION])
@@ -71,7 +71,7 @@ def grade(question: str, reference: str, response: str) -> Grade:
         verdict = _verdict(read, target)
         if verdict.same is False and verdict.rule not in NO_ANSWER and is_open(question, reference):
             verdict = Verdict(None, "an open question: another answer may be right as well")
-    except Exception as error:  # one odd answer must not cost the responses of a whole run
+    except Exception as error:  # one odd answer must not lose the responses of a whole run
         logger.opt(exception=error).error("{} for the reference {!r}", FAILED, reference[:200])
         return Grade("undecided", "", f"{FAILED}: {type(error).__name__}", "statement")
     shown = (read.statement.boxed or read.statement.text)[:_SHOWN]
@@ -87,7 +87,7 @@ def _verdict(response: Response, target: Target) -> Verdict:
         block = clean(response.statement.block)
         letters = target.letters & set(block)
         settles = letters or (not target.letters and holds_numbers(block, target.contents))
-        return Verdict(None if settles else False, "what follows the answer may take it back")
+        return Verdict(None if settles else False, "the text after the answer may retract it")
     if target.type in ("choice_single", "choice_multi"):
         return choice_verdict(response, target)
     if not target.parts:

@@ -1,4 +1,4 @@
-"""Comparison of two readings: True, False, or None where it is undecided."""
+"""Comparison of two readings: True, False, or None if it is undecided."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmms_rpts.tasks.cmmath.grading.regions import same_region
 from lmms_rpts.tasks.cmmath.grading.response import Reading
 from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED
 
-_ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, but where a range is asked for
+_ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, unless a range is asked for
 _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")
 # 列方程: the equation itself is the answer
 _SET_UP = re.compile(r"列[^。]{0,8}(?:方程|不等式|算式)|列式")
@@ -24,7 +24,7 @@ _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
 _ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
 _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
 _COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")  # ①③④,共3个
-# 6×7 is no 42 yet
+# 6×7 is not yet 42
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")
 _RATIO = re.compile("[:：∶比倍/]|frac")
 _MANY = 12
@@ -34,7 +34,7 @@ def same_reading(said: Reading, wanted: Reading, question: Question) -> bool | N
     """Whether two readings give the same value.
 
     Returns:
-        None where one of them can't be read as the other's type, or it can't be told for sure.
+        None if one of them can't be read as the other's type, or if it is uncertain.
     """
     if said.squeezed == wanted.squeezed and said.squeezed:
         return None if question.form_is_wrong(said.text) else True
@@ -50,7 +50,7 @@ def same_reading(said: Reading, wanted: Reading, question: Question) -> bool | N
 
 
 def _times(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    """Times of day, where they are asked for: 8:30, 8时30分."""
+    """Times of day, if they are asked for: 8:30, 8时30分."""
     if wanted.minutes is None or said.minutes is None:
         return None
     asked = _TIME_ASKED.search(question.raw) or "时" in wanted.text or "点" in wanted.text
@@ -97,10 +97,10 @@ def _regions(said: Reading, wanted: Reading, question: Question) -> bool | None:
     point = _ROUND.match(wanted.text) and not _RANGE_ASKED.search(question.raw)
     if wanted.region is None or point:
         return None
-    if said.region is None:  # one number, or a list of them, is no range
+    if said.region is None:  # one number, or a list of them, is not a range
         return False if said.is_number or said.in_braces else None
     if said.region.name and wanted.region.name and said.region.name != wanted.region.name:
-        return None  # y<0 where x is asked for
+        return None  # y<0, but x is asked for
     return same_region(said.region, wanted.region)
 
 
@@ -126,11 +126,11 @@ def _equations(said: Reading, wanted: Reading, question: Question) -> bool | Non
         return False  # x²/a²+y²/b²=1 for x²/4+y²/3=1
     same = same_equations(said.equations, wanted.equations)
     if same and _SET_UP.search(question.raw):
-        # An equation that says the same once it is solved says nothing here.
+        # The equation itself is asked for: equal solutions are not enough.
         return _same_sides(said.equations, wanted.equations)
     if same and values is not None and said.values is None:
         solved = all(each.number is not None for several in values.values() for each in several)
-        return not solved  # 2x=12 is no solution yet
+        return not solved  # 2x=12 is not yet a solution
     return same
 
 
@@ -140,7 +140,7 @@ def _unknowns(reading: Reading) -> frozenset[str]:
 
 
 def _same_sides(one: Sequence[Equation], other: Sequence[Equation]) -> bool | None:
-    """True where the sides of each are those of one of the others, turned or not; else None."""
+    """True if each has the same sides as one of the others, swapped or not; else None."""
 
     def same(a: Equation, b: Equation) -> bool:
         straight = equal(a.left, b.left) and equal(a.right, b.right)
@@ -174,7 +174,7 @@ def _lists(said: Reading, wanted: Reading, question: Question) -> bool | None:
 def _same_lists(
     found: Sequence[Reading], wanted: Sequence[Reading], question: Question, *, ordered: bool
 ) -> bool | None:
-    """Whether two lists hold the same values; None where any of them can't be read."""
+    """Whether two lists contain the same values; None if any of them can't be read."""
     if max(len(found), len(wanted)) > _MANY:
         return None
     if len(found) != len(wanted):

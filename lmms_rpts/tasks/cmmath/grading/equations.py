@@ -21,24 +21,24 @@ from lmms_rpts.tasks.cmmath.grading.normalization import (
 Values = dict[str, list[Expression]]
 
 _NUMBERED = re.compile(r"([A-Za-zα-ωΑ-Ω])_\{(?:\d{1,2}|[ab])\}")  # x_{1} and x_{2} are both x
-_THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment, an angle: no value of another
+_THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment or an angle: not a value of another
 _ROOTS = frozenset("xtz")
-"""Letters of which which solution is the first is free; a_{1} and a_{2} are what they are."""
+"""Letters whose solutions may be numbered in any order; a_{1} and a_{2} have a fixed order."""
 _MOST_CONDITIONS = 6
 
 
 class Equation(NamedTuple):
-    """Left and right side, as they were read; of a chain its first and last side."""
+    """The left and right side as read; of a chain, the first and last side."""
 
     left: Expression
     right: Expression
 
 
 def parse_equations(text: str) -> tuple[Equation, ...] | None:
-    """The equations that a whole cleaned text lists; None where it is no such list.
+    """The equations that a whole cleaned text lists; None if it is not such a list.
 
-    ``x=±2`` are two equations; more than one ± is none. A value alone takes the left side of the
-    equation before it: ``x=2或3``.
+    ``x=±2`` gives two equations; more than one ± gives None. A bare value takes the left side of
+    the equation before it: ``x=2或3``.
     """
     text = text.strip().removeprefix("直线")
     if "=" not in text:
@@ -56,7 +56,7 @@ def parse_equations(text: str) -> tuple[Equation, ...] | None:
 
 
 def _continued(text: str, before: Sequence[Equation], alternative: bool) -> str | None:
-    """The "x=" that a value alone leaves out; None where nothing shows that it is a value."""
+    """The "x=" that is omitted before a bare value; None if nothing shows that it is a value."""
     if not before:
         return None
     left, right = before[-1]
@@ -66,7 +66,7 @@ def _continued(text: str, before: Sequence[Equation], alternative: bool) -> str 
 
 
 def _equations(text: str) -> list[Equation]:
-    """One equation, or both of ±; empty where it is none."""
+    """One equation, or both of ±; empty if it is not an equation."""
     sides = [side.strip() for side in text.split("=")]
     if len(sides) < 2 or not all(sides):
         return []
@@ -83,7 +83,7 @@ def values_of(equations: Sequence[Equation]) -> Values | None:
     """The values by name, in the order written; None unless each equation is NAME=value.
 
     ``x_{1}`` and ``x_{2}`` are both x. A value may have unknowns (y=2x+1), but none of the names,
-    and is no other segment or angle (AC=DF).
+    and is not another segment or angle (AC=DF).
     """
     found: Values = {}
     for left, right in equations:
@@ -96,14 +96,13 @@ def values_of(equations: Sequence[Equation]) -> Values | None:
 
 
 def same_equations(one: Sequence[Equation], other: Sequence[Equation]) -> bool | None:
-    """Whether two lists of equations say the same.
+    """Whether two lists of equations are equivalent.
 
     Values are compared by name, in any order; others in pairs, up to a constant factor.
 
     Returns:
-        None where that can't be told: other names with the same values, one list that says more
-        than the other, values that may belong together otherwise, and systems of conditions that
-        don't pair off.
+        None if uncertain: other names with the same values, one list that says more than the other,
+        values that may be combined differently, and systems of conditions that can't be paired.
     """
     left, right = values_of(one), values_of(other)
     if left is not None and right is not None and not _solved_otherwise(left, right):
@@ -121,7 +120,7 @@ def _letter(name: str) -> str:
 
 
 def _solved_otherwise(one: Values, other: Values) -> bool:
-    """Whether the same unknowns are solved for others of them: y=2x and x=y/2."""
+    """Whether the same unknowns are solved for different ones of them: y=2x and x=y/2."""
     names = [
         {*values, *(name for listed in values.values() for each in listed for name in each.names)}
         for values in (one, other)
@@ -145,7 +144,7 @@ def _same_values(one: Values, other: Values) -> bool | None:
 
 
 def _same_rows(one: Values, other: Values) -> bool | None:
-    """Whether values of several names go together: x=1,y=2或x=2,y=1 is not x=1,y=1或x=2,y=2."""
+    """Whether values are combined the same way: x=1,y=2或x=2,y=1 is not x=1,y=1或x=2,y=2."""
     several = sorted(name for name in one if max(len(one[name]), len(other[name])) > 1)
     if len(several) < 2:
         return True
@@ -162,7 +161,7 @@ def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool |
 
 
 def _numbered_otherwise(one: Sequence[Equation], other: Sequence[Equation], found: Values) -> bool:
-    """Whether the same values bear other numbers, as in a_{1}=2,a_{2}=3 and a_{1}=3,a_{2}=2."""
+    """Whether the same values have other indices, as in a_{1}=2,a_{2}=3 and a_{1}=3,a_{2}=2."""
     several = [name for name, values in found.items() if len(values) > 1]
     if len(several) != 1 or several[0] in _ROOTS:
         return False
@@ -185,16 +184,16 @@ _SUBSCRIPT = re.compile(r"_\{[^{}]{1,20}\}")
 
 
 class Point(NamedTuple):
-    """A point, or a vector: its name where one is written, and two or three coordinates."""
+    """A point, or a vector: its name if one is written, and two or three coordinates."""
 
     name: str | None
     coordinates: tuple[Expression, ...]
 
 
 def parse_points(text: str) -> tuple[Point, ...] | None:
-    """The points that a whole cleaned text lists; None where it is no such list.
+    """The points that a whole cleaned text lists; None if it is not such a list.
 
-    ``(±4,0)`` are two points; a point with more than one ± is none.
+    ``(±4,0)`` gives two points; a point with more than one ± gives None.
     """
     if "(" not in text:
         return None
@@ -212,14 +211,14 @@ def parse_points(text: str) -> tuple[Point, ...] | None:
 
 
 def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
-    """Whether two lists hold the same points, in any order; one that stands twice is one.
+    """Whether two lists contain the same points, in any order, ignoring duplicates.
 
-    Names must match where both points have one. That can't be told, and the answer is None, where
-    the places are the same but the names are others altogether (D for M), or differ in nothing but
-    their subscripts: which of two points is called P_{1} is mostly free.
+    Names must match if both points have one. The result is None if the places are the same but the
+    names are entirely different (D for M), or differ only in their subscripts: which of two points
+    is called P_{1} is usually arbitrary.
     """
     one, other = _distinct(one), _distinct(other)
-    # P_{1}(0,1),...,P_{4}(0,1) and itself: by _same_point alone twelve pairs can't be told.
+    # P_{1}(0,1),...,P_{4}(0,1) and itself: _same_point alone leaves twelve pairs undecided.
     if same_items(one, other, _same_name_and_place) is True:
         return True
     found = same_items(one, other, _same_point)
@@ -229,7 +228,7 @@ def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
 
 
 def _distinct(points: Sequence[Point]) -> list[Point]:
-    """Without those that stand there before, as in A(1,2),A(1,2)."""
+    """The points without duplicates, as in A(1,2),A(1,2)."""
     found: list[Point] = []
     for point in points:
         if not any(_same_name_and_place(point, before) for before in found):
@@ -262,7 +261,7 @@ def _same_place(one: Point, other: Point) -> bool | None:
 
 
 def near_points(one: Sequence[Point], other: Sequence[Point]) -> bool:
-    """Whether the numbers of two lists of points differ by rounding only."""
+    """Whether the numbers of two lists of points differ only by rounding."""
     ends = [
         [end.number for point in points for end in point.coordinates] for points in (one, other)
     ]

@@ -16,7 +16,7 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, gloss, squeezed
 
 
 class Verdict(NamedTuple):
-    """Whether the answer is the target, and by what that was told."""
+    """Whether the answer is the target, and the rule that decided."""
 
     same: bool | None
     rule: str
@@ -32,7 +32,7 @@ _BOUND = re.compile(  # 至少330人, over 330
     r"|(?<![A-Za-z])(?:at\s(?:least|most)|(?:less|more|fewer|greater)\sthan|over|under|about\shalf)(?![A-Za-z])",
     re.IGNORECASE,
 )
-# "最终答案：" and nothing behind it
+# "最终答案：" and nothing after it
 _EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)[\s:：*_。.]{0,6}$", re.IGNORECASE)
 _LOOP = re.compile(r"([^\s.…_-][^…_]{3,40}?)\1{3,20}")  # (3,1)=(3,1)=(3,1)=(3,1)
 _LEFT = re.compile(r"[=:是为]\s?(?:_{2,30}|\\underline\s?\{[^{}]{0,20}\})\W{0,5}$")  # S=____
@@ -49,13 +49,13 @@ _ANOTHER_VIEW = re.compile(r"判断|看法|观点|同意|其实|但")
 
 
 def behind_lead_in(spoken: str) -> str:
-    """What follows the last line that only leads up to an answer."""
+    """The text after the last line that only introduces an answer."""
     rest = _LED_IN.split(spoken)[-1]
     return spoken if _ANOTHER_VIEW.search(rest) else rest
 
 
 def is_denied(response: Response) -> bool:
-    """Whether the statement may deny the value that it holds."""
+    """Whether the statement may deny the value that it contains."""
     return denies(response.conclusion)
 
 
@@ -72,18 +72,18 @@ _LEAD_IN = 14
 def undermined(
     response: Response, question: str, wanted: Sequence[str], *, deniable: bool = True
 ) -> Verdict | None:
-    """Why a statement that holds the right answer does not state it; None if it does.
+    """Why a statement that contains the right answer does not state it; None if it does.
 
-    ``wanted`` are the texts of the right answer, which may hold words of denial themselves.
+    ``wanted`` are the texts of the right answer, which may contain words of denial themselves.
     """
     statement = response.statement
     asks = not statement.marked and statement.spoken.rstrip()[-1:] in ("?", "？")
     before = statement.spoken[: max(0, statement.spoken.rfind(statement.text))]
     lead_in = re.split(r"[。\n]", before[-_LEAD_IN:])[-1]
     if asks or _UNSURE.search(lead_in + response.text) or gives_up(response.text):
-        return Verdict(None, "an answer that is not settled on")
+        return Verdict(None, "the answer is not definite")
     if BLANK.search(response.text):
-        return Verdict(None, "a blank is left")
+        return Verdict(None, "a blank is left empty")
     text = response.conclusion.rsplit("而是", 1)[-1]
     text = gloss(text) if re.search('[(“"‘]', text) else text
     for each in (*wanted, *(("若",) if "若" in question else ())):
@@ -93,7 +93,7 @@ def undermined(
     return None
 
 
-_NEGATED = re.compile(r"[不非未]\s{1,3}(?!$)|[不非未]\s?$")  # where the wanted text stood
+_NEGATED = re.compile(r"[不非未]\s{1,3}(?!$)|[不非未]\s?$")  # at the place of the wanted text
 
 
 def is_bounded(response: Response, asked: str) -> bool:
@@ -102,11 +102,11 @@ def is_bounded(response: Response, asked: str) -> bool:
 
 
 def one_of_several(response: Response, question: Question) -> Verdict | None:
-    """The verdict where the value is hedged, one of a list, or that of another quantity."""
+    """The verdict if the value is hedged, one of a list, or that of another quantity."""
     several = Verdict(False, "offers several answers")
     if hedges(response.text) and "可能" not in question.raw:
         values = set(_NUMBER.findall(response.text))
-        return several if len(values) > 1 else Verdict(None, "a value that is hedged")
+        return several if len(values) > 1 else Verdict(None, "the value is hedged")
     clause = _THOUSANDS.sub("", response.clause)
     for text in (value_tail(clause), clause) if _LISTED.search(clause) else ():
         reading = Reading(bare(text))
@@ -124,11 +124,11 @@ def one_of_several(response: Response, question: Question) -> Verdict | None:
     return Verdict(None, "the value of another quantity") if others else None
 
 
-NO_ANSWER = frozenset({"gives no answer", "leaves the blank as it is", "repeats itself"})
+NO_ANSWER = frozenset({"gives no answer", "leaves the blank empty", "repeats itself"})
 
 
 def without_answer(response: Response) -> Verdict | None:
-    """A wrong answer where the response gives none."""
+    """The verdict on a response without an answer; None if it has one."""
     raw, text = response.statement, response.text
     valued = re.search(r"[=＝]\s?\$?-?\d", raw.text)
     if not valued and gives_up(" ".join(sentences(raw.spoken[-400:])[-2:])):
@@ -138,12 +138,12 @@ def without_answer(response: Response) -> Verdict | None:
     if _LOOP.search(text[-_LONGEST:]):
         return Verdict(False, "repeats itself")
     if BLANK.search(text) and (_LEFT.search(text) or not re.search(r"\d", BLANK.sub("", text))):
-        return Verdict(False, "leaves the blank as it is")
+        return Verdict(False, "leaves the blank empty")
     return None
 
 
 def holds(response: Response, wanted: str) -> bool:
-    """Whether an answer holds every number of a text, or the words of one that has none."""
+    """Whether an answer contains every number of a text, or the words of a text without numbers."""
     said = f"{response.text} {response.boxed}"
     if not response.statement.marked:
         said += clean(" ".join(sentences(response.statement.spoken[-600:])[-3:]))
@@ -161,22 +161,22 @@ def holds_numbers(said: str, wanted: str) -> bool:
     return all(each in found or _CHINESE_NUMBER.get(each, "x") in said for each in numbers)
 
 
-# Values beside the one that was read
+# Values next to the one that was read
 
 _VALUED = re.compile(r"[\d√π∞∅①-⑳A-Za-zα-ω零一二两三四五六七八九十半]")
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 
 
 def is_any(reading: Reading, target: Target) -> bool | None:
-    """True if the reading is any of the target's alternatives, False if it surely is none."""
+    """True if the reading is any of the target's alternatives, False if it certainly is not."""
     found = [same_reading(reading, each, target.question) for each in target.alternatives]
     return True if True in found else (None if None in found else False)
 
 
 def stands_elsewhere(response: Response, reading: Reading, target: Target) -> bool:
-    """Whether the value of the target stands beside the one that was read.
+    """Whether the value of the target is next to the one that was read.
 
-    Where nothing marks the answer, also in the sentence before; a box, or a last clause that
+    If nothing marks the answer, the sentence before is searched, too; a box, or a last clause that
     draws the conclusion, leaves no doubt.
     """
     if response.boxed and reading.text in response.boxed:
@@ -196,7 +196,7 @@ def stands_elsewhere(response: Response, reading: Reading, target: Target) -> bo
 
 
 def _with_units(found: re.Match[str], text: str) -> list[Reading]:
-    """The values of a run, each what stands behind its last sign of equality, with its unit."""
+    """The values of a run, each the text after its last equals sign, with its unit."""
     pieces = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
     following = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
     if pieces and following and Reading(pieces[-1] + following[0]).quantity:

@@ -42,9 +42,9 @@ _WRONG_ASKED = re.compile(  # 下列说法错误的是
 _REST = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
 _LINE = re.compile(r"[\s*]{0,6}([A-H])\s?[.．、:：)）]\s?\S")  # B. 26
 _DENIED_BEFORE = r"(?:不是|并非|非|不选|不能选|(?i:(?<![a-z])(?:not|anything\sbut|except))|[除¬])"
-_UNTOLD = "no option can be told from the answer"
+_UNTOLD = "the answer matches no single option"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not hold 2个
+_FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not contain 2个
 _EQUATION = re.compile(r"(?<![A-Za-z])[A-Z]{2,3}\s?=[^,。;\u4e00-\u9fff]{1,80}")  # CD=AC×BC/AB=12/5
 _COUNT = re.compile(  # 一共有8个满足条件的点P
     r"^\W{0,4}(?:所以|因此|故|则|综上,?|即)?\s?(?:一?共有?|总共有?|有)\s?(\d{1,6}\s?[个种条对次])[^\d,。;一二三四五六七八九十不]{0,20}$"
@@ -56,14 +56,14 @@ Options = Mapping[str, Reading]
 
 
 class _Choice(NamedTuple):
-    """What an answer chooses: letters, or None where it can't be told; and what told it."""
+    """The letters that an answer chooses, or None if unclear; and the rule that decided."""
 
     letters: frozenset[str] | None
     rule: str
 
 
 def choice_verdict(response: Response, target: Target) -> Verdict:
-    """Whether a response chooses the right options, by their letters or by what they say."""
+    """Whether a response chooses the right options, by their letters or by their content."""
     question, several = target.question, target.type == "choice_multi"
     options = options_of(question.raw)
     choice = _chosen(response, options, question, several=several, right=target.letters)
@@ -76,7 +76,7 @@ def choice_verdict(response: Response, target: Target) -> Verdict:
 
 
 def options_of(question: str) -> dict[str, Reading]:
-    """The options of a question, cleaned, by letter; empty where it has fewer than two."""
+    """The options of a question, cleaned, by letter; empty if it has fewer than two."""
     found: list[tuple[str, int, int]] = []
     for mark in _MARK.finditer(question):
         letter = mark[1].translate(_HALF_WIDTH)
@@ -103,9 +103,9 @@ def _chosen(
 ) -> _Choice:
     text, statement = response.text, response.statement
     if names_alternatives(_EQUATION.sub(" ", text)):
-        return _Choice(frozenset(), "names one option or another")
+        return _Choice(frozenset(), "offers several options")
     if _NONE.search(text):
-        return _Choice(frozenset(), "no option is called right")
+        return _Choice(frozenset(), "says that no option is right")
     wrong = _WRONG_ASKED.search(question.raw) is not None
     rows = (
         None if statement.marked else letters_by_rows(statement.spoken, options, wrong_wanted=wrong)
@@ -120,16 +120,16 @@ def _chosen(
         return by_content(response, options, question)
     letters = found.letters
     if _is_unsettled(text, letters) or undermined(response, question.raw, (), deniable=False):
-        return _Choice(None, "a letter that is denied, or not settled on")
+        return _Choice(None, "the letter is denied or not definite")
     beside = _spelled_out(found, options, question) if len(letters) == 1 else None
     if beside is not None and beside not in letters:
-        rule = f"the letter says {min(letters)}, the words say {beside}"
+        rule = f"the letter is {min(letters)}, the words match {beside}"
         return _Choice(None if right & {*letters, beside} else letters, rule)
     return _Choice(letters, "letter")
 
 
 def _is_unsettled(text: str, letters: frozenset[str]) -> bool:
-    """Whether a letter stands only where it is denied: 答案不是A, "anything but A"."""
+    """Whether a letter occurs only where it is denied: 答案不是A, "anything but A"."""
     return any(
         len(re.findall(rf"(?<![A-Za-z]){letter}(?![A-Za-z])", text)) == 1
         and re.search(rf"{_DENIED_BEFORE}\W{{0,3}}(?:选项)?\W{{0,2}}{letter}(?![A-Za-z])", text)
@@ -138,7 +138,7 @@ def _is_unsettled(text: str, letters: frozenset[str]) -> bool:
 
 
 def _spelled_out(chosen: Chosen, options: Options, question: Question) -> str | None:
-    """The option that the words behind a letter spell out, if not its own; else None."""
+    """The option that the words after a letter spell out, if it is another one; else None."""
     said = Reading(chosen.rest.strip(' .。、:,()）\n"”*'))
     own = options.get(min(chosen.letters))
     if not 0 < len(said.text) <= 200 or (own and same_reading(said, own, question)):
@@ -147,7 +147,7 @@ def _spelled_out(chosen: Chosen, options: Options, question: Question) -> str | 
 
 
 def _option_of(said: Reading, options: Options, question: Question) -> str | None:
-    """The only option that says the same."""
+    """The only option with the same value."""
     right = [each for each, option in options.items() if same_reading(said, option, question)]
     return right[0] if len(right) == 1 else None
 
@@ -173,7 +173,7 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
         return _Choice(frozenset(), "gives no answer")
     contents = "".join(option.text for option in options.values())
     if is_denied(response) or is_bounded(response, question.raw + contents):
-        return _Choice(None, "a value that is denied, or a bound")
+        return _Choice(None, "the value is denied, or is a bound")
     if OR.search(text) and not OR.search(contents):
         return _Choice(frozenset(), "offers several answers")
     values = [*_counted(text), *response.values()]
@@ -187,7 +187,7 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
     for reading in (*values, *response.relations):
         letter = _option_of(reading, options, question) or _written_alike(reading, options)
         if letter is not None and line and line[1] != letter:
-            return _Choice(None, f"the letter says {line[1]}, the words say {letter}")
+            return _Choice(None, f"the letter is {line[1]}, the words match {letter}")
         if letter is not None:
             return _Choice(frozenset(letter), "option's value")
     held = _held(text, options)
@@ -201,12 +201,12 @@ def _by_content(response: Response, options: Options, question: Question) -> _Ch
                 return _Choice(frozenset(), "value of no option")
         numbers = any(option.is_number for option in options.values())
         if numbers and any(reading.is_number for reading in values[:2]):
-            return _Choice(None, "a value that may be that of an option")
+            return _Choice(None, "the value may be that of an option")
     return _Choice(None, _UNTOLD)
 
 
 def _is_value(reading: Reading) -> bool:
-    """Whether a reading can be told from the options: a lone letter is no value."""
+    """Whether a reading is a value rather than an option: a lone letter is not a value."""
     letter = _LONE_LETTER.search(reading.text)
     return letter is None and re.search(r"[0-9√π∅∞]", reading.text) is not None
 
@@ -222,7 +222,7 @@ def _several_by_content(response: Response, options: Options, question: Question
 
 
 def _held(text: str, options: Options) -> str | None:
-    """The only option whose words a sentence holds and does not deny; formulas are no words."""
+    """The only option whose words a sentence contains and does not deny; formulas are not words."""
     said = plain_words(text)
     held = {
         letter: plain_words(option.text)
@@ -238,7 +238,7 @@ def _held(text: str, options: Options) -> str | None:
 
 
 def _holds_words(said: str, text: str, option: str) -> bool:
-    """Whether the words stand there by themselves: "12个" does not hold "2个"."""
+    """Whether the words occur by themselves: "12个" does not contain "2个"."""
     words = plain_words(option)
     at = said.rfind(words)
     if at < 0 or not states(text, option):

@@ -1,9 +1,9 @@
 """Plain notation: normalization of LaTeX and Unicode mathematics, and the members of a list.
 
-What ``clean`` leaves: Unicode for every sign that has one (``× ÷ ± ≤ ≥ ≠ ≈ π α ∞ ∪ ∅ ∈ ∠ △ ∥ °``);
-``\\frac{a}{b}``, ``\\sqrt{a}``, ``\\sqrt[n]{a}``; ``^{2}`` and ``_{1}``, always with braces; no
-other braces but those of sets, ``❴`` and ``❵``; ASCII for full-width forms; functions as words.
-Chinese words, ①, ``。``, ``、`` and line ends stay as they are.
+The output of ``clean`` has Unicode for every sign that has one (``× ÷ ± ≤ ≥ ≠ ≈ π α ∞ ∪ ∅ ∈ ∠ △ ∥
+°``); ``\\frac{a}{b}``, ``\\sqrt{a}``, ``\\sqrt[n]{a}``; ``^{2}`` and ``_{1}``, always with braces;
+no braces except those of sets, ``❴`` and ``❵``; ASCII for full-width forms; functions as words.
+Chinese words, ①, ``。``, ``、`` and line ends are unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeVar, cast
 
 LONGEST = 20_000
-"""Characters of a text that are read; of a longer one the last."""
+"""Maximum number of characters that are read; of a longer text, the last ones."""
 
 _GREEK = {
     name: chr(code)
@@ -101,11 +101,11 @@ _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
 _ANGLE = re.compile(r"(?<![A-Za-z\\])[Aa]ngle\s(?=[A-Z1-9])")  # angle C is ∠C
 _SPACES = re.compile(r"[ ]{2,}")
 _DEEPEST = 60
-_WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer can turn
+_WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer converts
 # $3$$4$ are two numbers
 _BETWEEN = re.compile(r"(?<=[0-9A-Za-z])\${1,99}(?=[0-9A-Za-z])")
 _DOLLARS = re.compile(r"(?<!\\)\$")
-_RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")  # what it can copy
+_RUN = re.compile(r"[^\\√^_{}&()\[\]]{1,500}")  # what it copies
 
 
 def clean(text: str) -> str:
@@ -145,7 +145,7 @@ class _Writer:
         self._at = 0
 
     def group(self, depth: int = 0, closing: str | None = None) -> str:
-        """What stands up to the closing brace or bracket, which is passed over."""
+        """The text up to the closing brace or bracket, which is skipped."""
         parts: list[str] = []
         while self._at < len(self._text):
             run = _RUN.match(self._text, self._at)
@@ -228,7 +228,7 @@ class _Writer:
         return f"{sign}{{{content}}}" if content else ""
 
     def _argument(self, depth: int, *, plain: bool = False) -> str:
-        """One argument; in plain text a whole number, or what stands in round brackets."""
+        """One argument; in plain text a whole number, or the content of round brackets."""
         if depth >= _DEEPEST:
             return ""
         while self._text[self._at : self._at + 1] == " ":
@@ -256,7 +256,7 @@ Item = TypeVar("Item")
 Same = Callable[[Item, Item], "bool | None"]
 
 MOST = 16
-"""Members of a list at most."""
+"""Maximum number of members of a list."""
 _LONGEST_LIST = 2000
 _DEEPEST_LIST = 40
 _MOST_UNTOLD = 6
@@ -266,25 +266,25 @@ _TOKEN = re.compile(
     r"|(?P<and>并且|而且|同时|且|[∩∧])"
     r"|(?P<bracket>[()\[\]{}❴❵])"
 )
-# the comma of 1,000 parts nothing
+# the comma of 1,000 is not a separator
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3}){1,9}(?![\d,])")
 _CLOSING = {"(": ")]", "[": ")]", "{": "}", "❴": "❵"}  # an interval may be half open
 _SIGN = re.compile("[±∓]")
 
 
 class Piece(NamedTuple):
-    """A member of a list, and what stands between it and the one before: nothing for the first."""
+    """A member of a list, and the text between it and the one before: empty for the first."""
 
     text: str
     joined: frozenset[Joiner]
 
 
 def pieces(text: str, *, thousands: bool = True) -> tuple[Piece, ...] | None:
-    """The members of a list; what stands in brackets stays together.
+    """The members of a list; text in brackets is not split.
 
     ``thousands`` says whether the comma of 1,000 belongs to the number. None for brackets that
-    don't match or lie deeper than 40, a list that starts or ends with "or" or "and", an empty
-    text, one above 2000 characters or of more than 16 members.
+    don't match or are nested deeper than 40, a list that starts or ends with "or" or "and", an
+    empty text, a text above 2000 characters, or more than 16 members.
     """
     cuts = _cuts(text, thousands) if len(text) <= _LONGEST_LIST else None
     if cuts is None:
@@ -304,7 +304,7 @@ def pieces(text: str, *, thousands: bool = True) -> tuple[Piece, ...] | None:
 
 
 def _cuts(text: str, thousands: bool) -> list[tuple[int, int, str]] | None:
-    """Where the text is cut, and by which kind of joiner; None for brackets that don't match."""
+    """Where to split the text, and by which kind of joiner; None for brackets that don't match."""
     numbers = _THOUSANDS.finditer(text) if thousands else ()
     kept = {at for number in numbers for at in range(*number.span())}
     closers: list[str] = []
@@ -323,9 +323,9 @@ def _cuts(text: str, thousands: bool) -> list[tuple[int, int, str]] | None:
 
 
 def signed(text: str) -> tuple[str, ...] | None:
-    """A text with + and with - in place of its ±; itself where it has none.
+    """A text with its ± replaced by + and by -; the text itself if it has none.
 
-    None for more than one ±: whether the signs go together is not told.
+    None for more than one ±: whether the signs belong together is unknown.
     """
     found = len(_SIGN.findall(text))
     if found == 0:
@@ -337,14 +337,14 @@ def signed(text: str) -> tuple[str, ...] | None:
 
 
 def all_of(told: Sequence[bool | None]) -> bool | None:
-    """False if any is, None if any can't be told, else True."""
+    """False if any is False, else None if any is None, else True."""
     return False if False in told else (None if None in told else True)
 
 
 def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
-    """Whether the items of two lists can be paired off, equal with equal, in any order.
+    """Whether the items of two lists can be paired, equal with equal, in any order.
 
-    None where that depends on pairs of which ``same`` can't tell, or on very many of them.
+    None if that depends on pairs that ``same`` can't decide, or on very many of them.
     """
     if len(one) != len(other):
         return False
@@ -357,7 +357,7 @@ def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> 
 
 
 def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
-    """As ``same_items``, for sets: an item that is there twice is there."""
+    """As ``same_items``, for sets: duplicates are ignored."""
     if not (one and other):
         return not (one or other)
     table = _table(one, other, same)
@@ -372,7 +372,7 @@ def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -
 def _table(
     one: Sequence[Item], other: Sequence[Item], same: Same[Item]
 ) -> list[list[bool | None]] | None:
-    """Each compared with each; None where too many pairs can't be told, as such take long."""
+    """All pairs compared; None if too many are undecided, since that takes long."""
     table: list[list[bool | None]] = []
     for left in one:
         table.append([])

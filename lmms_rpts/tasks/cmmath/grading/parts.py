@@ -1,4 +1,4 @@
-"""Parts (1), (2), ... and blanks: each against its own reference, none missing."""
+"""Grading of parts (1), (2), ... and of blanks, each against its own reference."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from lmms_rpts.tasks.cmmath.grading.verdicts import unread, value_verdict
 
 _SAID = 800
 _VALUE = re.compile(r"\d")
-_UNCLEAR = "which parts of the sentence are the answers is unclear"
+_UNCLEAR = "it is unclear which parts of the sentence are the answers"
 
 
 def _all_of(verdicts: Sequence[Verdict], what: str) -> Verdict:
-    """True if all are, False if any is; ``what`` they are verdicts on."""
+    """True if all are True, False if any is False; ``what``: what they are verdicts on."""
     for outcome in (False, None):
         for at, verdict in enumerate(verdicts, 1):
             if verdict.same is outcome:
@@ -57,7 +57,7 @@ _FINAL = re.compile(r"答案|结论|综上|汇总|final\sanswers?", re.IGNORECAS
 
 
 def parts_verdict(response: Response, target: Target) -> Verdict:
-    """Whether each part is answered rightly; a part that is missing is wrong."""
+    """Whether each part is answered correctly; a missing part is wrong."""
     statement, total = response.statement, len(target.parts)
     spoken = statement.spoken
     listed = _final_list(spoken, total)
@@ -81,7 +81,7 @@ def _given_verdict(given: Mapping[int, str], target: Target) -> Verdict:
 
 
 def _unmarked_verdict(response: Response, target: Target) -> Verdict:
-    """The verdict where nothing numbers the parts of an answer."""
+    """The verdict if the parts of an answer are not numbered."""
     parts = [part for part in target.parts if not _PROOF.search(part.text)]
     if len(parts) == 1:
         return _part_verdict(response.statement.spoken, parts[0])
@@ -97,13 +97,13 @@ def _unmarked_verdict(response: Response, target: Target) -> Verdict:
         found = _labelled_verdict(response.statement.spoken[-_SAID:], items, "value")
         if found.same is not None:
             return found
-    rule = "the parts of the answer can't be told apart"
+    rule = "the parts of the answer can't be separated"
     return unread(response, target.contents, rule)
 
 
 def _part_verdict(answer: str, part: Target) -> Verdict:
     if _PROOF.search(part.text):
-        return Verdict(True, "a proof, which nobody grades")
+        return Verdict(True, "a proof, which is not graded")
     response = read_response(answer)
     verdict = blanks_verdict(response, part) if part.parts else value_verdict(response, part)
     items = items_of_part(part) if not verdict.same else ()
@@ -129,7 +129,7 @@ def _parts(text: str, total: int) -> dict[int, str]:
 
 
 def _final_list(spoken: str, total: int) -> dict[int, str]:
-    """The parts of a list that ends the response, one a line: below a heading, or by itself."""
+    """The parts of a list at the end of the response, one per line, with or without a heading."""
     lines = [line for line in spoken.rstrip().split("\n") if line.strip()][-total:]
     marks = [_LISTED.match(line) or _MARK.match(line) for line in lines]
     numbers = [_number_of(mark) for mark in marks if mark]
@@ -141,7 +141,7 @@ def _final_list(spoken: str, total: int) -> dict[int, str]:
 
 
 def _below_heading(spoken: str, total: int) -> bool:
-    """Whether a heading such as 最终答案 stands above the lines that end the response."""
+    """Whether a heading such as 最终答案 is above the lines that end the response."""
     lines = [line for line in spoken.rstrip().split("\n") if line.strip()][-total - 1 :]
     return len(lines) > total and _FINAL.search(lines[0][:40]) is not None
 
@@ -174,7 +174,7 @@ _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def _item_verdict(item: Item, clause: str) -> Verdict:
-    """Whether a cleaned clause gives the value; one in English may by its only number."""
+    """Whether a cleaned clause gives the value; one in English may do so by its only number."""
     text = placed(clause, item.before, item.after) or clause
     found = value_verdict(part_of(text), item.target)
     english = _BRACKETS.sub("", clause)
@@ -183,9 +183,9 @@ def _item_verdict(item: Item, clause: str) -> Verdict:
 
 
 def _labelled_verdict(text: str, items: Sequence[Item], what: str) -> Verdict:
-    """Whether the clauses of a text give each item its value, as their words name them.
+    """Whether the clauses of a text give the value of each item, identified by its words.
 
-    Of several clauses that name an item the last one that can be read counts. Items that none
+    If several clauses name an item, the last one that can be read counts. Items that no clause
     names may have their values in the other clauses, in order.
     """
     clauses = clauses_of(text)
@@ -227,7 +227,7 @@ _ORDINAL = re.compile(  # 第一空：26, "the first blank"
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[\u4e00-\u9fff]{2}|(?<![\\A-Za-z])[A-Za-z]{4}")
-_LEAD = re.compile(  # A dash without a space behind it is a sign.
+_LEAD = re.compile(  # A dash without a space after it is a sign.
     r"^\s{0,8}(?:[-•+*]\s{1,3}|\*\*|__)?(?:[①-⑥](?=[^①-⑳,，、])|[(（]\d[)）]|\d[)）、]|\d\.(?!\d))?\s{0,3}"
 )
 _BOTH = re.compile(r"都|均|(?<![A-Za-z])both(?![A-Za-z])")
@@ -238,7 +238,7 @@ def blanks_verdict(response: Response, target: Target) -> Verdict:
     """Whether each blank is filled with its own value: by its words, else in order."""
     count = len(target.parts)
     if count > _MOST_BLANKS:
-        return Verdict(None, "more blanks than anybody fills in")
+        return Verdict(None, "too many blanks")
     items = items_of_blanks(target)
     first: Verdict | None = None
     for pieces in _ways_to_split(response, count):
@@ -256,18 +256,18 @@ def blanks_verdict(response: Response, target: Target) -> Verdict:
         return first
     if _too_few(response, target):
         return Verdict(False, "fewer answers than blanks")
-    return unread(response, target.contents, f"{count} answers can't be told apart")
+    return unread(response, target.contents, f"the {count} answers can't be separated")
 
 
 def _is_sure(found: Verdict, pieces: Sequence[str], response: Response) -> bool:
-    """Whether the pieces surely are the answers: a sentence may hold others beside them."""
+    """Whether the pieces certainly are the answers: a sentence may contain other pieces as well."""
     if found.same is None:
         return False
     return response.statement.marked or not any(map(_WORDS.search, pieces))
 
 
 def _in_place(pieces: Sequence[str], items: Sequence[Item]) -> bool:
-    """Whether no piece goes by the words of another blank than its own."""
+    """Whether no piece matches the words of another blank."""
     if not items:
         return True
     cleaned = [clean(piece) for piece in pieces]

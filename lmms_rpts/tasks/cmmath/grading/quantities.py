@@ -65,7 +65,7 @@ def _degrees(text: str) -> str:
 
 
 def _formula(text: str) -> str | None:
-    """The formula for a text that is wholly number words; None for any other, and for figures."""
+    """The formula for a text of only number words; None for any other text, and for digits."""
     if not _HAS_WORDS.search(text):
         return None
     for minus in ("负", "minus ", "negative ", "-"):
@@ -117,7 +117,7 @@ def _tenths(text: str) -> str | None:
 
 
 def _percent(tens: str, ones: str = "0") -> str:
-    """A terminating decimal, of few places."""
+    """A percentage as a terminating decimal with few places."""
     value = 10 * Fraction(tens) + Fraction(ones)
     whole = value.denominator == 1
     return f"{value if whole else f'{float(value):.4f}'.rstrip('0').rstrip('.')}%"
@@ -132,7 +132,7 @@ def _fraction(below: str | None, above: str | None) -> str | None:
 
 
 def _whole(text: str) -> str | None:
-    """A whole number in words or figures; 一三 is more often a list than 13."""
+    """A whole number in words or digits; 一三 is more often a list than 13."""
     if text.isascii():
         return text if text.isdecimal() else None
     if 1 < len(text) < 4 and all(character in CHINESE_DIGITS for character in text):
@@ -142,7 +142,7 @@ def _whole(text: str) -> str | None:
 
 
 def _decimal(text: str) -> str | None:
-    """A number in words or figures, be it with decimals or a scale: 二点五, 1.5万."""
+    """A number in words or digits, possibly with decimals or a scale: 二点五, 1.5万."""
     if (number := _whole(text) or _figures(text)) is not None:
         return number
     scaled = _SCALED.fullmatch(text)
@@ -218,12 +218,12 @@ def _count(words: list[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A formula and its unit, where it has one.
+    """A formula and its unit, if it has one.
 
     Attributes:
         expression: the number or formula.
-        unit: behind it.
-        plain: the whole text as a formula, for what may be a unit or a letter: ``2m``.
+        unit: the unit after it.
+        plain: the whole text as a formula, if the unit may be a letter: ``2m``.
     """
 
     expression: Expression
@@ -243,7 +243,7 @@ _OF_WHAT = re.compile(
 _OF_THINGS = re.compile(
     r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
 )
-# What a text must hold for a pattern to apply, the pattern, and what replaces it.
+# The text that must occur for a pattern to apply, the pattern, and its replacement.
 _REWRITTEN: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("零下", re.compile(r"^零下\s?"), "-"),  # 零下3摄氏度
     ("个小时", re.compile("个小时"), "小时"),
@@ -259,7 +259,7 @@ _REWRITTEN: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("∈", re.compile(r"\s?[,(]\s?[a-z]\s?∈\s?[RNZ][+*]?\)?$"), ""),  # 2sin x,x∈R
     ("→", re.compile(r"→\s?([a-z])(?![A-Za-z])"), r"\1"),  # a vector by its letter
 )
-# What a quantity can begin with; a sentence is none.
+# What a quantity can begin with; a sentence is not a quantity.
 _BEGINNING = re.compile(
     r"[^\u4e00-\u9fff]|[零〇一二两三四五六七八九十百千万亿半负每约大壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億]|零下"
 )
@@ -267,14 +267,14 @@ _REWRITABLE = re.compile(r"[\u4e00-\u9fff→∈]|\s")
 
 
 def parse_quantity(text: str) -> Quantity | None:
-    """The quantity that a whole cleaned text is; None where it is none."""
+    """A whole cleaned text as a quantity; None if it is not one."""
     text = _PREFIX.sub("", text.strip(" .。,;:"))
     if not _BEGINNING.match(text) or len(text) > 2000:
         return None
     if _REWRITABLE.search(text):
         for held, pattern, replacement in _REWRITTEN:
             text = pattern.sub(replacement, text) if held in text else text
-    if _ENGLISH_WORD.search(text.replace("\\frac", "")):  # no formula, unless a unit is named
+    if _ENGLISH_WORD.search(text.replace("\\frac", "")):  # not a formula, unless a unit is named
         body, unit = split_unit(text[:200])
         number = _formula(text.strip(ENDING)) if len(text) <= _LONGEST else None
         found = _spelled(body) if unit is not None and number is None else parse(number or "")
@@ -293,7 +293,7 @@ def parse_quantity(text: str) -> Quantity | None:
 
 
 class Rounding(NamedTuple):
-    """Whether a question asks for a rounded value, to so many places, or for an exact one."""
+    """Whether a question asks for a rounded value, to how many places, or for an exact one."""
 
     asked: bool = False
     to_places: bool = False
@@ -301,7 +301,7 @@ class Rounding(NamedTuple):
 
 
 def _spelled(front: str) -> Expression | None:
-    """A formula in figures or in words."""
+    """A formula in digits or in words."""
     bare = front.strip(" ()")
     number = _formula(bare) if len(bare) <= _LONGEST else None
     return parse(bare if number is None else number) or parse(front.strip())
@@ -313,9 +313,9 @@ def same_quantity(
     rounding: Rounding = Rounding(),  # noqa: B008 - it is frozen
     expected: Unit | None = None,
 ) -> bool | None:
-    """Whether two quantities are equal; None where that is a matter of opinion.
+    """Whether two quantities are equal; None if that is debatable.
 
-    ``expected`` is the unit that the question itself writes behind the blank.
+    ``expected`` is the unit that the question itself has after the blank.
     """
     answer, target = _as_letters(answer, target), _as_letters(target, answer)
     scale = _scale(answer.unit, target.unit or expected)
@@ -330,7 +330,7 @@ def same_quantity(
 
 
 def _as_letters(one: Quantity, other: Quantity) -> Quantity:
-    """2m as two times m, where the other has an unknown m."""
+    """2m as two times m, if the other has an unknown m."""
     if one.unit is None or one.plain is None or not may_be_letter(one.unit):
         return one
     known = other.expression.names | (other.plain.names if other.plain else frozenset())
@@ -338,7 +338,7 @@ def _as_letters(one: Quantity, other: Quantity) -> Quantity:
 
 
 def _scale(unit: Unit | None, wanted: Unit | None) -> Fraction | None:
-    """How many units of the target one of the answer's is; None where they can't be equal."""
+    """The size of the answer's unit in units of the target; None if they can't be equal."""
     if unit is None or wanted is None or (unit.name == "块" and wanted.dimension == "money"):
         return Fraction(1)
     return ratio(unit, wanted)
@@ -358,12 +358,12 @@ def _same_number(answer: Expression, target: Expression, scale: Fraction) -> boo
 
 
 def _rounded(answer: Expression, target: Expression, rounding: Rounding) -> bool | None:
-    """False where the values are simply different; else what the question says of rounding."""
+    """False if the values differ by more than rounding; else as the question asks for rounding."""
     if answer.number is None or target.number is None:
         return False
     if answer.decimals and target.decimals is None and rounds_to(target, answer):
         return None if rounding.asked and not rounding.exact else False
     if target.decimals and answer.decimals is None and rounds_to(answer, target):
-        # √13 is 3.61, yet not to two places, where these are asked for.
+        # √13 is 3.61, but this is not certain if the question asks for a number of places.
         return True if rounding.asked and not rounding.to_places else None
     return False

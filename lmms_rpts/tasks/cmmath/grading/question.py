@@ -1,4 +1,4 @@
-"""Question: requirements on the answer: unit, rounding, form, and the quantity asked for."""
+"""Requirements of a question on its answer: unit, rounding, form, and the requested quantity."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ _ASKED_NAME = re.compile(  # ∠1=____, AB的长为____, ∠A+∠B的度数是__
 )
 _LEFT_SIDE = re.compile(r"([0-9A-Za-z∠_{}'^+\-×÷ ]{1,24}?)\s?[=≈](?!=)")  # ∠2=70°
 _NAMES = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}")
-_NOUN = re.compile(  # 周长为20 where 面积 is asked for
+_NOUN = re.compile(  # 周长为20, but 面积 is asked for
     "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
     "|最大值|最小值|斜率|补角|余角|一半|倒数|相反数|平方|之和|之差|余弦|正弦|正切"
 )
 _STOP = re.compile(r"[,。;:\n]")
-_LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")  # what parts a label from its value
+_LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")  # what separates a label from its value
 _LABEL = 18
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question, for what it says about its answer.
+    """A question, with its requirements on the answer.
 
     Attributes:
         raw: in the publishers' notation.
@@ -88,18 +88,18 @@ class Question:
 
     @property
     def before(self) -> str:
-        """What stands before the blank, cleaned."""
+        """The text before the blank, cleaned."""
         return self.text[: self._mark.start()] if self._mark else self.text
 
     @property
     def after(self) -> str:
-        """What stands between the blank and the next one, cleaned and squeezed."""
+        """The text between the blank and the next one, cleaned and squeezed."""
         rest = self.text[self._mark.end() :] if self._mark else ""
         return squeezed(_ANY_BLANK.split(rest, maxsplit=1)[0])
 
     @cached_property
     def unit(self) -> Unit | None:
-        """The unit that it asks for."""
+        """The unit that the question asks for."""
         if self.single:
             return unit_after_blank(self.text)
         return _unit_behind(self.text, self._mark.end()) if self._mark else None
@@ -110,7 +110,7 @@ class Question:
         return Rounding(*(pattern.search(self.raw) is not None for pattern in patterns))
 
     def form_is_wrong(self, answer: str) -> bool:
-        """Whether a form was asked for that the answer, equal as a number, doesn't have."""
+        """Whether the answer, equal as a number, lacks a requested form."""
         answer = answer.strip()
         if "小数" in self._forms and not _DECIMAL.match(answer):
             return True
@@ -133,7 +133,7 @@ class Question:
         return frozenset(found)
 
     def is_unfinished(self, answer: str, target: str) -> bool:
-        """Whether an answer, equal in value, may lack the form that the question is all about."""
+        """Whether an answer, equal in value, may lack the form that the question is about."""
         if not _SIMPLIFIED.search(self.raw):
             return False
         if len(answer) > 3 and answer in squeezed(self.text):
@@ -143,9 +143,10 @@ class Question:
         return bool(_BRACKET_TERM.search(answer)) and not _BRACKET_TERM.search(target)
 
     def is_of_another(self, clause: str) -> bool:
-        """Whether a clause gives the value of another quantity than is asked for.
+        """Whether a clause gives the value of another quantity than the requested one.
 
-        Told by names (∠1, AB) and by nouns (面积, 周长) before the value and before the last blank.
+        Decided by names (∠1, AB) and by nouns (面积, 周长) before the value and before the last
+        blank.
         """
         asked = self.before.rstrip(" (")
         said = _STOP.split(clause)[-1]
@@ -173,7 +174,7 @@ def is_open(question: str, reference: str) -> bool:
 
 
 def _plain_name(name: str) -> str:
-    """AB and BA, ∠ABC and ∠CBA are one; the terms of a sum may stand in any order."""
+    """A name in its usual form: AB for BA, ∠ABC for ∠CBA; the terms of a sum are sorted."""
     found = squeezed(name)
     if "+" in found.strip("+"):
         return "+".join(sorted(_plain_name(term) for term in found.split("+") if term))
@@ -194,7 +195,7 @@ _ANY_BLANK = re.compile(r"\\underline|_{2,}|□|\(\s{0,40}\)")
 _BRACED = re.compile(r"^_?\{([^{}]{1,3})\}")  # ____{cm} after cleaning
 _UNIT_MARK = re.compile(r"单位\s?(?::|是|为)\s?|\bunits?:\s?")  # (单位:cm)
 _SENTENCE = re.compile(r"[。\n]|\.(?!\d)")
-# What these units are the beginnings of, when other text follows the blank: ____元一次方程.
+# Words that begin with these units, if the text after the blank is not a unit: ____元一次方程.
 _BEGINNINGS = """
 元=[一二三]?[一二三]?次|素 分=[之数解析别配布类为成割母子式] 次=函数|方程|[多单]项|项|不等式|幂|方
 条=件 面=[体积向] 年=级 时=[针间候刻,、]|$ 对=[称应边角] 位=[于置似数移] 双=曲 列=[出表方车]
@@ -205,10 +206,10 @@ _BEGINS = dict(each.split("=") for each in _BEGINNINGS.split())
 
 
 def unit_after_blank(question: str) -> Unit | None:
-    """The unit that a cleaned question writes after its last blank.
+    """The unit after the last blank of a cleaned question.
 
-    Where none stands there, that of a remark such as (单位:cm) in the blank's sentence, unless it
-    is one of length and an area or a volume is asked for.
+    If there is none, the unit of a remark such as (单位:cm) in the blank's sentence, unless it is a
+    length and the question asks for an area or a volume.
     """
     blank = _last(_ANY_BLANK, question)
     unit = _unit_behind(question, blank.end()) if blank else None
@@ -216,7 +217,7 @@ def unit_after_blank(question: str) -> Unit | None:
 
 
 def _unit_behind(question: str, at: int) -> Unit | None:
-    # Cleaning takes what follows ____ for its index.
+    # Cleaning reads the text after ____ as its index.
     rest = _BRACED.sub(r"\1", question[at : at + _UNIT_TAIL]).lstrip(" )~}")
     bracket = re.match(r"\((?:单位\s?:)?\s?([^()]{1,30})\)", rest)
     if bracket is not None:
@@ -228,7 +229,7 @@ def _unit_behind(question: str, at: int) -> Unit | None:
     if rest[end - 1].isascii() and re.match(r"\s?[=<>+×÷≤≥-]|[\w^\\]", rest[end:], re.ASCII):
         return None
     begins = _BEGINS.get(rest[:end])
-    if rest[:end] == "角":  # of an angle, where nobody pays
+    if rest[:end] == "角":  # an angle, unless the question is about money
         return unit if "元" in question[:at] else None
     return None if begins and re.match(begins, rest[end:].lstrip(" ")) else unit
 

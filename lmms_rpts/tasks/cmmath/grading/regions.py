@@ -14,11 +14,11 @@ from lmms_rpts.tasks.cmmath.grading.normalization import Joiner, all_of, pieces,
 
 
 class UnknownOrderError(ValueError):
-    """The order of two ends depends on their unknowns, or can't be told."""
+    """The order of two ends depends on their unknowns, or is unknown."""
 
 
 class Cut(NamedTuple):
-    """A place between numbers: just below (side -1) or above (1) an end; without one at ∓∞."""
+    """A cut between numbers: just below (side -1) or above (1) an end; without an end at ∓∞."""
 
     at: Expression | None
     side: int
@@ -29,7 +29,7 @@ class Cut(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """What lies between two cuts."""
+    """The numbers between two cuts."""
 
     low: Cut
     high: Cut
@@ -41,7 +41,7 @@ class Interval(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing lies in it; not so where that depends on unknowns."""
+        """Whether it is empty; False if that depends on unknowns."""
         return self.known and _order(self.low, self.high) >= 0
 
 
@@ -50,7 +50,7 @@ LINE: Intervals = (Interval(Cut(None, -1), Cut(None, 1)),)
 
 
 def _order(one: Cut, other: Cut) -> int:
-    """Below zero, zero or above as one cut lies before, at or behind the other; may raise."""
+    """Negative, zero or positive if one cut is before, at or after the other; may raise."""
     if one.at is None or other.at is None:
         return (one.at is None) * one.side - (other.at is None) * other.side
     left, right = one.at.number, other.at.number
@@ -78,7 +78,7 @@ _in_order = functools.cmp_to_key(_order)
 
 
 def _union(both: Intervals) -> Intervals:
-    """What lies in any, sorted and merged; intervals with unknowns come last, as they are."""
+    """The union, sorted and merged; intervals with unknowns come last, unchanged."""
     merged: list[Interval] = []
     for each in sorted((each for each in both if each.known), key=lambda it: _in_order(it.low)):
         if merged and _order(each.low, merged[-1].high) <= 0:
@@ -101,12 +101,12 @@ def _intersection(one: Intervals, other: Intervals) -> Intervals:
 
 
 def _same_intervals(one: Intervals, other: Intervals) -> bool | None:
-    """Whether two unions hold the same numbers; None where that can't be told."""
+    """Whether two unions contain the same numbers; None if that is uncertain."""
     if all(each.known for each in (*one, *other)):
         if len(one) != len(other):
             return False
         return all_of([_same_interval(*pair) for pair in zip(one, other, strict=True)])
-    # Unions of several intervals with unknowns may hold the same for some values of these.
+    # Unions of several intervals with unknowns may be equal for some values of the unknowns.
     found = same_items(one, other, _same_interval)
     return None if found is False and not (_is_plain(one) and _is_plain(other)) else found
 
@@ -140,7 +140,7 @@ _FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "
 _VARIABLES = "xyztuvw"
 _DEEPEST = 3
 _EXCEPTED: frozenset[Joiner] = frozenset({"list", "and"})
-"""How an exception such as x≠1 is joined: it is one from all that was said before."""
+"""How an exception such as x≠1 is joined: the exception applies to everything before it."""
 Kind = Literal["interval", "inequality", "unequal", "equal"]
 
 
@@ -155,7 +155,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A region as one member of a list, how it is written, and what joins it to those before."""
+    """A region as one member of a list, how it is written, and how it is joined to those before."""
 
     name: str | None
     intervals: Intervals
@@ -165,10 +165,10 @@ class _Part:
 
 
 def parse_region(text: str) -> Region | None:
-    """The region that a whole cleaned text gives; None where it gives none.
+    """A whole cleaned text as a region; None if it is not one.
 
     "或" and ∪ unite; "且" and ∩ intersect, and bind tighter; a comma or "和" binds loosest: it
-    unites intervals in brackets, and intersects inequalities. What contradicts itself is no region.
+    unites intervals in brackets, and intersects inequalities. A contradiction is not a region.
     """
     try:
         return _region(text, 0)
@@ -177,9 +177,9 @@ def parse_region(text: str) -> Region | None:
 
 
 def same_region(one: Region, other: Region) -> bool | None:
-    """Whether two regions hold the same numbers; a region without a name may be that of any.
+    """Whether two regions contain the same numbers; a region without a name matches any name.
 
-    None where the names differ, but not the numbers, and where only the sign ° does.
+    None if the names differ, but not the numbers, and if only the sign ° differs.
     """
     same = _same_intervals(one.intervals, other.intervals)
     if one.degrees != other.degrees and not same:
@@ -238,7 +238,7 @@ def _groups(parts: Sequence[_Part], joiner: Joiner) -> list[list[_Part]]:
 
 
 def _parts(text: str, before: _Part | None, depth: int) -> list[_Part]:
-    """What one member of a list says: two parts where it has a ±, none where it is no region."""
+    """The parts of one member of a list: two if it has a ±, none if it is not a region."""
     relations = RELATION.findall(text)
     if not relations and before is not None and before.kind == "unequal" and parse(text):
         listed = _parts(f"{before.name or ''}≠{text}", None, depth)  # x≠1,2
@@ -358,7 +358,7 @@ def _chain(text: str) -> _Part | None:
 def _between(
     name: str | None, low: str, high: str, holds: tuple[bool, bool], kind: Kind = "inequality"
 ) -> _Part | None:
-    """What lies between two ends; None where they are none, or nothing lies between them."""
+    """The region between two ends; None if they are not ends, or the region is empty."""
     cuts: list[Cut] = []
     some_degrees = False
     for text, infinite, side, held in (
@@ -379,7 +379,7 @@ def _between(
 
 
 def _end(text: str) -> tuple[Expression | None, bool]:
-    """An end, and whether it is in degrees; None for what has no value."""
+    """An end, and whether it is in degrees; None for an end without a value."""
     found, degrees = parse(text), False
     if found is None and text.endswith("°"):
         found, degrees = parse(text[:-1]), True
@@ -388,12 +388,12 @@ def _end(text: str) -> tuple[Expression | None, bool]:
 
 
 def _variable(text: str) -> str | None:
-    """The name that a text is; None where it is more, or a number."""
+    """The text, if it is only a name; else None."""
     found = parse(text)
     return None if found is None else found.bare_name
 
 
 def _rank(name: str) -> tuple[bool, int, str]:
-    """Which of two names is the variable: x before others, e after all."""
+    """The key that decides which of two names is the variable: x first, e last."""
     at = _VARIABLES.find(name[0])
     return name == "e", at if at >= 0 else len(_VARIABLES), name

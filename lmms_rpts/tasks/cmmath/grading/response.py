@@ -47,7 +47,7 @@ _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
 
 @dataclass(frozen=True)
 class Reading:
-    """A cleaned text, and what it is as a value of each type; each is read once, if at all."""
+    """A cleaned text, and its value as each type; each is parsed at most once."""
 
     text: str
 
@@ -61,7 +61,7 @@ class Reading:
 
     @cached_property
     def name(self) -> str:
-        """What stands before its value, with the sign of equality; empty where nothing does."""
+        """The text before its value, with the equals sign; may be empty."""
         found = _NAME.match(self.text)
         return found[0] if found else ""
 
@@ -98,7 +98,7 @@ class Reading:
 
     @cached_property
     def values(self) -> Values | None:
-        """Of equations that are solutions, the values by name."""
+        """The values by name, if its equations are solutions."""
         return values_of(self.equations) if self.equations else None
 
     @cached_property
@@ -107,7 +107,7 @@ class Reading:
 
     @cached_property
     def minutes(self) -> int | None:
-        """Of a time of day, since midnight."""
+        """The minutes of a time of day since midnight."""
         found = _CLOCK.match(self.text)
         if found is None:
             return None
@@ -121,10 +121,10 @@ class Reading:
 
     @cached_property
     def members(self) -> tuple[Reading, ...]:
-        """The members of a list; what stands in brackets stays together."""
+        """The members of a list; text in brackets is not split."""
         text = self.text.strip(" ❴❵.。")
         found = pieces(text, thousands=False) or ()
-        if not found or any("and" in each.joined for each in found):  # 且 makes no list
+        if not found or any("and" in each.joined for each in found):  # 且 does not make a list
             return (Reading(text),) if text else ()
         return tuple(Reading(each.text) for each in found)
 
@@ -141,7 +141,7 @@ class Reading:
 
 
 def with_signs(text: str) -> str:
-    """A text with signs of order in place of the words for them."""
+    """A text with the words for signs of order replaced by the signs."""
     if re.search("[于过少多]", text):
         for words, sign in _SPELLED_SIGNS:
             text = words.sub(sign, text)
@@ -187,7 +187,7 @@ _ABOUT = re.compile(r"[,;(]?\s?(?:(?:大?约|近似)[是为]?|≈)\s?")
 _SPELLED_POINT = re.compile(  # 横坐标为-2,纵坐标为5
     r"横坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})[,且和\s]{0,3}纵坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})"
 )
-# 1小时30分, which a verb or a comma must not part
+# 1小时30分, which a verb or a comma must not split
 _COMPOUND = re.compile(
     r"(?<![\d度°])(?:\d{1,9}(?:\.\d{1,9})?\s?(?:小时|分钟?|秒|天|厘米|分米|千米|米|元|角|千克|克|吨|时)\s?){2,4}"
 )
@@ -199,9 +199,9 @@ _WORDS = re.compile(r"[A-Za-z]{3,}")
 # 当y<0时, x<-1或x>3
 WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
 _AFTERWHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
-# No character may be of both classes: a pattern in which one is takes exponential time.
+# No character may be in both classes: with overlap, matching takes exponential time.
 _RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和]){1,200}$")
-_CONCLUDES = re.compile(  # 所以…, "so …": what stands before is working
+_CONCLUDES = re.compile(  # 所以…, "so …": the text before it is working
     r"[\s.,;:*_#>、“”\"]{0,9}(?:所以|因此|因而|从而|综上|最终|最后|故|得|∴|(?:so|hence|thus|therefore)(?![a-z]))",
     re.IGNORECASE,
 )
@@ -216,7 +216,7 @@ _FUNCTION_WORDS = frozenset({"sin", "cos", "tan", "cot", "log", "sqrt", "frac", 
 
 @dataclass(frozen=True)
 class Response:
-    """A response, or a part of one, by its final statement."""
+    """A response, or a part of one, reduced to its final statement."""
 
     statement: Statement
 
@@ -227,7 +227,7 @@ class Response:
 
     @cached_property
     def boxed(self) -> str:
-        """What the boxes in it hold, cleaned."""
+        """The content of the boxes in it, cleaned."""
         return clean(self.statement.boxed) if self.statement.boxed else ""
 
     @cached_property
@@ -237,18 +237,18 @@ class Response:
 
     @cached_property
     def conclusion(self) -> str:
-        """The last clause where it draws the conclusion, else the whole statement."""
+        """The last clause if it draws the conclusion, else the whole statement."""
         return self.clause if self.concludes else self.text
 
     @cached_property
     def concludes(self) -> bool:
-        """Whether the last clause says of itself that it draws the conclusion."""
+        """Whether the last clause is marked as the conclusion."""
         return _CONCLUDES.match(self.clause) is not None
 
     def values(self, *, rounded: bool = False) -> Iterator[Reading]:
-        """What the statement may give as a value, the likeliest first, each once.
+        """The possible values of the statement, the likeliest first, each once.
 
-        Of "1/3≈0.33" the exact value comes first, unless a rounded one is asked for.
+        In "1/3≈0.33" the exact value comes first, unless a rounded one is asked for.
         """
         seen: set[str] = set()
         for text in self._values(rounded):
@@ -260,7 +260,7 @@ class Response:
         raw = self.statement.text
         if self.boxed:
             yield from _of_text(self.boxed, rounded)
-        # "**答案：12**": the mark took the first two asterisks with it.
+        # "**答案：12**": the first two asterisks were removed with the mark.
         marked = raw if raw.count("**") % 2 == 0 else f"**{raw}"
         bold = _BOLD.findall(marked[:_LONGEST]) if "**" in raw else []
         if len(bold) == 1 and any(character.isalnum() for character in bold[0]):
@@ -274,7 +274,7 @@ class Response:
 
     @cached_property
     def exact(self) -> Reading | None:
-        """The exact point of "(-√13,0),约为(-3.6,0)", where the rounded one is close to it."""
+        """The exact point of "(-√13,0),约为(-3.6,0)", if the rounded one is close to it."""
         text = self.boxed or self.text[-_LONGEST:]
         exact, about, value = _last_split(_ABOUT, text)
         found = _last_maths(exact, unit=False)
@@ -286,7 +286,7 @@ class Response:
 
     @cached_property
     def relations(self) -> list[Reading]:
-        """As ``values``, for what holds signs of equality or order itself."""
+        """As ``values``, for texts that contain signs of equality or order themselves."""
         found = [f"({point[1]},{point[2]})" for point in _SPELLED_POINT.finditer(self.text)]
         found += _solutions_behind_working(self.boxed or self.clause)
         lines = [] if self.statement.marked else self.statement.block.split("\n")
@@ -307,7 +307,7 @@ class Response:
 
 
 def read_response(response: str) -> Response:
-    """A response by its final statement."""
+    """The final statement of a response."""
     found = find_statement(response)
     listed = None if found.marked else _LISTED_BELOW.search(found.spoken[-_LONGEST:])
     if listed is not None:
@@ -318,7 +318,7 @@ def read_response(response: str) -> Response:
 
 
 def part_of(text: str) -> Response:
-    """A piece of an answer, which is stated as it stands."""
+    """A piece of an answer, taken as a statement."""
     return Response(Statement(text, True, "", text, text, revised=False))
 
 
@@ -328,7 +328,7 @@ def last_clause(text: str) -> str:
 
 
 def value_tail(clause: str) -> str:
-    """What a cleaned clause gives as its value: what stands behind the last verb and sign."""
+    """The value of a cleaned clause: the text after its last verb and equals sign."""
     return _after_last(_EQUALS, _after_last(_VERB, clause))
 
 
@@ -351,7 +351,7 @@ def _exact_and_rounded(text: str, rounded: bool) -> list[str]:
 
 
 def _last_split(pattern: re.Pattern[str], text: str) -> tuple[str, str, str]:
-    """What stands before the last match, the match, and what follows it; as ``rpartition``."""
+    """The text before the last match, the match, and the text after it, like ``rpartition``."""
     found = list(pattern.finditer(text))[-1:]
     if not found:
         return "", "", text

@@ -45,15 +45,15 @@ _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域")
 
 @dataclass(frozen=True)
 class Target:
-    """A reference, read.
+    """A parsed reference.
 
     Attributes:
-        type: of what type it is.
+        type: the type of the answer.
         text: all of it, cleaned.
         question: what is asked.
         alternatives: ways to write its value, any of which is right.
-        letters: of a choice.
-        parts: its blanks or parts; empty where it has one only.
+        letters: the letters of a choice.
+        parts: its blanks or parts; empty if it has only one.
     """
 
     type: AnswerType
@@ -99,7 +99,7 @@ def read_target(question: Question, reference: str) -> Target:
 
 
 def _parts_of_question(raw: str, count: int) -> list[Question]:
-    """What each part of a reference answers: the part of the question with its number."""
+    """The question of each part of a reference: the part of the question with its number."""
     marks = list(_PART.finditer(raw))[-count:]
     if [int(mark[1]) for mark in marks] != list(range(1, count + 1)):
         return [Question("")] * count
@@ -120,7 +120,7 @@ def _has_options(question: str) -> bool:
 
 
 def split_parts(text: str) -> tuple[str, ...]:
-    """The texts behind (1), (2), ... in their order; empty where there are no such marks."""
+    """The texts after (1), (2), ... in their order; empty if there are no such marks."""
     found: list[re.Match[str]] = []
     for mark in _PART.finditer(text):
         if int(mark[1]) == len(found) + 1:
@@ -147,7 +147,7 @@ def _blanks(question: str, reference: str, text: str) -> Sequence[str]:
 
 
 def read_value(question: Question, text: str) -> Target:
-    """A reference that is one value, cleaned."""
+    """A cleaned reference with one value, parsed."""
     readings = _alternatives(text)
     return Target(_type_of_one(question, readings[0]), text, question, readings)
 
@@ -205,7 +205,7 @@ def _type_of_quantity(question: Question, reading: Reading) -> AnswerType:
     return "number" if number else "expression"
 
 
-# The items that are asked for, and the clauses about each
+# The requested items, and the clauses about each
 
 _MOST = 12
 _LABEL = 40
@@ -222,7 +222,7 @@ _CUT = re.compile(
 _CONDITION = re.compile(r"^\W{0,6}(?:若|如果|当[^,]{1,60}时$|(?:if|when|for)\s)", re.IGNORECASE)
 # ∠C+∠D=180° gives no value of ∠D
 _SUM = re.compile(r"[A-Za-z∠]\S{0,8}\s?[+\-]\s?\S{0,8}[A-Za-z∠][^\u4e00-\u9fff]*=")
-_TERM = re.compile(r"(?<=[\da-z)}+-])[a-z]=")  # the b of 7b+5b=12b is no name
+_TERM = re.compile(r"(?<=[\da-z)}+-])[a-z]=")  # the b of 7b+5b=12b is not a name
 _LABELLED = re.compile(  # 平均分76, a=18, 甲的平均分为74.5
     r"(?P<label>.{0,40}?[\u4e00-\u9fffA-Za-z}'])\s?(?:的?值)?(?:约?[是为]|等于|[=:≈])?\s?"
     r"(?P<value>[-\d√\\π].{0,80})"
@@ -230,7 +230,7 @@ _LABELLED = re.compile(  # 平均分76, a=18, 甲的平均分为74.5
 
 
 class Item(NamedTuple):
-    """A value that is asked for, and the words before and after its place, squeezed."""
+    """A requested value, and the words before and after its place, squeezed."""
 
     before: str
     after: str
@@ -238,7 +238,7 @@ class Item(NamedTuple):
 
 
 def items_of_blanks(target: Target) -> list[Item]:
-    """The blanks of a question with the words around each; empty where these can't be told."""
+    """The blanks of a question with the words around each; empty if these are unclear."""
     around = [clean(piece) for piece in BLANK.split(target.question.raw)]
     if len(around) != len(target.parts) + 1:
         return []
@@ -253,7 +253,7 @@ def items_of_blanks(target: Target) -> list[Item]:
 
 
 def items_of_part(part: Target) -> list[Item]:
-    """The labelled numbers of a part; a single value goes by the words of its question."""
+    """The labelled numbers of a part; a single value is named by the words of its question."""
     text = ALL_OF.sub(r"\1为\3,\2为\3", part.text)
     found: list[Item] = []
     for piece in clauses_of(text):
@@ -289,7 +289,7 @@ def clauses_of(text: str) -> list[str]:
 
 def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
     """For each item the clauses whose words name it more than they name any other."""
-    # 先向下走…再向__走: a word that is the answer to a blank names none.
+    # 先向下走…再向__走: a word that is the answer to a blank names no item.
     answers = [item.target.text for item in items if item.target.is_word]
     grams = [_without(_grams(item.before + item.after), answers) for item in items]
     own = [
@@ -311,7 +311,7 @@ def named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
 
 
 def _without(grams: frozenset[str], answers: Sequence[str]) -> frozenset[str]:
-    """The grams without those of the answers: neither 右 nor 向右 where 右 is one."""
+    """The grams without those of the answers: neither 右 nor 向右 if 右 is one."""
     return frozenset(
         each for each in grams if not any(each in word or word in each for word in answers)
     )
@@ -320,7 +320,7 @@ def _without(grams: frozenset[str], answers: Sequence[str]) -> frozenset[str]:
 def _where_placed(
     at: int, item: Item, named: Sequence[list[str]], clauses: Sequence[str]
 ) -> list[str]:
-    """The clauses that put a value where the question leaves the blank, if its own don't."""
+    """The clauses that have a value at the place of the blank, unless the item's own do."""
     own = named[at]
     filled = [each for each in clauses if placed(each, item.before, item.after)]
     if any(each in own for each in filled):
@@ -330,7 +330,7 @@ def _where_placed(
 
 
 def _grams(text: str) -> frozenset[str]:
-    """Pairs of characters with a letter among them, and Chinese characters by themselves."""
+    """Pairs of characters with a letter among them, and single Chinese characters."""
     text = _TERM.sub("=", text)
     pairs = {text[at : at + 2] for at in range(len(text) - 1)}
     kept = {pair for pair in pairs if pair[0].isalpha() or pair[1].isalpha() or "∠" in pair}

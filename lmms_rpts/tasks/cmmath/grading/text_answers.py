@@ -9,7 +9,7 @@ from itertools import pairwise
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
-"""Where the question leaves a place for an answer."""
+"""A blank for an answer in a question."""
 OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
 # punctuation, but not the point of 2.5
 _SKIPPED = re.compile(r"(?<!\d)\.|\.(?!\d)|[\s,，。;；:：、'\"“”‘’「」『』()（）【】$*_!！]")
@@ -25,7 +25,7 @@ _SYNONYM = re.compile(
 
 
 def plain_words(text: str) -> str:
-    """A cleaned text without spaces and punctuation, in small letters, and with the usual words."""
+    """A cleaned text without spaces and punctuation, in lower case, and with the usual words."""
     text = _SYNONYM.sub(lambda found: _USUAL[found[0]], text)
     return _SKIPPED.sub("", _DEGREES.sub("°", text)).casefold()
 
@@ -38,10 +38,10 @@ def squeezed(text: str) -> str:
 
 
 def placed(said: str, before: str, after: str) -> str | None:
-    """What a clause has in the place of a blank, by the squeezed words before and after it.
+    """The text of a clause in the place of a blank, by the squeezed words before and after it.
 
-    None where fewer than two of the characters before it stand there (or all, if it has one), or
-    only these few and nothing of what follows.
+    None if fewer than two of the characters before the blank match (or the only one, if there is
+    just one), or only these few match and none of the text after it.
     """
     said = "".join(said.split())
     for length in range(min(10, len(before)), 0, -1):
@@ -63,7 +63,7 @@ _NOTHING = re.compile(  # 原方程无解, 空集, "no real roots"
     r"|^(?:there\s(?:is|are)\s)?no\s(?:real\s)?(?:solutions?|roots?)$|^(?:the\s)?empty\sset$",
     re.IGNORECASE,
 )
-_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)  # what such a text must hold
+_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)  # what such a text must contain
 _SAYS_NOTHING = re.compile(  # ……所以解集为空集
     r"无解|没有(?:实数)?[解根]|无实数?[解根]|(?:是|为|即|得)空集|(?:解集|交集)?[是为=]\s?∅|∅\s?$|空集\s?$"
     r"|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
@@ -79,7 +79,7 @@ def is_nothing(text: str) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a cleaned sentence settles on there being no solution."""
+    """Whether a cleaned sentence concludes that there is no solution."""
     return _SAYS_NOTHING.search(text[-120:]) is not None
 
 
@@ -88,11 +88,11 @@ def says_nothing(text: str) -> bool:
 _DENIED = re.compile(
     r"(?:不是|并非|不为|不能|不可能是|没有|而非|并不|未必|不一定|不等于|而不是|错误地)[^，,。；;]{0,12}$"
     r"|(?:\bnot|\bnever|n['’]t)\s[^,.;]{0,20}$"
-    # "乙" stands in "甲和乙", "能" in "不能"
+    # "乙" is part of "甲和乙", "能" of "不能"
     r"|(?:不|非|无|没有?|未|缺乏|缺少|不具有?|不一定|和|与|或者?|及|以及)$",
     re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(  # "是错误的" behind the words, or "和……" that goes on
+_DENIED_AFTER = re.compile(  # "是错误的" after the words, or a continuing "和……"
     r"^(?:和|与|或者?|及|以及|而)"
     r"|^[”\"'」』)]{0,2}(?:这|的)?[^，,。；;]{0,6}(?:是错|不对|不正确|错误|不成立|是假)|^\s?is\s(?:not|wrong|false)"
 )
@@ -118,8 +118,8 @@ _CLOSED = tuple(
     )
 )  # fmt: skip
 CRITERIA = ("sss", "sas", "asa", "aas", "hl")
-"""Of congruent triangles."""
-# School's axioms and theorems: who names another one names a wrong one.
+"""The criteria of congruent triangles."""
+# Axioms and theorems taught at school: naming another one of a row is wrong.
 _THEOREMS = tuple(
     frozenset(words.split())
     for words in (
@@ -136,9 +136,9 @@ _PARTICLES = re.compile("具有|的|了")
 
 
 def states(said: str, wanted: str) -> bool:
-    """Whether a cleaned sentence holds the wanted words and does not deny them.
+    """Whether a cleaned sentence contains the wanted words and does not deny them.
 
-    Particles count for nothing, and little may stand between two clauses of the wanted words.
+    Particles are ignored, and only a short text may be between two clauses of the wanted words.
     """
     parts = [core_words(part) for part in re.split("[,，]", wanted)]
     folded, parts = core_words(said), [part for part in parts if part]
@@ -167,9 +167,9 @@ _NEGATION = re.compile(r"\b(?:not|never|neither|nor|no|isn't|cannot)\b|n['’]t"
 
 
 def gloss(text: str) -> str:
-    """What an English sentence says in Chinese: 不公平 of "It is not fair (不公平)", 牛奶 (milk).
+    """The Chinese gloss of an English sentence: 不公平 of "It is not fair (不公平)", 牛奶 (milk).
 
-    The text itself where it has other Chinese words, or denies what is no denial in Chinese.
+    The text itself if it has other Chinese words, or a denial that the Chinese gloss lacks.
     """
     if _CHINESE.search(text):
         text = _ENGLISH_GLOSS.sub("", text)
@@ -218,7 +218,7 @@ def azimuth_of(text: str) -> tuple[float, ...]:
 
 
 def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
-    """The words that exclude the wanted one, and whether the question lets choose among them."""
+    """The words that exclude the wanted one, and whether the question offers them as a choice."""
     for found in _FILLED.finditer(question):
         words = _QUOTED.findall(found[1]) or re.split(r"[、，,或/]|还是", found[1])
         chosen = frozenset(filter(None, (plain_words(clean(each)) for each in words)))
@@ -228,7 +228,7 @@ def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
 
 
 def theorems_in(said: str, wanted: str) -> frozenset[str]:
-    """Which of school's theorems of the wanted one's family a sentence names."""
+    """The school theorems, of the wanted one's family, that a sentence names."""
     family = next((each for each in _THEOREMS if any(word in wanted for word in each)), frozenset())
     own = {word for word in family if word in wanted}
     return frozenset("" if word in own else word for word in _words_in(said, family))
@@ -245,7 +245,7 @@ def names_opposite(said: str, wanted: str) -> bool:
 
 
 def chosen_word(said: str, words: frozenset[str]) -> str | None:
-    """The only one of the words that a short sentence holds; 不平行 is none of 平行 and 垂直."""
+    """The only one of the words that a short sentence contains; 不平行 is neither 平行 nor 垂直."""
     found = _words_in(said, words)
     return found[0] if len(found) == 1 else None
 
@@ -254,7 +254,7 @@ _NOT = re.compile(r"(?:不一定|不会|不是|并不|未必|[不非未])$")
 
 
 def _words_in(said: str, words: frozenset[str]) -> list[str]:
-    """The words that a short sentence holds, longer ones before shorter; denied ones with 不."""
+    """The words that a short sentence contains, longer ones before shorter; denied ones with 不."""
     rest = plain_words(said)[-60:]
     found = []
     for word in sorted(words, key=len, reverse=True):
@@ -266,7 +266,7 @@ def _words_in(said: str, words: frozenset[str]) -> list[str]:
 
 
 def compared(said: str, asked: str, words: frozenset[str]) -> str | None:
-    """Which word a comparison is about: 甲 of 甲比乙稳定, where the question asks for 稳定."""
+    """Which word a comparison is about: 甲 of 甲比乙稳定, if the question asks for 稳定."""
     names = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
     pattern = (
         rf"({names})[^,，。比]{{0,8}}比({names})[^,，。]{{0,8}}?更?([\u4e00-\u9fff]{{2}})\W{{0,3}}$"
@@ -293,7 +293,7 @@ _SUBJECT = (
     rf"(?:(?:这|该|此|上述|题中|题目|原|本|以上|题干)(?:的|一|个|种|句|道|条){{0,2}}(?:{_NOUN})?"
     rf"|(?:{_NOUN}))"
 )
-# Cleaning takes a lone √ for a root of what follows it.
+# Cleaning reads a lone √ as a root of the text after it.
 _LONE_ROOT = re.compile(r"\\sqrt\{([^{}\w]?|[\u4e00-\u9fff])\}")
 _CHINESE_TRUTH = re.compile(  # 所以这句话是错误的, 判断：×
     rf"(?:(?:所以|因此|故)[,，]?)?(?:{_SUBJECT})?\s?(?:(?:应该|应)?(?:判断)?(?:(?:是|为)(?!是|否|不是)|选|填)|[:：])?\s?[“\"]?"
@@ -311,7 +311,7 @@ _ENGLISH_TRUTH = re.compile(  # so the statement is not true
 
 
 def truth_of(text: str) -> bool | None:
-    """What a cleaned text that says just right or wrong says; None for anything longer or mixed.
+    """The truth value of a cleaned text that only says right or wrong; None for other texts.
 
     A sign and a word that agree are one answer: ``错误(×)``.
     """
@@ -359,10 +359,10 @@ _WRONG_ASKED = re.compile(r"(?:错误|不正确|不成立)的")  # 其中错误�
 
 
 def circled_of(text: str) -> frozenset[int] | None:
-    """The circled numbers ① to ⑳ of a cleaned text that says nothing else.
+    """The circled numbers ① to ⑳ of a cleaned text that contains nothing else.
 
-    Words such as 正确的结论是 before them and 都正确 after them are passed over; ①~③ are three
-    numbers. None for any other text, such as (1)(3) or ①正确②错误.
+    Words such as 正确的结论是 before them and 都正确 after them are ignored; ①~③ are three numbers.
+    None for any other text, such as (1)(3) or ①正确②错误.
     """
     text = text.strip(" \n,、;.。")
     if len(text) > 200 or not CIRCLED.search(text):
@@ -381,9 +381,9 @@ def circled_of(text: str) -> frozenset[int] | None:
 
 
 def called_so(text: str, question: str) -> frozenset[int] | None:
-    """The circled numbers that a cleaned text calls right, or wrong where those are asked for.
+    """The circled numbers that a cleaned text calls right, or wrong if those are asked for.
 
-    None where it says both, or nothing, of any number that it names.
+    None if it says both, or nothing, about any number that it names.
     """
     said = [*_JUDGED.findall(text), *((row, word) for word, row in _NAMED.findall(text))]
     right: set[int] = set()

@@ -15,7 +15,7 @@ from lmms_rpts.answers.number_words import (
     chinese_number,
 )
 
-# Each entry: how many of the dimension's base unit it is, its name, its other names. An English
+# Each entry: its size in the dimension's base unit, its name, its other names. An English
 # name of four letters or more has a plural in -s as well; "+" stands for a space.
 _LENGTHS = """1000 km 千米 公里 kilometer; 1 m 米 公尺 meter; 1/10 dm 分米 decimeter
     ; 1/100 cm 厘米 公分 centimeter; 1/1000 mm 毫米 millimeter; 1/1000000 μm 微米 um µm micrometer
@@ -74,7 +74,7 @@ _COUNTED = """
 ; 人 =person =people =student =boy =girl =child =children
 """
 SCALES = {"万亿": 10**12, "亿": 10**8, "万": 10**4}
-"""What may stand before a unit as a part of it: 2.5万元."""
+"""Scales that may be part of a unit: 2.5万元."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Unit:
     Attributes:
         name: its usual short name, such as ``cm``, ``km/h`` or ``个``.
         dimension: what it measures: ``length``, ``money/mass``; ``count:个`` for a counter.
-        factor: how many of the dimension's base unit it is (metre, square metre, cubic metre,
-            kilogram, second, month, degree, yuan; a compound's is the quotient).
+        factor: its size in the dimension's base unit (metre, square metre, cubic metre, kilogram,
+            second, month, degree, yuan; for a compound, the quotient).
     """
 
     name: str
@@ -163,7 +163,7 @@ _LONGEST_NAME = max(map(len, UNITS))
 
 
 def _unit_named(name: str) -> Unit | None:
-    """The simple unit of exactly this name; capitals are looked through, but not in ``CM``.
+    """The simple unit of exactly this name; case is ignored, but not in ``CM``.
 
     Two capitals are more often a segment's name than a unit.
     """
@@ -174,7 +174,7 @@ def _unit_named(name: str) -> Unit | None:
 
 
 def _quotient(above: Unit, below: Unit) -> Unit:
-    """The unit of so many of the one for each of the other, such as ``元/kg``."""
+    """The quotient of two units, such as ``元/kg``."""
     below = UNITS["分钟"] if below.name == "分" else below
     dimension = f"{above.dimension}/{below.dimension}"
     return Unit(f"{above.name}/{below.name}", dimension, above.factor / below.factor)
@@ -197,7 +197,7 @@ _RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")  # km/h, 千米每小时, "k
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
-    """The longest unit, be it a quotient or have it a scale, at this place; and where it ends."""
+    """The longest unit at this place, possibly a quotient or with a scale; and where it ends."""
     mark = next((mark for mark in SCALES if text.startswith(mark, at)), "")
     unit, end = _simple_unit_at(text, at + len(mark))
     if unit is None:
@@ -210,10 +210,10 @@ def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
 
 
 def ratio(one: Unit, other: Unit) -> Fraction | None:
-    """How many of the other unit one unit is; None where they measure different things.
+    """The size of one unit in the other; None if they measure different things.
 
-    Counters (个, 人, 只 ...) are one another's equals. 分 is a mark, a minute or a cent, and 度 an
-    angle or a temperature: whichever the other unit asks for.
+    Counters (个, 人, 只 ...) are all equal. 分 is a mark, a minute or a cent, and 度 an angle or a
+    temperature: whichever fits the other unit.
     """
     for dimension, factor in _readings(one):
         for wanted, divisor in _readings(other):
@@ -228,14 +228,14 @@ def _readings(unit: Unit) -> tuple[tuple[str, Fraction], ...]:
 
 
 def may_be_letter(unit: Unit) -> bool:
-    """Whether the unit may as well be a letter of a formula, as the m of ``5m``."""
+    """Whether the unit may also be a letter of a formula, as the m of ``5m``."""
     return re.fullmatch(r"[A-Za-z](?:\^\{[23]\})?(?:/[a-zA-Z])?", unit.name) is not None
 
 
 # Amounts
 
 ENDING = " .。,，;；、\n~"
-"""What may follow the unit without being a part of it."""
+"""Characters that may follow the unit without being a part of it."""
 _LAST = tuple("})]|'!")
 _TAIL = 3 * _LONGEST_NAME
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -253,7 +253,7 @@ _PLAIN = re.compile(r"-?\d{1,30}(?:[.,]\d{1,30}){0,9}")
 _COLLOQUIAL = re.compile("[百万亿][一二三四五六七八九1-9]$")  # 三万五 is 35000
 _RATE_MARK = re.compile(r"/|每|(?<![A-Za-z])(?:per|an?)(?=\s)")  # 60 km an hour
 _RATE_WORD = re.compile(r"(?:/|每|per|an?)\s?每?\s?")
-# Quotients of two letters that are known as units; others, such as m/t, are those of a formula.
+# Quotients of two letters that are known as units; others, such as m/t, belong to a formula.
 _LETTER_RATES = frozenset({"m/s", "L/s", "L/h", "t/h", "g/L"})
 _LETTER_RATE = re.compile("[A-Za-z]/[A-Za-z]")  # m/t of a formula
 _PIECE = re.compile(r"\s{0,2}(\d{1,15}(?:\.\d{1,15})?|[零一二两三四五六七八九十]{1,4})\s{0,2}")
@@ -264,8 +264,8 @@ def split_unit(text: str) -> tuple[str, Unit | None]:
     """The amount in a cleaned text, and its unit.
 
     ``60km/h``, ``150(厘米)``, ``每小时60千米`` and ``￥5`` are amounts with units; 2小时30分 is 150
-    分. A text that ends in no known unit, or has no amount before it, comes back with None, and so
-    does one where the unit would be a letter of a formula: ``2a+3m``, ``2t``, ``sin30°``.
+    分. A text that ends in no known unit, or has no amount before it, is returned with None; so is
+    one whose unit would be a letter of a formula: ``2a+3m``, ``2t``, ``sin30°``.
     """
     return _in_pieces(text) or _split(text.strip().rstrip(ENDING)) or (text, None)
 
@@ -292,7 +292,7 @@ def _in_pieces(text: str) -> _Amount | None:
 
 
 def _split(text: str) -> _Amount | None:
-    """The amount that, with its unit, is the whole of a text."""
+    """The amount of a text that consists of it and its unit."""
     if text[:1] in ("¥", "￥"):
         return _amount(text[1:], UNITS["元"], "元")
     if text[:1] == "每":  # 每小时60千米
@@ -328,7 +328,7 @@ def _simple(text: str) -> _Amount | None:
 
 
 def _amount(text: str, unit: Unit, name: str, *, spaced: bool = False) -> _Amount | None:
-    """The amount before a unit, if it is one and the name after it is a unit's there."""
+    """The amount before a unit, if it is an amount and the name after it is a unit there."""
     front = text.rstrip(" ~")
     spaced = spaced or len(front) < len(text)
     front = front.lstrip()
@@ -357,7 +357,7 @@ def _words(front: str) -> list[str]:
 
 
 def _is_unit_there(front: str, name: str, spaced: bool) -> bool:
-    """Whether a name behind an amount is a unit's, not a word's end or a letter of a formula."""
+    """Whether a name after an amount is a unit, not the end of a word or a letter of a formula."""
     if "°" in name or name == "度":
         return "°" not in front and _FUNCTIONS.isdisjoint(_words(front))
     letters = sum(character.isascii() and character.isalpha() for character in name)

@@ -53,11 +53,11 @@ _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
 _DIGITS = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _NAME = 3
-"""Characters of a reference that may be a name: whoever says more than the name may deny it."""
+"""Maximum number of characters of a name in a reference: an answer with more text may deny it."""
 
 
 def value_verdict(response: Response, target: Target) -> Verdict:
-    """Whether a response gives the value of a target that is one value."""
+    """Whether a response gives the value of a target with one value."""
     verdict = _value_verdict(response, target)
     if not verdict.same:
         return verdict
@@ -73,7 +73,7 @@ def value_verdict(response: Response, target: Target) -> Verdict:
 
 
 def offers_either(response: Response, target: Target) -> bool:
-    """Whether the last clause offers one thing or another, and the reference does not."""
+    """Whether the last clause offers alternatives, and the reference does not."""
     return OR.search(response.clause) is not None and OR.search(target.text) is None
 
 
@@ -95,7 +95,7 @@ def _value_verdict(response: Response, target: Target) -> Verdict:
 
 
 def _is_filled_in(response: Response, target: Target) -> bool | None:
-    """Whether the value stands where the question leaves a blank, or is the condition of it."""
+    """Whether the value is in the place of the question's blank, or is the condition of it."""
     question = target.question
     before, after = squeezed(question.before)[-20:], squeezed(question.after)
     filled = placed(gloss(response.text), before, after)
@@ -104,11 +104,11 @@ def _is_filled_in(response: Response, target: Target) -> bool | None:
     when = _ON_CONDITION.search(response.text) if target.type == "interval" else None
     if when is None or squeezed(when[2]) not in question.words:
         return None
-    return is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 where y<0 is asked about
+    return is_any(Reading(bare(when[1])), target)  # 当1<x<3时,y<0 if the question gives y<0
 
 
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
-    """Of an answer that can't be read: wrong, unless it holds what the wanted text is made of."""
+    """The verdict on an unreadable answer: wrong, unless it has the content of the wanted text."""
     return without_answer(response) or Verdict(None if holds(response, wanted) else False, rule)
 
 
@@ -125,7 +125,7 @@ def _read_verdict(response: Response, target: Target) -> Verdict | None:
             return _doubt(response, target) or Verdict(True, f"equal as {target.type}")
         if same is False and not unsettled:
             return _other_value(response, reading, target)
-    return Verdict(None, f"no rule settles this {target.type}") if unsettled else None
+    return Verdict(None, f"no rule decides this {target.type}") if unsettled else None
 
 
 def _is_alike(reading: Reading, wanted: Reading) -> bool:
@@ -133,7 +133,7 @@ def _is_alike(reading: Reading, wanted: Reading) -> bool:
     if wanted.quantity is not None:
         return reading.unnamed.quantity is not None
     if reading.region and wanted.region and reading.region.name and wanted.region.name:
-        return reading.region.name == wanted.region.name  # y<0 where x is asked for
+        return reading.region.name == wanted.region.name  # y<0, but x is asked for
     return any(
         getattr(wanted, kind) is not None and getattr(reading, kind) is not None
         for kind in ("region", "points", "equations", "circled")
@@ -151,11 +151,11 @@ def _candidates(response: Response, target: Target) -> Iterable[Reading]:
 
 
 def _doubt(response: Response, target: Target) -> Verdict | None:
-    """Why a sentence that holds the right value may not give it as the answer; None if it does."""
+    """Why a sentence with the right value may not give it as the answer; None if it does."""
     if target.type in _RELATIONS:
         return None
     if is_bounded(response, target.question.raw + target.text):
-        return Verdict(None, "a bound, no value")
+        return Verdict(None, "a bound, not a value")
     if target.question.is_of_another(response.clause):
         return Verdict(None, "the value of another quantity")
     return one_of_several(response, target.question)
@@ -163,9 +163,9 @@ def _doubt(response: Response, target: Target) -> Verdict | None:
 
 def _other_value(response: Response, reading: Reading, target: Target) -> Verdict:
     if re.search("每|时速", response.text) and _same_but_unit(reading, target):
-        return Verdict(None, "the unit may be told in words")
+        return Verdict(None, "the unit may be in words")
     if not offers_either(response, target) and stands_elsewhere(response, reading, target):
-        return Verdict(None, "several values, one of them that of the reference")
+        return Verdict(None, "several values, including that of the reference")
     return Verdict(False, f"different as {target.type}")
 
 
@@ -183,7 +183,7 @@ _REST = re.compile(r"其余|其他|其它|others?\b|the rest")  # 只有②错�
 
 
 def _circled_verdict(response: Response, target: Target) -> Verdict | None:
-    """The verdict where the answer calls numbers right and wrong; None where it only names some."""
+    """The verdict if the answer calls numbers right and wrong; None if it only names some."""
     question = target.question.raw
     rows = _rows_of_verdicts(response)
     text = " ".join(f"{number}{verdict}" for number, verdict in rows) or response.text
@@ -192,12 +192,12 @@ def _circled_verdict(response: Response, target: Target) -> Verdict | None:
         return Verdict(called == target.alternatives[0].circled, _CALLED)
     wrong = _CALLED_WRONG.search(response.clause) and not _CALLED_WRONG.search(question)
     if rows or wrong or _REST.search(text):
-        return Verdict(None, "which circled numbers are meant is unclear")
+        return Verdict(None, "it is unclear which circled numbers are meant")
     return None
 
 
 def _rows_of_verdicts(response: Response) -> list[tuple[str, str]]:
-    """Circled numbers with their verdicts, where the statement ends a row of lines with each."""
+    """Circled numbers with their verdicts, if the statement ends with one line for each."""
     if response.statement.marked or response.concludes or len(CIRCLED.findall(response.text)) > 1:
         return []
     lines = [line for line in response.statement.spoken[-800:].split("\n") if CIRCLED.search(line)]
@@ -217,16 +217,16 @@ def _nothing_verdict(response: Response) -> Verdict:
         if OR.search(text) or len(Reading(response.clause).members) > 1 or hedges(text):
             return Verdict(False, "offers several answers")
         if _SOLUTION.search(response.clause) and not says_nothing(response.clause):
-            return Verdict(None, "no solution, and then one")
+            return Verdict(None, "says no solution, and then gives one")
         if denied or "≠" in text:
-            return Verdict(None, "whether there is no solution may be denied")
+            return Verdict(None, "the absence of a solution may be denied")
         return Verdict(True, "no solution")
     if re.search(r"无数|任意|❴[^❵]{1,200}❵", text):
         return Verdict(False, "a solution where there is none")
     for reading in (*response.values(), *response.relations):
         if reading.quantity is not None or re.search(r"[=<>≤≥]\s?-?\d", reading.text):
             return Verdict(False, "a solution where there is none")
-    unclear = Verdict(None, "whether it says that there is no solution is unclear")
+    unclear = Verdict(None, "it is unclear whether it says that there is no solution")
     return without_answer(response) or unclear
 
 
@@ -246,20 +246,20 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
     if first is not None and not _BOTH.search(response.statement.spoken):
         return Verdict(first == wanted, "true or false")
     if _NOT_SO.search(text) or _BOTH.search(text):
-        return Verdict(None, "a verdict that is denied")
+        return Verdict(None, "the verdict is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
         return Verdict(None, "a verdict on a verdict")
     pieces = re.split(r"[,，。;；]", text)
     if len({truth_of(piece) for piece in pieces} - {None}) > 1:
         return Verdict(False, "offers several answers")
     if hedges(text):
-        return Verdict(None, "a verdict that is hedged")
+        return Verdict(None, "the verdict is hedged")
     for reading in (*response.values(), Reading(pieces[0])):
         said = truth_of(reading.text)
         if said is not None:
             return Verdict(said == wanted, "true or false")
     told = re.search(r"正确|错|对|成立|true|false|right|wrong", text, re.IGNORECASE)
-    rule = "neither true nor false can be read"
+    rule = "neither true nor false is stated"
     return without_answer(response) or Verdict(None if told else False, rule)
 
 
@@ -307,7 +307,7 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
 
 
 def _other_words(response: Response, target: Target) -> Verdict:
-    """Wrong where the words are none of the reference's, or another name; else unclear."""
+    """Wrong if the answer has no word of the reference, or another name; else unclear."""
     wanted, asked = plain_words(target.text), plain_words(clean(target.question.raw))
     name = plain_words(value_tail(response.clause))
     if offers_either(response, target) and wanted in response.clause:
@@ -336,7 +336,7 @@ def _apart(text: str) -> tuple[str, list[str]]:
 
 
 def _shares_nothing(wanted: str, spoken: str) -> bool:
-    """Whether an answer in Chinese has no two characters of Chinese words in common with them."""
+    """Whether a Chinese answer has no two characters of Chinese words in common with ``wanted``."""
     said = plain_words(clean(spoken))
     chinese = re.findall("[\u4e00-\u9fff]", said)
     pairs = [wanted[at : at + 2] for at in range(len(wanted) - 1)]
@@ -347,7 +347,7 @@ def _shares_nothing(wanted: str, spoken: str) -> bool:
 def _names(response: Response, wanted: str, question: Question) -> bool:
     """Whether a sentence gives a name as its answer, and says no more than the question does.
 
-    小红 and 小红跑得快 where it is asked who runs fast; not 小红跑得慢, 小红比小明跑得慢.
+    小红 and 小红跑得快 if the question asks who runs fast; not 小红跑得慢, 小红比小明跑得慢.
     """
     asked = plain_words(clean(question.raw))
     glossed = gloss(response.text)
@@ -386,12 +386,12 @@ def _closed_verdict(
         return Verdict(chosen == wanted, "one of the given words")
     chinese = re.search("[\u4e00-\u9fff<>=]", sentence) is not None
     none = given and chinese and not any(word in plain_words(sentence) for word in words)
-    rule = "none of the given words" if none else "which of the given words is unclear"
+    rule = "none of the given words" if none else "it is unclear which of the given words is meant"
     return without_answer(response) or Verdict(False if none else None, rule)
 
 
 def _sign_in_order(sentence: str, question: Question) -> str | None:
-    """The sign of order, where the same text stands before it as before the question's blank."""
+    """The sign of order after the same text as before the question's blank."""
     before = squeezed(question.before)[-4:]
     said = with_signs(sentence)
     for found in re.finditer(r"[<>=]", said):

@@ -35,7 +35,7 @@ __all__ = ["Equation", "Expression", "equal", "parse", "rounds_to", "same_equati
 _ENDS = " .。"
 _NOISE = Fraction(1, 1 << 150)
 _SIGN = re.compile(r"[+-]? ?")
-# Most answers are such: 5, -3.5, 2/3, \frac{2}{3}. They need no parser.
+# Most answers are such numbers: 5, -3.5, 2/3, \frac{2}{3}. They need no parser.
 _SIMPLE = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<whole>\d{1,15})(?:\.(?P<decimals>\d{1,15})|/(?P<below>\d{1,15}))?"
     r"|\\frac\{(?P<top>\d{1,15})\}\{(?P<bottom>\d{1,15})\})",
@@ -48,15 +48,13 @@ class Expression:
     """Arithmetic over numbers and letters, read from cleaned text.
 
     Attributes:
-        text: as it was read.
+        text: the text as read.
         names: its unknowns: "a", "x_{1}", "α". A run of capitals such as AB (a segment) is one
-            name, in the order of the alphabet where it has two points: AB for BA. π is none, e is
-            one.
-        number: its value where it has no unknowns: a Fraction where that is exact (integers,
-            decimals, fractions, exact roots), else a float; None where it has unknowns or no
-            finite real value.
-        decimals: for a plain decimal number such as -0.330 its places (3); 0 for an integer; None
-            for anything else.
+            name, in alphabetical order if it has two points: AB for BA. e is an unknown, π is not.
+        number: its value if it has no unknowns: a Fraction if that is exact (integers, decimals,
+            fractions, exact roots), else a float; None if it has unknowns or no finite real value.
+        decimals: number of decimal places of a plain decimal such as -0.330 (3); 0 for an integer;
+            None for anything else.
     """
 
     text: str
@@ -67,7 +65,7 @@ class Expression:
 
     @property
     def bare_name(self) -> str | None:
-        """The name that it is; None where it is more, or a number."""
+        """The name, if it is only a name; else None."""
         return str(self.tree.value) if self.tree.operator == "name" else None
 
 
@@ -75,15 +73,15 @@ Equation: TypeAlias = tuple[Expression, Expression]
 """Its left and its right side."""
 
 
-@lru_cache(maxsize=512)  # "2" stands as an end, a coordinate and a value in the same answer
+@lru_cache(maxsize=512)  # "2" may be an end, a coordinate and a value in one answer
 def parse(text: str) -> Expression | None:
-    """The whole of a cleaned text as a formula; None where it isn't wholly one.
+    """A whole cleaned text as a formula; None if it is not entirely one.
 
-    Takes numbers (``3.6``, ``1,000``, ``12 000``, ``20%``, ``1.2e4``), mixed numbers, fractions,
+    Accepts numbers (``3.6``, ``1,000``, ``12 000``, ``20%``, ``1.2e4``), mixed numbers, fractions,
     roots, powers, ``|x|``, trigonometric functions (degrees inside them alone), logarithms, and one
-    ratio ``a:b``. Side by side, small letters are factors. Text that may be read in two ways
-    (``a/bc``, ``6÷2(3)``) is none; neither are words, units, comparisons, or more than 2,000
-    characters or 60 levels of brackets. Full stops and spaces around it are passed over.
+    ratio ``a:b``. Adjacent lower-case letters are factors. Ambiguous text (``a/bc``, ``6÷2(3)``) is
+    not a formula; nor are words, units, comparisons, or more than 2,000 characters or 60 levels of
+    brackets. Full stops and spaces around it are ignored.
     """
     text = text.rstrip(_ENDS).lstrip(" ")
     simple = _SIMPLE.fullmatch(text)
@@ -91,7 +89,7 @@ def parse(text: str) -> Expression | None:
         return _simple(simple)
     try:
         tree = read(text)
-    except (NotAFormulaError, RecursionError):  # the latter if the caller is very deep already
+    except (NotAFormulaError, RecursionError):  # the latter if the call stack is deep already
         return None
     sign = _SIGN.match(text)
     plain = PLAIN_NUMBER.fullmatch(text, sign.end() if sign else 0)
@@ -117,8 +115,8 @@ def _simple(found: re.Match[str]) -> Expression:
 def equal(one: Expression, other: Expression) -> bool | None:
     """Whether two formulas are equal for all values of their unknowns.
 
-    Equal means: wherever both have a real value. None where neither exact evaluation nor fixed
-    points settle it.
+    Equal means equal wherever both have a real value. None if neither exact evaluation nor fixed
+    points decide it.
     """
     if isinstance(one.number, Fraction) and isinstance(other.number, Fraction):
         return one.number == other.number
@@ -127,16 +125,16 @@ def equal(one: Expression, other: Expression) -> bool | None:
 
 
 def rounds_to(whole: Expression, rounded: Expression) -> bool:
-    """Whether one number is another, rounded (half up) or cut to the places it has.
+    """Whether ``rounded`` is the other number, rounded (half up) or truncated to its own places.
 
-    False where they are equal, or where ``rounded`` is no plain integer or decimal.
+    False if they are equal, or if ``rounded`` is not a plain integer or decimal.
     """
     if rounded.decimals is None or whole.number is None:
         return False
     value = as_fraction(evaluate(steps(whole.tree), {}))
     if equal(whole, rounded) is not False:
         return False
-    # What is a number of so many places but for the noise of its last bits counts as that.
+    # A number that has N places except for noise in its last bits counts as one with N places.
     scaled = abs(value) * 10**rounded.decimals + _NOISE
     sign = -1 if value < 0 else 1
     candidates = {sign * (scaled + shift).__floor__() for shift in (0, Fraction(1, 2))}
@@ -148,20 +146,20 @@ def rounds_to(whole: Expression, rounded: Expression) -> bool:
 Steps: TypeAlias = tuple[Tree, ...]
 Told: TypeAlias = Literal["equal", "different", "unsettled"]
 ENOUGH = 12
-"""Points where both formulas have a value that must agree."""
+"""Number of points where both formulas must have values that agree."""
 _POINTS = 40
 _WORK = 40_000
-_PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only where n is
+_PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only if n is
 _REACHES = (4, 1, 30, 2, 1_000, 12, 100, 8, 3, 40)
 
 
 def _compare(one: Tree, other: Tree) -> Told:
     """Whether two formulas have the same real values.
 
-    ``different`` where they clearly differ at one of the points where both have a value,
-    ``equal`` where they agree, to 1e-30 at the least, at all such points and those are 12 or more
-    (one for formulas without unknowns), else ``unsettled``. The points, positive, negative, whole
-    and not, are the same for every two formulas with the same unknowns.
+    ``different`` if they clearly differ at a point where both have a value; ``equal`` if they
+    agree, to at least 1e-30, at all such points and there are 12 or more of them (one for formulas
+    without unknowns); else ``unsettled``. The points are positive and negative, whole and
+    fractional, and the same for all formulas with the same unknowns.
     """
     names = sorted(one.names | other.names)
     if names:
@@ -175,7 +173,7 @@ def _compare(one: Tree, other: Tree) -> Told:
     if [_flat(step) for step in first] == [_flat(step) for step in second]:
         return "equal"
     told = _at_points(first, second, names)
-    # Where i may be the imaginary unit, no real value of it shows a difference.
+    # If i may be the imaginary unit, real values of i prove no difference.
     return "unsettled" if told == "different" and "i" in names else told
 
 
@@ -224,10 +222,10 @@ def _at(one: Steps, other: Steps, point: dict[str, Real]) -> Told:
 
 
 def _coordinate(index: int, place: int) -> Fraction:
-    """A value of the unknown at a place in the alphabet, at one of the points.
+    """The value of an unknown, by its place in the alphabet, at one of the points.
 
-    By turns positive, of either sign, positive and whole, whole of either sign; from below 1 to
-    beyond 1000. The first two unknowns have all four pairs of signs.
+    In turn positive, of either sign, positive and whole, whole of either sign; from below 1 to
+    above 1000. The first two unknowns have all four combinations of signs.
     """
     noise = (index * 7_919 + place * 104_729 + index * place * 1_299_709 + 12_345) * 2_654_435_761
     noise = noise % 4_294_967_296 >> 7
@@ -247,16 +245,16 @@ def _coordinate(index: int, place: int) -> Fraction:
 # Equations as conditions
 
 _LARGEST = 600
-"""Nodes of an equation that another's solution is put into."""
+"""Maximum number of nodes of an equation that another's solution is substituted into."""
 
 
 def same_equation(one: Equation, other: Equation) -> bool | None:
-    """Whether two equations say the same.
+    """Whether two equations are equivalent.
 
     Returns:
-        True where one is the other times a constant. False for the same unknowns, where what
-        solves one for an unknown does not solve the other, or where both are polynomials. None
-        for all else: one may still follow from the other by more than a factor.
+        True if one is the other times a constant. False if they have the same unknowns and a
+        solution of one for an unknown does not solve the other, or if both are polynomials. None
+        otherwise: they may still be equivalent by more than a factor.
     """
     if one[0].names | one[1].names != other[0].names | other[1].names:
         return None
@@ -274,7 +272,7 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
             return None  # x=x says nothing
         if proportional(terms[0], terms[1]):
             return True
-        # x=2 follows from x^2=4 in part
+        # x=2 is only one solution of x^2=4
         return None if _solves(one, other) or _solves(other, one) else False
     if any(equal(*sides) is not False for sides in (one, other)):
         return None
@@ -295,7 +293,7 @@ def _is_multiple(first: Tree, second: Tree) -> bool:
 
 
 def _solves(one: Equation, other: Equation) -> bool | None:
-    """Whether what one equation gives for an unknown makes the other true; None: it gives none."""
+    """Whether a solution of one equation for an unknown solves the other; None: no solution."""
     for left, right in (one, one[::-1]):
         if left.bare_name is None or left.bare_name in right.names:
             continue
@@ -308,7 +306,7 @@ def _solves(one: Equation, other: Equation) -> bool | None:
 
 
 def _put(tree: Tree, values: dict[str, Tree]) -> Tree:
-    """A formula with values in place of names."""
+    """A formula with its names replaced by values."""
     if tree.operator == "name":
         return values.get(str(tree.value), tree)
     if not tree.parts:

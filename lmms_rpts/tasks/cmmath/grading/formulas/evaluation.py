@@ -1,7 +1,6 @@
 """Expression trees: their real values, and the terms of those that are polynomials.
 
-A formula has no value where a part of it has none among the reals: 1/0, the root of a negative
-number, 0^0.
+A formula has no value if a part of it has no real value: 1/0, the root of a negative number, 0^0.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from typing import Any, TypeAlias, cast
 import mpmath
 
 Real: TypeAlias = Any
-"""A real number of 640 bits; mpmath has no types."""
+"""A real number of 640 bits; mpmath is not typed."""
 
 FUNCTIONS = frozenset(
     {"sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "ln"}
 )
-"""Functions of one argument, which are operators of their own name."""
+"""Functions of one argument; each is an operator of the same name."""
 _BITS = 640
 _NOISE = 64  # bits at the end of a value that rounding may have changed
-_LARGEST = 40  # bits of the exponent of a power, so that to reckon with it takes no time
+_LARGEST = 40  # bits of the exponent of a power, so that powers are fast
 _LARGEST_ANGLE = 120  # bits
 _LARGEST_DEGREE = 1_000
 _LARGEST_DENOMINATOR = 10**9
-# A context that nobody changes, so that threads need no lock, with its constants at hand: threads
-# that made them longer at the same time could read a wrong one.
+# A context that is never changed, so that threads need no lock, with its constants precomputed:
+# threads that extend them at the same time could read a wrong one.
 _REALS = mpmath.mp.clone()
 _REALS.prec = _BITS
 for _constant in ("mpf_pi", "mpf_ln2", "mpf_ln10", "mpf_e"):
@@ -45,7 +44,7 @@ class Tree:
             exponent), root (degree, content), abs, log (base, argument) or one of FUNCTIONS.
         parts: its operands, in order.
         value: the Fraction of a number, the text of a name.
-        size: how many nodes it has.
+        size: its number of nodes.
         names: its unknowns.
     """
 
@@ -57,7 +56,7 @@ class Tree:
 
 
 def node(operator: str, *parts: Tree) -> Tree:
-    """A tree of other trees."""
+    """A tree with these parts."""
     names = frozenset[str]().union(*(part.names for part in parts))
     return Tree(operator, parts, None, 1 + sum(part.size for part in parts), names)
 
@@ -81,7 +80,7 @@ def steps(tree: Tree) -> tuple[Tree, ...]:
 
 
 class NoValueError(ArithmeticError):
-    """The formula has no real value here, or too large a one."""
+    """The formula has no real value here, or one that is too large."""
 
 
 def real(value: Fraction) -> Real:
@@ -89,9 +88,9 @@ def real(value: Fraction) -> Real:
 
 
 def agree(one: Real, other: Real) -> bool:
-    """Whether two values are equal to within what rounding may have done."""
+    """Whether two values are equal up to rounding errors."""
     left, largest = _size(one - other), max(_size(one), _size(other))
-    tiny = one != 0 and other != 0 and largest < -_BITS * 2  # 1/4^2018: no noise, but a value
+    tiny = one != 0 and other != 0 and largest < -_BITS * 2  # 1/4^2018 is a value, not noise
     return left < largest - _BITS // 2 or (left < -_BITS * 3 // 4 and not tiny)
 
 
@@ -111,16 +110,16 @@ def exact(tree: Tree) -> Fraction | float | None:
 
 
 def as_fraction(value: Real) -> Fraction:
-    """A value as it stands."""
+    """A value, converted exactly."""
     mantissa, exponent = (int(part) for part in value.man_exp)
     return Fraction(-mantissa if value < 0 else mantissa) * Fraction(2) ** exponent
 
 
 def evaluate(postfix: Sequence[Tree], names: Mapping[str, Real]) -> Real:
-    """The value of a formula, given as ``steps`` has it, where its unknowns have these values.
+    """The value of a formula, given as ``steps``, for these values of its unknowns.
 
     Raises:
-        NoValueError: it has none.
+        NoValueError: if it has none.
     """
     values: list[Real] = []
     for step in postfix:
@@ -155,7 +154,7 @@ def _applied(tree: Tree, values: list[Real]) -> Real:
         return _power(first, last, tree.parts[1])
     if operator == "root":
         if first not in range(2, _LARGEST_DEGREE + 1):
-            raise NoValueError("a root of no such degree")
+            raise NoValueError("no root of such a degree")
         return _rational_power(last, Fraction(1, int(first)))
     if operator in ("log", "quotient"):
         above, below = (first, last) if operator == "quotient" else (_ln(last), _ln(first))
@@ -181,7 +180,7 @@ def _inverse(value: Real) -> Real:
 
 def _ln(value: Real) -> Real:
     if value <= 0:
-        raise NoValueError("a logarithm of no positive number")
+        raise NoValueError("a logarithm of a number that is not positive")
     return _REALS.ln(value)
 
 
@@ -214,8 +213,8 @@ def _power(base: Real, exponent: Real, tree: Tree) -> Real:
         return _rational_power(base, Fraction(int(exponent)))
     if base < 0 and not tree.names:  # (-8)^{1/3} is a root
         return _rational_power(base, as_fraction(exponent).limit_denominator(_LARGEST_DEGREE))
-    if base <= 0:  # (-1)^{n} has no value where n is no whole number
-        raise NoValueError("such a power of no positive number")
+    if base <= 0:  # (-1)^{n} has no value if n is not a whole number
+        raise NoValueError("such a power of a number that is not positive")
     return _bounded_power(base, exponent)
 
 
@@ -226,7 +225,7 @@ def _rational_power(base: Real, exponent: Fraction) -> Real:
         positive = _rational_power(-base, exponent)
         return -positive if exponent.numerator % 2 else positive
     if not base and exponent <= 0:
-        raise NoValueError("zero to no positive power")
+        raise NoValueError("zero to a power that is not positive")
     if exponent == Fraction(1, 2):
         return _REALS.sqrt(base)
     whole = exponent.denominator == 1
@@ -249,7 +248,7 @@ _LONGEST = 4_000  # bits of a coefficient
 
 
 def polynomial(tree: Tree) -> Polynomial | None:
-    """The terms of a formula, none of them zero; None where it is no polynomial, or a large one."""
+    """The non-zero terms of a formula; None if it is not a polynomial, or a large one."""
     found = ratio(tree)
     if found is None or found[1].keys() != {()}:
         return None
@@ -351,7 +350,7 @@ def _bounded(terms: Polynomial) -> Polynomial | None:
 
 
 def proportional(one: Polynomial, other: Polynomial) -> bool:
-    """Whether one is the other times a number other than zero."""
+    """Whether one is the other times a non-zero number."""
     if one.keys() != other.keys():
         return False
     return len({value / other[each] for each, value in one.items()}) == 1

@@ -19,9 +19,9 @@ from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
 )
 
 LONGEST = 2_000
-"""Characters of a formula; a longer text is none."""
+"""Maximum number of characters of a formula."""
 DEEPEST = 60
-"""Levels of brackets, fractions, roots and exponents; a text with more is no formula."""
+"""Maximum number of nested brackets, fractions, roots and exponents in a formula."""
 _LARGEST_EXPONENT = 400
 _MOST_NAMES = 40
 
@@ -43,7 +43,7 @@ _GROUPED = r"[1-9]\d{0,2}(?:(?:,\d{3}){1,90}|(?: \d{3}){1,90})(?![\d])"
 PLAIN_NUMBER = re.compile(
     rf"(?:{_GROUPED}|\d{{1,400}}|(?=\.\d))(?:\.(\d{{1,400}}))?(?!\d)", re.ASCII
 )
-"""A number in digits, thousands apart or not; its first group has the decimals."""
+"""A number in digits, with or without thousands separators; its first group has the decimals."""
 
 _SUBSCRIPT = r"(?:_\{(?:[^{}]|\{[^{}]{0,30}\}){1,30}\}|'){0,4}"
 _POINTS = re.compile(rf"[A-Z]{_SUBSCRIPT}")
@@ -66,7 +66,7 @@ _TOKEN = re.compile(
     rf"|(?P<letter>[a-zα-ωΑ-Ωϕϵ]{_SUBSCRIPT})",
     re.ASCII,
 )
-# letters in commands, indices and functions are no words
+# letters in commands, indices and functions are not words
 _NO_WORDS = re.compile(rf"\\[A-Za-z]{{1,20}}|_\{{[^{{}}]{{0,30}}\}}|{_FUNCTION}")
 _RUN = re.compile(r"[A-Za-z]+")
 _LONG_WORD = re.compile(r"[a-z]{6}|^[A-Z][a-z]{2}")  # solution, Rad
@@ -80,7 +80,7 @@ _UNITS = frozenset({"cm", "mm", "km", "dm", "nm", "kg", "mg", "ml", "mL", "min"}
 
 
 def _refuse_words(text: str) -> None:
-    """Words are no products of their letters, and a number with a unit is no formula."""
+    """Raise for words, which are not products of letters, and for numbers with units."""
     bare = _NO_WORDS.sub("+", text)
     runs = [(found[0], found.start(), found.end()) for found in _RUN.finditer(bare)]
     for run, _, _ in runs:
@@ -93,7 +93,7 @@ def _refuse_words(text: str) -> None:
     for run, start, _ in runs:
         others = letters.replace(run, "", 1)
         if run in _UNITS and bare[:start].rstrip()[-1:].isdigit() and not set(run) & set(others):
-            raise NotAFormulaError("a unit")  # 8km beside m and k is a product
+            raise NotAFormulaError("a unit")  # 8km next to m and k is a product
 
 
 def _tokens(text: str) -> Iterator[Token]:
@@ -102,7 +102,7 @@ def _tokens(text: str) -> Iterator[Token]:
         found = _TOKEN.match(text, at)
         kind = found.lastgroup if found else None
         if found is None or kind is None or not found[0]:
-            raise NotAFormulaError(f"{text[at]!r} belongs to no formula")
+            raise NotAFormulaError(f"{text[at]!r} is not part of a formula")
         if kind == "sign":
             sign = "×" if found[0] == "*" else found[0]
             yield Token(sign, sign)
@@ -149,7 +149,7 @@ def _choices(said: str) -> Fraction:
 
 def _name(kind: str, said: str, before: str) -> str:
     if kind == "unknown_call":
-        raise NotAFormulaError("a function that isn't known")
+        raise NotAFormulaError("an unknown function")
     if kind == "numbered":  # x1 is x_{1}; in 2x3 the x may be a sign of multiplication
         if said[0] in "xX" and before[-1:].isdigit() and not re.search(r"[A-Za-z]\d+$", before):
             raise NotAFormulaError("a name, or a product")
@@ -187,7 +187,7 @@ def read(text: str) -> Tree:
 
 
 class _Reader:
-    """Recursive descent; ``next`` is the token that is read next."""
+    """Recursive descent; ``next`` is the next token."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = [*tokens, _END]
@@ -195,7 +195,7 @@ class _Reader:
         self.next = self._tokens[0]
         self._depth = 0
         self._bars = [False]  # whether a bar would close the innermost bracket
-        self._degrees = 0  # inside how many trigonometric functions
+        self._degrees = 0  # number of enclosing trigonometric functions
 
     def _take(self, *kinds: str) -> Token | None:
         token = self.next
@@ -245,13 +245,13 @@ class _Reader:
                 below.append(group[0])
                 above += group[1:]
             else:
-                raise NotAFormulaError("how far the divisor goes is not clear")
+                raise NotAFormulaError("the extent of the divisor is unclear")
             if negative:
                 above.append(number(-1))
         return _quotient(above, below)
 
     def _group(self) -> list[Tree]:
-        """Factors side by side."""
+        """Adjacent factors."""
         factors = [self._factor()]
         while self._starts_factor():
             if self.next.kind == "number":
@@ -269,7 +269,7 @@ class _Reader:
         return self._function(token.text) if token else self._scripts(self._atom())
 
     def _scripts(self, base: Tree) -> Tree:
-        """An exponent, a sign of percent, and degrees, each once."""
+        """An exponent, a percent sign, and degrees, each once."""
         if self._take("^"):
             base = node("power", base, self._bracket("{"))
         if self._take("%"):
@@ -281,7 +281,7 @@ class _Reader:
     def _atom(self) -> Tree:
         token = self._take("number", "name", "command", "π", "|", "(", "[")
         if token is None:
-            raise NotAFormulaError(f"{self.next.text!r} stands where a value should")
+            raise NotAFormulaError(f"{self.next.text!r} is not a value")
         if token.kind == "number":
             return self._number(token)
         if token.kind == "name":
@@ -337,13 +337,13 @@ class _Reader:
     def _function(self, function: str) -> Tree:
         self._deeper()
         exponent = None
-        if self._take("^"):  # sin^{2}x; what sin^{-1}x means is not clear
+        if self._take("^"):  # sin^{2}x; the meaning of sin^{-1}x is unclear
             exponent = self._bracket("{")
             if not _whole(exponent):
                 raise NotAFormulaError("an exponent of a function")
         base = number(10) if function == "lg" else None
         if function == "log":
-            self._expect("_")  # without a base it is not clear which is meant
+            self._expect("_")  # without a base its meaning is unclear
             base = self._bracket("{")
         trigonometric = function in FUNCTIONS and function != "ln"
         self._degrees += trigonometric
@@ -379,9 +379,9 @@ class _Reader:
         return self.next.kind in ("name", "command", "π", *brackets)
 
     def _divided(self, argument: Tree) -> Tree:
-        """``sin π/6`` is the sine of π/6, ``sin30°/2`` half of a sine, ``sin x/2`` not clear."""
+        """``sin π/6`` is the sine of π/6, ``sin30°/2`` half of a sine, ``sin x/2`` unclear."""
         if argument.names:
-            raise NotAFormulaError("how far the argument goes is not clear")
+            raise NotAFormulaError("the extent of the argument is unclear")
         by_degrees = Fraction(1, 180) in {part.value for part in argument.parts}
         if by_degrees or not any(found.operator == "pi" for found in steps(argument)):
             return argument
