@@ -58,14 +58,14 @@ def of_second(**fields: Any) -> Change:
     ({"path": [3]}, "a step that it does not have"),
     ({"first_error": 3}, "a step that it does not have"),
     ({"first_error": -1}, "a whole number"),
-    ({"first_error": None}, "another first error than its labels"),
-    ({"first_error": 0}, "another first error than its labels"),
-    ({"first_error": 2}, "another first error than its labels"),
+    ({"first_error": None}, "first error that contradicts its labels"),
+    ({"first_error": 0}, "first error that contradicts its labels"),
+    ({"first_error": 2}, "first error that contradicts its labels"),
     ({"first_error": None, "located": False}, None),
     ({"first_error": None, "path": [0], "places": [0, 0, 1]}, None),
     ({"first_error": 2, "labels": [True, True, None]}, None),
     ({"scores": [0.9, 1e308, None]}, "a number from 0 to 1"),
-    ({"id": "a"}, "two chains of the same id"),
+    ({"id": "a"}, "two chains with the same id"),
 )
 def test_chains_that_contradict_themselves_are_refused(
     fields: dict[str, Any], said: str | None, tmp_path: Path
