@@ -100,7 +100,7 @@ def test_a_document_that_stands_twice_is_read_once(tmp_path: Path) -> None:
 def test_files_of_two_models_are_no_repeats(tmp_path: Path) -> None:
     for model in ("a", "b"):
         write(tmp_path / f"{model}.jsonl", {"task": "t", "doc_id": 0, "response": model})
-    with pytest.raises(ResponsesError, match=r"b\.jsonl, line 1: .* read already, from .*a\.jsonl"):
+    with pytest.raises(ResponsesError, match=r"b\.jsonl, line 1: .* already read from .*a\.jsonl"):
         read_responses(tmp_path)
 
 
