@@ -71,7 +71,7 @@ class Settings:
             the variable is divided among the processes of a run.
         timeout: LMMS_RPTS_TIMEOUT, time limit of one judge call in seconds.
         cache: LMMS_RPTS_CACHE, the folder of cached judge replies; None: off.
-        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question whose mean is the score.
+        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question; the score is their mean.
         temperature: LMMS_RPTS_TEMPERATURE, temperature of judges; 0: greedy.
         structured: LMMS_RPTS_STRUCTURED, whether to request JSON with a schema from servers.
         prompts: LMMS_RPTS_PROMPTS, a folder with prompts that replace the built-in ones.
@@ -129,7 +129,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings; an empty variable counts as not set.
 
     Raises:
-        SettingError: with the variable, its value and what is allowed.
+        SettingError: with the variable, its value and the allowed values.
     """
     env = Variables(os.environ if environ is None else environ)
     env.refuse_unknown(NAMES, others=(_OF_TESTS,))

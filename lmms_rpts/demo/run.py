@@ -146,11 +146,11 @@ def _print_example(run: Run, console: Console) -> None:
         if each.answer.correct and error and each.rpts is not None and each.rpts < 0.5:
             instance, step = each.instance, each.steps[error.step]
             console.print(
-                f"\nlucky on instance {instance.id}: says {each.answer.value}, which is "
-                f"[green]right[/], with RPTS {each.rpts:.2f}: broken at Conclusion "
+                f"\nlucky on instance {instance.id}: the answer '{each.answer.value}' is "
+                f"[green]right[/], but RPTS is {each.rpts:.2f}. First wrong step: Conclusion "
                 f"{error.step} ({error.modality}, score {error.score:.1f}):\n"
-                f"  it says:         {escape(step.conclusion)}\n"
-                f"  the truth about {escape(instance.reasoning[0].replace(' -> ', ': '))}\n",
+                f"  response: {escape(step.conclusion)}\n"
+                f"  gold:     {escape(instance.reasoning[0].replace(' -> ', ': '))}\n",
                 soft_wrap=not console.is_terminal,
             )
             return

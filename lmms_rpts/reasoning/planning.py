@@ -22,7 +22,7 @@ FALLBACK_FACTOR = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """Does ``conclusion`` agree with what is known about the image?
+    """Does ``conclusion`` agree with the evidence about the image?
 
     Attributes:
         conclusion: the conclusion to be judged.

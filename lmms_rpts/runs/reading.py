@@ -58,7 +58,7 @@ def read_runs_of(
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label, known))
     if not parts:
-        raise RunError("no run: pass the folder that lmms-eval wrote (--output_path)")
+        raise RunError("no run found: pass the folder that lmms-eval wrote (--output_path)")
     return _name(_join(record, parts))
 
 

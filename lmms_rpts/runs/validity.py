@@ -185,7 +185,7 @@ class Validity(Model):
     version: Annotated[Whole, Field(description="version of the format")] = VERSION
     judge: Annotated[Text, Field(description="the judge, as in LMMS_RPTS_JUDGE")]
     judge_samples: Annotated[
-        Whole, Field(description="number of answers whose mean is a score")
+        Whole, Field(description="number of answers per question; a score is their mean")
     ] = 1
     temperature: Annotated[Number, Field(description="temperature of the judge")] = 0.0
     prompt_version: Annotated[Text, Field(description="version of the judge's prompts")] = ""

@@ -110,7 +110,7 @@ class ReformRecord(Record):
         description="the text that was graded; for likelihood the chosen option"
     )
     source: Literal[ReasoningSource, "likelihood"] = Field(
-        description="where the prediction is in the response"
+        description="the part of the response that was graded"
     )
     losses: Several[Number] = Field(
         description="likelihood only: the negative log-likelihood of each option that was compared"

@@ -139,7 +139,7 @@ def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
         asked = Fields(row, f"{chosen.file}, {place}")
         answer = by_id.get(asked.id("question_id"))
         if answer is None:
-            raise asked.wrong("question_id", "in TDIUC_val_anns.json as well")
+            raise asked.wrong("question_id", "an id in TDIUC_val_anns.json")
         if answer.any("question_type") == chosen.variant:
             rows.append((place, {**row, "answers": answer.any("answers"), "choices": choices}))
     return rows
