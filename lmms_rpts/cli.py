@@ -62,7 +62,7 @@ def _main(
     """Options that all commands share."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A name that the terminal can't show must not end in a traceback.
+            # A name that the terminal can't show must not cause a traceback.
             stream.reconfigure(errors="backslashreplace")
 
 

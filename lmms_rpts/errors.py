@@ -2,4 +2,4 @@
 
 
 class UserError(ValueError):
-    """An error that the user can fix; the message says what is wrong and what to do."""
+    """An error that the user can fix; the message states the problem and the remedy."""

@@ -13,7 +13,7 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # At the start of a row, LaTeX reads these two as arguments of the row before.
+        # At the start of a row, LaTeX reads these two as arguments of the previous row.
         "[": "{[}",
         "*": "{*}",
         **{each: f"\\{each}" for each in "&%$#_{}"},
@@ -40,7 +40,7 @@ def storable(text: str) -> str:
 
 
 def escape_formula(text: str) -> str:
-    """A CSV cell that no spreadsheet runs as a formula: an apostrophe is put before a risky one."""
+    """A CSV cell that no spreadsheet runs as a formula: a risky one gets an apostrophe in front."""
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return GUARD + text if text.lstrip(GUARD)[:1] in _FORMULA else text
 
@@ -51,12 +51,12 @@ def printable(label: str) -> str:
 
 
 def visible(line: str) -> str:
-    """A line without control characters, which could otherwise steer the terminal."""
+    """A line without control characters, which could manipulate the terminal."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things, as in ``1 step`` and ``2 steps``."""
+    """A number with its noun, in singular or plural: ``1 step``, ``2 steps``."""
     return f"{number} {noun}" + "s" * (number != 1)
 
 
@@ -71,13 +71,13 @@ def shorten(label: str, width: int = 40) -> str:
 
 
 def listed(names: Sequence[str], separator: str = ", ") -> str:
-    """The first names, and how many more there are: ``a, b and 3 more``."""
+    """The first names and the number of further ones: ``a, b and 3 more``."""
     more = len(names) - _LISTED
     return separator.join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def cut_middle(label: str, length: int) -> str:
-    """A label of at most ``length`` characters, cut in the middle: its end names the checkpoint."""
+    """A label cut in the middle to ``length`` characters, since its end names the checkpoint."""
     if len(label) <= length:
         return label
     head = (length - 1) // 2

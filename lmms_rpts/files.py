@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written whole or not at all."""
+"""Atomic writes: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draft_of(path: Path) -> Iterator[Path]:
     The folder of ``path`` is created. If anything fails, no partial file is left.
     """
     target = path.expanduser().resolve()
-    # A short name: a long one may not fit, and other processes may write the same file.
+    # Short, since long names may not fit; random, since other processes may write the same file.
     draft = target.with_name(f".{secrets.token_hex(4)}{target.suffix.lower()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""HTML of objects in a notebook (``_repr_html_``), made by ``report.notebook`` at first use."""
+"""HTML of objects in a notebook (``_repr_html_``); ``report.notebook`` is imported on demand."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def html_of(name: str, value: Any) -> str:
-    """The HTML that a function of ``lmms_rpts.report.notebook`` makes of a value.
+    """HTML of a value from the function ``name`` of ``lmms_rpts.report.notebook``.
 
-    The packages of records, runs and trees import nothing for it until a notebook asks.
+    The function is imported only when a notebook shows the value.
     """
     made: str = getattr(import_module("lmms_rpts.report.notebook"), name)(value)
     return made

@@ -1,10 +1,10 @@
-"""Integration with lmms-eval: the only module that touches its internals.
+"""Integration with lmms-eval: the only module that modifies its internals.
 
 lmms-eval 0.7 has no hook for a plugin's tasks, passes the wrong documents to filters, has no
 standard error for means that leave out documents, counts the tokens of one process only, turns a
 likelihood into text, and loses the responses of a run that was killed. This module fixes each of
-these by wrapping a function when the module that defines it is imported. It imports nothing for
-that, leaves other tasks unchanged, and logs a wrap that fails instead of breaking lmms-eval.
+these by wrapping a function when the module that defines it is imported. It does not import these
+modules itself, leaves other tasks unchanged, and logs a failed wrap instead of breaking lmms-eval.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _wrap_all(module: ModuleType) -> None:
 
 
 def _check_early(module: ModuleType) -> None:
-    # Importing the evaluator imports models, and those the plugin: it may be half loaded.
+    # The evaluator imports models, which import the plugin: it may be half loaded here.
     if hasattr(module, "simple_evaluate"):
         _wrap(module, "simple_evaluate", _simple_evaluate)
         _wrap(module, "_process_document_results", _process_document)
@@ -117,14 +117,14 @@ def _check_early(module: ModuleType) -> None:
 def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Build third-party tasks that use RPTS filters once before the model is loaded.
 
-    lmms-eval builds tasks after the model, so that errors in their documents would appear late.
+    lmms-eval builds tasks after the model, so errors in their documents would appear late.
     """
     call = inspect.signature(original).bind(*args, **kwargs)
     manager, model = (call.arguments.get(each) for each in ("task_manager", "model"))
     if manager is None:
         from lmms_eval.tasks import TaskManager
 
-        # As simple_evaluate creates it, which then does not index all tasks again.
+        # As in simple_evaluate, which then does not index all tasks again.
         manager = TaskManager(call.arguments.get("verbosity") or "INFO", model_name=model)
         call.arguments["task_manager"] = manager
     try:
@@ -145,7 +145,7 @@ def _initialize_tasks(
     include_path: str | list[str] | None = None,
     include_defaults: bool = True,
 ) -> dict[str, Any]:
-    # The command line creates its TaskManager before it evaluates.
+    # The command line creates its TaskManager before it calls the evaluator.
     evaluator = sys.modules.get("lmms_eval.evaluator")
     if evaluator is not None:
         _guarded(_check_early)(evaluator)
@@ -277,7 +277,7 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
     try:
         original(task, *args, **kwargs)
     except Exception:
-        # The prompt may have failed for a field that the check below names in a better message.
+        # If a field made the prompt fail, the check below raises a better message.
         _check_filters_documents(task)
         raise
     _check_filters_documents(task)
@@ -302,7 +302,7 @@ def _check_filters_documents(task: Any) -> None:
 
 
 def _host_of(filters: Iterable[Any]) -> Any:
-    """The task that RPTS wraps, from a pipeline's filters; None for any other pipeline."""
+    """The wrapped task, from the filters of an ``_rpts`` pipeline; None for any other pipeline."""
     return next((each.host for each in filters if getattr(each, "host", None)), None)
 
 
@@ -361,8 +361,8 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     "lmms_eval.utils": {"load_yaml_config": _load_yaml_config},
     "lmms_eval.tasks": {
         "TaskManager.initialize_tasks": _initialize_tasks,
-        # The command line matches names before it loads the model: the earliest moment to say what
-        # is missing. Python users enter through load_task_or_group.
+        # The command line matches names before it loads the model: the earliest place to report
+        # missing data. The Python API calls load_task_or_group.
         "TaskManager.match_tasks": _match_tasks,
         "TaskManager._get_config": _get_config,
         "TaskManager.load_task_or_group": _load_task_or_group,
@@ -388,4 +388,4 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "ResponseCache.execute": execute_cached,
     },
 }
-"""The functions of lmms-eval that are wrapped, by module."""
+"""Wrappers of functions of lmms-eval, by module."""

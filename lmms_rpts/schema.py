@@ -1,4 +1,4 @@
-"""Types of JSON fields, and the base of the models that check them (pydantic)."""
+"""Types of JSON fields, and the base class of the pydantic models that check them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _WANTED = {"tuple_type": "a list", "string_unicode": "a text without lone surrog
 
 
 class FieldError(ValueError):
-    """A missing value, or one of the wrong type; the message names the field."""
+    """A field is missing or has a wrong value; the message names the field."""
 
 
 class ForeignError(FieldError):
-    """An object of another kind altogether, such as another file format; the message says so."""
+    """The object is of a different kind, such as another file format; the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The name of a type in the documentation of records."""
+    """The name of a type in docs/record.md."""
 
     name: str
 
@@ -37,7 +37,7 @@ class Model(BaseModel):
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: short, whatever it is."""
+    """A short form of any value, for messages."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # an integer of 5000 digits; lists a thousand deep
@@ -46,7 +46,7 @@ def shown(value: object) -> str:
 
 
 def wrong(wanted: str, value: object) -> FieldError:
-    """The error for a value that is not ``wanted``, without its place."""
+    """The error for a value that is not ``wanted``; the caller adds the place."""
     return FieldError(f"should be {wanted}, not {shown(value)}")
 
 
@@ -106,16 +106,16 @@ def _share(value: object) -> float:
 T = TypeVar("T")
 
 Several = Annotated[tuple[T, ...], FailFast()]
-"""A list; validation stops at its first error, since a hostile file may have millions."""
+"""A list; validation stops at the first error, since a hostile file may have millions."""
 
 Text = Annotated[str, PlainValidator(_text), Described("text")]
-"""A text; lone surrogates are replaced, because no file can hold them."""
+"""A string; lone surrogates are replaced, because UTF-8 files can't contain them."""
 
 Flag = Annotated[bool, PlainValidator(_flag), Described("true or false")]
 """True or false."""
 
 Whole = Annotated[int, PlainValidator(_whole), Described("whole number")]
-"""A whole number from 0 on, at most 64 bits, so that a table can hold it."""
+"""An integer from 0 to 2**63 - 1, so that it fits into a table."""
 
 Number = Annotated[float, PlainValidator(_number), Described("number")]
 """A finite number."""

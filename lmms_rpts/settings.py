@@ -63,26 +63,26 @@ _HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings read from the environment; None where a variable is not set.
+    """The settings read from the environment; None if a variable is not set.
 
     Attributes:
         judge: LMMS_RPTS_JUDGE, the judge that scores the steps.
         concurrency: LMMS_RPTS_CONCURRENCY, concurrent judge calls of this process: the value of
             the variable is divided among the processes of a run.
-        timeout: LMMS_RPTS_TIMEOUT, seconds that one judge call may take.
+        timeout: LMMS_RPTS_TIMEOUT, time limit of one judge call in seconds.
         cache: LMMS_RPTS_CACHE, the folder of cached judge replies; None: off.
-        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question whose mean is the score.
-        temperature: LMMS_RPTS_TEMPERATURE of judges; 0: greedy.
-        structured: LMMS_RPTS_STRUCTURED, whether servers are asked for JSON with a schema.
+        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question; the score is their mean.
+        temperature: LMMS_RPTS_TEMPERATURE, temperature of judges; 0: greedy.
+        structured: LMMS_RPTS_STRUCTURED, whether to request JSON with a schema from servers.
         prompts: LMMS_RPTS_PROMPTS, a folder with prompts that replace the built-in ones.
-        prices: LMMS_RPTS_PRICE, one for all judges or one for each of ``a+b+c``.
-        max_judge_tokens: LMMS_RPTS_MAX_JUDGE_TOKENS, for this process: divided as
+        prices: LMMS_RPTS_PRICE, one price for all judges or one for each of ``a+b+c``.
+        max_judge_tokens: LMMS_RPTS_MAX_JUDGE_TOKENS, for this process: divided like
             ``concurrency``.
-        max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process: divided as ``concurrency``.
-        batch_size: LMMS_RPTS_BATCH_SIZE, of judges that run in this process.
+        max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process: divided like ``concurrency``.
+        batch_size: LMMS_RPTS_BATCH_SIZE, batch size of judges that run in this process.
         evidence: LMMS_RPTS_EVIDENCE, the evidence that claims about images are judged against.
-        image_size: LMMS_RPTS_IMAGE_SIZE, pixels of the longer side of images sent to judges.
-        correct: LMMS_RPTS_CORRECT, the metric of a task that says whether an answer is right.
+        image_size: LMMS_RPTS_IMAGE_SIZE, maximum width and height in pixels of images for judges.
+        correct: LMMS_RPTS_CORRECT, the metric of a task that grades an answer as right or wrong.
         grades: LMMS_RPTS_GRADES, a file with the grades of saved responses; set by
             ``lmms-rpts score``.
         transform: LMMS_RPTS_TRANSFORM, how free text is converted to steps.
@@ -92,8 +92,8 @@ class Settings:
         openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
         openai_key: OPENAI_API_KEY; never shown.
         openai_headers: HTTP headers for OPENAI_ORG_ID and OPENAI_PROJECT_ID.
-        rank: number of this process in the run.
-        local_rank: its number on this machine.
+        rank: rank of this process in the run.
+        local_rank: rank of this process on this machine.
         processes: number of processes of the run.
     """
 
@@ -129,7 +129,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings; an empty variable counts as not set.
 
     Raises:
-        SettingError: with the variable, its value and what is allowed.
+        SettingError: with the variable, its value and the allowed values.
     """
     env = Variables(os.environ if environ is None else environ)
     env.refuse_unknown(NAMES, others=(_OF_TESTS,))
@@ -177,12 +177,12 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def validity_file(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The file that LMMS_RPTS_VALIDITY names, for commands that use no other setting."""
+    """The file in LMMS_RPTS_VALIDITY, for commands that use no other setting."""
     return read_variables([_VALIDITY], environ).path(_VALIDITY)
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The folder that LMMS_RPTS_CACHE names, for what needs no other setting; None: off."""
+    """The folder in LMMS_RPTS_CACHE, for code that uses no other setting; None: off."""
     return read_variables([_CACHE], environ).cache_folder(_CACHE)
 
 
@@ -191,10 +191,10 @@ def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = Non
 
     Args:
         names: all variables of the benchmark.
-        environ: the environment to read; None: that of the process.
+        environ: the environment to read; None: the environment of the process.
 
     Raises:
-        SettingError: for a variable whose name is nearly one of them.
+        SettingError: for a variable that is probably a misspelt one of them.
     """
     env = Variables(os.environ if environ is None else environ)
     env.refuse_misspelt(names)
@@ -203,7 +203,7 @@ def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = Non
 
 @contextmanager
 def judge_chosen(judge: str | None) -> Iterator[None]:
-    """Within it, LMMS_RPTS_JUDGE is ``judge``, for what reads the settings itself; None: as set."""
+    """Context in which LMMS_RPTS_JUDGE is ``judge``, for code that reads it; None: unchanged."""
     name = "LMMS_RPTS_JUDGE"
     before = os.environ.get(name)
     if judge is not None:

@@ -1,4 +1,4 @@
-"""Stream for progress bars, where standard error is a log file."""
+"""Stream for progress bars if standard error is redirected to a log file."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _stream: TextIO | None = None
 
 
 def bar_stream() -> TextIO | None:
-    """Where progress is shown; None: nowhere."""
+    """The stream for progress bars; None: no progress is shown."""
     return _stream or sys.stderr
 
 
 def log_to(path: Path) -> None:
-    """Write all that this process prints to a file, except progress bars.
+    """Redirect the output of this process to a file, except progress bars.
 
     Raises:
-        OSError: where the file can't be written.
+        OSError: if the file can't be written.
     """
     global _stream
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     _stream = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="backslashreplace")
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    # The numbers, not only Python's objects: libraries in C print as well.
+    # Redirect file descriptors, not only Python's streams: C libraries print as well.
     for number in (1, 2):
         os.dup2(log, number)
     os.close(log)

@@ -1,4 +1,4 @@
-"""Typed parsing of environment variables, with errors that say what is allowed."""
+"""Typed parsing of environment variables, with errors that list the allowed values."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ OFF = "off"
 _PREFIX = "LMMS_RPTS_"
 _CHAT_PATH = "/chat/completions"
 _SAMPLING = 0.7
-"""Temperature for judges that answer one question several times."""
+"""Temperature of judges that answer a question several times."""
 
 
 class SettingError(UserError):
-    """A setting has an invalid value; the message names it and says what is allowed."""
+    """A setting has an invalid value; the message contains it and the allowed values."""
 
 
 def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:
-    """The choice that ``name`` is set to; None where it is not set."""
+    """The choice that ``name`` is set to; None if it is not set."""
     for each in choices:
         if text == each:
             return each
@@ -40,7 +40,7 @@ def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | Non
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of a million tokens, in any one currency."""
+    """The price of a million tokens, in any currency."""
 
     input: float
     output: float
@@ -48,11 +48,11 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """Variables of an environment; one that is empty or blank counts as not set.
+    """Variables of an environment; an empty or blank one counts as not set.
 
-    Every method takes the name of a variable. Where it is not set, the method returns None or the
-    given default. Where the value is wrong, it raises a SettingError with the name, the value and
-    what is allowed.
+    Most methods parse the variable with a given name. They return None or a default if it is not
+    set. For an invalid value they raise a SettingError with the name, the value and the allowed
+    values.
     """
 
     variables: Mapping[str, str]
@@ -76,7 +76,7 @@ class Variables:
                 raise SettingError(f"Unknown setting {name}.{hint}")
 
     def refuse_misspelt(self, names: Sequence[str]) -> None:
-        """As ``refuse_unknown``, for a prefix that others may use: only near misses are refused.
+        """As ``refuse_unknown``, but refuse only near misses, since others may use the same prefix.
 
         Raises:
             SettingError: with the variable and the nearest name.
@@ -113,7 +113,7 @@ class Variables:
             home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
         except RuntimeError:
             raise SettingError(
-                f"no home directory for the cache of answers: set {name} to a folder, or to off"
+                f"No home directory for the cache of answers: set {name} to a folder, or to off"
             ) from None
         return home / "lmms_rpts"
 
@@ -157,7 +157,7 @@ class Variables:
             )
         if "?" in url or "#" in url:
             raise SettingError(f"{name}: use a URL without a query; set OPENAI_API_KEY to the key")
-        # lmms-eval's OPENAI_API_URL is the address of the chat end point, not the base URL.
+        # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
         return url.rstrip("/").removesuffix(_CHAT_PATH)
 
     def whole(self, name: str, at_least: int, at_most: int | None = None) -> int | None:

@@ -41,7 +41,7 @@ def test_the_demo_shows_what_accuracy_hides(demo: Run) -> None:
     assert careful == 0
     assert lucky > 0.5
     assert rows["judge_coverage"] == [1, 1]
-    assert "broken at Conclusion" in demo.output
+    assert "First wrong step: Conclusion" in demo.output
     (report,) = re.findall(r"Report for a browser: (\S+)", demo.output)
     assert "right for the wrong reason" in Path(report).read_text(encoding="utf-8")
     for sample in re.findall(r"Samples of \w+: (\S+)", demo.output):

@@ -220,7 +220,7 @@ def test_an_unknown_task_is_named(data: Path, tmp_path: Path) -> None:
 
 
 def test_two_models_are_not_mixed() -> None:
-    with pytest.raises(ResponsesError, match=r"document 0 .* read already, from .*careful"):
+    with pytest.raises(ResponsesError, match=r"document 0 .* already read from .*careful"):
         plan_rescoring([DEMO])
 
 

@@ -1,4 +1,4 @@
-"""The demo: two invented models, evaluated by lmms-eval side by side."""
+"""The demo: two invented models, evaluated with lmms-eval and compared."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODELS = ("careful", "lucky")
 _ROWS = (
     ("accuracy", "right answers"),
     ("rpts", "soundness of the reasoning (RPTS)"),
-    ("rpts_guarded", "guarded RPTS: nothing for empty steps"),
+    ("rpts_guarded", "guarded RPTS: no credit for empty steps"),
     ("accuracy_rpts", "right answers with sound reasoning"),
     ("right_for_wrong_reason", "right answers with unsound reasoning"),
     ("rpts_visual", "steps that read an image"),
@@ -35,13 +35,13 @@ _ROWS = (
     ("parse_rate", "responses with parsed steps"),
     ("judge_coverage", "responses that could be judged"),
 )
-# The demo shows its own settings, not those of the shell that it is started from.
+# The demo uses its own settings, not those of the shell.
 _CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
 _TIME_LIMIT = 900
 
 
 class DemoError(RuntimeError):
-    """The demo could not be shown; the message says why."""
+    """The demo failed; the message contains the reason."""
 
 
 def run_demo(output: Path) -> None:
@@ -140,17 +140,17 @@ def _value(metrics: Mapping[str, Any], name: str) -> str:
 
 
 def _print_example(run: Run, console: Console) -> None:
-    """One right answer of the model whose reasoning broke, and where."""
+    """Print one right answer with unsound reasoning, and the first wrong step."""
     for each in run.responses:
         error = each.first_error
         if each.answer.correct and error and each.rpts is not None and each.rpts < 0.5:
             instance, step = each.instance, each.steps[error.step]
             console.print(
-                f"\nlucky on instance {instance.id}: says {each.answer.value}, which is "
-                f"[green]right[/], with RPTS {each.rpts:.2f}: broken at Conclusion "
+                f"\nlucky on instance {instance.id}: the answer '{each.answer.value}' is "
+                f"[green]right[/], but RPTS is {each.rpts:.2f}. First wrong step: Conclusion "
                 f"{error.step} ({error.modality}, score {error.score:.1f}):\n"
-                f"  it says:         {escape(step.conclusion)}\n"
-                f"  the truth about {escape(instance.reasoning[0].replace(' -> ', ': '))}\n",
+                f"  response: {escape(step.conclusion)}\n"
+                f"  gold:     {escape(instance.reasoning[0].replace(' -> ', ': '))}\n",
                 soft_wrap=not console.is_terminal,
             )
             return

@@ -14,10 +14,10 @@ from lmms_rpts.models.wanted_tasks import only_tasks
 from lmms_rpts.terminal import log_to
 
 LOG = "--log-to"
-"""The first argument, before a file: what lmms-eval prints goes there, except progress bars."""
+"""The first argument, followed by a file for lmms-eval's output, except progress bars."""
 
 INTERRUPTED = 130
-"""Exit status of a process that a Ctrl-C ended, as shells have it."""
+"""Exit status of a process that Ctrl-C ended, as in shells."""
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _named(arguments: Sequence[str]) -> list[str]:
-    """The value of ``--tasks``, which our commands always write as an argument of its own."""
+    """The value of ``--tasks``, which our commands always pass as a separate argument."""
     return arguments[arguments.index("--tasks") + 1].split(",")
 
 

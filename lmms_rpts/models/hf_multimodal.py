@@ -1,6 +1,6 @@
 """``hf_multimodal``: any image-text-to-text model of transformers, with correct likelihoods.
 
-The name is that of the same model in lm-evaluation-harness (``hf-multimodal``).
+The equivalent model in lm-evaluation-harness has the same name (``hf-multimodal``).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from lmms_rpts.models.hf_prompts import PromptBuilder, ReadyPrompt, read_images
 from lmms_rpts.models.token_loss import TokenLoss
 
 _MERGED = 4
-"""Tokens that an answer may change at the end of its prompt before a warning is logged."""
-_NO_LIKELIHOOD = {"paligemma": "its prompt attends to what follows it"}
+"""Number of prompt tokens that an answer may change before a warning is logged."""
+_NO_LIKELIHOOD = {"paligemma": "its prompt attends to later tokens"}
 T = TypeVar("T")
 
 
@@ -55,7 +55,7 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Talk:
-    """A conversation: the outputs of its rounds so far, and the state that its task passes on."""
+    """A conversation: the outputs of its rounds so far, and its task's state."""
 
     request: Any
     said: list[str] = field(default_factory=list)
@@ -65,19 +65,19 @@ class _Talk:
 
 @register_model("hf_multimodal")
 class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
-    """A checkpoint that AutoProcessor and AutoModelForImageTextToText load, as ``llava_hf`` does.
+    """A checkpoint that AutoProcessor and AutoModelForImageTextToText can load, as in ``llava_hf``.
 
     Runs on any device, and on several processes, each with the whole model and a share of the
     documents; ``device_map=auto`` spreads one model over all GPUs of one process.
 
     Args:
         pretrained: name on the Hub, or folder.
-        revision: of the checkpoint.
+        revision: revision of the checkpoint.
         device: such as ``cuda``, ``cuda:1``, ``cpu``; default: the available accelerator.
-        dtype: such as ``bfloat16``; ``auto``: that of the checkpoint. Also ``torch_dtype``.
+        dtype: such as ``bfloat16``; ``auto``: the checkpoint's. Also ``torch_dtype``.
         batch_size: number of prompts, or answer options, per batch.
         trust_remote_code, attn_implementation, device_map: as in transformers.
-        chat_template: a Jinja template or a file with one, instead of the checkpoint's.
+        chat_template: a Jinja template, or a file with one, instead of the checkpoint's.
         use_cache: keep keys and values while generating.
         max_batch_size: passed to every model by lmms-eval; not used.
     """
@@ -103,7 +103,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         self._rank = self.accelerator.process_index
         self._world_size = self.accelerator.num_processes
         self.device = device_of(device, self.accelerator)
-        # lmms-eval reads numbers where it can, and a folder may be called 2024.
+        # lmms-eval parses arguments as numbers if it can, but a folder may be called 2024.
         source: dict[str, Any] = {
             "pretrained_model_name_or_path": str(pretrained),
             "revision": str(revision),
@@ -136,10 +136,10 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[TokenLoss, bool]]:
         """Compute the likelihood of each continuation after its context, given the images.
 
-        The continuation's tokens are those that follow the tokens of the context in the tokens of
-        context and continuation together. Where the tokenizer joins the two differently, the
-        longest common prefix counts as the context. No end of turn is added. White space is not
-        doubled between the template's end and the continuation.
+        Context and continuation are tokenized together; the continuation's tokens are those after
+        the tokens of the context alone. If the two tokenizations differ, their longest common
+        prefix counts as the context. No end of turn is added. White space between the template's
+        end and the continuation is not doubled.
 
         Args:
             requests: with ``args`` (context, continuation or a function of the document,
@@ -169,14 +169,14 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         if getattr(self.config, "is_encoder_decoder", False):
             reason = "it has an encoder and a decoder"
         if reason is not None:
-            raise NotImplementedError(f"hf_multimodal has no likelihoods of {kind}: {reason}")
+            raise NotImplementedError(f"hf_multimodal has no likelihoods for {kind}: {reason}")
 
     def _scored(self, requests: Sequence[Any]) -> Iterator[_Scored]:
         last: tuple[Hashable, ReadyPrompt, Sequence[int]] | None = None
         for number, request in enumerate(requests):
             context, continuation, *place = request.args
             visual, *where = place or (None,)
-            # The options of a document follow each other: its images are read once.
+            # The options of a document are adjacent, so its images are read once.
             key = (context, visual, *where)
             if last is None or last[0] != key:
                 prompt = self.prompts.prompt(context, self._images(visual, where))
@@ -194,10 +194,10 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     def _score(self, rows: Sequence[_Scored]) -> list[tuple[TokenLoss, bool]]:
         scored = [row for row in rows if row.whole.text]
-        if len(scored) < len(rows):  # no request, no warning
+        if len(scored) < len(rows):  # empty prompts would cause a warning
             done = iter(self._score(scored) if scored else [])
             return [next(done) if row.whole.text else (TokenLoss(0.0, 0), False) for row in rows]
-        # Padding follows the text, which in a causal model does not see it.
+        # Padding is on the right, where a causal model's text does not attend to it.
         inputs = self.prompts.encode([row.whole for row in rows], "right")
         ids, mask = inputs["input_ids"], inputs["attention_mask"]
         spans = [
@@ -227,7 +227,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         if len(prompt) - start > _MERGED and not self._warned:
             self._warned = True
             logger.warning(
-                "An answer changes the last {} tokens of its prompt; they count as the answer's",
+                "An answer changes the last {} tokens of its prompt; they count as answer tokens",
                 len(prompt) - start,
             )
         # The first token has no preceding token, so it has no probability.
@@ -256,10 +256,10 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         """Generate responses, up to the first of the stop strings ``until``.
 
         Args:
-            requests: with ``args`` (context, gen_kwargs, doc_to_visual, doc_id, task, split). Of
-                gen_kwargs count ``until``, ``max_new_tokens`` (1024), ``temperature`` (0: greedy),
-                ``do_sample``, ``top_p``, ``top_k``, ``min_p``, ``num_beams`` and penalties; they
-                are not changed.
+            requests: with ``args`` (context, gen_kwargs, doc_to_visual, doc_id, task, split).
+                gen_kwargs are not changed; supported are ``until``, ``max_new_tokens`` (1024),
+                ``temperature`` (0: greedy), ``do_sample``, ``top_p``, ``top_k``, ``min_p``,
+                ``num_beams`` and penalties.
 
         Returns:
             Texts in the order of the requests.
@@ -274,7 +274,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         return results
 
     def _asked(self, requests: Sequence[Any]) -> Iterator[_Asked]:
-        """Requests grouped by settings, the longest first, so that memory errors come early."""
+        """Requests grouped by settings, longest first, so that memory errors occur early."""
         order = sorted(
             range(len(requests)),
             key=lambda at: (_canonical(requests[at].args[1]), -len(requests[at].args[0])),
@@ -310,9 +310,9 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
         Args:
             requests: with ``args`` (context of the first round, gen_kwargs, doc_to_visual,
-                doc_to_text, doc_id, task, split). Of later rounds, ``doc_to_text`` gives images,
+                doc_to_text, doc_id, task, split). For later rounds, ``doc_to_text`` returns images,
                 context, whether the conversation is over, the outputs so far, and the state that
-                is passed to it in the next round.
+                it receives in the next round.
 
         Returns:
             The texts of each conversation's rounds, in the order of the requests.
@@ -364,7 +364,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
 
 def _likelihood(logits: torch.Tensor, ids: torch.Tensor) -> tuple[TokenLoss, bool]:
-    """``logits``: (tokens, vocabulary), those that predict each of the ids (tokens)."""
+    """Likelihood of ``ids`` (tokens) from the ``logits`` (tokens, vocabulary) that predict them."""
     if not len(ids):
         return TokenLoss(0.0, 0), False
     ids = ids.to(logits.device)

@@ -17,11 +17,11 @@ _OF_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 
 
 def generation_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of transformers' ``generate`` for lmms-eval's gen_kwargs, which are not changed."""
+    """Convert lmms-eval's gen_kwargs to keywords of transformers' ``generate``."""
     temperature = settings.get("temperature")
     sample = bool(settings.get("do_sample")) if temperature is None else temperature > 0
     options = {name: settings[name] for name in _PASSED_ON if settings.get(name) is not None}
-    # None where greedy: the checkpoint's own settings would cause warnings.
+    # None for greedy decoding: the checkpoint's own settings would cause warnings.
     options |= {name: settings.get(name) if sample else None for name in _OF_SAMPLING}
     if sample:
         options = {name: value for name, value in options.items() if value is not None}
@@ -32,10 +32,10 @@ def generation_options(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stop_strings(settings: Mapping[str, Any]) -> list[str]:
-    """Texts that end a response, of ``until``.
+    """The stop strings in ``until``.
 
     Raises:
-        ValueError: if it is neither a text nor a list.
+        ValueError: if it is neither a string nor a list.
     """
     until = settings.get("until") or []
     if not isinstance(until, str | list | tuple):
@@ -44,14 +44,14 @@ def stop_strings(settings: Mapping[str, Any]) -> list[str]:
 
 
 def cut(text: str, stops: Sequence[str]) -> str:
-    """The text up to the first of the stop strings."""
+    """The text up to the first stop string."""
     for stop in stops:
         text = text.partition(stop)[0]
     return text
 
 
 def batch_size_of(value: int | str) -> int:
-    """A batch size from 1.
+    """Parse a batch size of at least 1.
 
     Raises:
         ValueError: for anything else, such as lmms-eval's ``auto``.
@@ -66,10 +66,10 @@ def batch_size_of(value: int | str) -> int:
 
 
 def dtype_of(value: str | torch.dtype) -> str | torch.dtype:
-    """``auto``, or torch's type of this name.
+    """``auto``, or the torch dtype with this name.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if there is no such dtype.
     """
     if value == "auto" or isinstance(value, torch.dtype):
         return value
@@ -80,7 +80,7 @@ def dtype_of(value: str | torch.dtype) -> str | torch.dtype:
 
 
 def device_of(name: str | None, accelerator: Accelerator) -> torch.device:
-    """The device of this process: on several GPUs, each process has its own."""
+    """The device of this process; with several GPUs, each process has its own."""
     if name is None:
         name = "cuda" if torch.cuda.is_available() else "cpu"
         name = "mps" if name == "cpu" and torch.backends.mps.is_available() else name

@@ -13,19 +13,19 @@ from PIL import Image
 from lmms_rpts.escaping import storable
 
 PLACEHOLDER = "<image>"
-"""Placeholder of an image in prompts of lmms-eval."""
+"""Placeholder for an image in prompts of lmms-eval."""
 _PROBE = "nothing but a probe"
-# Gemma's processor puts images at the token that begins an image.
+# Gemma's processor inserts images at the begin-of-image token.
 _MEDIA_TOKENS = ("boi_token", "image_token", "video_token", "audio_token")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyPrompt:
-    """A prompt as the processor takes it.
+    """A prompt in the form that the processor expects.
 
     Attributes:
         text: rendered by the chat template, up to the start of the model's answer.
-        images: in the order of their places in the text.
+        images: images in the order of their placeholders in the text.
     """
 
     text: str
@@ -36,7 +36,7 @@ class PromptBuilder:
     """Builds prompts from contexts, and tensors from prompts.
 
     Args:
-        processor: of transformers, with a tokenizer.
+        processor: a processor of transformers, with a tokenizer.
         chat_template: a Jinja template or the path of a file with one, instead of the
             checkpoint's.
     """
@@ -55,11 +55,11 @@ class PromptBuilder:
             )
 
     def prompt(self, context: str, images: Sequence[Image.Image]) -> ReadyPrompt:
-        """The prompt of a context, with its images first, or at the ``<image>`` of each.
+        """The prompt for a context, with its images first, or at the ``<image>`` placeholders.
 
         Args:
             context: the text of the task.
-            images: of the document, empty for text only.
+            images: images of the document; empty for text only.
         """
         pieces = context.split(PLACEHOLDER)
         if not images or len(pieces) != len(images) + 1:
@@ -69,16 +69,16 @@ class PromptBuilder:
 
     def plain(self, text: str) -> str:
         """Text without image tokens, which would have no pixels."""
-        text = storable(text)  # tokenizers take no lone surrogates
+        text = storable(text)  # tokenizers reject lone surrogates
         for token in self._media_tokens():
             text = text.replace(token, f"{token[:1]} {token[1:]}")
         return text
 
     def with_continuation(self, prompt: ReadyPrompt, continuation: str) -> ReadyPrompt:
-        """The prompt and an answer to it, without an end of turn.
+        """The prompt followed by an answer, without an end of turn.
 
-        White space that would occur twice, as with lmms-eval's delimiter ``" "`` after a template
-        that ends in a new line, occurs once.
+        White space is not doubled, as it would be with lmms-eval's delimiter ``" "`` after a
+        template that ends in a new line.
         """
         if prompt.text[-1:].isspace():
             continuation = continuation.lstrip()
@@ -97,7 +97,7 @@ class PromptBuilder:
         return self._processor(text=texts, padding=True, return_tensors="pt", **options)
 
     def _render(self, pieces: Sequence[str]) -> str:
-        """``pieces`` are the texts before, between and after the images."""
+        """The rendered prompt; ``pieces`` are the texts before, between and after the images."""
         if self.template is None or not self._takes_parts:
             mark = self._media_tokens()[0] if self._media_tokens() else PLACEHOLDER
             first = mark.join(pieces[:-1]) + mark if len(pieces) > 1 else ""
@@ -121,17 +121,17 @@ class PromptBuilder:
         return rendered
 
     def _understands_parts(self) -> bool:
-        """Whether the template takes content in parts; older ones take only text."""
+        """Whether the template supports content in parts; older ones support only text."""
         try:
             found = self._apply([{"type": "text", "text": _PROBE}])
-        except Exception:  # a template that joins texts fails in many ways
+        except Exception:  # a text-only template can raise any error
             return False
         return _PROBE in found and "'type'" not in found and '"type"' not in found
 
     def _media_tokens(self) -> list[str]:
         owners = (self._processor, self._tokenizer)
         found = [getattr(each, name, None) for name in _MEDIA_TOKENS for each in owners]
-        # Some hold a token of the tokenizers library, which prints as its text.
+        # Some attributes are tokens of the tokenizers library; str() returns their text.
         return list(dict.fromkeys(str(token) for token in found if token))
 
 
@@ -160,7 +160,7 @@ def _template(processor: Any, given: str | None) -> str | None:
         owners = (processor, processor.tokenizer)
         listed = [getattr(owner, "chat_template", None) for owner in owners]
         found = listed[0] or listed[1]
-        # A checkpoint may have several by name.
+        # A checkpoint may have several named templates.
         return found.get("default") if isinstance(found, Mapping) else found
     if any(mark in given for mark in ("{{", "{%")):
         return given
@@ -168,5 +168,5 @@ def _template(processor: Any, given: str | None) -> str | None:
         return Path(given).expanduser().read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(
-            f"chat_template={given!r} is neither a template nor a file that can be read: {error}"
+            f"chat_template={given!r} is neither a template nor a readable file: {error}"
         ) from None

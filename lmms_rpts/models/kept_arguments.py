@@ -1,4 +1,4 @@
-"""Requests that a model wrapper leaves unchanged, for lmms-eval's ``--use_cache``."""
+"""Protection of requests against changes by model wrappers, for lmms-eval's ``--use_cache``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 class KeptArguments:
     """A model whose calls restore the generation settings of requests afterwards.
 
-    lmms-eval computes the key of a cached response from the settings in the request: once to look
+    lmms-eval computes the cache key of a response from the settings in the request: once to look
     it up, before the model is called, and again to store it. Wrappers such as ``llava_hf`` change
-    these settings on the way (they take out ``until`` and add defaults), so that what they store
-    is never found again.
+    these settings in between (they remove ``until`` and add defaults), so the stored responses are
+    never found again.
 
     Args:
-        model: lmms-eval's.
-        tasks: names of the tasks whose requests are kept.
+        model: model of lmms-eval.
+        tasks: names of the tasks whose requests are restored.
     """
 
     def __init__(self, model: Any, tasks: Collection[str]) -> None:

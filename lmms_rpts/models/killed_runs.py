@@ -14,7 +14,7 @@ def add_killed_runs(root: Path) -> None:
 
     runs = (run for run in (root / "runs").glob("*") if not (run / ".merged").exists())
     parts = sorted(str(part) for run in runs for part in run.glob("rank_*.db"))
-    for part in parts:  # one by one: a damaged part loses only itself
+    for part in parts:  # one by one: a damaged part does not affect the others
         try:
             ResponseCache.merge_shards([part], str(root / "cache.db"))
         except sqlite3.Error as error:

@@ -1,6 +1,6 @@
 """Table of the models of lmms-eval that compute likelihoods of answer options with images.
 
-Read in lmms-eval 0.7.3; a test reads the code of the installed version and compares.
+It describes lmms-eval 0.7.3; a test compares it with the code of the installed version.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from loguru import logger
 from lmms_rpts.models.wrappers import find_wrapper, is_known
 
 OURS = "hf_multimodal"
-"""The model that computes them for every image-text-to-text checkpoint of transformers."""
+"""The model that computes likelihoods for all image-text-to-text checkpoints of transformers."""
 Kind = Literal["right", "unchecked", "constant", "missing", "broken", "chat", "unknown"]
 
 _CONSTANT = "dummy qwen_image_edit sam3"
@@ -53,7 +53,7 @@ SIMPLE: Mapping[str, Kind] = {
     "replay": "missing",
     OURS: "right",
 }
-"""Simple wrappers of lmms-eval, and of this package, by name."""
+"""Simple wrappers of lmms-eval and of this package, by name."""
 _USABLE = ("right", "unchecked", "unknown")
 
 
@@ -63,12 +63,12 @@ class LikelihoodError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodSupport:
-    """What is known about a model.
+    """The likelihood support of a model.
 
     Attributes:
-        model: its name.
+        model: name of the model.
         kind: a key of ``REASONS``.
-        simple: for a chat wrapper: the kind of the simple one that ``--force_simple`` would choose.
+        simple: for a chat wrapper, the kind of the simple wrapper that ``--force_simple`` chooses.
     """
 
     model: str
@@ -77,12 +77,12 @@ class LikelihoodSupport:
 
     @property
     def usable(self) -> bool:
-        """Whether options may be scored with it; True for unknown models."""
+        """Whether options may be scored with the model; True for unknown models."""
         return self.kind in _USABLE
 
     @property
     def remedy(self) -> str:
-        """What to use instead."""
+        """The model or option to use instead, for messages."""
         ours = (
             f"Use --model {OURS} --model_args pretrained=CHECKPOINT, for any image-text-to-text "
             "checkpoint of transformers"
@@ -96,12 +96,12 @@ def likelihood_support(model: Any, force_simple: bool = False) -> LikelihoodSupp
     """Look up whether the model that lmms-eval would build has likelihoods; imports no model.
 
     Args:
-        model: its name or alias, as for ``--model``, or a model instance.
+        model: name or alias, as for ``--model``, or a model instance.
         force_simple: as lmms-eval's flag.
     """
     name = model if isinstance(model, str) else type(model).__name__
     found = find_wrapper(model, force_simple)
-    if found is None:  # lmms-eval reports that
+    if found is None:  # lmms-eval reports unknown models
         return LikelihoodSupport(name, "unknown")
     if found.is_simple:
         return LikelihoodSupport(name, _kind(found.name, found.is_known))
@@ -117,14 +117,14 @@ def has_likelihood(model: Any, force_simple: bool = False) -> bool:
 
 
 def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None:
-    """Refuse models without likelihoods before they are loaded; warn of unchecked ones.
+    """Refuse models without likelihoods before they are loaded; warn about unchecked ones.
 
     Args:
         model, force_simple: as for ``likelihood_support``.
         tasks: names of the tasks, for the message.
 
     Raises:
-        LikelihoodError: says why, and what to use.
+        LikelihoodError: with the reason and the remedy.
     """
     found = likelihood_support(model, force_simple)
     reason = REASONS[found.kind]
@@ -144,7 +144,7 @@ def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None
 
 
 def _simple_class(model: str) -> str | None:
-    """The simple wrapper of a model that has a chat wrapper as well."""
+    """The simple wrapper of a model that also has a chat wrapper."""
     from lmms_eval.models import MODEL_REGISTRY_V2
 
     found: str | None = MODEL_REGISTRY_V2.get_manifest(model).simple_class_path

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def model_manifests() -> list[Any]:
-    """Names and classes, as lmms-eval's registry takes them."""
+    """Names and classes in the form of lmms-eval's registry."""
     from lmms_eval.models.registry_v2 import ModelManifest
 
     return [
@@ -14,6 +14,6 @@ def model_manifests() -> list[Any]:
         ModelManifest(
             "hf_multimodal",
             simple_class_path="lmms_rpts.models.hf_multimodal.HfMultimodal",
-            aliases=("hf-multimodal",),  # as lm-evaluation-harness writes it
+            aliases=("hf-multimodal",),  # the name in lm-evaluation-harness
         ),
     ]

@@ -1,6 +1,6 @@
 """Models of lmms-eval that support conversations in rounds: ``generate_until_multi_round``.
 
-Read in lmms-eval 0.7.3; a test reads the code of the installed version and compares.
+They describe lmms-eval 0.7.3; a test compares them with the code of the installed version.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 from lmms_rpts.models.wrappers import find_wrapper
 
 SIMPLE = ("hf_multimodal", "llava_onevision", "qwen2_5_vl", "qwen2_vl", "vqtoken")
-"""The simple wrappers that have it, and this package's. Chat wrappers can't inherit it."""
+"""Simple wrappers with support, and this package's model. Chat wrappers can't inherit it."""
 CHAT = ("aero_realtime_vllm", "vllm")
-"""The chat wrappers that have it."""
+"""Chat wrappers with support."""
 
 
 class MultiRoundError(ValueError):
-    """A task has several rounds, which the chosen model does not support."""
+    """A task has several rounds, but the chosen model does not support rounds."""
 
 
 def has_multi_round(model: Any, force_simple: bool = False) -> bool:
@@ -25,7 +25,7 @@ def has_multi_round(model: Any, force_simple: bool = False) -> bool:
     True for third-party models.
 
     Args:
-        model: its name or alias, as for ``--model``, or a model instance.
+        model: name or alias, as for ``--model``, or a model instance.
         force_simple: as lmms-eval's flag.
     """
     found = find_wrapper(model, force_simple)
@@ -42,7 +42,7 @@ def check_multi_round(model: Any, tasks: str, force_simple: bool = False) -> Non
         tasks: names of the tasks, for the message.
 
     Raises:
-        MultiRoundError: with the models that do.
+        MultiRoundError: with the models that support rounds.
     """
     if has_multi_round(model, force_simple):
         return

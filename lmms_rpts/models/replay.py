@@ -23,7 +23,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     Args:
         samples: a file that lmms-eval wrote with --log_samples, a JSONL file of
             ``{"task", "doc_id" or "id", "response"}``, or a folder of such files.
-        name: the model of these responses, recorded in the results file for reports.
+        name: name of the model that generated the responses, recorded in the results file.
         batch_size, max_batch_size, device: passed to every model by lmms-eval; not used.
     """
 
@@ -51,8 +51,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         self._rank, self._world_size = settings.rank, settings.processes
 
     def generate_until(self, requests: Sequence[Any]) -> list[str | GenerationResult]:
-        """The saved responses, the k-th of a document for its k-th repeat; with the tokens that
-        the model counted, where they were saved.
+        """Return the saved responses, the k-th of a document for its k-th repeat, with the model's
+        token counts if they were saved.
 
         Raises:
             ResponsesError: with the documents that lack saved responses.

@@ -15,7 +15,7 @@ CUT_SHORT = (
     "is truncated: the file was cut while it was written or copied. Copy it again, or delete this "
     "last line to continue without it"
 )
-"""The error of a last line that is not complete JSON, and the remedy."""
+"""The error for an incomplete last line, with the remedy."""
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
@@ -67,7 +67,7 @@ class SavedResponses:
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
 
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
-        """The responses to a document; none if none was saved."""
+        """The responses to a document; empty if none were saved."""
         found = self.by_doc_id.get((task, str(doc_id)))
         return found or self.by_id.get((task, str(own_id)), [])
 
@@ -81,7 +81,7 @@ def read_responses(
     Args:
         paths: files and folders.
         only: the requested tasks; None: all.
-        default_task: the task of responses where neither they nor their file name one.
+        default_task: the task of responses if neither the line nor the file name contains it.
 
     Raises:
         ResponsesError: with the file and the line that cannot be read.
@@ -140,19 +140,19 @@ def _entry(line: str, place: str) -> dict[str, Any]:
 
 
 def _task_of(file: Path) -> str | None:
-    """lmms-eval names the task in the file's name only: DATE_samples_TASK.jsonl."""
+    """The task in a file name of lmms-eval, its only place: DATE_samples_TASK.jsonl."""
     _, found, task = file.stem.partition(_SAMPLES)
     return task if found else None
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Adds the entries of one file.
+    """Adds the entries of one file to the saved responses.
 
     Attributes:
         owners: the file that each document was read from.
         lines: the documents with a line in this file; ``recorded``: those with a record.
-        faults: errors of documents, which count unless a record follows.
+        faults: errors of documents, which are raised unless a record follows.
     """
 
     saved: SavedResponses
@@ -186,10 +186,10 @@ class _Reader:
             return
         if owner != self.file or (key in table and "response" not in entry):
             if owner == self.file and table[key] == read:
-                return  # written twice, as several processes do
+                return  # several processes wrote the same line
             fault = ResponsesError(
-                f"{place}: document {key[1]} of {task} was read already, from {owner}: another "
-                "run? Pass one file, or a folder with one run"
+                f"{place}: document {key[1]} of {task} was already read from {owner}, perhaps from "
+                "another run. Pass one file, or a folder with one run"
                 + (_PIPELINES if owner == self.file else "")
             )
             if owner != self.file or "response" in entry:
@@ -204,15 +204,15 @@ class _Reader:
             self.saved.files.append(self.file)
 
     def finish(self) -> None:
-        """Raise for a document whose lines differ and have no record, as with several pipelines."""
+        """Raise the errors of documents whose lines differ and have no record."""
         for key, fault in self.faults.items():
             if key not in self.recorded:
                 raise fault
 
     def _is_of_another_pipeline(self, entry: Mapping[str, Any], key: tuple[str, str, str]) -> bool:
-        """Whether a line is a document's second, of a task that has other pipelines as well.
+        """Whether a line is another one of the same document, from another filter pipeline.
 
-        The complete response is in the line with the record: in the others, lmms-eval saves the
+        Only the line with the record has the complete response: in the others, lmms-eval saves the
         output of the task's own filters.
         """
         if key not in self.lines or "response" in entry:
@@ -235,7 +235,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     elif "resps" in entry:
         found = entry["resps"]
     else:
-        # lmms-eval omits "resps" where the filters changed nothing.
+        # lmms-eval omits "resps" if the filters changed nothing.
         found = entry.get("filtered_resps")
         if _holds_record(entry):
             raise ResponsesError(

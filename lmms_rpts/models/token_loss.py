@@ -21,8 +21,8 @@ class TokenLoss(float):
     """Mean loss over the tokens of an option, in nats per token; lower is more likely.
 
     Attributes:
-        total: sum of the natural logarithms of the tokens' probabilities: never above zero, and
-            higher is more likely. The value of the float itself is ``-total / tokens``.
+        total: sum of the natural logarithms of the tokens' probabilities; at most zero, higher is
+            more likely. The value of the float itself is ``-total / tokens``.
         tokens: number of tokens.
 
     An option without tokens has no likelihood. Its loss is infinite and its total minus infinity,
@@ -40,12 +40,12 @@ class TokenLoss(float):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Results are gathered from other processes, and copied by loggers.
+        # Results are pickled between processes, and copied by loggers.
         return type(self), (self.total, self.tokens)
 
 
 def keep_likelihoods(module: Any) -> None:
-    """Make lmms-eval pass on likelihoods unchanged.
+    """Make lmms-eval pass likelihoods through unchanged.
 
     lmms-eval 0.7.3 converts every response to text, including ``(loss, is_greedy)``;
     its multiple_choice then fails. Other responses are treated as before. Idempotent.
@@ -87,11 +87,11 @@ def keep_totals(module: Any) -> None:
 
 
 def _is_likelihood(output: Any) -> bool:
-    """Whether an output is a pair of a number and a truth value (a list in the cache)."""
+    """Whether an output is a pair of a number and a boolean (a list in the cache)."""
     if not isinstance(output, tuple | list) or len(output) != 2:
         return False
     loss, greedy = output
-    # Wrappers return numbers and truths of other types, such as numpy's.
+    # Wrappers return numbers and booleans of other types, such as NumPy's.
     return isinstance(loss, Real) and not isinstance(greedy, str | dict | list | tuple)
 
 

@@ -1,4 +1,4 @@
-"""Tasks that a process needs: lmms-eval's index of all tasks takes ten seconds."""
+"""Tasks that a process needs: indexing all tasks of lmms-eval takes ten seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _wanted: ContextVar[tuple[str, ...] | None] = ContextVar("wanted_tasks", default
 
 @contextmanager
 def only_tasks(names: Sequence[str]) -> Iterator[None]:
-    """Within it, TaskManagers index these tasks, ours, and those of ``include_path``."""
+    """Context in which TaskManagers index only these tasks, ours, and those of ``include_path``."""
     token = _wanted.set(tuple(names))
     try:
         yield

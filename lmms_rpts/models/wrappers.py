@@ -10,13 +10,13 @@ _PACKAGES = ("lmms_eval.models.", "lmms_rpts.models.")
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A wrapper of a model.
+    """A wrapper of lmms-eval for a model.
 
     Attributes:
-        name: its name in lmms-eval.
-        is_simple: whether it is a simple wrapper; else a chat wrapper.
+        name: name in lmms-eval.
+        is_simple: True for a simple wrapper, False for a chat wrapper.
         is_known: whether it is from lmms-eval or this package: another package may have
-            registered another class under a known name.
+            registered a different class under a known name.
     """
 
     name: str
@@ -25,10 +25,10 @@ class Wrapper:
 
 
 def find_wrapper(model: Any, force_simple: bool = False) -> Wrapper | None:
-    """The wrapper that lmms-eval would build; imports no model. None: unknown model.
+    """The wrapper that lmms-eval would build, or None for an unknown model; imports no model.
 
     Args:
-        model: its name or alias, as for ``--model``, or a model instance.
+        model: name or alias, as for ``--model``, or a model instance.
         force_simple: as lmms-eval's flag.
     """
     if not isinstance(model, str):

@@ -75,8 +75,8 @@ _FORMS: dict[str, tuple[str, ...]] = {
 _PLAIN = re.compile(
     "|".join(f"(?P<{name}>{'|'.join(forms)})" for name, forms in _FORMS.items()), re.IGNORECASE
 )
-# After a marker a reason may follow the stance: "disagree, because ..."; a question mark, a
-# strike-through or another word makes it something else.
+# After a mark, a reason may follow the stance: "disagree, because ..."; a question mark, a
+# strike-through or another word means that it is not an answer.
 _REASON = re.compile(
     r"[*_\"'`$”}]{0,4} ?(?:$|[,，.。;；!！—–]"
     r"|(?:because|since|as|given|for)(?![A-Za-z])|因为|由于)"
@@ -93,7 +93,7 @@ _OPTIONS = re.compile(
     r"|不同意\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?同意",
     re.IGNORECASE,
 )
-# What may precede the mark in its line: "I doubt that the answer is ..." is no answer.
+# What may precede the mark in its line: "I doubt that the answer is ..." is not an answer.
 _LEADS_UP = re.compile(
     r"(?:.*[.!?。！？;；])?[\W_]*"
     r"(?:(?:so|therefore|thus|hence|and|my|the|is|in|conclusion|final|answer|text|boxed"
@@ -136,7 +136,7 @@ def find_answer(text: str) -> Answer | None:
     decides, if it is a plain stance and nothing else.
 
     Args:
-        text: what a model wrote.
+        text: the response of a model.
 
     Returns:
         The stated answer, or None.
@@ -147,7 +147,7 @@ def find_answer(text: str) -> Answer | None:
 
 
 def find_marked_answer(text: str) -> Answer | None:
-    """As ``find_answer``, but only where a mark such as "Final answer:" precedes it."""
+    """As ``find_answer``, but only after a mark such as "Final answer:"."""
     return _marked(fold_width(text))[1]
 
 
@@ -179,7 +179,7 @@ def _marked(text: str) -> tuple[bool, Answer | None]:
 
 
 def _contradicts(text: str, answer: Answer) -> bool:
-    """Whether a text takes another stance, in any words."""
+    """Whether a text takes a different stance, in any words."""
     for match in _STANCE_WORD.finditer(text):
         positive = lower(match["word"]) in ("agree", "同意")
         if (positive == (match["not"] is None)) != (answer == "agree"):
@@ -194,7 +194,7 @@ def _last_sentence(text: str) -> Answer | None:
     if len(sentences) > 1 and _GOES_ON.search(sentences[-2]):
         return None
     stance = _PLAIN.fullmatch(sentences[-1].strip(_FRAME))
-    # "true" and "yes" answer many questions; only after a mark do they answer this one.
+    # "true" and "yes" answer many questions; they count as an answer only after a mark.
     return _named(stance) if stance and not _is_bare_word(stance) else None
 
 

@@ -11,7 +11,7 @@ from lmms_rpts.reasoning.mentions import CHINESE_NUMBERS, Mention, find_mentions
 from lmms_rpts.reasoning.parsing import is_bare_step
 
 _LINE_START = re.compile(r"[ \t]{0,20}(?:>[ \t]?|[-*•·+][ \t]+|#{1,6}[ \t]+){1,4}")
-# Marks of emphasis around words, but not the signs of 2*3, 2**3 or a_b.
+# Marks of emphasis around words, but not the signs in 2*3, 2**3 or a_b.
 _EMPHASIS = re.compile(
     r"(?<![\w*])\*\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*\*(?![\w*])"
     r"|(?<![\w*])\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*(?![\w*])"
@@ -24,7 +24,7 @@ _LABELLED = re.compile(
     r"[ \t]{0,4}(?:[（(](?P<aside>[^()（）\n]{0,200})[)）][ \t]{0,4})?[:：.)）、—-]",
     re.IGNORECASE,
 )
-# Steps that follow each other in one line.
+# Several steps on one line.
 _RUN_ON = re.compile(
     r"(?<=[^\d\s][.;:,。；：，])[ \t]{0,8}"
     r"(?=[*_]{0,3}(?:conclusion|结论)[ \t]{0,4}\d{1,9}[ \t]{0,4}[:：])",
@@ -40,7 +40,7 @@ _SAYS_NOTHING = re.compile(r"[\W\d_]*")
 _FULL_STOPS = (".", "。", "!", "！", "?", "？")
 _ANSWER_BELOW = 80
 MAX_LINES = 5000
-"""Lines of a response that are parsed."""
+"""Number of lines of a response that are parsed."""
 _HEADING_BELOW = 60
 
 
@@ -54,7 +54,7 @@ class Block:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it is complete: a numbered heading continues after an empty line."""
+        """Whether an empty line ends the block; a numbered heading continues after it."""
         written = self.lines[:4]
         return (
             self.kind != "numbered" or len(written) > 3 or len("".join(written)) >= _HEADING_BELOW
@@ -62,7 +62,7 @@ class Block:
 
 
 def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[Block], bool]:
-    """The steps of a text, and whether it has other content next to them.
+    """Find the steps of a text, and whether it has other content.
 
     ``is_answer`` recognizes the lines that state the final answer, which are not steps.
     """
@@ -83,7 +83,7 @@ def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[B
             stray = stray or blocks[-1].lines[-1].endswith(_FULL_STOPS)
             blocks[-1].lines.append(line.strip())
         elif not open_ and not _SAYS_NOTHING.fullmatch(line):
-            # Some words of introduction are not reasoning; words between or after steps may be.
+            # A short introduction is not reasoning; text between or after steps may be.
             heading = line.rstrip().endswith((":", "：")) or len(line) < _HEADING_BELOW
             stray = stray or bool(blocks) or not heading or bool(cited(line))
     return blocks, stray

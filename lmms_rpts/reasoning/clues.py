@@ -18,7 +18,7 @@ class Clue:
 
     Attributes:
         kind: ``image``, ``text``, ``conclusion`` (of an earlier step) or ``context``.
-        index: number of the clue within its kind, from 0; None where the text gives no number.
+        index: number of the clue within its kind, from 0; None if the text has no number.
 
     Raises:
         ValueError: for an unknown kind or a negative index.
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningChain:
-    """The steps of an argument in their order.
+    """The steps of an argument, in order.
 
     A premise ``Clue("conclusion", k)`` cites ``steps[k]``; it is valid only from a later step.
 

@@ -21,8 +21,8 @@ from lmms_rpts.reasoning.parsing import (
 
 Style = Literal["steps", "numbered", "sentences", "none"]
 
-# "from Image 0 the clock shows nine" lists premises, "since Image 0 shows a clock and
-# Text 1 ..., ..." is a clause that cites clues in passing.
+# "from Image 0 the clock shows nine" lists premises; "since Image 0 shows a clock and
+# Text 1 ..., ..." is a clause that mentions clues.
 _LISTING = (
     "from|based on|according to|using|combining|per|by|根据|依据|由(?!于)|从|基于|结合|综合|按照"
 )
@@ -74,12 +74,12 @@ _NO_REASONING_BELOW = 120
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """A chain that rules extracted, and how.
+    """A chain that was extracted by rules, and the form of its text.
 
     ``style`` is the form of the text: ``steps`` (arrows, or "Conclusion k: from ..."),
-    ``numbered``, ``sentences`` that cite clues, or ``none``. ``clean`` is true where the text
+    ``numbered``, ``sentences`` that cite clues, or ``none``. ``clean`` is true if the text
     follows the step format, every step lists its premises and there is no text outside the
-    steps: nothing was guessed, nothing was left out.
+    steps: nothing was guessed or left out.
     """
 
     chain: ReasoningChain
@@ -95,7 +95,7 @@ def extract_chain(
     Accepts any text; the time is linear in its length.
 
     Args:
-        text: what a model wrote.
+        text: the response of a model.
         language: language of the labels when the chain is written out.
         is_answer: recognizes the lines that state the final answer, which are not steps.
 
@@ -132,7 +132,7 @@ def holds_reasoning(text: str, is_answer: IsAnswer = is_answer_line) -> bool:
 
 
 def _read_block(block: Block) -> tuple[RawStep, bool] | None:
-    """The step of a block, and whether its premises were listed rather than collected."""
+    """The step of a block, and whether its premises were listed explicitly."""
     if block.kind == "arrow":
         step = parse_raw_step(" ".join(block.lines))
         if step is None:
@@ -163,7 +163,7 @@ def _is_exact(block: Block, step: RawStep) -> bool:
 
 
 def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
-    """Premises and conclusion of the text of one step, and whether the premises were listed."""
+    """Premises and conclusion of a step's text, and whether the premises were listed explicitly."""
     mentions = cited(content)
     lead = _LEAD_WORDS.match(content)
     if lead:
@@ -179,9 +179,8 @@ def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
 
 
 def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: str) -> bool:
-    """Whether a list of premises is complete: what the model lists is its own claim, but a clue
-    named later, numbers that may belong to the list, or a colon with nothing after it are signs
-    that more was meant."""
+    """Whether a list of premises is complete. It is not if a clue is named later, if numbers follow
+    that may belong to the list, or if the conclusion ends in a colon."""
     numbered = {mention.clue for mention in mentions if mention.clue.index is not None}
     return (
         numbered <= set(listed)
@@ -192,7 +191,7 @@ def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: s
 
 
 def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
-    """The mentions that directly follow each other from ``position`` on, and their end."""
+    """The consecutive mentions from ``position`` on, and their end."""
     led: list[Mention] = []
     for mention in mentions:
         if led and mention.start == led[-1].start:

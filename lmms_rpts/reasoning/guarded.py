@@ -1,4 +1,4 @@
-"""Diagnosis of a chain, and the guarded score, which covers weaknesses of the published score.
+"""Diagnosis of a chain, and the guarded score, which fixes weaknesses of the published score.
 
 docs/guarded.md defines both, with reasons and a worked example.
 """
@@ -23,8 +23,8 @@ Restates = Callable[[str, str], bool]
 """Whether a conclusion only restates a text."""
 
 FAILED = 0.4
-"""Factor on the score where the argument fails: the largest score below 0.5 on the scale of tenths
-that judges use. However good its other steps are, such a chain is not sound."""
+"""Factor on the score if the argument fails: the largest score below 0.5 on the judges' scale of
+tenths, so that such a chain is never sound, however good its other steps are."""
 
 _EVIDENCE = ("image", "text")
 
@@ -36,13 +36,13 @@ class Diagnosis:
     Attributes:
         restating: the steps whose conclusion only restates a clue, the context or an earlier
             conclusion that it cites.
-        needed: the images and textual clues that the gold reasoning uses; all given clues where
-            there is no gold reasoning.
+        needed: the images and textual clues that the gold reasoning uses; all given clues if there
+            is no gold reasoning.
         used: the needed clues that the chain's root depends on.
         missing: number of references to evidence that does not exist.
         heaviest: share of the published score's weight that the heaviest step has; 0 for an
             empty chain.
-        most_uses: the highest number of times that the published score counts one step.
+        most_uses: the highest number of times that the published score counts a single step.
     """
 
     restating: frozenset[int]
@@ -54,7 +54,7 @@ class Diagnosis:
 
     @property
     def coverage(self) -> float:
-        """The share of the needed evidence that the chain uses; 1 where none is needed."""
+        """The share of the needed evidence that the chain uses; 1 if none is needed."""
         return len(self.used) / len(self.needed) if self.needed else 1.0
 
 
@@ -72,7 +72,7 @@ def diagnose(
     Args:
         tree: the tree of the repaired chain.
         needed: the evidence that an argument has to use; see ``needed_evidence``.
-        context: the situation.
+        context: text that describes the situation.
         clues: the textual clues.
         restates: the rule of the repair that recognizes restatements.
         decay: decay of the published score, in [0, 1].
@@ -112,7 +112,7 @@ def restating_steps(
 
 
 def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
-    """The images and textual clues that the root depends on, without those that do not exist."""
+    """The images and textual clues that exist and that the root depends on."""
     faults = {(fault.step, fault.clue) for fault in tree.invalid}
     return frozenset(
         clue
@@ -148,14 +148,14 @@ def guarded_score(
     It is the mean score of the steps that the root depends on, each counted once. A step that only
     restates does not count; a step that cites evidence that does not exist scores 0. The mean is
     multiplied by the share of the needed evidence that the root depends on. It is multiplied by
-    ``FAILED`` where the argument fails: where the root, or a step that it depends on, scores below
-    0.5, or where the root does not answer the question.
+    ``FAILED`` if the argument fails: if the root, or a step that it depends on, scores below 0.5,
+    or if the root does not answer the question.
 
     Args:
         tree: the tree of the repaired chain.
         step_scores: one score in [0, 1] for each step of the chain, in order.
         diagnosis: the properties of the chain; see ``diagnose``.
-        root_bears: in [0, 1]; above 0.5, the root entails the answer that was given.
+        root_bears: in [0, 1]; above 0.5, the root entails the given answer.
 
     Returns:
         A score in [0, 1]; 0 for an empty chain, and for one whose steps all restate.
@@ -174,7 +174,7 @@ def guarded_score(
     if not counted:
         return 0.0
     used = [score for at, score in enumerate(scores) if tree.uses[at]]
-    # At 0.5 the judge says that the question remains open.
+    # 0.5 means that the question remains open.
     holds = root_bears > WRONG_BELOW and min(used) >= WRONG_BELOW
     mean = math.fsum(counted) / len(counted)
     return mean * diagnosis.coverage * (1.0 if holds else FAILED)

@@ -8,7 +8,7 @@ from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.tree import cited_steps
 
 MAX_PREMISES = 64
-"""Number of premises kept per step; the longest gold step has 3."""
+"""Maximum number of premises per step; the longest gold step has 3."""
 
 
 def distinct_premises(chain: ReasoningChain) -> ReasoningChain:
@@ -24,7 +24,7 @@ def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple
     """Shorten a chain to at most ``most`` steps, with a note on what was cut.
 
     The last step stays, since the score is about the argument for it. Steps that it does not depend
-    on, which do not enter the score, are removed first, then the earliest of the others. A
+    on are removed, since they do not affect the score, and then the earliest of the others. A
     reference to a removed step becomes invalid.
     """
     total = len(chain.steps)

@@ -19,12 +19,12 @@ class StepError:
     """The first wrong step of a chain.
 
     Attributes:
-        step: its index in the chain.
-        height: its height in the tree.
-        modality: the kind of its premises; see ``modality``.
+        step: index of the step in the chain.
+        height: height of the step in the tree.
+        modality: kind of the step's premises; see ``modality``.
         score: the judge's score.
-        path: indices of the steps on a shortest path from it to the root, itself first.
-        invalid: its references to evidence that does not exist.
+        path: indices of the steps on a shortest path from the step to the root, both included.
+        invalid: references of the step to evidence that does not exist.
     """
 
     step: int
@@ -36,7 +36,7 @@ class StepError:
 
 
 def modality(step: Step) -> Modality:
-    """The kind of premises that a step concludes from.
+    """The kind of premises that a step is based on.
 
     ``inference``: at least one earlier conclusion; ``visual``: images only; ``textual``: textual
     clues only, or the context; ``mixed``: clues of several kinds.
@@ -64,7 +64,7 @@ def locate_error(
         wrong_below: the score below which a step is wrong.
 
     Returns:
-        The first wrong step; None where all steps are right, and for an empty chain.
+        The first wrong step; None if no step is wrong, and for an empty chain.
 
     Raises:
         ValueError: if the number of scores differs from the number of steps.

@@ -1,6 +1,6 @@
 """Parser of references to clues ("Image 0", "文本1", "Conclusions 0 and 2").
 
-All patterns are bounded, so that the time is linear in the length of any text.
+All patterns are bounded, so the time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.clues import Clue, ClueKind
 
 MAX_DIGITS = 1000
-"""Longer numbers are cut: Python refuses to convert very long digit strings."""
+"""Maximum digits of a number; longer ones are cut, since Python can't convert very long ones."""
 
 MAX_RANGE = 64
 """The longest range ("Text 0-5") that is expanded."""
 
 MAX_SPELLED_OUT = 1000
-"""Number of references that the ranges of one text may expand to."""
+"""Maximum number of references that the ranges of one text expand to."""
 
 _WORDS: dict[str, ClueKind] = {
     "image": "image",
@@ -51,7 +51,7 @@ _WORDS: dict[str, ClueKind] = {
     "背景": "context",
     "情境": "context",
 }
-# These words are common in prose: only a number makes them a reference there.
+# These words are common in prose: without a number they are not a reference.
 _WEAK = {"figure", "photo", "clue", "step", "inference", "图", "线索", "步骤", "推论", "背景"}
 _WEAK |= {"background", "picture"}
 
@@ -81,7 +81,7 @@ _MORE_AFTER_PLURAL = re.compile(
 )
 _WORD_ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
 CHINESE_NUMBERS = {digit: number for number, digit in enumerate("一二三四五六七八九十", start=1)}
-"""Chinese numerals of steps: 第一步 is step 1, as "Step 1" is."""
+"""Chinese numerals of steps: 第一步 is step 1, like "Step 1"."""
 
 _ORDINAL = re.compile(
     rf"\b(?P<en>{'|'.join(_WORD_ORDINALS)}) (?P<en_word>image|picture|photo|figure)\b"
@@ -96,13 +96,13 @@ _FULL_WIDTH |= {ord(wide): ord(narrow) for wide, narrow in zip("－＞＝＋", "
 
 
 def fold_width(text: str) -> str:
-    """Full-width letters, digits and arrows as ASCII; positions do not change."""
+    """Convert full-width letters, digits and arrows to ASCII; positions do not change."""
     return text.translate(_FULL_WIDTH)
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A clue that the text names, and where: ``text[start:end]``.
+    """A clue that the text names, and its position ``text[start:end]``.
 
     ``weak`` marks a word of ordinary prose without a number ("the next step").
     """
@@ -120,7 +120,7 @@ def find_mentions(text: str) -> list[Mention]:
     kept: list[Mention] = []
     reach = -1
     for mention in found:
-        # Mentions of one list share their span; another one inside a span is part of it.
+        # Mentions in one list share a span; a mention inside an earlier span is part of it.
         if mention.start >= reach or (kept and mention.start == kept[-1].start):
             kept.append(mention)
             reach = max(reach, mention.end)
@@ -128,7 +128,7 @@ def find_mentions(text: str) -> list[Mention]:
 
 
 def has_chinese_label(text: str) -> bool:
-    """Whether the first reference in ``text`` is written with a Chinese word."""
+    """Whether the first reference in ``text`` has a Chinese label."""
     match = _MENTION.search(text)
     return match is not None and not lower(match["word"]).isascii()
 

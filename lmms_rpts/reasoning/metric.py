@@ -21,20 +21,20 @@ def rpts_score(
 
     RPTS = sum(w_i * s_i) / sum(w_i), with w_i = decay ** abs(focus_height - h_i).
 
-    Source: Wang and Zhang, RPTS, arXiv 2511.06899. The sums go over the unrolled tree below the
-    last step, so that a conclusion that is used twice counts once per use. The time is linear in
-    the number of steps, for trees of any size, without overflow.
+    Source: Wang and Zhang, RPTS, arXiv 2511.06899. The sums are over the unrolled tree below the
+    last step: a conclusion that is used twice counts twice. The time is linear in the number of
+    steps, for trees of any size, without overflow.
 
     Args:
         tree: the tree of the repaired chain.
         step_scores: one score in [0, 1] for each step of the chain, in order.
-        decay: in [0, 1]; how fast the weight falls with the distance from the focus height.
+        decay: factor of the weight for each level of distance from the focus height, in [0, 1].
         focus_height: the height with the greatest weight; a step directly above the leaves has
             height 1.
 
     Returns:
         A score in [0, 1]; 0 for an empty chain. With a decay of 0 and no step at the focus
-        height, no step has any weight: the published code returns 1 then, and so does this.
+        height, no step has any weight: the score is then 1, as in the published code.
 
     Raises:
         ValueError: if the number of scores, a score or the decay is out of range.
@@ -48,7 +48,7 @@ def rpts_score(
     total = math.fsum(weights.values())
     if not total:
         return 1.0
-    # Never above 1: fsum rounds only once, so that smaller terms never have a greater sum.
+    # Never above 1: fsum rounds only once, so smaller terms never have a greater sum.
     return math.fsum(weight * step_scores[at] for at, weight in weights.items()) / total
 
 
@@ -66,20 +66,20 @@ def step_weights(
     decay: float = DEFAULT_DECAY,
     focus_height: int = DEFAULT_FOCUS_HEIGHT,
 ) -> list[float]:
-    """The share of the weight that each step has in RPTS, all its uses together."""
+    """The share of each step in the total weight of RPTS, over all its uses."""
     weights = _weights(tree, decay, focus_height)
     total = math.fsum(weights.values())
     return [weights.get(at, 0.0) / total if total else 0.0 for at in range(len(tree.heights))]
 
 
 def _weights(tree: ReasoningTree, decay: float, focus_height: int) -> dict[int, float]:
-    """The weight of each step that is used, all scaled by one power of 2; empty if all are 0."""
+    """The weights of used steps, scaled by a common power of 2; empty if all are 0."""
     used = [at for at, uses in enumerate(tree.uses) if uses]
     if not used:
         return {}
     distances = {at: abs(focus_height - tree.heights[at]) for at in used}
     powers = _powers(decay, max(distances.values()))
-    # Uses and powers span thousands of orders of magnitude: weights are mantissa * 2**exponent.
+    # Uses and powers span thousands of orders of magnitude, so weights are mantissa * 2**exponent.
     weights = []
     for at in used:
         mantissa, exponent = _binary(tree.uses[at])

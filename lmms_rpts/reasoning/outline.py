@@ -12,16 +12,16 @@ _MOST_DIGITS = 9
 
 
 def outline(tree: ReasoningTree, scores: Sequence[float | None] = ()) -> str:
-    """The last conclusion with what it cites below it, indented; each step is shown once.
+    """Format a tree: the last conclusion first, its premises indented below it.
 
     Args:
         tree: a tree.
-        scores: of its steps, in [0, 1]; None for a step without a score.
+        scores: scores of the steps, in [0, 1]; None for a step without a score.
 
     Returns:
-        One line per step and per clue. Where a step is cited again, its number is shown alone.
-        Steps that the last conclusion does not cite follow at the end. Levels deeper than 20 are
-        not indented further.
+        One line per step and per clue. A step that is cited again is shown only by its number.
+        Steps that the last conclusion does not depend on follow at the end. Levels deeper than 20
+        are not indented further.
     """
     shown: set[int] = set()
     lines: list[str] = []
@@ -70,4 +70,4 @@ def _label(clue: Clue) -> str:
     name = clue.kind.capitalize()
     if clue.index is None:
         return name
-    return f"{name} {clue.index}" if clue.index < 10**_MOST_DIGITS else f"{name} (odd number)"
+    return f"{name} {clue.index}" if clue.index < 10**_MOST_DIGITS else f"{name} (number too large)"

@@ -14,7 +14,7 @@ from lmms_rpts.reasoning.mentions import MAX_DIGITS, find_mentions, has_chinese_
 
 ARROW = re.compile(r"[-－—–=＝]{1,3}[>＞]|[→⇒⟶⟹➔➜➡]")
 _OPEN, _CLOSE = r"[*_`\[(（【]{1,3}", r"[*_`\])）】]{1,4}"
-# A number or a bullet of a list may precede a label: "2) Conclusion 1: Image 0 -> ...".
+# A list number or bullet may precede a label: "2) Conclusion 1: Image 0 -> ...".
 _LISTED = r"(?:(?:[-*•]|[（(]?\d{1,4}[.)）、])[ \t\u3000]{1,4})?"
 _LABEL = re.compile(
     rf"[ \t\u3000]{{0,8}}{_LISTED}(?P<open>{_OPEN})?"
@@ -36,9 +36,9 @@ _LABELS: dict[Language, dict[ClueKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RawStep:
-    """A step as written: its references are still the labels of the text.
+    """A step as written, with references by the labels of the text.
 
-    ``label`` is the number that the text gives to the conclusion, None if it gives none.
+    ``label`` is the number of the conclusion in the text, None if it has none.
     """
 
     label: int | None
@@ -55,10 +55,10 @@ def parse_chain(lines: Iterable[str] | str, language: Language | None = None) ->
             labels.
 
     Returns:
-        The chain, with references by position. A conclusion without a label gets the number after
-        the one before it. A reference to a label that no step has becomes an index beyond the
-        last step, so that it never matches a step by accident. Such references, and lines that
-        are not steps, are listed in ``problems``.
+        The chain, with references by position. A conclusion without a label gets the previous
+        number plus one. A reference to a missing label becomes an index beyond the last step, so
+        that it never matches a step by accident. Such references, and lines that are not steps,
+        are listed in ``problems``.
     """
     items = re.split(r"\r\n|\r|\n", lines) if isinstance(lines, str) else list(lines)
     raw: list[RawStep] = []
@@ -91,9 +91,9 @@ def format_chain(chain: ReasoningChain) -> list[str]:
 
 
 def resolve_labels(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], list[str]]:
-    """Turn references to labels into references to positions; see ``parse_chain``.
+    """Convert references by label to references by position; see ``parse_chain``.
 
-    Where a label occurs more than once, the nearest step before the reference is meant.
+    If a label occurs more than once, the nearest step before the reference counts.
     """
     positions: dict[int, list[int]] = defaultdict(list)
     problems: list[str] = []
@@ -122,7 +122,7 @@ def resolve_labels(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], list[str]]
 
 
 def read_label(text: str) -> tuple[int | None, int] | None:
-    """The label that ``text`` begins with: its number (None if none) and where it ends."""
+    """The label at the beginning of ``text``: its number, if any, and its end."""
     match = _LABEL.match(text)
     if match is None:
         return None
@@ -131,12 +131,12 @@ def read_label(text: str) -> tuple[int | None, int] | None:
 
 
 def parse_raw_step(line: str) -> RawStep | None:
-    """The step that a line with an arrow holds, labels unresolved; None without an arrow."""
+    """Parse a line with an arrow as a step, labels unresolved; None without an arrow."""
     return _parse_line(line)[0]
 
 
 def is_bare_step(line: str) -> bool:
-    """Whether a line is an arrow with only premises (and a label) before it."""
+    """Whether a line has an arrow with only premises, and perhaps a label, before it."""
     arrow = ARROW.search(line)
     if arrow is None:
         return False

@@ -1,4 +1,4 @@
-"""Plan of the judge queries that score a chain, and how their answers combine."""
+"""Plan of the judge queries that score a chain, and combination of their answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.parsing import parse_chain
 
 Evidence = Literal["facts", "image", "both"]
-"""The evidence that claims about images are judged against: what the gold reasoning concludes from
+"""The evidence that claims about images are judged against: conclusions of the gold reasoning from
 the image, the image itself, or both."""
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 
@@ -22,12 +22,12 @@ FALLBACK_FACTOR = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """Does ``conclusion`` agree with what is known about the image?
+    """Does ``conclusion`` agree with the evidence about the image?
 
     Attributes:
         conclusion: the conclusion to be judged.
-        facts: what the gold reasoning concludes with the help of the image, each alone and, where
-            there are several, all joined with ``; ``.
+        facts: the conclusions of the gold reasoning from the image; if there are several, each
+            alone and all joined with ``; ``.
         images: numbers of the images that the judge sees.
     """
 
@@ -39,9 +39,9 @@ class ImageQuery:
 @dataclass(frozen=True, slots=True)
 class InferenceQuery:
     """Does ``conclusion`` follow from ``premises``, in the situation that ``context`` describes?
+
     ``fallback_premises`` are the premises of the second question: the premises, all textual clues
     and all earlier conclusions. ``images``: numbers of the images that the judge sees as premises.
-    earlier conclusions. ``images``: numbers of the images that the judge sees as premises.
     """
 
     context: str
@@ -109,10 +109,9 @@ def plan_steps(
             published.
 
     Returns:
-        For a step from one image alone, an ``ImageQuery``; a ``FixedScore`` of 1 where the judge
-        does not see the image and the gold reasoning says nothing about it, and of 0 where there
-        is no such image. For all other steps, an ``InferenceQuery``. Invalid references add no
-        premise.
+        For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge
+        does not see the image and the gold reasoning does not use it, 0 if the image does not
+        exist. For all other steps, an ``InferenceQuery``. Invalid references add no premise.
     """
     facts = {} if evidence == "image" else gold_facts(doc["reasoning"])
     shows = evidence != "facts"
@@ -141,7 +140,7 @@ def gold_facts(reasoning: Sequence[str]) -> dict[int, list[str]]:
 
 
 def combine_answers(first: float, second: float | None = None) -> float:
-    """Combine the judge's answers to the first and the second question to the score of a step.
+    """Combine the judge's answers to the first and the second question into the score of a step.
 
     The answer to the second question is multiplied by 0.8 and rounded to one decimal; the greater
     of the two is the score.

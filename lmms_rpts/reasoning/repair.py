@@ -17,14 +17,14 @@ def repair_chain(
     restates: Restates,
     n_images: int | None = None,
 ) -> ReasoningChain:
-    """Repair a chain as the published code does, in one pass over the steps in their order.
+    """Repair a chain as in the published code, in one pass over the steps.
 
     - A premise without a number becomes all clues of its kind (conclusions: all earlier ones).
     - A step from one image alone is merged into an earlier step from the same image alone
       (conclusions joined with ``;``).
     - An image next to other premises is replaced by that image's conclusion, if there is one.
     - A step from one textual clue alone that restates it is dropped; references go to the clue.
-    - A step without premises is dropped, with the references to it.
+    - A step without premises is dropped, together with references to it.
 
     Args:
         chain: the parsed chain.

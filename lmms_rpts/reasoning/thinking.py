@@ -20,7 +20,7 @@ _TAG = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """The part of a response that is judged.
+    """The part of a response to judge.
 
     Attributes:
         text: the part whose reasoning is judged.
@@ -37,9 +37,9 @@ class JudgedText:
 def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> JudgedText:
     """Choose the text to judge: the visible part if it has reasoning, else the thinking.
 
-    Chat templates may put the opening tag into the prompt, so that a closing tag comes first:
-    then everything before it is thinking. An opening tag that is never closed makes the rest
-    thinking.
+    Chat templates may put the opening tag into the prompt, so that the response has only a closing
+    tag: then everything before it is thinking. After an opening tag that is never closed,
+    everything is thinking.
 
     Args:
         response: the response of a model.
@@ -56,7 +56,7 @@ def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> Jud
 
 
 def split_thinking(response: str) -> tuple[str, str | None, bool]:
-    """The text outside the tags, the thinking (None without any tag), and whether it ends."""
+    """The text outside the tags, the thinking (None without tags), and whether it was closed."""
     spoken: list[str] = []
     thought: list[str] = []
     inside, end, tagged = False, 0, False

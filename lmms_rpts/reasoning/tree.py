@@ -12,7 +12,7 @@ from lmms_rpts.reasoning.clues import Clue, ReasoningChain
 
 @dataclass(frozen=True, slots=True)
 class InvalidReference:
-    """A premise that does not exist for the step; it counts as a leaf without evidence."""
+    """A premise that is not available to the step; it counts as a leaf without evidence."""
 
     step: int
     clue: Clue
@@ -25,12 +25,12 @@ class ReasoningTree:
 
     Attributes:
         chain: the chain.
-        heights: for each step 1 + the height of its highest premise; leaves have height 0.
-        parents: for each step the steps that cite it, in order, once for each citation.
-        uses: for each step the number of its occurrences in the tree with shared conclusions
-            unrolled; 0 for a step that the root does not depend on. Exact, may be astronomically
-            large.
-        invalid: references to clues that do not exist, or to steps that do not come before.
+        heights: for each step, 1 + the height of its highest premise; leaves have height 0.
+        parents: for each step, the steps that cite it, in order, once for each citation.
+        uses: for each step, the number of its occurrences in the tree with shared conclusions
+            unrolled; 0 for a step that the root does not depend on. Exact, and possibly
+            astronomically large.
+        invalid: references to clues that do not exist, or to steps that are not earlier.
     """
 
     chain: ReasoningChain

@@ -1,1 +1,1 @@
-"""Reading runs: samples files as typed responses, rounds of a model, figures over them."""
+"""Runs: samples files as typed responses, rounds of a model, and figures over rounds."""

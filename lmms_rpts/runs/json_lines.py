@@ -1,4 +1,4 @@
-"""Lenient reader of JSON lines, for files that a strict reader has read or will read."""
+"""Lenient reader of JSON lines, for files that are also read by a strict reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lmms_rpts.runs.samples import RunError
 
 
 def read_objects(file: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects in the lines of a file; other lines are ignored.
+    """Read the JSON objects in the lines of a file; other lines are ignored.
 
     Raises:
         RunError: if the file cannot be read.

@@ -1,4 +1,4 @@
-"""What lmms-eval logged of documents next to their responses: the prompt and the gold answer."""
+"""Prompts and gold answers of documents, from samples files of lmms-eval."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lmms_rpts.runs.json_lines import read_objects
 _SAMPLES = "_samples_"
 _QUESTIONS = ("question", "query", "problem", "prompt", "text")
 LONGEST = 20_000
-"""Characters of a prompt that are read."""
+"""Number of characters of a prompt that are read."""
 
 
 class Logged(NamedTuple):
-    """What is logged of a document; empty texts where the samples do not hold it."""
+    """The logged question and gold answer of a document; empty if the samples do not have them."""
 
     question: str = ""
     target: str = ""
@@ -25,17 +25,17 @@ class Logged(NamedTuple):
 def read_logged(
     files: Iterable[Path], wanted: Set[tuple[str, int]]
 ) -> dict[tuple[str, int], Logged]:
-    """The questions and gold answers of documents, by task and document.
+    """Read the questions and gold answers of documents, by task and document.
 
-    The question is that of ``doc``, where an older lmms-eval logged it, else the prompt
-    (``input``). Lines that are not JSON objects are left out.
+    The question is from ``doc`` if an older lmms-eval logged it, else the prompt (``input``).
+    Lines that are not JSON objects are ignored.
 
     Args:
         files: samples files of lmms-eval.
         wanted: tasks and numbers of the documents.
 
     Raises:
-        RunError: where a file can't be read.
+        RunError: if a file can't be read.
     """
     found: dict[tuple[str, int], Logged] = {}
     for file in files:
@@ -43,7 +43,7 @@ def read_logged(
         for entry in read_objects(file):
             doc_id = entry.get("doc_id")
             of = task if named else str(entry.get("task", "task"))
-            # 1.0 and True would be found as 1.
+            # The type is checked because 1.0 and True equal 1.
             if type(doc_id) is int and (of, doc_id) in wanted and (of, doc_id) not in found:
                 found[of, doc_id] = Logged(_question(entry), _text(entry.get("target")))
     return found
@@ -56,7 +56,7 @@ def _question(entry: Mapping[str, Any]) -> str:
 
 
 def _prompt(value: object) -> str:
-    """The text of a prompt: a text, or messages with parts that may be images."""
+    """The text of a prompt, which is a string or messages; image parts are ignored."""
     if isinstance(value, str):
         return _text(value)
     messages = value if isinstance(value, list) else []

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 MASK = "***"
 LONGEST = 2000
-"""Characters of a setting that are shown."""
+"""Number of characters of a setting that are shown."""
 
 _DEEPEST, _MOST = 4, 100
 
@@ -16,13 +16,13 @@ _WORDS = (
     r"|(?<![a-z])(?:sig|pass)(?![a-z]))"
 )
 _SECRET_NAME = re.compile(_WORDS, re.I)
-# max_new_tokens=2048 and tokenizer=lab/model: they limit and name, and open nothing.
+# max_new_tokens=2048 and tokenizer=lab/model are not secrets.
 _COUNT_NAME = re.compile(r"tokens$", re.I)
 _PLAIN_NAME = re.compile(r"tokenizer(?:_(?:mode|name|path|revision))?$", re.I)
 _DIGITS = re.compile(r"\d{1,9}$", re.ASCII)
 _PART = re.compile(r",(?=\s{0,9}[\w.-]{1,80}\s{0,9}=)")
 _URL_USER = re.compile(r"(?<=://)[^/\s]{1,400}@")
-# A name is read from its beginning only, so that a long one takes linear time.
+# A name is matched only from its beginning, so that a long one takes linear time.
 _ASSIGNED = re.compile(
     rf"(?<![\w.-])(?=[\w.-]{{0,2000}}?{_WORDS})(?P<name>[\w.-]{{1,2000}})"
     r"(?P<mark>[\"']?\s{0,9}[:=]\s{0,9})"
@@ -39,7 +39,7 @@ _KNOWN_KEY = re.compile(
 
 
 def is_secret(name: str, value: str = "") -> bool:
-    """Whether a setting of this name may hold a secret; counts of tokens do not."""
+    """Whether a setting with this name may contain a secret; token counts do not."""
     if _PLAIN_NAME.match(name.strip()):
         return False
     if _COUNT_NAME.search(name.strip()) and _DIGITS.match(value.strip()):
@@ -48,7 +48,7 @@ def is_secret(name: str, value: str = "") -> bool:
 
 
 def mask_value(name: str, value: object, deep: int = 0) -> str:
-    """A setting's value as text, ``***`` where the name or the value shows that it is a secret."""
+    """A setting's value as text, with ``***`` for secrets recognized by name or value."""
     if isinstance(value, Mapping) and not is_secret(name):
         return f"{{{mask_settings(value, deep + 1)}}}"
     text = "..." if deep >= _DEEPEST else str(value)[:LONGEST]
@@ -56,7 +56,7 @@ def mask_value(name: str, value: object, deep: int = 0) -> str:
 
 
 def mask_settings(settings: object, deep: int = 0) -> str:
-    """Settings as ``name=value, ...``; texts as lmms-eval takes them, ``a=1,b=2``, included."""
+    """Settings as ``name=value, ...``, from a mapping or from lmms-eval's form ``a=1,b=2``."""
     if deep > _DEEPEST:
         return "..."
     if isinstance(settings, Mapping):
@@ -73,7 +73,7 @@ def _mask_part(part: str) -> str:
 
 
 def mask_text(text: str) -> str:
-    """Text without the user and password of URLs, assigned secrets and well-known forms of keys."""
+    """Mask users and passwords in URLs, assigned secrets, and keys of well-known forms."""
     text = _URL_USER.sub(f"{MASK}@", text[:LONGEST])
     text = _BEARER.sub(rf"\g<kind> {MASK}", _ASSIGNED.sub(_hidden, text))
     return _KNOWN_KEY.sub(MASK, text)

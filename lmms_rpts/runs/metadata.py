@@ -1,7 +1,7 @@
 """Metadata of a run from lmms-eval's results file: model, settings, versions, tokens, cost.
 
-Read as lmms-eval 0.7.3 writes it (``evaluator.py`` and ``loggers/evaluation_tracker.py``). What is
-missing or of another type is left out. Values are masked (``masking.py``) and hold no secrets.
+The format is that of lmms-eval 0.7.3 (``evaluator.py`` and ``loggers/evaluation_tracker.py``).
+Values that are missing or have another type are left out. Secrets are masked (``masking.py``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
 
 
 def metadata_of(results: Mapping[str, Any]) -> dict[str, str]:
-    """What the results file says about how a run was made, by name, in the order to show it.
+    """The metadata in a results file by name, in display order.
 
     Args:
-        results: the content of ``*_results.json``; empty where there is none.
+        results: the content of ``*_results.json``; empty if there is none.
     """
     found = {}
     for name, read in _FACTS.items():
@@ -48,7 +48,7 @@ def _part(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _plain(name: str, value: object) -> str:
-    """A text or a number; empty for anything else."""
+    """A string or a number as masked text; empty for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return mask_value(name, value).strip()
@@ -68,7 +68,7 @@ def _arguments(results: Mapping[str, Any]) -> str:
 
 
 def _by_task(values: Iterable[tuple[object, str]]) -> str:
-    """``value`` where all tasks have the same, else ``value (task, task); value (task)``."""
+    """``value`` if all tasks have the same, else ``value (task, task); value (task)``."""
     tasks: dict[str, list[str]] = {}
     for task, value in values:
         if value:
@@ -160,7 +160,7 @@ def _wall_time(results: Mapping[str, Any]) -> str:
 def _count(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    # Not finite: NaN compares as False.
+    # False for NaN and infinity.
     return f"{int(value):,}" if 0 <= value < 1e15 else ""
 
 
@@ -183,7 +183,7 @@ def _usage(source: str) -> Callable[[Mapping[str, Any]], str]:
 
 
 def _model_tokens(results: Mapping[str, Any]) -> str:
-    """Tokens of models behind an API; of others what lmms-eval counted in their output."""
+    """Tokens of API models; for others, the output tokens that lmms-eval counted."""
     used = _usage("model")(results)
     if used:
         return used
@@ -227,4 +227,4 @@ _FACTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "tokens of the judge": _usage("judge"),
     "cost of the judge": _judge_cost,
 }
-"""How each is read; the names are what the report shows."""
+"""Readers of the metadata by name, as shown in the report."""

@@ -20,22 +20,22 @@ _REMEDY = "pass a file that the page of lmms-rpts rate saved"
 
 
 class RatedItem(Model):
-    """One step, what was asked about it, and its score."""
+    """One step with its question and its score."""
 
     task: Text
     doc_id: Whole
     id: Annotated[Text, Field(description="the document's own id")] = ""
     repeat: Whole = 0
-    step: Annotated[Whole, Field(description="its number in the response, from 0")]
+    step: Annotated[Whole, Field(description="number of the step in the response, from 0")]
     kind: Annotated[
         Literal["inference", "image"],
-        Field(description="does it follow from its premises, or does it say what an image shows"),
+        Field(description="question: does it follow from its premises, or is it true of an image"),
     ]
     language: Language
     context: Text
-    premises: Annotated[Several[Text], Field(description="of an inference; an image step has none")]
+    premises: Annotated[Several[Text], Field(description="premises; none for images")]
     conclusion: Text
-    score: Annotated[Share | None, Field(description="null: skipped, or not rated yet")]
+    score: Annotated[Share | None, Field(description="null if skipped or not yet rated")]
     comment: Text = ""
 
     @property
@@ -56,7 +56,7 @@ class RatingFile(Model):
 
 
 def parse_rating_file(value: Any) -> RatingFile:
-    """Read a JSON object.
+    """Parse a rating file from a JSON object.
 
     Raises:
         FieldError: with the field and the error; also if a step occurs twice.
@@ -77,7 +77,7 @@ def parse_rating_file(value: Any) -> RatingFile:
 
 
 def read_rating_file(path: Path) -> RatingFile:
-    """Read a file of ratings.
+    """Read a rating file.
 
     Raises:
         RunError: with the file and the error.
@@ -93,11 +93,11 @@ def read_rating_file(path: Path) -> RatingFile:
     try:
         return parse_rating_file(_json(content))
     except FieldError as error:
-        raise RunError(f"{path} is not a file of ratings: {error}; {_REMEDY}") from None
+        raise RunError(f"{path} is not a rating file: {error}; {_REMEDY}") from None
 
 
 def holds_rating_file(path: Path) -> bool:
-    """Whether a file begins like a file of ratings, and not like samples or results."""
+    """Whether a file begins like a rating file, not like samples or results."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

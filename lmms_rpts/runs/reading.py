@@ -25,7 +25,7 @@ _ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "sam
 
 
 Foreign = Callable[[Path], Callable[[str | None], list[AnyRun]] | None]
-"""Reader of third-party runs in a file or folder, with the user's label; None: no run."""
+"""Finds the reader of third-party runs in a file or folder; None if it contains none."""
 
 
 def read_runs_of(
@@ -36,15 +36,15 @@ def read_runs_of(
 ) -> list[RunOf[R]]:
     """Read runs from samples files, or from output folders of lmms-eval.
 
-    A folder may contain several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
-    document are parts of one run and are joined; those that share documents are rounds and are
-    numbered. The result does not depend on the order of ``paths``.
+    A folder may contain several runs. ``LABEL=PATH`` sets the label of a run. Runs of one model
+    that share no document are parts of one run and are joined; those that share documents are
+    rounds and are numbered. The result does not depend on the order of ``paths``.
 
     Args:
-        record: the type of their records.
+        record: the type of the records.
         paths: files and folders.
         known: returns the record types of all benchmarks, for messages.
-        foreign: reads third-party results; None: there are none.
+        foreign: finds readers of third-party results; None: third-party results are not supported.
 
     Raises:
         RunError: with the file, the line and the remedy, if something cannot be read.
@@ -58,12 +58,12 @@ def read_runs_of(
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label, known))
     if not parts:
-        raise RunError("no run: pass the folder that lmms-eval wrote (--output_path)")
+        raise RunError("no run found: pass the folder that lmms-eval wrote (--output_path)")
     return _name(_join(record, parts))
 
 
 def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
-    """The types that have records in the samples at these paths.
+    """The record types that occur in the samples at these paths.
 
     Raises:
         RunError: with a path that cannot be read.
@@ -78,7 +78,7 @@ def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list
 def split_label(path: str | Path) -> tuple[str | None, Path]:
     """The label of ``LABEL=PATH``, or None, and the path."""
     label, found, rest = str(path).partition("=")
-    # A path may contain an equals sign itself; messages show the whole.
+    # A path may contain an equals sign itself; messages show the complete path.
     named = found and label and rest and not os.path.exists(path)
     if named and ("/" not in label or os.path.exists(os.path.expanduser(rest))):
         return _plain(label) or None, Path(os.path.expanduser(rest))
@@ -153,7 +153,7 @@ def _unreadable(place: Path, error: OSError) -> str:
 def _read_run(
     record: type[R], files: Sequence[Path], label: str | None, known: Records, whole: bool
 ) -> RunOf[R]:
-    """One run; ``whole``: files of other tasks belong to it as well, and are passed over."""
+    """Read one run; ``whole``: files of other tasks are part of it and are ignored."""
     responses: list[R] = []
     ours = []
     for file in files:
@@ -175,7 +175,7 @@ def results_beside(samples: Path) -> Path:
 
 
 def read_results(samples: Path) -> Mapping[str, Any]:
-    """The results of a samples file; empty where there are none.
+    """Read the results of a samples file; empty if there are none.
 
     Raises:
         RunError: if they cannot be read.
@@ -221,11 +221,11 @@ def _loaded_from(results: Mapping[str, Any]) -> str | None:
 
 
 def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
-    """Join parts of one run: the same model and settings, and no document in common."""
+    """Join parts of one run: same model and settings, no common document."""
     files = [frozenset(file.resolve() for file in part.files) for part in parts]
 
     def known(at: int) -> bool:
-        """Whether another part has the same files as well."""
+        """Whether another part contains all files of this one."""
         return any(
             (files[at] < files[other] or (files[at] == files[other] and other < at))
             and (parts[other].model, parts[other].source) == (parts[at].model, parts[at].source)
@@ -234,7 +234,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
 
     joined: list[tuple[int, RunOf[R]]] = []
     wanted = [at for at in range(len(parts)) if not known(at)]
-    # By date, which files' names begin with, so that the order of arguments doesn't matter.
+    # By date, since file names begin with it, so that the order of arguments doesn't matter.
     for at in sorted(wanted, key=lambda at: sorted((file.name, file) for file in files[at])):
         part = parts[at]
         for place, (first, run) in enumerate(joined):
@@ -264,8 +264,7 @@ def _sorted(responses: Iterable[R]) -> tuple[R, ...]:
 
 
 def _name(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
-    """Give each run a label of its own: the judge's name where that tells them apart, and a
-    number where they are still alike."""
+    """Make labels unique: append the judge if the judges differ, then a number if needed."""
     judges: dict[str, set[str]] = {}
     for run in runs:
         judges.setdefault(run.label, set()).add(_judge(run))

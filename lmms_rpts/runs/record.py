@@ -23,11 +23,11 @@ from lmms_rpts.schema import (
 
 R = TypeVar("R", bound="Record")
 Cell = str | float | bool | None
-"""What a cell of a table of responses holds."""
+"""The value of a cell in a table of responses."""
 
 
 class Asked(Model):
-    """The question: a document of a task. ``task`` and ``doc_id`` are those of the samples.
+    """The question: a document of a task, with ``task`` and ``doc_id`` from the samples.
 
     Subclasses add the fields of the document, without its images.
     """
@@ -37,7 +37,7 @@ class Asked(Model):
 
     @property
     def key(self) -> tuple[str, int]:
-        """Its task and number, which identify it within a run."""
+        """Task and document number, which identify the document within a run."""
         return (self.task, self.doc_id)
 
 
@@ -52,18 +52,19 @@ class JudgeGrade(Model):
 class Record(Model):
     """One scored response of a model.
 
-    Subclasses have ``instance``, an `Asked`, and ``settings``, a model of all that the score
-    depends on beside the response, with ``judge``: who scored, in a word or two. What lmms-eval
-    keeps beside the record is there where it was read from samples: ``repeat``, the number among
-    the responses to the document, ``text``, what the model wrote, and ``tokens``, how many.
+    Subclasses have ``instance``, an `Asked`, and ``settings``, a model of everything except the
+    response that the score depends on, with ``judge``: a short name of the judge or grader. Records
+    that were read from samples also have the fields that lmms-eval saves next to a record:
+    ``repeat``, the number of the response among those to the document; ``text``, the response;
+    ``tokens``, its number of tokens.
 
     Attributes:
         SCHEMA, VERSION: the JSON fields ``schema`` and ``schema_version``.
-        SCORE: the field with the score; null, whatever stands there, if the outcome is unscored.
-        BENCHMARK: its name in messages.
-        FILTER: the filter of lmms-eval that writes it.
-        AGAIN: how to get such records anew, in messages.
-        READERS: the commands that read them, in a sentence, for messages.
+        SCORE: name of the score field; it is read as null if the outcome is unscored.
+        BENCHMARK: name of the benchmark in messages.
+        FILTER: the filter of lmms-eval that writes the record.
+        AGAIN: how to create such records again, for messages.
+        READERS: the commands that read the records, as a sentence for messages.
     """
 
     SCHEMA: ClassVar[str]
@@ -76,7 +77,7 @@ class Record(Model):
 
     outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")
     reason: Text | None = Field(description="why there is no score")
-    if TYPE_CHECKING:  # the subclasses declare them in their place among the fields
+    if TYPE_CHECKING:  # subclasses declare them, in the order of their fields
         instance: Any
         settings: Any
     repeat: Whole = Field(default=0, exclude=True)
@@ -110,12 +111,12 @@ class Record(Model):
 
     @property
     def scoring(self) -> Any:
-        """Those of its settings that the score depends on."""
+        """The settings that the score depends on."""
         return self.settings
 
     @classmethod
     def alike(cls, one: AbstractSet[Any], other: AbstractSet[Any]) -> bool:
-        """Whether parts with these settings can be of one run."""
+        """Whether parts with these settings can belong to one run."""
         return one == other
 
     @classmethod
@@ -124,8 +125,8 @@ class Record(Model):
 
         Args:
             value: the JSON object.
-            task, doc_id: of the document.
-            beside: ``repeat``, ``text`` and ``tokens``, where they are known.
+            task, doc_id: identity of the document.
+            beside: ``repeat``, ``text`` and ``tokens``, if known.
 
         Raises:
             FieldError: with the error.
@@ -151,12 +152,12 @@ class Record(Model):
         found = value["schema_version"]
         if type(found) is not int or found != cls.VERSION:
             raise ForeignError(
-                f"it was written with schema version {shown(found)}, and this lmms-rpts reads "
+                f"it was written with schema version {shown(found)}, but this lmms-rpts reads "
                 f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
             )
 
     def cells(self) -> dict[str, Cell]:
-        """The response as a row of a table: what was asked, the answer, its grades, and why."""
+        """The response as a row of a table: question, answer, grades and reasons."""
         asked, answer = getattr(self.instance, "question", None), getattr(self, "answer", None)
         return {
             "question": asked if isinstance(asked, str) else None,
@@ -166,8 +167,8 @@ class Record(Model):
         }
 
     def to_json(self) -> str:
-        """The record as a JSON object on one line, without the fields next to it in samples."""
+        """The record as a JSON object on one line, without ``repeat``, ``text`` and ``tokens``."""
         fields = {"schema": self.SCHEMA, "schema_version": self.VERSION}
         fields |= self.model_dump(by_alias=True)
-        # Replaces surrogates in unchecked values as well: a judge's opinion.
+        # Replaces surrogates also in unchecked values, such as a judge's opinion.
         return storable(json.dumps(fields, ensure_ascii=False))

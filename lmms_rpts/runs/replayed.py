@@ -1,4 +1,4 @@
-"""Name of the model whose saved responses ``--model replay`` serves."""
+"""Name of the model whose saved responses ``--model replay`` returns."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from lmms_rpts.runs.reading import model_name, read_results, results_beside
 
 
 def replayed_model(model_args: str | Mapping[str, Any]) -> str:
-    """The original model: as ``name=`` says, else the results beside the samples, else the file.
+    """The original model: from ``name=``, else from the results of the samples, else the file name.
 
     Args:
-        model_args: those of ``replay``.
+        model_args: model arguments of ``replay``.
 
     Returns:
-        The name that lmms-rpts shows for the run; empty where nothing is known.
+        The name that lmms-rpts shows for the run; empty if unknown.
 
     Raises:
-        RunError, OSError: results can't be read.
+        RunError, OSError: if the results can't be read.
     """
     named = model_name({"config": {"model_args": model_args}}) or ""
     if isinstance(model_args, str):

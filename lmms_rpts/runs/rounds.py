@@ -1,4 +1,4 @@
-"""Rounds of a model, their figures, and warnings where runs are not comparable."""
+"""Rounds of a model, their figures, and warnings about runs that are not comparable."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lmms_rpts.runs.run import AnyRun, RunOf
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number of one model; None where there is none.
+    """One figure of one model; fields are None if undefined.
 
     Attributes:
-        value: the mean over documents; with several rounds the mean of these.
-        sd: over rounds, the sample standard deviation (n - 1); None for fewer than two values.
+        value: the mean over documents; with several rounds, the mean of their means.
+        sd: the sample standard deviation (n - 1) over rounds; None for fewer than two values.
         low, high: with one round, the 95% interval over documents.
         n: number of rounds with a value; with one round, number of documents.
     """
@@ -38,7 +38,7 @@ def over_rounds(means: Sequence[float | None]) -> Figure:
 
 
 def mean_tokens(rounds: Sequence[Iterable[int | None]]) -> Figure:
-    """Tokens per response, over the responses where they were reported; no interval."""
+    """Mean tokens per response, over responses with reported tokens; no interval."""
     counts = [there(each) for each in rounds]
     means = [fmean(each) if each else None for each in counts]
     return Figure(means[0], n=len(counts[0])) if len(counts) == 1 else over_rounds(means)
@@ -80,8 +80,8 @@ def there(values: Iterable[float | None]) -> list[float]:
 def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[float | None]:
     """One value per document, from pairs of a document and the value of one of its responses.
 
-    It is the mean over its responses that have a value, as ``process_results`` takes it; None
-    where none has.
+    It is the mean over the document's responses that have a value, as in ``process_results``; None
+    if none has one.
     """
     found: dict[Hashable, list[float]] = {}
     for document, value in values:
@@ -152,10 +152,10 @@ def same_rounds(
 
 
 def differing_models(models: Mapping[str, Sequence[AnyRun]], documents: str) -> list[str]:
-    """Warnings where models cover different documents.
+    """Warnings about models that cover different documents.
 
     Args:
-        documents: a word for them.
+        documents: noun for the documents.
     """
     covered = {model: documents_of(rounds) for model, rounds in models.items()}
     return differing_coverage("models", covered, documents)
@@ -164,12 +164,12 @@ def differing_models(models: Mapping[str, Sequence[AnyRun]], documents: str) -> 
 def differing_coverage(
     who: str, covered: Mapping[str, Collection[Hashable]], documents: str
 ) -> list[str]:
-    """Warnings where coverage differs.
+    """Warnings about different coverage.
 
     Args:
-        who: a word for them.
-        covered: the covered documents, by name.
-        documents: a word for them.
+        who: noun for the subjects, such as ``models``.
+        covered: the covered documents by subject.
+        documents: noun for the documents.
     """
     every = [set(keys) for keys in covered.values()]
     if all(keys == every[0] for keys in every):

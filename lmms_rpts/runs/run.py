@@ -13,7 +13,7 @@ from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.record import R, Record
 
 Records = Callable[[], Iterable[type[Record]]]
-"""Returns the record types of all benchmarks, for messages on files of another one."""
+"""Returns the record types of all benchmarks, for messages about files of another benchmark."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,14 @@ class RunOf(Generic[R]):
     """The scored responses of one model in one evaluation.
 
     Attributes:
-        label: its unique name in tables and reports; no other run that was read with it has
-            the same.
-        model: the model, where the results say; the same for all rounds of one model.
-        responses: by task, document and repeat, in this order.
-        results: lmms-eval's own results; empty where there are none. Those of the first part,
-            where a run was joined.
+        label: name in tables and reports, unique among the runs that were read together.
+        model: the model, if the results name it; the same for all rounds of one model.
+        responses: the responses, sorted by task, document and repeat.
+        results: lmms-eval's own results; empty if there are none. For a joined run, those of the
+            first part.
         files: the samples files that were read.
-        source: distinguishes models of the same name: its checkpoint, else the
-            folder; empty where the user named the run.
+        source: distinguishes models of the same name: the checkpoint, else the folder; empty if
+            the user named the run.
     """
 
     label: str
@@ -54,16 +53,16 @@ class RunOf(Generic[R]):
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Its tasks, by name."""
+        """The tasks of the run, sorted by name."""
         return tuple(sorted({each.instance.task for each in self.responses}))
 
     @property
     def scorings(self) -> tuple[Any, ...]:
-        """The settings that its scores depend on: one, or several where files were mixed."""
+        """The settings that the scores depend on; more than one if files were mixed."""
         return tuple(dict.fromkeys(each.scoring for each in self.responses))
 
     def documents(self) -> dict[tuple[str, int], list[R]]:
-        """Its responses by task and document."""
+        """The responses by task and document."""
         found: dict[tuple[str, int], list[R]] = {}
         for response in self.responses:
             found.setdefault(response.instance.key, []).append(response)
@@ -74,7 +73,7 @@ AnyRun = RunOf[Any]
 
 
 def other_reader(schema: object, record: type[Record], known: Records) -> str | None:
-    """Message on the commands that read another schema of this package; None for others."""
+    """Message about the commands that read another schema of this package; None for others."""
     for other in known():
         if other.SCHEMA == schema != record.SCHEMA:
             return f"of {other.BENCHMARK}, not of {record.BENCHMARK}: {other.READERS}"
@@ -82,7 +81,7 @@ def other_reader(schema: object, record: type[Record], known: Records) -> str | 
 
 
 def other_reader_of(files: list[Path], record: type[Record], known: Records) -> str | None:
-    """Message on the commands that read other schemas in these files; None if there are none."""
+    """Message about the commands that read other schemas in these files; None without any."""
     others = [
         other
         for other in known()
@@ -102,9 +101,9 @@ def holds_schema(file: Path, schema: str) -> bool:
 
 
 def names_schema(line: bytes, schema: str) -> bool:
-    """Whether a text may be a record of this schema, and does not only mention it.
+    """Whether a line may be a record of this schema, not just mention the schema.
 
-    In samples a record is JSON within JSON, with a backslash before each quotation mark.
+    In samples, a record is JSON within JSON, with a backslash before each quotation mark.
     """
     mark = rb'schema\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"' + re.escape(schema.encode())
     return re.search(mark, line) is not None

@@ -49,10 +49,10 @@ class _Sample(Model):
 def read_samples_of(
     record: type[R], file: Path, pass_over: bool = False, known: Records = tuple
 ) -> list[R] | None:
-    """The scored responses of a file, without duplicates.
+    """Read the scored responses of a file, without duplicates.
 
     Args:
-        record: the type of its records.
+        record: the type of the records.
         file: one JSON object per line, as lmms-eval writes them.
         pass_over: return None for a file of another task, instead of an error.
         known: returns the record types of all benchmarks, for messages.
@@ -81,7 +81,7 @@ def read_samples_of(
         doc_id = entry["doc_id"]
         if not _same(responses.setdefault(doc_id, read), read):
             raise RunError(
-                f"{place}: document {shown(doc_id)} was read already, with another response: the "
+                f"{place}: document {shown(doc_id)} occurs twice, with different responses: the "
                 "file contains several runs; use one file per run"
             )
     for doc_id, fault in others.items():
@@ -96,13 +96,13 @@ def read_samples_of(
 
 
 def records_of_sample(record: type[R], entry: Mapping[str, Any], task: str) -> list[R]:
-    """The scored responses of one sample as lmms-eval holds it in memory, or as a line of a file.
+    """The scored responses of one sample, from lmms-eval's memory or from a line of a file.
 
     Raises:
-        FieldError: where it holds no record of this type.
+        FieldError: if it contains no record of this type.
     """
     found = entry.get("filtered_resps")
-    # lmms-eval takes the list of a single request away when it writes the sample.
+    # lmms-eval unwraps the list of a single request when it writes the sample.
     inner = found[0] if isinstance(found, list) and len(found) == 1 else found
     return _read(record, {**entry, "filtered_resps": inner}, storable(task), tuple)
 
@@ -113,7 +113,7 @@ def _is_number(value: object) -> bool:
 
 def _entries(file: Path, schema: str) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        # As bytes: lmms-eval writes U+2028 and the like inside its JSON, where text would be split.
+        # As bytes: lmms-eval writes characters such as U+2028, at which text would be split.
         with file.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -128,7 +128,7 @@ def _entries(file: Path, schema: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _entry(line: bytes, place: str, schema: str) -> dict[str, Any]:
     try:
         text = line.decode("utf-8")
-        # Other benchmarks may write anything.
+        # Lines of other benchmarks are not checked for duplicate names.
         entry = json.loads(text, object_pairs_hook=_unique if schema in text else None)
     except (ValueError, RecursionError) as error:
         raise RunError(f"{place} {_fault(line, error)}") from None
@@ -220,7 +220,7 @@ def _loaded(record: type[R], written: object, task: str, known: Records) -> obje
 
 
 def _same(one: Sequence[R], other: Sequence[R]) -> bool:
-    """Whether responses are the same, counted or not."""
+    """Whether responses are equal, except for token counts."""
 
     def uncounted(responses: Sequence[Any]) -> list[Any]:
         return [each.model_copy(update={"tokens": None}) for each in responses]

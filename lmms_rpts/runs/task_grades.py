@@ -23,11 +23,11 @@ TARGET = "target"
 """Key of the gold answer among the values, as lmms-eval logs it; not a metric."""
 
 Grades = dict[int, Mapping[str, Any]]
-"""By document the values of the task's metrics, and ``TARGET``."""
+"""For each document, the values of the task's metrics, and ``TARGET``."""
 
 
 def read_task_grades(files: Iterable[Path], task: str) -> Grades:
-    """The values of a task's own metrics; of several pipelines the first that has each metric.
+    """Read the values of a task's own metrics, each from the first filter pipeline that has it.
 
     Lines without a JSON object or a document number are ignored: the reader of the
     responses reports them.
@@ -58,7 +58,7 @@ def metric_names(grades: Grades) -> list[str]:
 
 
 def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
-    """Write the grades of tasks, by their names, in the format of ``LMMS_RPTS_GRADES``."""
+    """Write the grades of tasks, given by task name, in the format of ``LMMS_RPTS_GRADES``."""
     with path.open("w", encoding="utf-8") as out:
         for task, found in grades.items():
             for doc_id, values in found.items():

@@ -1,4 +1,4 @@
-"""The validity of a judge, as ``lmms-rpts validate -o validity.json`` writes it."""
+"""Validity files: the format of ``lmms-rpts validate -o validity.json``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LARGEST = 500_000_000
 
 
 class ValidityError(UserError):
-    """A validity file that cannot be used; the message names the file and the fault."""
+    """A validity file cannot be used; the message contains the file and the error."""
 
 
 class Interval(Model):
-    """A figure with its 95% interval over questions; null where it is not defined."""
+    """A figure with its 95% interval over questions; null if undefined."""
 
     value: Annotated[Number | None, Field(description="the value; null if it is not defined")]
     low: Annotated[
@@ -34,7 +34,7 @@ Figures = Mapping[Text, Interval]
 
 
 class Bin(Model):
-    """One bin of the reliability diagram: steps with scores near each other."""
+    """One bin of the reliability diagram: steps with similar scores."""
 
     score: Annotated[Share, Field(description="mean score of the bin's steps")]
     sound: Annotated[Share, Field(description="share of these steps that are sound")]
@@ -46,7 +46,7 @@ class Bin(Model):
 
 
 class Usage(Model):
-    """What the judge was asked for one set."""
+    """Calls, tokens and cost of the judge for one set."""
 
     calls: Annotated[Whole, Field(description="number of calls")]
     input_tokens: Annotated[Whole, Field(description="input tokens")]
@@ -72,7 +72,7 @@ class JudgedChain(Model):
         Whole | None, Field(description="index of the first wrong step, from 0; null: none")
     ] = None
     located: Annotated[
-        Flag, Field(description="whether the data give the place of the first error, if any")
+        Flag, Field(description="whether the data contain the place of the first error, if any")
     ] = True
     places: Annotated[
         Several[Whole],
@@ -91,13 +91,13 @@ class JudgedChain(Model):
         if len(self.places) not in (0, n):
             raise ValueError("has more or fewer places than labels")
         if any(at >= n for at in (*self.path, *self.places, self.first_error or 0)):
-            raise ValueError("names a step that it does not have")
+            raise ValueError("refers to a step that does not exist")
         if self.located and not self._agrees():
-            raise ValueError("has another first error than its labels")
+            raise ValueError("has a first error that contradicts its labels")
         return self
 
     def _agrees(self) -> bool:
-        """Whether no step is wrong before ``first_error``, nor that one sound."""
+        """Whether ``first_error`` is not labelled sound, and no step before it wrong."""
         path = self.path or range(len(self.labels))
         wrong = [self._place(at) for at in path if self.labels[at] is False]
         if self.first_error is None:
@@ -110,7 +110,7 @@ class JudgedChain(Model):
 
 
 class PublishedFigure(Model):
-    """A figure of others, by their own protocol."""
+    """A figure published by others, measured with their own protocol."""
 
     judge: Annotated[Text, Field(description="the judge that was measured")]
     metric: Annotated[Text, Field(description="name of the metric in the source")]
@@ -119,7 +119,7 @@ class PublishedFigure(Model):
 
 
 class ValidatedSet(Model):
-    """One set of labelled steps, and how the judge did on it."""
+    """One set of labelled steps, and the judge's performance on it."""
 
     name: Annotated[Text, Field(description="name of the set, as given on the command line")]
     layout: Annotated[Text, Field(description="layout of the data")]
@@ -140,7 +140,7 @@ class ValidatedSet(Model):
     )
     premises: Annotated[
         Literal["given", "all"],
-        Field(description="premises of a step: those that the data name, or all earlier steps"),
+        Field(description="premises of a step: those given in the data, or all earlier steps"),
     ] = "all"
     blind: Annotated[
         Flag, Field(description="whether the questions have images that the judge did not see")
@@ -174,18 +174,18 @@ class ValidatedSet(Model):
     @model_validator(mode="after")
     def _distinct(self) -> ValidatedSet:
         if len({(chain.stratum, chain.id) for chain in self.chains}) < len(self.chains):
-            raise ValueError("has two chains of the same id")
+            raise ValueError("has two chains with the same id")
         return self
 
 
 class Validity(Model):
-    """How one judge did on sets of labelled steps, and by which settings."""
+    """The performance of one judge on sets of labelled steps, and the settings used."""
 
     format: Annotated[Literal["lmms-rpts-validity"], Field(description="format of the file")]
     version: Annotated[Whole, Field(description="version of the format")] = VERSION
     judge: Annotated[Text, Field(description="the judge, as in LMMS_RPTS_JUDGE")]
     judge_samples: Annotated[
-        Whole, Field(description="number of answers whose mean is a score")
+        Whole, Field(description="number of answers per question; a score is their mean")
     ] = 1
     temperature: Annotated[Number, Field(description="temperature of the judge")] = 0.0
     prompt_version: Annotated[Text, Field(description="version of the judge's prompts")] = ""
@@ -215,10 +215,10 @@ def read_validity(path: Path) -> Validity:
     try:
         found = Validity.model_validate_json(content)
     except (ValidationError, RecursionError) as error:
-        fault = first_fault(error) if isinstance(error, ValidationError) else "it nests too deeply"
+        fault = first_fault(error) if isinstance(error, ValidationError) else "nested too deeply"
         raise ValidityError(f"{path} is not a validity file: {fault}; {remedy}") from None
     if found.version != VERSION:
         raise ValidityError(
-            f"{path} is of version {found.version}; this version of lmms-rpts reads {VERSION}"
+            f"{path} has version {found.version}; this lmms-rpts reads version {VERSION}"
         )
     return found

@@ -14,22 +14,22 @@ _WORDS = {"shortness": "the shortness of a step", "place": "its place in the cha
 
 
 def title_of(name: str, blind: bool) -> str:
-    """The name of a set, marked where it was judged without the images."""
+    """The name of a set, marked if it was judged without the images."""
     return f"{name} {BLIND}" if blind else name
 
 
 def percent(found: Estimate | Corrected | None) -> str:
-    """A share with its interval, as text; a dash where there is none."""
+    """A share with its interval, as text; a dash if missing."""
     return _text(found, ".1%")
 
 
 def decimal(found: Estimate | None) -> str:
-    """A figure with its interval, as text; a dash where there is none."""
+    """A figure with its interval, as text; a dash if missing."""
     return _text(found, ".2f")
 
 
 def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
-    """A metric of a set that lies within 0 and 1; None where there is none."""
+    """A metric of a set between 0 and 1; None if missing or outside."""
     interval = found.metrics.get(name, Interval(value=None))
     if interval.value is None or not 0 <= interval.value <= 1:
         return None
@@ -39,7 +39,7 @@ def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
 def doubt_of(found: ValidatedSet) -> str:
     """Message that the judge separates steps no better than a trivial baseline.
 
-    Empty where it is better, or unknown.
+    Empty if the judge is better, or if this is unknown.
     """
     auc = figure_of(found, "auc")
     if auc is None or auc.value is None:
@@ -49,14 +49,14 @@ def doubt_of(found: ValidatedSet) -> str:
 
 
 def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
-    """The trivial baseline with the best AUC, and that AUC; None where none was measured."""
+    """The trivial baseline with the best AUC, and its AUC; None if none was measured."""
     known = {name: found.baselines.get(name, {}).get("auc") for name in _WORDS}
     there = [(name, each.value) for name, each in known.items() if each and each.value is not None]
     return max(there, key=lambda pair: pair[1], default=None)
 
 
 def bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
-    """The best baseline without a judge, chance included, and its AUC."""
+    """The best trivial baseline, chance included, and its AUC."""
     return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
 
 

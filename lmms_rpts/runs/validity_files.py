@@ -14,10 +14,10 @@ from lmms_rpts.runs.validity import VERSION, Validity, ValidityError, read_valid
 from lmms_rpts.schema import Model, Text, shown
 
 FIGURES = ("auc", "sensitivity", "specificity")
-"""The metrics of a set in a run's results."""
+"""The metrics of each set that are saved in a run's results."""
 
 KEY = "validity"
-"""Their key under ``usage`` of lmms-eval's results, next to the usage of judges."""
+"""Key of the extract under ``usage`` in lmms-eval's results, next to the usage of judges."""
 
 _OF_SET = (
     *("name", "layout", "n_chains", "n_steps", "n_wrong", "n_questions", "available"),
@@ -28,7 +28,7 @@ _OF_FILE = ("format", "version", "judge", "judge_samples", "temperature", "promp
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Scope of a judge's figures: the judge, its prompts, and the replies per score."""
+    """Scope of a judge's figures: the judge, its prompts, and the number of replies per score."""
 
     judge: str
     prompt_version: str
@@ -49,9 +49,9 @@ class ValidityFile:
     """The content of one validity file.
 
     Attributes:
-        path: its path, as given.
-        sha256: of its bytes.
-        validity: its content; without chains where it is from a run's results.
+        path: path of the file, as given.
+        sha256: SHA-256 of the file's bytes.
+        validity: the content; without chains if it is from a run's results.
     """
 
     path: Path
@@ -60,18 +60,18 @@ class ValidityFile:
 
     @property
     def judging(self) -> Judging:
-        """The judge that it is about."""
+        """The judge that was validated."""
         found = self.validity
         return Judging(found.judge, found.prompt_version, found.judge_samples)
 
     def mismatch(self, judging: Judging) -> str | None:
-        """Why its figures are not this judge's; None if they are."""
+        """Message that the figures belong to another judge; None if they match."""
         if not self.judging.differences(judging):
             return None
         return f"{self.path} is about the judge {self.judging}, not {judging}"
 
     def extract(self) -> dict[str, Any]:
-        """Its figures without the chains, as plain JSON values: for a run's results."""
+        """The figures without the chains, as plain JSON values for a run's results."""
         whole = self.validity
         figures = {name: getattr(whole, name) for name in (*_OF_FILE, "created", "lmms_rpts")}
         sets = [
@@ -102,20 +102,20 @@ def read_validity_file(path: Path) -> ValidityFile:
     validity = read_validity(path)
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:  # it was there a moment ago
+    except OSError as error:  # it was removed meanwhile
         raise ValidityError(f"Cannot read {path} ({error.strerror}): pass it again") from None
     return ValidityFile(path, digest, validity)
 
 
 def read_validity_files(paths: Iterable[Path]) -> tuple[ValidityFile, ...]:
-    """Read several; raises as ``read_validity_file``."""
+    """Read several validity files; raises as ``read_validity_file``."""
     return tuple(read_validity_file(path.expanduser()) for path in dict.fromkeys(paths))
 
 
 def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
     """The validity file of a run's results; read from disk if it still exists unchanged.
 
-    None where they have none, or an invalid one: results are untrusted.
+    None if the results have none, or an invalid one: results are untrusted.
     """
     usage = results.get("usage")
     held = usage.get(KEY) if isinstance(usage, Mapping) else None

@@ -190,7 +190,7 @@ def test_models_without_likelihoods_are_refused(
     model: HfMultimodal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model.config, "model_type", "paligemma")
-    with pytest.raises(NotImplementedError, match="attends to what follows"):
+    with pytest.raises(NotImplementedError, match="attends to later tokens"):
         model.loglikelihood([request("?", " x")])
 
 
@@ -227,7 +227,7 @@ def test_without_a_template_the_prompt_is_the_context(
 
 
 def test_a_template_that_is_not_there_is_told(checkpoint: str) -> None:
-    with pytest.raises(ValueError, match="neither a template nor a file"):
+    with pytest.raises(ValueError, match="neither a template nor a readable file"):
         HfMultimodal(checkpoint, chat_template="/no/such/file", **ON_CPU)
 
 

@@ -93,14 +93,14 @@ def test_a_document_that_stands_twice_is_read_once(tmp_path: Path) -> None:
     entry = {"doc_id": 0, "resps": ["x"]}
     assert serve(write(tmp_path / "a_samples_t.jsonl", entry, entry), [0]) == ["x"]
     again = write(tmp_path / "b_samples_t.jsonl", entry, entry | {"resps": ["y"]})
-    with pytest.raises(ResponsesError, match="document 0 of t was read already"):
+    with pytest.raises(ResponsesError, match="document 0 of t was already read"):
         read_responses(again)
 
 
 def test_files_of_two_models_are_no_repeats(tmp_path: Path) -> None:
     for model in ("a", "b"):
         write(tmp_path / f"{model}.jsonl", {"task": "t", "doc_id": 0, "response": model})
-    with pytest.raises(ResponsesError, match=r"b\.jsonl, line 1: .* read already, from .*a\.jsonl"):
+    with pytest.raises(ResponsesError, match=r"b\.jsonl, line 1: .* already read from .*a\.jsonl"):
         read_responses(tmp_path)
 
 
@@ -143,7 +143,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
 def test_two_runs_in_one_folder_are_not_mixed(tmp_path: Path) -> None:
     for run in ("a", "b"):
         write(tmp_path / f"{run}_samples_t.jsonl", {"doc_id": 0, "resps": [run]})
-    with pytest.raises(ResponsesError, match="document 0 of t was read already"):
+    with pytest.raises(ResponsesError, match="document 0 of t was already read"):
         read_responses(tmp_path)
 
 

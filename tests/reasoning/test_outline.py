@@ -35,7 +35,7 @@ FIRST, SECOND = Clue("conclusion", 0), Clue("conclusion", 1)
         ],
         [],
         "Conclusion 1: c\n  Text 7 (does not exist)\n  Conclusion 5 (does not exist)\n"
-        "  Image (odd number) (does not exist)\nNot cited by the last conclusion:\n"
+        "  Image (number too large) (does not exist)\nNot cited by the last conclusion:\n"
         "  Conclusion 0: a b\n    Image 0",
     ),
 )

@@ -131,7 +131,7 @@ def test_a_folder_without_samples(tmp_path: Path) -> None:
 
 
 def test_no_run_at_all() -> None:
-    refused(says=["no run: pass", "--output_path"])
+    refused(says=["no run found: pass", "--output_path"])
 
 
 def test_one_path_need_not_stand_in_a_list(tmp_path: Path) -> None:

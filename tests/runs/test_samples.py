@@ -425,7 +425,7 @@ def test_a_document_with_two_responses_is_of_two_runs(good: Path, other: str) ->
     if other == "repeats":
         again = again | {"filtered_resps": [again["filtered_resps"]] * 2}
     write(good, [*entries, again])
-    refused(good, "document 1 was read already", "contains several runs", line=4)
+    refused(good, "document 1 occurs twice", "contains several runs", line=4)
 
 
 def test_repeats_stand_side_by_side(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_what_was_changed_is_refused_with_its_line(
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
     (file,) = write_cmmath_run(tmp_path, {"cmmath": [record() | {"schema_version": 2}]})
-    with pytest.raises(RunError, match="schema version 2, and this lmms-rpts reads version 1"):
+    with pytest.raises(RunError, match="schema version 2, but this lmms-rpts reads version 1"):
         read_samples_of(CmmathRecord, file, pass_over=True)
 
 

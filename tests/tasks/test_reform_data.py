@@ -238,8 +238,8 @@ def long_dialogue(rounds: int) -> Any:
     ("ic15_grounded", changed_record("ic15_grounded", bbox=[1, 2, 3]), "should be four numbers"),
     ("ic15_grounded", changed_record("ic15_grounded", bbox=[[1, 2, 3, 1e400]]), "four numbers"),
     ("ic15_grounded", changed_record("ic15_grounded", bbox=[10**400, 1, 2, 3]), "four numbers"),
-    ("textocr", changed_record("textocr", bbox=[10, 10, 0, 0]), "a part of the image, of 64 x 48"),
-    ("textocr", changed_record("textocr", bbox=[100, 10, 9, 9]), "a part of the image, of 64 x"),
+    ("textocr", changed_record("textocr", bbox=[10, 10, 0, 0]), "inside the image of 64 x 48"),
+    ("textocr", changed_record("textocr", bbox=[100, 10, 9, 9]), "inside the image of 64 x"),
     (
         "gqa",
         changed_record("gqa", image_id=cut_image("JPEG")),
@@ -250,7 +250,7 @@ def long_dialogue(rounds: int) -> Any:
         changed_record("gqa", image_id=cut_image("PNG")),
         "cannot read the image in 'image_id'",
     ),
-    ("visdial", long_dialogue(101), "101 rounds; at most 100 can be"),
+    ("visdial", long_dialogue(101), "101 rounds; at most 100 are"),
     ("coco_caption", changed_record("coco_caption", annos=[]), "a text or a list of texts"),
     ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "the field 'answers'"),
 )

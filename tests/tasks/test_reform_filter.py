@@ -124,11 +124,11 @@ def test_the_sum_and_the_mean_choose_differently(monkeypatch: pytest.MonkeyPatch
 
 @table(
     "values, reason",
-    ([(1.0, False)] * 4, "does not say how many tokens"),
+    ([(1.0, False)] * 4, "does not report the number of tokens"),
     (losses((1.0, 1), (1.0, 1), (1.0, 1), (1.0, 1)), "equal: the model computes none"),
     (losses((1.0, 1), (1.0, 0), (2.0, 1), (1.0, 1)), "not a finite number"),
-    (losses((1.0, 1), (2.0, 1)), "no likelihood of each option"),
-    ([None, "x", [], ()], "no likelihood of each option"),
+    (losses((1.0, 1), (2.0, 1)), "not give a likelihood for every option"),
+    ([None, "x", [], ()], "not give a likelihood for every option"),
 )
 def test_likelihoods_that_say_nothing_are_unscored(values: list[Any], reason: str) -> None:
     record = likelihood(values)

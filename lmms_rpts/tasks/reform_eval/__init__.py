@@ -1,1 +1,1 @@
-"""ReForm-Eval (arXiv 2310.02569): 61 data sets, each asked in several wordings."""
+"""ReForm-Eval (arXiv 2310.02569): 61 data sets, each sample presented in several wordings."""

@@ -1,4 +1,4 @@
-"""ReForm-Eval: 61 data sets, each sample in several wordings, graded by rules."""
+"""ReForm-Eval: 61 data sets, each sample presented in several wordings and graded by rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caption metrics of a whole set by pycocoevalcap: BLEU, ROUGE-L, CIDEr; METEOR by Java."""
+"""Caption metrics of a whole set with pycocoevalcap: BLEU, ROUGE-L, CIDEr, and METEOR (Java)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
 TOKENISED = tuple(f"{name}_ptb" for name in RAW)
 METEOR = "meteor"
 SECONDS = 300.0
-"""How long Java may take; METEOR starts in 10 s, on a busy machine in 30 s."""
+"""Time limit for Java; METEOR takes 10 s to start, 30 s on a busy machine."""
 NO_REFERENCES = "no caption has a reference with words"
 
 
@@ -26,11 +26,11 @@ class Caption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CaptionScores:
-    """The scores of a set.
+    """The caption scores of a set.
 
     Attributes:
-        values: by the names in ``RAW``, ``TOKENISED`` and ``METEOR``; NaN where there is none.
-        missing: why a score is NaN, by its name.
+        values: scores by the names in ``RAW``, ``TOKENISED`` and ``METEOR``; NaN if undefined.
+        missing: for each score that is NaN, the reason.
     """
 
     values: dict[str, float]
@@ -40,16 +40,15 @@ class CaptionScores:
 def caption_scores(
     results: Sequence[Mapping[str, Any]], *, meteor: bool = True, seconds: float = SECONDS
 ) -> CaptionScores:
-    """All caption metrics of a whole set.
+    """Compute all caption metrics of a whole set.
 
-    Those by the names in ``RAW`` are of the texts as they are, as ReForm-Eval published them;
-    those in ``TOKENISED`` of texts in Penn Treebank tokens, as others publish them. METEOR and
-    the tokeniser need Java.
+    The metrics in ``RAW`` use the unchanged texts, as in ReForm-Eval's published scores; those in
+    ``TOKENISED`` use Penn Treebank tokens, as in most papers. METEOR and the tokeniser need Java.
 
     Args:
         results: rows with ``prediction`` and ``references``, as for ``raw_scores``.
-        meteor: whether METEOR is wanted.
-        seconds: how long each of the two Java programs may take.
+        meteor: whether to compute METEOR.
+        seconds: time limit for each of the two Java programs.
     """
     captions = _captions(results)
     values = _scores(captions)
@@ -69,20 +68,20 @@ def caption_scores(
 
 
 def raw_scores(results: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """BLEU-1 to 4, ROUGE-L and CIDEr of the texts as they are; words are parted by spaces alone.
+    """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split into words at spaces only.
 
     Args:
         results: rows with ``prediction`` and ``references``. Rows without references are left
-            out; a prediction that is no text counts as an empty one.
+            out; a prediction that is not a string counts as empty.
 
     Returns:
-        The scores by the names in ``RAW``; NaN where no row has a reference with words.
+        The scores by the names in ``RAW``; NaN if no row has a reference with words.
     """
     return _scores(_captions(results))
 
 
 def rouge_l(prediction: str, references: Sequence[str]) -> float:
-    """ROUGE-L of one caption as it is, from 0 to 1; 0 where no reference has words."""
+    """ROUGE-L of one unchanged caption, from 0 to 1; 0 if no reference has words."""
     there = [each for each in references if each.split()]
     if not there:
         return 0.0
@@ -92,7 +91,7 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
 
 
 def meteor_of(results: Sequence[Mapping[str, Any]], seconds: float = SECONDS) -> float:
-    """METEOR of a set, as for ``raw_scores``; NaN where Java fails or is absent."""
+    """METEOR of a set, with rows as in ``raw_scores``; NaN if Java fails or is not installed."""
     try:
         return meteor_score(_captions(results), seconds)
     except JavaError:
@@ -113,7 +112,7 @@ def _captions(results: Sequence[Mapping[str, Any]]) -> list[Caption]:
 def _scores(captions: Sequence[Caption]) -> dict[str, float]:
     if not any(text.split() for each in captions for text in each.references):
         return dict.fromkeys(RAW, math.nan)  # pycocoevalcap would raise
-    from pycocoevalcap.bleu.bleu import Bleu  # heavy
+    from pycocoevalcap.bleu.bleu import Bleu  # slow to import
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.rouge.rouge import Rouge
 

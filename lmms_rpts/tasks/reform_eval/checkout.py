@@ -1,8 +1,8 @@
 """Instruction lists in a clone of the publishers' repository: parsed with ``ast``, never run.
 
 Each loader assigns literal lists to ``self.instruction_list`` and ``self.in_context_history`` in
-its ``__init__``, below conditions on how answers are had. The conditions are evaluated for one data
-set and method; whatever isn't understood is an error with file and line.
+its ``__init__``, inside conditions on the answer method. The conditions are evaluated for one data
+set and method; code that can't be interpreted is an error with file and line.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ REMEDY = (
 )
 
 FROM_DATA = "spatial"
-"""The family (of CLEVR alone) whose published instructions stand in the data file."""
+"""The family (only CLEVR) whose published instructions are in the data file."""
 INSTRUCTIONS = "instruction_list"
 SAMPLE = "in_context_history"
 _ELEMENTS: Mapping[str, type] = {INSTRUCTIONS: str, SAMPLE: dict}
-"""The attributes of a loader that are read, with what their lists hold."""
+"""The attributes of a loader that are read, with the element type of their lists."""
 
 _MODULES = {
     "CaptionSelection": "Winoground/caption_selection_dataset",
@@ -78,7 +78,7 @@ _MODULES = {
     "VisDial": "VisDial/visual_dialog_dataset",
     "VisualEntailment": "SNLI_VE/visual_entailment_dataset",
 }
-"""The loader below ``build/`` by the start of the configuration's name; the longest counts."""
+"""Loader below ``build/`` by prefix of the configuration's name; the longest prefix wins."""
 
 _FORMULATIONS = {
     "choice": "SingleChoice",
@@ -87,18 +87,18 @@ _FORMULATIONS = {
     "caption": "Generation",
 }
 _LARGEST = 200_000
-"""Bytes of a loader; the largest has 13 kB."""
+"""Size limit of a loader in bytes; the largest has 13 kB."""
 _UNKNOWN = object()
 Known = Mapping[str, object]
 
 
 def read_checkout(folder: Path) -> dict[str, Any]:
-    """The instructions and in-context samples, in the layout of ``parse_instructions``.
+    """Read the instructions and in-context samples, in the layout of ``parse_instructions``.
 
     The instructions of CLEVR are left out: its loader takes them from the data file.
 
     Raises:
-        DataError: with the files and lines that can't be understood.
+        DataError: with the files and lines that can't be interpreted.
     """
     found: dict[str, Any] = {}
     faults = []
@@ -106,7 +106,7 @@ def read_checkout(folder: Path) -> dict[str, Any]:
         try:
             body = _constructor(folder / name)
             found.update({each.title: _entry(body, each) for each in sets})
-        except ValueError as error:  # its text goes on after the file's name
+        except ValueError as error:  # its text continues the file's name
             faults.append(f"{name}{error}")
         except (RecursionError, MemoryError):
             faults.append(f"{name}: nested too deeply to be parsed")
@@ -130,13 +130,13 @@ def module_path(chosen: DataSet) -> str:
 
 
 def read_text(path: Path, largest: int) -> str:
-    """A regular file's text in UTF-8, without its byte order mark.
+    """Read a regular file as UTF-8 text, without its byte order mark.
 
     Raises:
-        ValueError: saying what is wrong with it, or that it has more than ``largest`` bytes.
+        ValueError: if it can't be read, is not UTF-8, or has more than ``largest`` bytes.
     """
     try:
-        if not path.is_file():  # a device or a pipe might never end
+        if not path.is_file():  # reading a device or a pipe might never end
             raise ValueError("no such regular file")
         with path.open("rb") as file:
             content = file.read(largest + 1)
@@ -152,7 +152,7 @@ def read_text(path: Path, largest: int) -> str:
 
 
 def _entry(body: Sequence[ast.stmt], chosen: DataSet) -> dict[str, Any]:
-    """What a loader's constructor assigns for a data set.
+    """The instructions that a loader's constructor assigns for a data set.
 
     Raises:
         ValueError: with the line, such as ", line 3: ...".
@@ -191,7 +191,7 @@ def _tree(path: Path) -> ast.Module:
     except ValueError as error:
         raise ValueError(f": {error}") from None
     try:
-        with warnings.catch_warnings():  # about escapes in others' texts
+        with warnings.catch_warnings():  # for invalid escapes in the published texts
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
@@ -201,7 +201,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _known(chosen: DataSet, method: Method) -> Known:
-    """What the loaders' conditions ask for, as the publishers' ``load_reform_dataset`` sets it."""
+    """Values for the loaders' conditions, as set by the publishers' ``load_reform_dataset``."""
     return {
         "args.infer_method": method,
         "args.formulation": _FORMULATIONS[chosen.kind],
@@ -212,7 +212,7 @@ def _known(chosen: DataSet, method: Method) -> Known:
 
 
 class _Assigned:
-    """What a constructor assigns to the two attributes, for known settings."""
+    """The values that a constructor assigns to the two attributes, for known settings."""
 
     def __init__(self, known: Known) -> None:
         self.known = known
@@ -225,7 +225,7 @@ class _Assigned:
         return _literal(self.values[INSTRUCTIONS], INSTRUCTIONS)
 
     def run(self, statements: Sequence[ast.stmt], undecided: ast.stmt | None) -> None:
-        """Follow the statements; below an undecided one, no assignment is allowed."""
+        """Interpret the statements; inside an undecided one, no assignment is allowed."""
         for each in statements:
             blocks = list(_blocks(each))
             decision = _value(each.test, self.known) if isinstance(each, ast.If) else _UNKNOWN
@@ -249,12 +249,12 @@ class _Assigned:
                     f"assigned in line {statement.lineno}"
                 )
             if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
-                raise ValueError(f", line {statement.lineno}: a change of self.{name}")
+                raise ValueError(f", line {statement.lineno}: it changes self.{name}")
             self.values[name] = statement.value
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The statements below a compound statement."""
+    """The blocks of statements inside a compound statement."""
     for name in ("body", "orelse", "finalbody"):
         if block := getattr(statement, name, None):
             yield block
@@ -264,9 +264,9 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _targets(statement: ast.stmt) -> Iterator[ast.expr]:
-    """What a statement assigns to or changes, as far as it may be one of the two attributes.
+    """The expressions that a statement assigns to or changes and that may be the two attributes.
 
-    An element of the in-context sample is none: the loaders add the answer's prefix that way.
+    Changes to an element of the in-context sample are ignored: loaders add the answer's prefix so.
     """
     if isinstance(statement, ast.Assign):
         yield from (node for each in statement.targets for node in _parts(each))
@@ -307,7 +307,9 @@ def _literal(node: ast.expr, name: str) -> Any:
     except (ValueError, TypeError, SyntaxError):
         found = None
     if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
-        raise ValueError(f", line {node.lineno}: self.{name} is no plain list of {kind.__name__}")
+        raise ValueError(
+            f", line {node.lineno}: self.{name} is not a plain list of {kind.__name__}"
+        )
     return found
 
 
@@ -330,7 +332,7 @@ def _value(node: ast.expr, known: Known) -> object:
 
 
 def _combined(values: Sequence[object], decisive: bool) -> object:
-    """Of ``or`` (True is decisive) or ``and`` (False is)."""
+    """The value of ``or`` (True is decisive) or ``and`` (False is decisive)."""
     if any(each is not _UNKNOWN and bool(each) is decisive for each in values):
         return decisive
     return _UNKNOWN if _UNKNOWN in values else not decisive
@@ -345,7 +347,7 @@ def _compared(node: ast.Compare, known: Known) -> object:
 _COMPARISONS: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
-    ast.Is: operator.eq,  # of literals: whether two equal texts are one object is no matter
+    ast.Is: operator.eq,  # for literals, identity and equality are the same here
     ast.IsNot: operator.ne,
     ast.In: lambda one, several: isinstance(several, tuple) and one in several,
     ast.NotIn: lambda one, several: isinstance(several, tuple) and one not in several,
@@ -357,12 +359,12 @@ def _comparison(kind: ast.cmpop, left: object, right: object) -> object:
     if compare is None or _UNKNOWN in (left, right):
         return _UNKNOWN
     if isinstance(kind, ast.In | ast.NotIn) and not isinstance(right, tuple):
-        return _UNKNOWN  # within a text
+        return _UNKNOWN  # a substring test
     return compare(left, right)
 
 
 def _dotted(node: ast.expr) -> str:
-    """``args.infer_method``, ``config[instruct_kind]``; empty for all else."""
+    """``args.infer_method``, ``config[instruct_kind]``; empty for anything else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

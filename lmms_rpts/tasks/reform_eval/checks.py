@@ -27,11 +27,11 @@ from lmms_rpts.tasks.reform_eval.text_form import MOST_MARKED
 
 
 def check_reform(*tasks: str) -> None:
-    """Check what these tasks need; downloads their data without REFORM_PATH.
+    """Check the settings and data of these tasks; without REFORM_PATH, the data are downloaded.
 
     Raises:
         DataError: listing the first faults, each with its file and record, and the remedy.
-        SettingError: where a setting has a value that can't be used.
+        SettingError: if a setting has an invalid value.
     """
     settings = load_reform_settings()
     instructions = load_wordings(settings)
@@ -49,7 +49,7 @@ def check_reform(*tasks: str) -> None:
 
 
 def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings) -> None:
-    """Say at once which sets are not there, and which are."""
+    """Refuse missing files early, with the tasks that can still run."""
     if settings.path is None:
         return
     if not is_folder(settings.path):
@@ -76,20 +76,20 @@ def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: Refo
 def _unmarkable(
     chosen: DataSet, samples: Sequence[Sample], settings: ReformSettings
 ) -> Iterator[str]:
-    """Samples with more options than there are digits to mark them."""
+    """Faults of samples that have too many options to be marked with digits."""
     if settings.marks not in ("number", "random"):
         return
     most = MOST_MARKED["number"]
     for sample in samples:
         if len(sample.options) > most:
             yield (
-                f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, and "
+                f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but "
                 f"numbers mark at most {most} (REFORM_MARKS={settings.marks}; letters mark 26)"
             )
 
 
 def examine() -> list[Check]:
-    """Check REFORM_PATH: which of the 61 sets are there and whole; nothing where it is not set."""
+    """Check which of the 61 sets are complete in REFORM_PATH; no checks if it is not set."""
     settings = load_reform_settings()
     if settings.path is None:
         return []
@@ -112,12 +112,12 @@ def examine() -> list[Check]:
     said = f"{len(whole)} of {len(data_sets())} sets, {count:,} samples, all images, in {root}"
     lacking = [each.title for each in data_sets().values() if each not in there]
     if lacking:
-        said += f"\nnot there: {', '.join(lacking)}"
+        said += f"\nmissing: {', '.join(lacking)}"
     return [*checks, Check(name, "ok", said)] if whole else checks
 
 
 def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
-    """What is wrong with a set, its images decoded whole."""
+    """The faults of a set, with its images decoded completely."""
     found = load_samples(chosen, settings)
     faults = list(found.faults)
     for sample in found.samples:

@@ -1,7 +1,7 @@
 """The data of ReForm-Eval: their location, and documents of its tasks for lmms-eval.
 
-The YAML files name ``kwargs_TASK`` and ``metadata_TASK`` of this module: they are computed whenever
-a task is built, not once at import, so that the settings are read afresh.
+The YAML files use ``kwargs_TASK`` and ``metadata_TASK`` of this module. They are computed each time
+a task is built, not at import, so that changed settings take effect.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ TASKS: dict[str, tuple[DataSet, Method]] = {
     for method in METHODS
     if method in chosen.methods
 }
-"""Which set, and which method, by the name of a task."""
+"""Data set and method by task name."""
 
 ONLINE_TASKS: dict[str, DataSet] = {
     chosen.online_task: chosen for chosen in data_sets().values() if chosen.online_task
 }
-"""Which set by the name of a task whose history holds the model's own answers."""
+"""Data set by task name, for tasks whose history contains the model's own answers."""
 
 
 def missing_files(chosen: DataSet, root: Path) -> list[str]:
-    """The files of a set that are not there."""
+    """The missing files of a set."""
     return [name for name in files_of(chosen) if not (root / name).is_file()]
 
 
 def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Samples:
-    """The samples of a set and what is wrong with others; downloads it without REFORM_PATH.
+    """Load the samples of a set and its faults; without REFORM_PATH, the set is downloaded.
 
     Raises:
-        DataError: where its files are not there.
+        DataError: if its files are missing.
     """
     settings = settings or load_reform_settings()
     root = _downloaded(files_of(chosen)) if settings.path is None else root_of(settings.path)
@@ -79,10 +79,10 @@ def _published(path: Path, stamp: int) -> Instructions:
 
 
 def load_wordings(settings: ReformSettings) -> Instructions:
-    """The instructions that are set: ours, or those of the publishers.
+    """Load the instructions chosen by the settings: the built-in or the published ones.
 
     Raises:
-        DataError: where they can't be read.
+        DataError: if they can't be read.
     """
     path = settings.instructions
     if path is None:
@@ -100,10 +100,10 @@ def load_wordings(settings: ReformSettings) -> Instructions:
 
 
 def load_documents(chosen: DataSet, method: Method) -> list[Document]:
-    """The documents of a task.
+    """Load the documents of a task.
 
     Raises:
-        DataError: where the data or the instructions can't be used.
+        DataError: if the data or the instructions can't be used.
     """
     settings = load_reform_settings()
     found = load_samples(chosen, settings)
@@ -113,19 +113,19 @@ def load_documents(chosen: DataSet, method: Method) -> list[Document]:
 
 
 def load_dialogues(chosen: DataSet) -> list[Dialogue]:
-    """The documents of a task with online history.
+    """Load the documents of a task with online history.
 
     Raises:
-        DataError: where the data or the instructions can't be used.
+        DataError: if the data or the instructions can't be used.
     """
     return list(dialogues_of(load_documents(chosen, "generation")))
 
 
 def load_task(task: str) -> list[Document] | list[Dialogue]:
-    """The documents of a task, by its name.
+    """Load the documents of a task by its name.
 
     Raises:
-        DataError: where the data or the instructions can't be used.
+        DataError: if the data or the instructions can't be used.
     """
     return (
         load_dialogues(ONLINE_TASKS[task]) if task in ONLINE_TASKS else load_documents(*TASKS[task])
@@ -133,16 +133,16 @@ def load_task(task: str) -> list[Document] | list[Dialogue]:
 
 
 def prepare(documents: Sequence[Document | Dialogue]) -> Path:
-    """A JSONL file of these documents that the ``datasets`` library can read.
+    """Write these documents to a JSONL file that the ``datasets`` library can read.
 
     Raises:
-        DataError: where no folder can be written to.
+        DataError: if no folder is writable.
     """
     return store(documents, "REFORM", "documents")
 
 
 def remedy(settings: ReformSettings) -> str:
-    """What to do about data that can't be used."""
+    """The remedy for data that can't be used, for messages."""
     if settings.path is None:
         return (
             f"The download from {HUB_DATASET} may be damaged: delete it and retry, or set "
@@ -151,7 +151,7 @@ def remedy(settings: ReformSettings) -> str:
     return f"Get the file again from {HUB_DATASET}, or unset REFORM_PATH to download it."
 
 
-@lru_cache(maxsize=64)  # a failure is not kept: the next call tries again
+@lru_cache(maxsize=64)  # failures are not cached: the next call retries
 def _downloaded(names: tuple[str, ...]) -> Path:
     folder = download(
         HUB_DATASET,
@@ -170,7 +170,7 @@ def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dic
         "set": chosen.title,
         "samples": len({each.sample for each in documents}),
         "duplicates": settings.duplicates_of(chosen),
-        # Without the place of the files, which says nothing of what was asked.
+        # Without the path of the files, which does not affect the prompts.
         "data_sha256": digest([replace(each, image_file="") for each in documents]),
         "instructions": instructions.source,
         "instructions_sha256": instructions.sha256,

@@ -2,7 +2,7 @@
 
 Source: README of github.com/FudanDISC/ReForm-Eval (df1cfa7), arXiv 2310.02569: a dimension's score
 is the mean over its sets, in percent, with CIDEr x 100 for captions; the average is the mean over
-dimensions; the average rank is the mean over dimensions of a model's rank there.
+dimensions; the average rank is the mean over dimensions of a model's rank in each.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _TITLES = {
 class DimensionScore:
     """A model's mean over the sets of a dimension, in percent, with its 95% interval.
 
-    The interval combines those of the sets, as of independent means, below and above (that of one
-    set stays as it is); None where a set has none. ``sets``: how many it is over.
+    The interval combines the intervals of the sets, assumed independent, separately below and above
+    (a single set keeps its interval); None if a set has none. ``sets``: number of sets.
     """
 
     value: float
@@ -46,7 +46,7 @@ class DimensionScore:
 def dimension_scores(
     models: Sequence[Figures], method: Method
 ) -> dict[str, dict[str, DimensionScore]]:
-    """By model and name of a dimension, as in ``DIMENSIONS``."""
+    """Scores by model, then by name of the dimension in ``DIMENSIONS``."""
     found: dict[str, dict[str, list[Figure]]] = {}
     names = {dimension: name for name, dimension in DIMENSIONS.items()}
     for each in models:
@@ -78,9 +78,9 @@ def _mean(figures: Sequence[Figure]) -> DimensionScore:
 
 
 def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[str, float]:
-    """The mean over dimensions of each model's rank, 1 for the best; equal ones share theirs.
+    """The mean over dimensions of each model's rank, 1 for the best; ties share the mean rank.
 
-    Over the dimensions that all models have; empty where there is none, or one model only.
+    Only dimensions that all models have count; empty without any, or with a single model.
     """
     common = [
         name for name in DIMENSIONS if scores and all(name in each for each in scores.values())
@@ -92,7 +92,7 @@ def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[st
 
 
 def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
-    """The same as numbers, for JSON: by method the models' dimensions, and their average ranks."""
+    """Dimension scores and average ranks by method, for JSON."""
     found: dict[str, Any] = {}
     for method in METHODS:
         scores = dimension_scores(models, method)
@@ -108,7 +108,7 @@ def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
 
 
 def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
-    """A table for each method that there are results of."""
+    """A table for each method that has results."""
     for method in METHODS:
         scores = dimension_scores(models, method)
         if not scores:
@@ -129,7 +129,7 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
 
 
 def _average(scores: Mapping[str, DimensionScore], shown: Sequence[str]) -> str:
-    """The mean over dimensions; of fewer than others have it would say nothing."""
+    """The mean over dimensions; none if the model lacks a dimension that others have."""
     if len(scores) < len(shown):
         return NONE
     return f"{fmean(each.value for each in scores.values()):.1f}"

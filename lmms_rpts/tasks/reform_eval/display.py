@@ -1,4 +1,4 @@
-"""Samples and answers of ReForm-Eval as a report shows them: duplicates on one page."""
+"""Samples and answers of ReForm-Eval for reports: all duplicates of a sample on one page."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _value(grade: ReformGrade) -> float | None:
 
 
 def _option(grade: ReformGrade, instance: ReformInstance) -> str:
-    """The option that was found, with its mark."""
+    """The chosen option with its mark."""
     if grade.chosen is None:
         return ""
     if grade.chosen >= len(instance.options):
@@ -84,7 +84,7 @@ def _option(grade: ReformGrade, instance: ReformInstance) -> str:
 
 
 def _together(records: Sequence[ReformRecord]) -> Mapping[str, str]:
-    """How far the answers to one sample depend on its wording."""
+    """Figures that show how much the answers to one sample depend on its wording."""
     scored = [each for each in records if each.score is not None]
     duplicates = {each.instance.duplicate for each in scored}
     if len(duplicates) < 2 or any(each.instance.kind == "caption" for each in scored):
@@ -110,4 +110,4 @@ DISPLAY = Display(
     by=(),  # the sheets have a table by dimension
     filters=("dimension",),
 )
-"""How a report shows them."""
+"""How a report shows samples and answers."""

@@ -1,4 +1,4 @@
-"""Documents of the tasks of ReForm-Eval: each sample asked several times, in several wordings."""
+"""Documents of ReForm-Eval's tasks: each sample is presented several times, in several wordings."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _MARK = re.compile(r"\(([A-Z])\)")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One duplicate of a sample, in the fields that a task's documents have.
+    """One duplicate of a sample, with the fields of a task's documents.
 
     Attributes:
-        set, method: the data set's name, and how its answers are had.
-        id: of the sample, as text.
-        sample: its place in the data.
-        duplicate: which of its duplicates, from 0.
+        set, method: name of the data set, and the answer method.
+        id: id of the sample, as a string.
+        sample: index of the sample in the data.
+        duplicate: number of the duplicate, from 0.
         instruct: the instruction before the first question; may be empty.
-        question: with options behind it where they are shown.
-        options: in the order in which they are shown; empty where the answer is free.
-        order: for each of these its place in the data.
-        marks: their marks; empty where they are not shown.
-        right: the place of the right one as shown; -1 where the answer is free.
-        answers: what a free answer may be, or the reference captions.
-        history: JSON, pairs of a question and an answer before this one.
+        question: the question, followed by the options if they are shown.
+        options: options in the order in which they are shown; empty for free answers.
+        order: for each option, its index in the data.
+        marks: marks of the options; empty if they are not shown.
+        right: index of the right option as shown; -1 for free answers.
+        answers: accepted free answers, or reference captions.
+        history: JSON, pairs of earlier questions and answers.
         begun: whether the text form begins the answer.
-        round: of a dialogue; -1 for others.
-        image_file, image_start, image_length: where the image lies.
-        boxes: JSON, boxes in the file's way.
+        round: round of a dialogue; -1 for other sets.
+        image_file, image_start, image_length: location of the image.
+        boxes: JSON, boxes in the format of the file.
     """
 
     set: str
@@ -78,7 +78,7 @@ def documents_of(
     instructions: Instructions,
     settings: ReformSettings,
 ) -> Iterator[Document]:
-    """The documents of samples, the duplicates of each next to each other."""
+    """The documents of samples; the duplicates of a sample are adjacent."""
     asking = _Asking(chosen, method, instructions, settings)
     for at, sample in enumerate(samples[: settings.limit]):
         for duplicate in range(settings.duplicates_of(chosen)):
@@ -86,7 +86,7 @@ def documents_of(
 
 
 class _Asking:
-    """How the samples of one set are asked."""
+    """Builds the documents of one set's samples."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class _Asking:
         self._shown = chosen.kind == "choice" and method == "generation"
 
     def document(self, sample: Sample, at: int, duplicate: int) -> Document:
-        """One duplicate of a sample, which stands ``at`` this place in the data."""
+        """One duplicate of the sample with index ``at`` in the data."""
         order = self._order(sample, at, duplicate)
         options = [_sentence_case(each, self._set) for each in sample.options]
         shown = tuple(options[each] for each in order)
@@ -150,7 +150,7 @@ class _Asking:
         return rng.choice(STYLES)
 
     def _question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
-        """The instruction and the question; that is the instruction where the data have none."""
+        """Instruction and question; if the data have no question, "" and the instruction."""
         which = duplicate if self._settings.wording == "varied" else at
         of_data = sample.instructions if self._published else ()
         wordings = of_data or self._wording.instructions
@@ -182,7 +182,7 @@ class _Asking:
 
 
 def _asked(question: str, chosen: DataSet) -> str:
-    """A question; those of dialogues have neither capital letters nor question marks."""
+    """A question with capital letter and question mark, which dialogues lack."""
     if chosen.layout != "dialogue" or question.endswith("?"):
         return _sentence_case(question, chosen)
     return f"{_sentence_case(question, chosen)}?"
@@ -194,7 +194,7 @@ def _sentence_case(text: str, chosen: DataSet) -> str:
 
 
 def _remarked(text: str, style: str) -> str:
-    """An in-context sample, whose options are marked (A), (B), ..., in another style."""
+    """An in-context sample with its marks (A), (B), ... replaced by another style."""
     marks = marks_of(style, 9)
     return _MARK.sub(lambda found: f"({_in_style(found[1], marks)})", text)
 

@@ -1,4 +1,4 @@
-"""Checked fields of the JSON records of ReForm-Eval, and places of images in its files."""
+"""Checked fields of the JSON records of ReForm-Eval, and locations of images in its files."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from lmms_rpts.tasks.source_fields import is_encodable
 
 Box = tuple[float, float, float, float]
 _END = 4096
-"""Characters of base64 text, in whole groups of four, among which an image's end mark stands."""
+"""Number of last base64 characters, in whole groups of four, that contain an image's end mark."""
 _MOST_MISSED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePlace:
-    """Where the base64 text of an image lies in a file: from which byte on, and how many.
+    """Location of the base64 text of an image in a file: first byte and number of bytes.
 
-    ``size``: its width and height in pixels, where they are known.
+    ``size``: width and height in pixels, if known.
     """
 
     file: Path
@@ -36,10 +36,10 @@ class ImagePlace:
     size: tuple[int, int] = field(default=(0, 0), compare=False)
 
     def open(self) -> Image.Image:
-        """The image, of which only the head was read as yet.
+        """Open the image; only its header is read.
 
         Raises:
-            ValueError, OSError: where it can't be read.
+            ValueError, OSError: if it can't be read.
         """
         with self.file.open("rb") as file:
             file.seek(self.start)
@@ -48,7 +48,7 @@ class ImagePlace:
 
 
 class ImageIndex:
-    """Finds the images of a file, whose records are asked for in their order."""
+    """Index of the images of a file; fastest if the records are looked up in order."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -56,10 +56,10 @@ class ImageIndex:
         self._end = self._missed = 0
 
     def place(self, text: str) -> ImagePlace:
-        """Where the base64 text of a record's image lies.
+        """Find the base64 text of a record's image.
 
         Raises:
-            FieldError: if it is no image.
+            FieldError: if it is not an image.
         """
         for written in (text, text.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
@@ -79,10 +79,10 @@ class ImageIndex:
 
 
 def _checked_size(written: bytes) -> tuple[int, int]:
-    """The size of an image, which is decoded whole only if its end looks cut off.
+    """The size of an image; it is decoded completely only if its end looks truncated.
 
     Raises:
-        FieldError: if it is none, or is damaged.
+        FieldError: if it is not an image, or is damaged.
     """
     try:
         with _open(written) as image:
@@ -97,7 +97,7 @@ def _checked_size(written: bytes) -> tuple[int, int]:
 
 
 def _looks_whole(image: Image.Image, written: bytes) -> bool:
-    """Whether the end of a PNG or JPEG is there."""
+    """Whether the end mark of a PNG or JPEG is present."""
     end = base64.b64decode(written.replace(b"\\/", b"/")[-_END:])
     marks = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
     return image.format in marks and marks[image.format] in end
@@ -117,10 +117,10 @@ def _open(text: bytes) -> Image.Image:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value of a file; of JSON lines, or of two values in a row, the list of all.
+    """Read the JSON value of a file; for JSON lines, the list of their values.
 
     Raises:
-        FieldError: naming the file.
+        FieldError: if it can't be read; names the file.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -138,7 +138,7 @@ def read_json(path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise FieldError(f"{path.name} is not valid JSON ({reason})") from None
-    lines = enumerate(text.split("\n"), start=1)  # not at U+2028 and the like, inside a text
+    lines = enumerate(text.split("\n"), start=1)  # splitlines would split at U+2028 inside a string
     return [_line(path, number, line) for number, line in lines if line.strip()]
 
 
@@ -150,14 +150,14 @@ def _line(path: Path, number: int, line: str) -> Any:
 
 
 class Fields:
-    """The fields of a JSON object; each is checked when it is asked for.
+    """The fields of a JSON object; each is checked when it is read.
 
-    All raise FieldError, naming the place and the field.
+    All methods raise FieldError with the place and the field.
 
     Args:
         value: the object.
-        place: what it is called in messages.
-        images: of the file; None: it holds none.
+        place: name of the object in messages.
+        images: images of the file; None if it has none.
     """
 
     def __init__(self, value: Any, place: str, images: ImageIndex | None = None) -> None:
@@ -171,7 +171,7 @@ class Fields:
         return self.value.get(name) is not None
 
     def wrong(self, name: str, wanted: str) -> FieldError:
-        """The fault of a field that is not what is wanted."""
+        """The error for a field that is not as expected."""
         return FieldError(f"{self.place}: {name!r} should be {wanted}, not {self.shown(name)}")
 
     def shown(self, name: str) -> str:
@@ -179,20 +179,20 @@ class Fields:
         return shown(self.value.get(name))
 
     def any(self, name: str) -> Any:
-        """The value of a field that must be there."""
+        """The value of a required field."""
         if name not in self.value:
             raise FieldError(f"{self.place}: the field {name!r} is missing")
         return self.value[name]
 
     def text(self, name: str) -> str:
-        """A text, perhaps an empty one, or a number as text."""
+        """A string, possibly empty; a number is converted to a string."""
         text = _as_text(self.any(name))
         if text is None:
             raise self.wrong(name, "a text")
         return text
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """One text or several, at least one."""
+        """One or several strings."""
         value = self.any(name)
         values = value if isinstance(value, list) else [value]
         texts = [text for each in values if (text := _as_text(each)) is not None]
@@ -201,7 +201,7 @@ class Fields:
         return tuple(texts)
 
     def id(self, name: str) -> str | int:
-        """What names a record."""
+        """The id of a record."""
         value = self.any(name)
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise self.wrong(name, "a text or a whole number")
@@ -219,7 +219,7 @@ class Fields:
         return found
 
     def index(self, name: str, count: int) -> int:
-        """A place among ``count``, as a number or a text."""
+        """An index below ``count``; the data may have it as a string."""
         value = self.any(name)
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
             value = int(value)
@@ -228,7 +228,7 @@ class Fields:
         return value
 
     def boxes(self, name: str) -> tuple[Box, ...]:
-        """Boxes of four numbers each; also a single one."""
+        """Boxes of four numbers each; the data may have a single box."""
         value = self.any(name)
         rows = (
             value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
@@ -239,7 +239,7 @@ class Fields:
         return tuple((a, b, c, d) for a, b, c, d in boxes)
 
     def image(self, *names: str) -> ImagePlace:
-        """Where the image lies that stands in the first of these fields that is there."""
+        """The location of the image in the first of these fields that is present."""
         name = next((each for each in names if each in self), names[0])
         value = self.any(name)
         if not isinstance(value, str) or not value or not value.isascii():
@@ -265,7 +265,7 @@ def _is_box(value: object) -> bool:
         and all(
             isinstance(each, int | float)
             and not isinstance(each, bool)
-            and abs(each) < 1e6  # neither NaN
+            and abs(each) < 1e6  # False for NaN
             for each in value
         )
     )

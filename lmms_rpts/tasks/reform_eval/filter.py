@@ -57,7 +57,7 @@ FIELDS: Mapping[str, FieldCheck] = {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A response, graded by the published rules and by ours; None as score: with the reason."""
+    """A response graded by the published and the strict rules; with a reason if score is None."""
 
     prediction: str
     source: Any
@@ -73,12 +73,12 @@ _NOTHING = ReformGrade(chosen=None, correct=None, rule="")
 
 
 def not_given(reason: str) -> Given:
-    """A response that there is nothing to grade of."""
+    """The result for a response that can't be graded."""
     return Given("", "response", _NOTHING, _NOTHING, None, reason)
 
 
 class ReformAnswerFilter(GradingFilter):
-    """Turns each response into one JSON string; docs/record.md names its fields. Needs no judge."""
+    """Turns each response into a JSON record; docs/record.md lists its fields. Needs no judge."""
 
     DATA = "ReForm-Eval"
     FIELDS = FIELDS
@@ -91,11 +91,11 @@ class ReformAnswerFilter(GradingFilter):
         super().__init__(judge)
 
     def choose(self, default: str | None) -> str:
-        """Nobody is asked."""
+        """No judge is used."""
         return NO_JUDGE
 
     def read(self, response: str | None, doc: Doc) -> Given:
-        """A response, graded; thinking is passed over."""
+        """Grade a response; thinking is ignored."""
         if response is None:
             return not_given(NO_RESPONSE)
         part = select_reasoning(response)
@@ -103,7 +103,7 @@ class ReformAnswerFilter(GradingFilter):
         return replace(grade_text(part.spoken, doc, kind), source=part.source)
 
     def unread(self, reason: str) -> Given:
-        """A response that there is nothing to grade of."""
+        """The result for a response that can't be graded."""
         return not_given(reason)
 
     def record(self, given: Given, grade: JudgeGrade | None, more: Any, doc: Doc) -> ReformRecord:
@@ -111,15 +111,15 @@ class ReformAnswerFilter(GradingFilter):
         return record_of(given, doc, self.asking)
 
     def report(self, records: Sequence[ReformRecord]) -> None:
-        """Say how many answers could not be graded, and why."""
+        """Log how many answers could not be graded, and why."""
         report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
 
 
 class ReformLikelihoodFilter(RptsFilter):
-    """Chooses the likeliest option of each document; docs/record.md names the fields.
+    """Chooses the likeliest option of each document; docs/record.md lists the fields.
 
-    lmms-eval makes one request per option. The first of a document becomes its record, as one JSON
-    string, the others become empty.
+    lmms-eval makes one request per option. The first request of a document becomes its JSON record;
+    the others become empty strings.
     """
 
     DATA = "ReForm-Eval"
@@ -133,7 +133,7 @@ class ReformLikelihoodFilter(RptsFilter):
         self.asking = asking_of(self.reform, "likelihood")
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str]:
-        """One entry per instance: a record for the first of a document, "" for its others."""
+        """One entry per request: a record for the first one of a document, "" for the others."""
         self._check([()] * len(resps), docs)
         entries: list[str] = []
         whole = [(_first(each), doc) for each, doc in zip(resps, docs, strict=True)]
@@ -159,14 +159,14 @@ def _identity(doc: Doc) -> tuple[Any, ...]:
 
 
 def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
-    """The values of a document's options; several times where the document was asked again."""
+    """The values of a document's options, once for each time that the document was presented."""
     count = max(1, len(doc["options"] or ()))
     for start in range(0, len(values), count):
         yield values[start : start + count]
 
 
 def asking_of(reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
-    """How samples are asked under these settings."""
+    """The form of the prompts and the grading under these settings, for records."""
     instructions = load_wordings(reform)
     return ReformAsking(
         instructions=instructions.source,
@@ -183,7 +183,7 @@ def asking_of(reform: ReformSettings, method: Method, history: History = "gold")
 
 
 def grade_text(prediction: str, doc: Doc, kind: Kind) -> Given:
-    """A generated answer, graded by the published rules and by ours."""
+    """Grade a generated answer by the published and the strict rules."""
     if kind == "choice":
         return _grade_choice(prediction, doc)
     if kind == "caption":
@@ -212,22 +212,22 @@ def _grade_choice(prediction: str, doc: Doc) -> Given:
 
 
 def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Given:
-    """The likeliest option, graded.
+    """Grade the likeliest option.
 
     Args:
-        values: of each option, pairs of its mean loss per token, which may know its ``total``, and
-            whether greedy decoding gives it.
+        values: for each option, its mean loss per token, which may have a ``total``, and whether
+            greedy decoding produces the option.
     """
     means: list[Any] = [
         value[0] if isinstance(value, tuple | list) and value else None for value in values
     ]
     if len(means) < len(doc["options"]) or not all(isinstance(each, float | int) for each in means):
-        return not_given("the model gave no likelihood of each option")
+        return not_given("the model did not give a likelihood for every option")
     totals: list[Any] = [getattr(each, "total", None) for each in means]
     if reform.reduction == "sum" and None in totals:
         return not_given(
-            "the model does not say how many tokens an option has (REFORM_REDUCTION=mean compares "
-            "means)"
+            "the model does not report the number of tokens of an option "
+            "(REFORM_REDUCTION=mean does not need it)"
         )
     compared = [-each for each in totals] if reform.reduction == "sum" else means
     if not all(map(math.isfinite, (*compared, *means))):
@@ -265,7 +265,7 @@ def record_of(given: Given, doc: Doc, asking: ReformAsking) -> ReformRecord:
 
 
 def _instance(doc: Doc) -> ReformInstance:
-    """The document as far as a record can hold it: no document may cost what was paid for."""
+    """The document for a record; a malformed document must not lose a paid response."""
     known = data_sets().get(as_text(doc.get("set")))
     kind = doc.get("kind", known.kind if known else "choice")
     order = doc.get("order")

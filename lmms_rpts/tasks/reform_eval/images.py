@@ -1,4 +1,4 @@
-"""Images of ReForm-Eval: decoded on demand, with their boxes drawn, or cut to them."""
+"""Images of ReForm-Eval: decoded on demand, with boxes drawn or cropped to a box."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
 
 
 def image_of(doc: Mapping[str, Any]) -> Image.Image:
-    """The image of a document; its duplicates, one after another, share it."""
+    """The image of a document; it is cached for the duplicates that follow."""
     place = ImagePlace(Path(doc["image_file"]), doc["image_start"], doc["image_length"])
     return _decoded(place, data_sets()[doc["set"]].boxes, doc["boxes"])
 
@@ -29,7 +29,7 @@ def _decoded(place: ImagePlace, how: str, boxes: str) -> Image.Image:
 
 
 def cut_to(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-    """The part of an image that a box ``x, y, width, height`` covers; None: there is none."""
+    """The part of an image that a box ``x, y, width, height`` covers; None if it is outside."""
     x, y, across, down = box
     left, upper = max(0, int(x)), max(0, int(y))
     right, lower = min(size[0], int(x + across)), min(size[1], int(y + down))
@@ -37,12 +37,12 @@ def cut_to(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
 
 
 def with_boxes(image: Image.Image, how: str, boxes: list[Box]) -> Image.Image:
-    """An image as the published code shows it.
+    """An image with boxes drawn or cropped, as in the published code.
 
     Args:
-        image: in RGB; it is not changed.
-        how: as ``DataSet.boxes``.
-        boxes: four numbers each, the first in red.
+        image: an RGB image; it is not changed.
+        how: see ``DataSet.boxes``.
+        boxes: boxes of four numbers; the first is drawn in red.
     """
     form, _, width = how.partition(" ")
     if not boxes or not how:
@@ -55,7 +55,7 @@ def with_boxes(image: Image.Image, how: str, boxes: list[Box]) -> Image.Image:
         right, lower = (x + third, y + fourth) if form == "xywh" else (third, fourth)
         left, right = sorted((int(x), int(right)))
         upper, lower = sorted((int(y), int(lower)))
-        # Published boxes straddle their lines; Pillow's grow inwards.
+        # The published code centres a box's line on its edge; Pillow draws it inside.
         half = int(width) // 2
         draw.rectangle(
             (left - half, upper - half, right + half, lower + half),

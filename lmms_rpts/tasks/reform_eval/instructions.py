@@ -1,7 +1,7 @@
-"""Instructions and in-context samples of ReForm-Eval: the built-in or the published ones.
+"""Built-in or published instructions and in-context samples of ReForm-Eval.
 
-Our own sentences stand in ``instructions.yml``. The published ones aren't distributed with this
-package: they are read from a clone of the publishers' repository, or from a JSON file.
+The built-in instructions are in ``instructions.yml``. The published ones aren't distributed with
+this package: they are read from a clone of the publishers' repository, or from a JSON file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Source = Literal["ours", "published"]
 Key = tuple[str, Method]
 
 FILLED = frozenset({"match", "entailment", "task_step"})
-"""Families whose instructions hold one ``{}``, for the caption, the statement or the task."""
+"""Families whose instructions contain one ``{}`` for the caption, the statement or the task."""
 
 _LONGEST = 10_000
 _MOST = 100
@@ -36,9 +36,9 @@ class Wording:
     """The instructions of one data set and method.
 
     Attributes:
-        instructions: never empty, but for CLEVR where the published ones are read from a checkout,
-            or from a file without them: the caller takes those of its data (``instructs``).
-        in_context: the human's turn and the assistant's, without a prefix such as "The answer is".
+        instructions: empty only for CLEVR with the published instructions from a clone, or from a
+            file without them: the caller then uses those in the data (``instructs``).
+        in_context: a human and an assistant turn, without a prefix such as "The answer is".
     """
 
     instructions: tuple[str, ...]
@@ -50,10 +50,10 @@ class Instructions:
     """Wordings of the data sets.
 
     Attributes:
-        source: whose sentences they are.
-        sha256: of the canonical JSON of all wordings, in hexadecimal digits.
-        place: where they were read.
-        wordings: by the set's title and the method.
+        source: ``ours`` (built-in) or ``published``.
+        sha256: SHA-256 of the canonical JSON of all wordings, in hexadecimal.
+        place: path of the file or folder that was read.
+        wordings: wordings by the set's title and the method.
     """
 
     source: Source
@@ -65,7 +65,7 @@ class Instructions:
         """The wording of a set.
 
         Raises:
-            DataError: if there is none for this method.
+            DataError: if the set has none for this method.
         """
         found = self.wordings.get((chosen.title, method))
         if found is None:
@@ -75,7 +75,7 @@ class Instructions:
 
 @cache
 def own_instructions() -> Instructions:
-    """Our own sentences, five for each set and method (``instructions.yml``)."""
+    """The built-in instructions, five for each set and method (``instructions.yml``)."""
     path = Path(__file__).with_name("instructions.yml")
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     wordings = {
@@ -87,35 +87,35 @@ def own_instructions() -> Instructions:
 
 
 def load_instructions(path: Path) -> Instructions:
-    """The published sentences.
+    """Load the published instructions.
 
     Args:
         path: a JSON file in the layout of ``parse_instructions``, or the folder of a clone of
-            github.com/FudanDISC/ReForm-Eval, whose Python files are parsed and never run.
+            github.com/FudanDISC/ReForm-Eval. Its Python files are parsed, never run.
 
     Raises:
-        DataError: naming the file, where possible the line, and what to do.
+        DataError: with the file, the line if possible, and the remedy.
     """
     try:
         is_folder = path.is_dir()
-    except (OSError, ValueError):  # a name too long; a null character
+    except (OSError, ValueError):  # name too long; null character
         is_folder = False
     content = read_checkout(path) if is_folder else _read_json(path)
     return parse_instructions(content, str(path))
 
 
 def parse_instructions(content: Mapping[str, Any], place: str) -> Instructions:
-    """The published sentences from the content of a JSON file.
+    """Parse the published instructions from the content of a JSON file.
 
     Args:
-        content: by the title of the set (``DataSet.title``) an object with
-            ``instructions_generation``, ``instructions_likelihood`` (lists of texts) and
+        content: for each title of a set (``DataSet.title``), an object with
+            ``instructions_generation``, ``instructions_likelihood`` (lists of strings) and
             ``in_context`` (null, or two messages with ``from`` and ``value``). Other fields and
             other titles are ignored.
-        place: for errors.
+        place: path for error messages.
 
     Raises:
-        DataError: naming the sets and fields that are malformed.
+        DataError: with the sets and fields that are malformed.
     """
     wordings: dict[Key, Wording] = {}
     faults = []
@@ -156,7 +156,7 @@ def _own(content: Mapping[str, Any], chosen: DataSet, method: Method) -> Wording
 
 
 def _own_sample(sample: Mapping[str, Any], method: Method) -> tuple[str, str]:
-    """By likelihood it shows no options, as the question after it shows none."""
+    """The solved example; by likelihood without options, like the question after it."""
     question, answers = sample["question"], sample["answers"]
     if method == "likelihood":
         return question, answers[0]
@@ -169,7 +169,7 @@ def _read_json(path: Path) -> Any:
         return json.loads(read_text(path, _LARGEST_JSON))
     except json.JSONDecodeError as error:
         fault = f"line {error.lineno}: not valid JSON: {error.msg}"
-    except ValueError as error:  # what read_text says; a number of 5000 digits
+    except ValueError as error:  # from read_text, or a number of 5000 digits
         fault = str(error)
     except (RecursionError, MemoryError):
         fault = "nested too deeply"
@@ -178,11 +178,11 @@ def _read_json(path: Path) -> Any:
 
 def _refuse(place: object, fault: str) -> NoReturn:
     raise_faults(place, [fault], REMEDY)
-    raise AssertionError("there was a fault")
+    raise AssertionError("raise_faults returned")
 
 
 def _published(chosen: DataSet, entry: Any) -> Iterator[tuple[Key, Wording]]:
-    """Raises ValueError, naming the field."""
+    """The wordings of a set; raises ValueError with the field."""
     if not isinstance(entry, Mapping):
         raise ValueError(f"it should be an object, not {_kind(entry)}")
     sample = _sample(entry.get("in_context"))
@@ -202,7 +202,8 @@ def _sentences(listed: Any, name: str, chosen: DataSet) -> tuple[str, ...]:
     braces = int(chosen.family in FILLED)
     for at, each in enumerate(found):
         if each.count("{}") != braces:
-            raise ValueError(f"{name}[{at}] should hold {{}} {'once' if braces else 'nowhere'}")
+            wanted = "contain {} once" if braces else "not contain {}"
+            raise ValueError(f"{name}[{at}] should {wanted}")
     return found
 
 
@@ -223,7 +224,7 @@ def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name} should be a text, not {_kind(value)}")
     if len(value) > _LONGEST:
-        raise ValueError(f"{name} has {len(value)} characters, of at most {_LONGEST}")
+        raise ValueError(f"{name} has {len(value)} characters; at most {_LONGEST} are allowed")
     if not value.strip():
         raise ValueError(f"{name} is empty")
     if any("\ud800" <= each <= "\udfff" for each in value):
@@ -232,6 +233,6 @@ def _text(value: Any, name: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    """What a value is, without showing it: it may be long."""
+    """Type and size of a value for messages; the value itself may be long."""
     size = f" of {len(value)}" if isinstance(value, list | dict | str) else ""
     return f"a value of type {type(value).__name__}{size}"

@@ -1,8 +1,8 @@
 """The two Java programs of pycocoevalcap: METEOR and the Penn Treebank tokenizer.
 
-The published wrapper of METEOR waits for ever where a text holds a line break: one line too many
-goes in, and requests and replies are out of step. Here each text is one line, and Java has a time
-limit. A process ends with its use, or when its input is closed because this one has ended.
+The published wrapper of METEOR waits forever if a text contains a line break: it sends an extra
+line, and requests and replies get out of step. Here each text is one line, and Java has a time
+limit. A Java process ends after use, or when its input closes because this process has ended.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pathlib import Path
 from typing import Protocol
 
 IDLE_SECONDS = 5.0
-"""METEOR takes 10 s to start: it stays for the next set that follows at once."""
+"""Time that METEOR is kept running for the next set, since it takes 10 s to start."""
 
 _TOKENISER = "stanford-corenlp-3.4.1.jar"
 _TOKENISER_CLASS = "edu.stanford.nlp.process.PTBTokenizer"
 _METEOR = "meteor-1.5.jar"
-# What pycocoevalcap takes out of the tokens.
+# Tokens that pycocoevalcap removes.
 _BRACKETS = ("-LRB-", "-RRB-", "-LCB-", "-RCB-")
 _SIGNS = ("''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";")
 _PUNCTUATION = frozenset((*_BRACKETS, *_SIGNS))
 
 
 class JavaError(Exception):
-    """Java is absent, takes too long, or answers what it should not."""
+    """Java is not installed, takes too long, or returns something unexpected."""
 
 
 class Captioned(Protocol):
@@ -44,10 +44,10 @@ class Captioned(Protocol):
 
 
 def tokenise(texts: Sequence[str], seconds: float) -> list[str]:
-    """Texts in small letters as Penn Treebank tokens between spaces, without punctuation.
+    """Texts in lower case as Penn Treebank tokens separated by spaces, without punctuation.
 
     Raises:
-        JavaError: saying what is absent or went wrong.
+        JavaError: if Java or the tokenizer is not installed, or fails.
     """
     lines = [_one_line(text) for text in texts]
     asked = [line for line in lines if line]
@@ -74,10 +74,10 @@ def meteor_score(captions: Sequence[Captioned], seconds: float) -> float:
 
     Args:
         captions: at least one.
-        seconds: how long it may take, with the start of Java.
+        seconds: time limit, including the start of Java.
 
     Raises:
-        JavaError: saying what is absent or went wrong.
+        JavaError: if Java or METEOR is not installed, or fails.
     """
     if not captions:
         raise JavaError("no captions")
@@ -99,7 +99,7 @@ class _Meteor:
         )
 
     def score(self, captions: Sequence[Captioned], seconds: float) -> float:
-        """METEOR of a set; the process is killed after ``seconds``, which fails."""
+        """METEOR of a set; after ``seconds`` the process is killed and JavaError raised."""
         timer = threading.Timer(seconds, self._process.kill)
         timer.start()
         try:
@@ -119,7 +119,7 @@ class _Meteor:
         for pipe in (self._process.stdin, self._process.stdout):
             try:
                 pipe and pipe.close()
-            except OSError:  # what was not sent can't be any more
+            except OSError:  # unsent input is lost with the process
                 continue
 
     def _ask(self, request: str) -> str:
@@ -133,7 +133,7 @@ class _Meteor:
         pipe.flush()
 
     def _receive(self) -> str:
-        """The next line; raises ValueError where the process has ended."""
+        """The next line; raises ValueError if the process has ended."""
         pipe = self._process.stdout
         assert pipe is not None
         line = pipe.readline().decode("utf-8", "replace").strip()
@@ -143,7 +143,7 @@ class _Meteor:
 
 
 class _Meteors:
-    """The METEOR process of this process; it ends after a failure and when nobody asks."""
+    """The METEOR child process; it ends after a failure and when idle."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -157,7 +157,7 @@ class _Meteors:
             try:
                 self._meteor = self._meteor or _Meteor()
                 score = self._meteor.score(captions, seconds)
-            except BaseException as error:  # an interrupt, too, leaves it out of step
+            except BaseException as error:  # an interrupt also leaves it out of step
                 self._end()
                 if isinstance(error, OSError):
                     raise JavaError(f"cannot start METEOR: {error}") from error
@@ -181,12 +181,12 @@ _METEORS = _Meteors()
 
 
 def close_java() -> None:
-    """End the METEOR process, if one waits for the next set."""
+    """End the METEOR process if it is running."""
     _METEORS.close()
 
 
 def _forget() -> None:
-    """A forked process must not speak to the METEOR of its parent."""
+    """Prevent a forked process from using its parent's METEOR process."""
     global _METEORS
     _METEORS = _Meteors()
 
@@ -204,7 +204,7 @@ def _java() -> str:
 
 
 def _jar(folder: str, name: str) -> Path:
-    """A program of pycocoevalcap, which is not imported for it."""
+    """Path of a Java program of pycocoevalcap, found without importing the package."""
     package = find_spec("pycocoevalcap")
     places = list(package.submodule_search_locations or ()) if package else []
     found = [path for place in places if (path := Path(place, folder, name)).is_file()]

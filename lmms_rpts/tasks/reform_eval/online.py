@@ -1,7 +1,6 @@
 """Dialogues with online history: later rounds contain the model's own answers.
 
-A document is a dialogue, for whose rounds lmms-eval asks one by one
-(``generate_until_multi_round``).
+A document is a dialogue; lmms-eval requests its rounds one by one (``generate_until_multi_round``).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from lmms_rpts.tasks.reform_eval.strict import chosen_option
 from lmms_rpts.tasks.reform_eval.text_form import PREFIX, marks_of, style_of
 
 LONGEST = 1000
-"""Characters of an answer that chose no option, as later rounds show it."""
+"""Maximum length in later rounds of an answer that chose no option."""
 
 _NEXT_TURN = "\nUser:"
 _OF_ROUND = (
@@ -32,12 +31,12 @@ _OF_ROUND = (
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """One duplicate of a dialogue, in the fields that a task's documents have.
+    """One duplicate of a dialogue, with the fields of a task's documents.
 
     Attributes:
-        rounds: JSON, for each round the fields ``_OF_ROUND`` of its document with gold history.
-        id, sample: of the first round.
-        set, method, duplicate, begun, image_file, image_start, image_length, boxes: as in
+        rounds: JSON; for each round, the fields ``_OF_ROUND`` of its document with gold history.
+        id, sample: values of the first round.
+        set, method, duplicate, begun, image_file, image_start, image_length, boxes: see
             ``Document``.
     """
 
@@ -55,7 +54,7 @@ class Dialogue:
 
 
 def dialogues_of(documents: Iterable[Document]) -> Iterator[Dialogue]:
-    """The dialogues of documents with gold history, which are in the order of their samples."""
+    """The dialogues of documents with gold history, given in the order of their samples."""
     found: dict[tuple[int, int], list[Document]] = {}
     first = 0
     for each in documents:
@@ -73,11 +72,11 @@ def _dialogue(members: Sequence[Document]) -> Dialogue:
 
 
 def rounds_of(doc: Doc) -> list[dict[str, Any]]:
-    """The documents of the rounds of a dialogue, as the task with gold history has them."""
+    """The documents of a dialogue's rounds, as in the task with gold history."""
     return [{**doc, **each} for each in json.loads(doc["rounds"])]
 
 
-# --- what lmms-eval asks for, round by round -----------------------------------------------------
+# --- functions that lmms-eval calls for each round -----------------------------------------------
 
 
 def doc_to_text(
@@ -90,13 +89,13 @@ def doc_to_text(
     """A round as one text.
 
     Args:
-        round_idx: which round; None and 0: the first.
-        previous_output: what the model said in the rounds before.
+        round_idx: number of the round; None and 0 mean the first.
+        previous_output: the model's outputs in the earlier rounds.
 
     Returns:
-        The text of the first round; of others images, text, whether the dialogue is over, the
-        outputs so far, and nothing more. Where a wrapper goes on, as with a batch whose first
-        dialogue is longer, the last round is asked again.
+        For the first round, the text; for others a tuple of images, text, whether the dialogue is
+        over, the outputs so far, and None. If a wrapper continues after the end, as in a batch
+        whose first dialogue is longer, the last round is repeated.
     """
     outputs = list(previous_output or ())
     number = round_idx or 0
@@ -112,11 +111,11 @@ def doc_to_messages(
     previous_output: Sequence[Any] | None = None,
     previous_round_info: Any = None,
 ) -> Any:
-    """A round as turns of a chat; arguments as for ``doc_to_text``.
+    """A round as chat messages; arguments as for ``doc_to_text``.
 
     Returns:
-        The turns of the first round; of others turns, whether the dialogue is over, the outputs
-        so far, and nothing more.
+        For the first round, the messages; for others a tuple of messages, whether the dialogue is
+        over, the outputs so far, and None.
     """
     outputs = list(previous_output or ())
     number = round_idx or 0
@@ -133,7 +132,7 @@ def doc_to_target(doc: Doc) -> str:
 def _asked(
     doc: Doc, number: int, outputs: Sequence[Any], *, begun: bool
 ) -> tuple[dict[str, Any], bool]:
-    """The document of a round with online history, and whether there is no such round."""
+    """The document of a round with online history, and whether the dialogue is over."""
     rounds = rounds_of(doc)
     at = min(number, len(rounds) - 1)
     asked = rounds[at]
@@ -147,13 +146,13 @@ def _asked(
 
 
 def reply(output: Any, asked: Doc, style: str, *, begun: bool) -> str:
-    """What a later round shows of an answer: the option, else what was said without thinking.
+    """An answer as later rounds show it: the chosen option, else the text without thinking.
 
     Args:
-        output: what the model said; what is no text is an empty answer.
+        output: the model's output; anything but a string counts as an empty answer.
         asked: the document of its round.
-        style: of the marks that the later round shows.
-        begun: whether the answer was begun for the model.
+        style: style of the marks in the later round.
+        begun: whether the prompt began the answer.
     """
     text = output if isinstance(output, str) else ""
     found = chosen_option(text, asked["options"], asked["marks"]).index
@@ -162,9 +161,9 @@ def reply(output: Any, asked: Doc, style: str, *, begun: bool) -> str:
         place = asked["order"][found]
         mark = marks_of(style, len(asked["options"]))[place]
         return f"{PREFIX} ({mark}) {asked['options'][found]}"
-    # A model of the text form may go on with turns of its own.
+    # With the text form, a model may continue with invented turns.
     said = storable(split_thinking(text)[0]).partition(_NEXT_TURN)[0].strip()[:LONGEST]
     if begun and not said.casefold().startswith(PREFIX.casefold()):
         return f"{PREFIX} {said}".strip()
-    # Servers refuse turns without text.
+    # Servers reject empty messages.
     return said or PREFIX

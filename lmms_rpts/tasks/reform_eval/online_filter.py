@@ -15,14 +15,14 @@ from lmms_rpts.filters.responses import Doc
 from lmms_rpts.tasks.reform_eval.filter import FIELDS, ReformAnswerFilter, asking_of
 from lmms_rpts.tasks.reform_eval.online import rounds_of
 
-# An item of a tuple of texts as Python prints it, with what separates it from the next.
+# An item of a printed tuple of strings, with the separator after it.
 _ITEM = re.compile(
     r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|None)(?:,\s{0,3}|(?=[)\]]\Z))""", re.DOTALL
 )
 
 
 class ReformOnlineFilter(ReformAnswerFilter):
-    """Turns what was said in each round of a dialogue into a JSON string, as ``reform_answer``."""
+    """Turns the output of each dialogue round into a JSON record, as ``reform_answer`` does."""
 
     FIELDS: Mapping[str, FieldCheck] = {
         "set": FIELDS["set"],
@@ -36,7 +36,7 @@ class ReformOnlineFilter(ReformAnswerFilter):
         self.asking = asking_of(self.reform, "generation", "online")
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
-        """A record for each round of each document, in their order; one that is alone is bare."""
+        """The records of each document's rounds, in order; a single record is not put in a list."""
         self._check([()] * len(resps), docs)
         outputs: list[list[Any]] = []
         rounds: list[Doc] = []
@@ -56,15 +56,15 @@ class ReformOnlineFilter(ReformAnswerFilter):
 
 
 def _talks(responses: Any) -> list[list[Any]]:
-    """What was said in each round of a dialogue, for each time that the dialogue was held."""
+    """The outputs of a dialogue's rounds, for each time that the dialogue was run."""
     given = list(responses) if isinstance(responses, list | tuple) else [responses]
     return [outputs_of(each) for each in given or [None]]
 
 
 def outputs_of(response: Any) -> list[Any]:
-    """What was said in each round.
+    """The outputs of the rounds of a dialogue.
 
-    Simple wrappers give tuples, which lmms-eval keeps as their text: ``('(A)', '(B)')``.
+    Simple wrappers return tuples, which lmms-eval converts to strings: ``"('(A)', '(B)')"``.
     """
     if isinstance(response, str):
         return _unprinted(response) or [response]
@@ -72,7 +72,7 @@ def outputs_of(response: Any) -> list[Any]:
 
 
 def _unprinted(text: str) -> list[Any]:
-    """The items of a printed tuple or list of texts; empty for any other text."""
+    """The items of a printed tuple or list of strings; empty for any other text."""
     if text[:1] + text[-1:] not in ("()", "[]"):
         return []
     try:
@@ -86,8 +86,8 @@ def _items(text: str) -> Iterator[Any]:
     while at < len(text) - 1:
         part = _ITEM.match(text, at)
         if part is None:
-            raise ValueError("no printed text")
-        yield ast.literal_eval(part[1])  # one literal, never a nested one
+            raise ValueError("not a printed string")
+        yield ast.literal_eval(part[1])  # a single literal, never nested
         at = part.end()
 
 

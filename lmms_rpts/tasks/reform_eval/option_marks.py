@@ -1,4 +1,4 @@
-"""Marks of options in an answer: where they are named, and whether they are denied there."""
+"""Option marks in an answer: where they are named, and whether the text denies them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _BEFORE = (
     r"|pick|think|believe|say|guess|go(?:ing)?\s{1,3}with|so|hence|thus|therefore|both|either"
     r"|neither|not|nor|than|of|but|rather)|选项|选择|[选是为非]|答案|[:=→])[\s:,–—-]{0,3}"
 )
-# What may follow a bare mark: "A dog" names no A.
+# What may follow a bare mark: "A dog" does not name A.
 _AFTER = (
     r"(?=\s{0,3}(?:$|[;:,!?)\]。、→=\n]|\.(?!\d)|[-–—](?=\s)"
     r"|(?:is|are|isn't|aren't|was|because|since|as|due|seems?|looks?|matches|match|fits?|would|can"
     r"|cannot|can't|does|doesn't|best|correctly|but|not|rather|instead|\(no)(?![a-z])|[选项是为不错正对因而但都均]))"
 )
-# "B is right", "B项正确"; a sentence may begin so, or follow another
+# "B is right", "B项正确", as the first sentence or a later one
 _JUDGED = (
     r"(?=\s{0,3}(?:(?:is|are|isn't|aren't|was|seems?|looks|would|can't|cannot|best|fits|matches)(?![a-z])"
     r"|选?项|[是不都均]?正确|[不错都均]))"
@@ -51,12 +51,12 @@ _REACH = 120
 
 
 class Named(NamedTuple):
-    """Options that stand together, as in "A and B".
+    """Options that are named together, as in "A and B".
 
     Attributes:
-        indices: of the options.
-        start, end: where they stand.
-        bracketed: whether all stand in brackets.
+        indices: indices of the options.
+        start, end: position in the text.
+        bracketed: whether the marks are in brackets.
     """
 
     indices: frozenset[int]
@@ -66,7 +66,7 @@ class Named(NamedTuple):
 
 
 class Marks:
-    """The marks that were offered: letters or numbers; the case of letters doesn't count."""
+    """The offered marks: letters or numbers; the case of letters is ignored."""
 
     def __init__(self, marks: Sequence[str]) -> None:
         self._indices = {mark.casefold(): index for index, mark in enumerate(marks)}
@@ -94,12 +94,12 @@ class Marks:
         self._each = re.compile(rf"(?<![A-Za-z0-9_]){one}(?![A-Za-z0-9_])", re.IGNORECASE)
 
     def alone(self, text: str) -> int | None:
-        """The option of a text that is a mark and nothing else, in brackets or not."""
+        """The option if the text is only a mark, with or without brackets."""
         found = self._alone.fullmatch(text) if len(text) < 60 else None
         return self._indices[found["one"].casefold()] if found else None
 
     def named(self, text: str) -> Iterator[Named]:
-        """The options that a text names and does not deny, in brackets first."""
+        """The options that a text names and does not deny, bracketed ones first."""
         taken: list[tuple[int, int]] = []
         for found in self._bracketed.finditer(text):
             taken.append(found.span())
@@ -122,11 +122,11 @@ def marks_of(marks: tuple[str, ...]) -> Marks:
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether the clause denies what stands there: "not (B)", "(B) is wrong"."""
+    """Whether the clause denies the text in this range: "not (B)", "(B) is wrong"."""
     before = text[max(0, start - _REACH) : start]
     ends = [found.end() for found in _CLAUSE_END.finditer(before)]
     clause = before[ends[-1] if ends else 0 :].rstrip(" ([{")
-    # "The best choice would be (C)" denies nothing.
+    # "The best choice would be (C)" is not a denial.
     if denies(clause.replace("would be", "is")) or _EXCLUDED.search(clause):
         return True
     return _DENIED_AFTER.match(text, end) is not None

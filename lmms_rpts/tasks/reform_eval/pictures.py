@@ -1,4 +1,4 @@
-"""Images of ReForm-Eval's samples for reports: records name none, so they are found in the data."""
+"""Images of ReForm-Eval's samples for reports: found in the data, since records contain none."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
 
 
 def picture_of(instance: ReformInstance, folder: Path | None = None) -> Image.Image | None:
-    """The image of a sample as a model was shown it; None where it is not on this machine.
+    """The image of a sample as shown to the model; None if it is not on this machine.
 
     Args:
-        folder: of the data; None: where REFORM_PATH says, else the Hub's copy. Nothing is
+        folder: folder of the data; None: REFORM_PATH if set, else the cached download. Nothing is
             downloaded.
     """
     root = _root(folder)

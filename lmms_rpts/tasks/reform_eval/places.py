@@ -1,4 +1,4 @@
-"""Locations of the data sets of ReForm-Eval below a given folder."""
+"""Location of the data sets of ReForm-Eval below a given folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is such a folder; a path may be longer than any file system takes."""
+    """Whether the folder exists; False if the path is too long for the file system."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -17,5 +17,5 @@ def is_folder(path: Path) -> bool:
 
 
 def root_of(path: Path) -> Path:
-    """The folder of the sets: REFORM_PATH may be this one, or one of two above it."""
+    """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
     return next(path / place for place in _PLACES if place == "" or is_folder(path / place))

@@ -1,4 +1,4 @@
-"""Prompts of ReForm-Eval: the published text form, and turns of a chat."""
+"""Prompts of ReForm-Eval: the published text form, and chat messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def doc_to_visual(doc: Doc) -> list[Any]:
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The conversation as one text, for wrappers that take the image apart from the text."""
+    """The conversation as one text, for wrappers that take image and text separately."""
     prefix = PREFIX if doc["begun"] else None
     return text_form(doc["instruct"] or None, _turns(doc), prefix)
 
@@ -26,9 +26,9 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
 def doc_to_messages(
     doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """The conversation in turns, for chat wrappers: the image stands before the first.
+    """The conversation as messages, for chat wrappers: the image is in the first one.
 
-    The answer is not begun, which servers would not allow.
+    The prompt does not begin the answer, since servers would reject that.
     """
     first, *rest = _turns(doc)
     first = f"{doc['instruct']} {first}".strip()
@@ -39,12 +39,12 @@ def doc_to_messages(
 
 
 def doc_to_choice(doc: Doc) -> list[str]:
-    """The options, whose likelihoods are compared."""
+    """The options whose likelihoods are compared."""
     return list(doc["options"])
 
 
 def doc_to_target(doc: Doc) -> int | str:
-    """The right option's place, or what the answer may be."""
+    """The index of the right option, or the accepted answers."""
     if doc["method"] == "likelihood":
         return int(doc["right"])
     return doc["options"][doc["right"]] if doc["options"] else "; ".join(doc["answers"])

@@ -1,8 +1,8 @@
 """Graders and metrics of ReForm-Eval exactly by the published rules.
 
-Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Their quirks are kept;
+Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced;
 ``lmms_rpts.tasks.reform_eval.strict`` grades without them. Where the published code raises on
-what it is given, these functions answer: what is no text matches nothing and chooses nothing.
+its input, these functions don't: a value that is not a string matches and chooses nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 NO_INDEX = -1
-"""The index of a prediction by likelihood that is no whole number; it is never right."""
+"""The index for a likelihood prediction that is not an integer; it is never right."""
 
 _MARKS = {
     "all": re.compile(r"\([1-9A-Za-z]\)"),
@@ -45,9 +45,9 @@ _MARKS = {
 _NOT_ASCII_WORD = re.compile(r"[^a-zA-Z0-9\s]")
 _BOUNDARY = re.compile(r"\b|\0")
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
-# The published look-behind is mistyped; it stands for nothing.
+# The published look-behind has a typo and no effect.
 _PERIOD = re.compile(r"\.(?!\d)")
-# re.UNICODE is passed as the count of substitutions.
+# The published code passes re.UNICODE as the number of substitutions.
 _PERIODS_REMOVED = 32
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -60,7 +60,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z']+", text)
 
 
-# English contractions that a word without its apostrophe stands for.
+# English contractions, which are restored from words without the apostrophe.
 _CONTRACTED = _words("""
 ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd
 how'll how's isn't it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock
@@ -69,7 +69,7 @@ something'd something'll that's there'd there're there's they'd they'll they're 
 wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll
 who's who've why'll why're why's won't would've wouldn't y'all you'd you'll you're you've
 """)
-# Of these one apostrophe or another may be left out, but not all.
+# With two apostrophes: either one may be missing, but not both.
 _TWICE_CONTRACTED = _words("""
 couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've
 someone'd've something'd've there'd've they'd've we'd've who'd've wouldn't've y'all'll
@@ -91,18 +91,18 @@ _CONTRACTIONS = {
 def single_choice(
     prediction: Any, options: Sequence[str] | None = None, *, alphabet: str = "all"
 ) -> int | None:
-    """The index of the option that a generated answer chooses, from 0; None where it has no mark.
+    """The index of the option that a generated answer chooses, from 0; None if it has no mark.
 
     The first mark in round brackets counts, whether it was offered or not: ``(A)``, ``(a)`` and
-    ``(1)`` are 0. The published scores are made without ``options``; with them, an answer without
-    a mark that equals an option to the letter chooses this. What is no text chooses nothing.
+    ``(1)`` are 0. The published scores don't use ``options``; with them, an answer without a mark
+    that equals an option exactly chooses that option. Anything but a string chooses nothing.
 
     Args:
-        alphabet: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as
-            the published scores have it.
+        alphabet: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as in the
+            published scores.
 
     Raises:
-        ValueError: naming the alphabets.
+        ValueError: if the alphabet is unknown.
     """
     if alphabet not in _MARKS:
         raise ValueError(f"unknown alphabet {alphabet!r}; allowed are {', '.join(_MARKS)}")
@@ -117,19 +117,19 @@ def single_choice(
 
 
 def single_choice_likelihood(prediction: Any) -> int:
-    """The index that was predicted by likelihood; ``NO_INDEX`` for what is no whole number.
+    """The index that was predicted by likelihood; ``NO_INDEX`` for anything but an integer.
 
-    Whole numbers of NumPy count, other than in the published code; booleans and ``"1"`` don't.
+    NumPy integers are accepted, unlike in the published code; booleans and ``"1"`` are not.
     """
     whole = isinstance(prediction, int | np.integer) and not isinstance(prediction, bool)
     return int(prediction) if whole else NO_INDEX
 
 
 def chosen_text(prediction: Any, options: Sequence[str], *, likelihood: bool = False) -> Any:
-    """What instability and the history of a dialogue take for an answer.
+    """The answer used for instability and for the history of a dialogue.
 
-    The text of the option that was chosen, or the prediction as it is where it chose none of
-    them. By likelihood, a negative index counts from the last option, as in Python.
+    This is the text of the chosen option, or the unchanged prediction if it chose none. By
+    likelihood, a negative index counts from the last option, as in Python.
     """
     index = single_choice_likelihood(prediction) if likelihood else single_choice(prediction)
     if index is None or (likelihood and index != prediction):
@@ -138,11 +138,11 @@ def chosen_text(prediction: Any, options: Sequence[str], *, likelihood: bool = F
 
 
 def ocr_open_ended(prediction: Any, answer: Any) -> int:
-    """1 where the answer stands in the prediction as whole words, else 0.
+    """1 if the prediction contains the answer as whole words, else 0.
 
-    All but ASCII letters, digits and white space is removed from both. An answer that is empty
-    then is found in every prediction that has a word. A list is joined: all its texts must stand
-    in the prediction, in this order. A number is read as its text; what is neither is not found.
+    All but ASCII letters, digits and white space is removed from both. If the answer is then empty,
+    it is found in every prediction with a word. A list is joined: the prediction must contain all
+    its strings in this order. A number is converted to a string; other types are not found.
     """
     said, wanted = _joined(prediction), _joined(answer)
     if said is None or wanted is None:
@@ -151,12 +151,12 @@ def ocr_open_ended(prediction: Any, answer: Any) -> int:
 
 
 def kie_open_ended(prediction: Any, answer: Any) -> int:
-    """1 where the answer, or one of several, stands in the prediction as whole words, else 0.
+    """1 if the prediction contains the answer, or one of several, as whole words, else 0.
 
     Both are normalised as for VQA: without punctuation and articles, number words as digits,
-    contractions with their apostrophes. An answer whose edge is no word character, such as
-    ``50%``, is not found between spaces. A number is read as its text; what is neither text,
-    number nor list is not found.
+    contractions with their apostrophes. An answer that starts or ends with a non-word character,
+    such as ``50%``, is not found between spaces. A number is converted to a string; types other
+    than string, number and list are not found.
     """
     said = _text(prediction)
     answers = answer if isinstance(answer, list | tuple) else [answer]
@@ -168,7 +168,7 @@ def kie_open_ended(prediction: Any, answer: Any) -> int:
 
 
 def normalise(text: str) -> str:
-    """A text as the rule for key information compares it."""
+    """A text normalised for comparison by the key-information rule."""
     words = _without_punctuation(text.replace("\n", " ").replace("\t", " ").strip()).lower().split()
     numbers = [_NUMBERS.get(word, word) for word in words]
     kept = [word for word in numbers if word not in _ARTICLES]
@@ -179,8 +179,8 @@ def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
     """The mean over samples of the entropy (nats) of the predictions of one sample.
 
     Args:
-        predictions: by sample, the text of the option that each duplicate chose, or the
-            prediction as it is where it chose none.
+        predictions: for each sample, the text of the option that each duplicate chose, or the
+            unchanged prediction if it chose none.
 
     Returns:
         From 0 to ln N; NaN without samples, where the published code divides by zero.
@@ -191,15 +191,15 @@ def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
 
 
 def multi_round(scores: Mapping[str, Sequence[float]]) -> tuple[float, float]:
-    """How the mean score moves with the round of a dialogue.
+    """How the mean score changes with the round of a dialogue.
 
     Args:
-        scores: by number of the round, a whole number or its text, the scores of this round.
-            Rounds of another name or without scores don't count.
+        scores: the scores of each round by its number, an integer or a string. Rounds with another
+            name or without scores are ignored.
 
     Returns:
-        Pearson's correlation of round and mean score, NaN where the means are all the same or
-        there is one round; and the slope of the regression line, 0 for one round, NaN for none.
+        Pearson's correlation of round and mean score, NaN if the means are all equal or there is
+        one round; and the slope of the regression line, 0 for one round, NaN for none.
     """
     means = {number: float(np.mean(each)) for number, each in _rounds(scores) if len(each)}
     if not means:
@@ -216,17 +216,17 @@ def multi_round(scores: Mapping[str, Sequence[float]]) -> tuple[float, float]:
 def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
     """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
 
-    METEOR is that of the published code with white space collapsed: there, a line break in any
-    text raises, and may wait for ever.
+    METEOR is computed as in the published code, but with white space collapsed: there, a line break
+    in any text raises an error, or waits forever.
 
     Args:
-        results: rows with ``prediction`` and ``references``, a list of texts. Rows without
-            references are left out; a prediction that is no text counts as an empty one.
-        meteor: whether METEOR is wanted: it starts Java, which takes 10 s and more.
+        results: rows with ``prediction`` and ``references``, a list of strings. Rows without
+            references are left out; a prediction that is not a string counts as empty.
+        meteor: whether to compute METEOR; it starts Java, which takes at least 10 s.
 
     Returns:
-        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN where there is no row,
-        and for METEOR where Java is absent.
+        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN without rows, and for
+        METEOR without Java.
     """
     scores = raw_scores(results)
     return {**scores, METEOR: meteor_of(results)} if meteor else scores
@@ -240,7 +240,7 @@ def _text(value: Any) -> str | None:
 
 
 def _joined(value: Any) -> str | None:
-    """A text, or the texts of a list joined by spaces."""
+    """A string, or the strings of a list joined by spaces."""
     if not isinstance(value, list | tuple):
         return _text(value)
     texts = [_text(each) for each in value]
@@ -252,7 +252,7 @@ def _ascii_words(text: str) -> str:
 
 
 def _has_words(text: str, wanted: str) -> bool:
-    r"""Whether ``\bwanted\b`` is found; in linear time, since both texts' boundaries are marked."""
+    r"""Whether ``\bwanted\b`` is found; word boundaries are marked in both, for linear time."""
     inner = _with_boundaries(wanted).removeprefix("\0b").removesuffix("\0b")
     return (f"\0b{inner}\0b" if wanted else "\0b") in _with_boundaries(text)
 
@@ -262,7 +262,7 @@ def _with_boundaries(text: str) -> str:
 
 
 def _without_punctuation(text: str) -> str:
-    """Each sign is removed, or replaced by a space where it never stands beside one."""
+    """Remove each punctuation sign, or replace it by a space if it is never next to a space."""
     found = text
     comma_in_number = _COMMA_IN_NUMBER.search(text) is not None
     for sign in _PUNCTUATION:
@@ -278,6 +278,6 @@ def _entropy(predictions: Sequence[Any]) -> float:
 
 
 def _rounds(scores: Mapping[Any, Sequence[float]]) -> list[tuple[int, Sequence[float]]]:
-    """The rounds that have a number."""
+    """The rounds whose name is a number."""
     named = [(str(name).strip(), each) for name, each in scores.items()]
     return [(int(name), each) for name, each in named if re.fullmatch(r"[0-9]{1,9}", name)]

@@ -1,8 +1,8 @@
 """Reader of the prediction files that the published code writes, as runs of ReForm-Eval.
 
 Source: ``run_eval.py`` of github.com/FudanDISC/ReForm-Eval (df1cfa7). A file is a JSON list of
-rows with ``sample_id`` and ``prediction``; its name says the data, the formulation and the method:
-``TDIUC_SingleChoice_likelihood.json``.
+rows with ``sample_id`` and ``prediction``; its name contains the data set, the formulation and the
+method: ``TDIUC_SingleChoice_likelihood.json``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KINDS: dict[str, Kind] = {
     "KIEOpenEnded": "kie",
     "Generation": "caption",
 }
-# Of how the publishers asked, a file does not say more.
+# A prediction file contains no more about the settings of the run.
 _ASKING = ReformAsking(
     instructions="published",
     instructions_sha256="",
@@ -52,9 +52,9 @@ _ASKING = ReformAsking(
 
 
 def find_published(place: Path) -> Callable[[str | None], list[ReformRun]] | None:
-    """What reads the predictions in a file, or in the files of a folder, by their label.
+    """A function that reads the prediction files at a path, given a label.
 
-    None where no name is of the kind. What reads raises RunError, naming the file and the row.
+    None if no file name matches. The function raises RunError with the file and the row.
     """
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     found = [file for file in files if _is_published(file) and file.is_file()]
@@ -62,16 +62,16 @@ def find_published(place: Path) -> Callable[[str | None], list[ReformRun]] | Non
 
 
 def _is_published(path: Path) -> bool:
-    """Whether a file is named as the published code names its prediction files."""
+    """Whether a file name has the form of the published code's prediction files."""
     return path.suffix == ".json" and _NAME.fullmatch(path.stem) is not None
 
 
 def _read(path: Path, label: str | None) -> ReformRun:
-    # The filters import lmms-eval: only for files that are there.
+    # The filters import lmms-eval: only if there is a file to read.
     from lmms_rpts.tasks.reform_eval.filter import record_of
 
     name = _NAME.fullmatch(path.stem)
-    assert name is not None, "its name was looked at"
+    assert name is not None, "the name was checked"
     method, kind = name["method"], _KINDS[name["formulation"]]
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}
     chosen = titles.get((name["data"], kind), name["data"])
@@ -85,7 +85,7 @@ def _read(path: Path, label: str | None) -> ReformRun:
         documents = list(_documents(rows, chosen, kind, method))
     except FieldError as fault:
         raise RunError(
-            f"{path}: {fault}. Pass a file of predictions of the published code, or samples of "
+            f"{path}: {fault}. Pass a prediction file of the published code, or samples of "
             "lmms-eval"
         ) from None
     records = []
@@ -102,7 +102,7 @@ def _read(path: Path, label: str | None) -> ReformRun:
 def _documents(
     rows: list[Any], chosen: str, kind: Kind, method: str
 ) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Documents as our filters take them, with the predictions for them."""
+    """Documents for our filters, each with its prediction."""
     samples: dict[Any, int] = {}
     counts: dict[Any, int] = {}
     for at, row in enumerate(rows):
@@ -153,5 +153,5 @@ def _graded(prediction: Any, document: Mapping[str, Any], method: str) -> Given:
         grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
         return Given(document["options"][chosen], "likelihood", grade, grade, float(right))
     if not isinstance(prediction, str):
-        return not_given("the prediction is no text")
+        return not_given("the prediction is not a string")
     return grade_text(prediction, document, document["kind"])

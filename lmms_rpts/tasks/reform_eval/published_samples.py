@@ -1,6 +1,6 @@
-"""Samples and prompts as the published code gives them (github.com/FudanDISC/ReForm-Eval, df1cfa7).
+"""Samples and prompts exactly as in the published code (github.com/FudanDISC/ReForm-Eval, df1cfa7).
 
-What our own tasks ask is in ``documents`` and ``prompts``; this is what they are compared with.
+The prompts of our own tasks are in ``documents`` and ``prompts``; this module is for comparison.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lmms_rpts.tasks.reform_eval.text_form import (
 )
 
 _NUMBERED = ("classification", "tdiuc", "counting", "dialogue")
-"""The layouts whose samples hold the right option's place as a number, not as a text."""
+"""The layouts whose samples have the index of the right option as a number, not a string."""
 
-# Their loaders forget the prefix in the in-context sample.
+# The published loaders of these sets omit the prefix in the in-context sample.
 _WITHOUT_PREFIX = ("tdiuc_", "pets37")
 
 
@@ -40,23 +40,23 @@ def samples(
     mark: Mark = "upper",
     instructions: Mapping[str, Any],
 ) -> Sequence[Mapping[str, Any]]:
-    """What the published loader gives for a configuration, by index, without images.
+    """The samples that the published loader returns for a configuration, without images.
 
-    Index ``i`` is sample ``i // duplication``. Nothing is shuffled; the wrong options of TDIUC and
-    of MSCOCO-OC, which the published code draws anew at each access, are drawn once.
+    Index ``i`` is sample ``i // duplication``. Nothing is shuffled. The wrong options of TDIUC and
+    MSCOCO-OC are drawn once; the published code draws them again at each access.
 
     Args:
         config: the file name of the configuration, such as ``VQA_okvqa_val.yaml``.
         folder: ``huggingface_data``, ``ReForm-Eval-Data`` or a parent.
         method: ``generation`` or ``likelihood``.
-        duplication: how often each sample is asked.
-        random_instruct: another instruction for each duplicate, not for each sample.
-        in_context: with the in-context sample, where the loader takes one.
-        mark: how options of a dialogue's history are marked.
-        instructions: the content of ``instructions.json``, by the README's names.
+        duplication: number of times that each sample is presented.
+        random_instruct: change the instruction for each duplicate, not only for each sample.
+        in_context: include the in-context sample, if the loader supports one.
+        mark: style of the option marks in a dialogue's history.
+        instructions: content of ``instructions.json``; keys are the set names of the README.
 
     Raises:
-        KeyError: if there is no such configuration, or no instructions for it.
+        KeyError: if the configuration is unknown or has no instructions.
         DataError: if the data can't be read.
     """
     chosen = by_config(config)
@@ -84,7 +84,7 @@ class _Published:
     def sample(
         self, sample: Sample, at: int, duplicate: int, random_instruct: bool, in_context: bool
     ) -> dict[str, Any]:
-        """One sample of the loader; ``at``: which, ``duplicate``: which of its prompts."""
+        """One sample of the loader: sample number ``at``, prompt number ``duplicate``."""
         captions = self._set.kind == "caption"
         which = duplicate if random_instruct or captions else at
         given = sample.instructions or self._wording[f"instructions_{self._method}"]
@@ -96,7 +96,7 @@ class _Published:
         if captions:
             return {**item, "references": list(sample.answers), "question": instruction}
         if self._wording["instruction_is"] == "question":
-            # Without random_instruct the loader of image-text matching leaves the braces.
+            # Without random_instruct, the loader of image-text matching leaves the braces in.
             left = self._set.variant == "itm" and not random_instruct
             filling = "{}" if left else sample.filling or ""
             item["question"] = instruction.replace("{}", filling)
@@ -121,7 +121,7 @@ class _Published:
         return right if self._set.layout in _NUMBERED else str(right)
 
     def _asked(self, question: str) -> str:
-        """A question of a dialogue: all letters but the first become small."""
+        """A question of a dialogue, in lower case except the first letter."""
         question = question.capitalize()
         return question if question.endswith("?") else f"{question}?"
 
@@ -150,7 +150,7 @@ class _Published:
 
 
 def fixed_question(chosen: DataSet, method: Method) -> str:
-    """The question that all samples of a set have; empty where each has its own, or none."""
+    """The question shared by all samples of a set; empty if each has its own, or none."""
     if chosen.variant != "winoground":
         return ""
     if method == "generation":
@@ -159,7 +159,7 @@ def fixed_question(chosen: DataSet, method: Method) -> str:
 
 
 def completed(instruction: str, chosen: DataSet, method: Method) -> str:
-    """A published instruction; that of claims names the options where these are not shown."""
+    """A published instruction; for claims it lists the options if they are not shown."""
     if chosen.variant == "claim" and method == "likelihood":
         return f"{instruction} Please answer supported, refuted or not enough information."
     return instruction
@@ -172,10 +172,10 @@ def _turns(asked: str, answered: str) -> list[dict[str, str]]:
 def question_with_answer(
     question: str, options: Sequence[str], answer: str | int, mark: str
 ) -> tuple[str, str]:
-    """A past question with its options, and its answer: marked where it is an option's text.
+    """A past question with its options, and its answer: marked if it is the text of an option.
 
     Raises:
-        IndexError: for a number that is no option's.
+        IndexError: if the answer is a number beyond the options.
     """
     place = answer if isinstance(answer, int) else None
     if place is None and answer in options:
@@ -194,14 +194,14 @@ def prompt(
     """The text form of a sample, in turns of ``User`` and ``Bot``.
 
     Args:
-        item: as ``samples`` gives it.
-        method: options are shown, and the answer begun, for ``generation`` only.
-        mark: how options are marked.
-        prefix: how the answer begins; None: it is not begun.
+        item: a sample as returned by ``samples``.
+        method: for ``generation``, options are shown and the answer is begun.
+        mark: style of the option marks.
+        prefix: beginning of the answer; None: the prompt does not begin it.
     """
     question = item["question"]
     if method == "generation" and item.get("answer_options") is not None:
         question = question_with_options(question, item["answer_options"], mark)
     turns = [each["value"] for each in item.get("history") or ()]
-    begun = method == "generation" and "references" not in item  # captions are not begun
+    begun = method == "generation" and "references" not in item  # not for captions
     return text_form(item.get("instruct"), [*turns, question], prefix if begun else None)

@@ -28,7 +28,7 @@ class ReformGrade(Model):
         "if none was chosen, and for free answers"
     )
     correct: Flag | None = Field(
-        description="whether it is right; null if the reference is empty, and for captions"
+        description="whether the answer is right; null if the reference is empty, and for captions"
     )
     rule: Text = Field(description="the rule that decided; may be empty")
 
@@ -41,7 +41,7 @@ class ReformInstance(Asked):
     duplicate: Whole = Field(description="number of the duplicate, from 0")
     set: Text = Field(description="name of the data set")
     kind: Kind = Field(description="kind of the set")
-    method: Method = Field(description="how it was asked")
+    method: Method = Field(description="how answers are obtained")
     instruct: Text = Field(description="the instruction; may be empty")
     question: Text = Field(description="the question, with its options if they are shown")
     options: Several[Text] = Field(
@@ -57,12 +57,12 @@ class ReformInstance(Asked):
 
     @property
     def key(self) -> tuple[str, int]:
-        """Its task and its sample: duplicates are answers to one question."""
+        """Task and sample: duplicates count as answers to one question."""
         return (self.task, self.sample)
 
 
 class ReformAsking(Model):
-    """How samples were asked and graded."""
+    """How samples were presented and graded."""
 
     instructions: Text = Field(description="which instructions: ours or published")
     instructions_sha256: Text = Field(description="SHA-256 of the instructions, in hexadecimal")
@@ -75,7 +75,7 @@ class ReformAsking(Model):
     in_context: Flag = Field(description="REFORM_IN_CONTEXT")
     reduction: Reduction | None = Field(description="REFORM_REDUCTION; null for generation")
     seed: Whole = Field(description="REFORM_SEED")
-    # Records of before there were online histories have none.
+    # Missing in records written before online histories existed.
     history: History = Field(
         default="gold",
         description="answers in the past rounds of a dialogue: `gold` (the right ones) or "
@@ -84,12 +84,12 @@ class ReformAsking(Model):
 
     @property
     def times_asked(self) -> str:
-        """How often each sample was asked."""
+        """Number of times that each sample was presented."""
         return "5, captions once" if self.duplicates is None else str(self.duplicates)
 
     @property
     def judge(self) -> str:
-        """Who graded."""
+        """How answers were graded."""
         return "rule" if self.reduction is None else f"likelihood ({self.reduction})"
 
 
@@ -110,18 +110,18 @@ class ReformRecord(Record):
         description="the text that was graded; for likelihood the chosen option"
     )
     source: Literal[ReasoningSource, "likelihood"] = Field(
-        description="where the prediction is in the response"
+        description="the part of the response that was graded"
     )
     losses: Several[Number] = Field(
         description="likelihood only: the negative log-likelihood of each option that was compared"
     )
     means: Several[Number] = Field(description="likelihood only: the loss per token of each option")
     instance: ReformInstance = Field(description="one duplicate of the sample, without its image")
-    settings: ReformAsking = Field(description="how samples were asked and graded")
+    settings: ReformAsking = Field(description="how samples were presented and graded")
 
     @classmethod
     def alike(cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]) -> bool:
-        """Whether samples were asked in one way, but for what differs from task to task."""
+        """Whether samples were presented in the same way, ignoring what differs between tasks."""
         reductions = {each.reduction for each in one | other} - {None}
         of_tasks = {"reduction": None, "history": "gold"}
         ways = [{each.model_copy(update=of_tasks) for each in part} for part in (one, other)]
@@ -129,13 +129,13 @@ class ReformRecord(Record):
 
     @property
     def chosen_text(self) -> str:
-        """What the published instability takes an answer for: an option's text, or all of it."""
+        """The answer for the published instability: an option's text, or the whole prediction."""
         chosen, options = self.published.chosen, self.instance.options
         return options[chosen] if chosen is not None and chosen < len(options) else self.prediction
 
     @property
     def hit(self) -> bool | None:
-        """Whether the published rules found a mark; None where there is none to find."""
+        """Whether the published rules found a mark; None if no mark is expected."""
         return self.published.chosen is not None if self.instance.kind == "choice" else None
 
     def cells(self) -> dict[str, Cell]:
@@ -158,9 +158,9 @@ ReformRun = RunOf[ReformRecord]
 
 
 def read_reform_runs(paths: Iterable[str | Path]) -> list[ReformRun]:
-    """Read runs of ReForm-Eval from samples files or folders: as ``read_runs`` does those of RPTS.
+    """Read runs of ReForm-Eval from samples files or folders, as ``read_runs`` does for RPTS.
 
     Raises:
-        RunError: naming the file, the line and the remedy, where something can't be read.
+        RunError: if something can't be read; with the file, the line and the remedy.
     """
     return read_runs_of(ReformRecord, paths, record_types)

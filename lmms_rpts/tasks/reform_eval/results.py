@@ -24,14 +24,14 @@ CHOICE: Metrics = {
 }
 OPEN: Metrics = {name: CHOICE[name] for name in ("accuracy", "accuracy_strict")}
 CAPTION: Metrics = {"rouge_l": lambda record: record.score}
-"""The value of a record in each metric; None where it has none.
+"""Functions from a record to its value in each metric; None if it has none.
 
-``accuracy``: by the published rules; ``accuracy_strict``: by ours; ``format_hit_rate``: whether
-there is a mark in round brackets; ``rouge_l``: of a caption. All in [0, 1].
+``accuracy``: by the published rules; ``accuracy_strict``: by the strict rules; ``format_hit_rate``:
+whether there is a mark in round brackets; ``rouge_l``: for captions. All in [0, 1].
 """
 
 OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
-"""The metrics of captions that only a whole set has."""
+"""Caption metrics that are defined only for a whole set."""
 
 
 def _known(record: ReformRecord, value: bool | None) -> bool | None:
@@ -39,27 +39,27 @@ def _known(record: ReformRecord, value: bool | None) -> bool | None:
 
 
 def process_choice(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of a duplicate of a single choice."""
+    """The metrics of a duplicate of a single-choice sample."""
     return _of_duplicate(doc, results, CHOICE)
 
 
 def process_open(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of a duplicate whose answer is free."""
+    """The metrics of a duplicate with a free answer."""
     return _of_duplicate(doc, results, OPEN)
 
 
 def process_caption(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of a caption; those of the whole set take its text and its references."""
+    """The metrics of a caption; metrics of the whole set get its text and references."""
     records = _records(results)
     rows = [(each.prediction, each.instance.answers) for each in records if each.score is not None]
     return document_metrics(records, CAPTION) | dict.fromkeys(OF_SET, rows)
 
 
 def process_online(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of the rounds of a dialogue: a list of values, each a single choice's."""
+    """The metrics of a dialogue: for each, a list with the value of each round."""
     dialogue = f"{doc['set']} {doc['sample']}"
     records = _records(list(chain.from_iterable(map(_listed, results))))
-    # Rounds hang together by the answers of the model that they hold.
+    # Rounds of a dialogue are dependent: their prompts contain earlier answers.
     return {
         **{
             name: [_of_document(value_of(each), dialogue) for each in records]
@@ -104,18 +104,18 @@ def instability_over(items: Sequence[tuple[str, Sequence[str]]]) -> float:
     for sample, texts in items:
         chosen.setdefault(sample, []).extend(texts)
     there = {sample: texts for sample, texts in chosen.items() if texts}
-    if all(len(texts) < 2 for texts in there.values()):  # nothing was asked twice
+    if all(len(texts) < 2 for texts in there.values()):  # no sample was presented twice
         return math.nan
     return Mean(instability(there), len(there))
 
 
 def instability_of_rounds(items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
-    """The published instability of the rounds of dialogues, each of which is a sample."""
+    """The published instability over the rounds of dialogues; each round is a sample."""
     return instability_over(list(chain.from_iterable(items)))
 
 
 def _over(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
-    """A metric of the captions of a whole set; NaN where it can't be had."""
+    """A metric of the captions of a whole set; NaN if it can't be computed."""
     rows = tuple((text, tuple(references)) for each in items for text, references in each)
     return _scores(rows, load_reform_settings().java).get(name, math.nan)
 

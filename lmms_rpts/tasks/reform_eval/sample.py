@@ -11,7 +11,7 @@ from lmms_rpts.tasks.reform_eval.fields import Box, ImagePlace
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question of a dialogue with its options, and the place of the right one."""
+    """A question of a dialogue with its options, and the index of the right one."""
 
     question: str
     options: tuple[str, ...]
@@ -23,17 +23,17 @@ class Sample:
     """One sample of a data set.
 
     Attributes:
-        id: as the data give it, or its place.
-        image: where its image lies.
-        question: its phrasings; empty where the instruction is the question.
-        filling: what stands for ``{}`` in the instruction; None: nothing does.
-        options: to choose from, in the file's order; empty where the answer is free.
-        right: the place of the right option; None where the answer is free.
-        answers: what a free answer may be, or the reference captions.
-        boxes: in pixels, in the file's way.
-        given: further fields that the published sample has.
-        round, history: of a dialogue: which round, from 0, and the rounds before it.
-        instructions: where the data bring their own.
+        id: id in the data, or the index.
+        image: location of the image.
+        question: phrasings of the question; empty if the instruction is the question.
+        filling: text to insert for ``{}`` in the instruction; None if there is no ``{}``.
+        options: options in the file's order; empty for free answers.
+        right: index of the right option; None for free answers.
+        answers: accepted free answers, or reference captions.
+        boxes: boxes in pixels, in the format of the file.
+        given: further fields of the published sample.
+        round, history: for dialogues, the round, from 0, and the rounds before it.
+        instructions: instructions in the data, if any.
     """
 
     id: str | int
@@ -52,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The samples of a file that are whole, and what is wrong with others."""
+    """The valid samples of a file, and the faults of the others."""
 
     samples: tuple[Sample, ...]
     faults: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The 61 data sets of ReForm-Eval: the only list of them (``sets.csv``)."""
+"""The 61 data sets of ReForm-Eval, from their only list (``sets.csv``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = Literal["choice", "ocr", "kie", "caption"]
 Method = Literal["generation", "likelihood"]
 METHODS: tuple[Method, ...] = get_args(Method)
 History = Literal["gold", "online"]
-"""Whose answers stand in the past rounds of a dialogue: the right ones, or the model's own."""
+"""Answers in the past rounds of a dialogue: the right ones, or the model's own."""
 
 DIMENSIONS = {
     "coarse": "Coarse-Grained Perception",
@@ -25,7 +25,7 @@ DIMENSIONS = {
     "description": "Visual Description",
     "dialogue": "Multi-Turn Dialogue",
 }
-"""The 8 dimensions: the end of a group's name, and the published name."""
+"""The 8 dimensions: end of the group name, and published name."""
 
 _PREFIX = "reform_"
 _LIKELIHOOD = "_likelihood"
@@ -34,22 +34,22 @@ _ONLINE = "_online"
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """One data set, as the published configuration of its name has it (arXiv 2310.02569).
+    """One data set, as in its published configuration (arXiv 2310.02569).
 
     Attributes:
-        name: of its task, without ``reform_``.
-        title: as the publishers' README calls it.
+        name: name of the task, without ``reform_``.
+        title: name in the publishers' README.
         dimension: one of the values of ``DIMENSIONS``.
-        config: the file name of the published configuration.
-        file: its data, below ``huggingface_data``.
-        layout: which reader of ``source_format`` reads it.
+        config: file name of the published configuration.
+        file: data file, below ``huggingface_data``.
+        layout: name of the reader in ``source_format``.
         kind: how answers are given and graded.
-        family: which instructions are used.
-        version, split: what its file must say of itself; empty: nothing.
-        variant: what distinguishes it among the sets of its layout; may be empty.
-        dataset_name: what its file must call itself; empty: nothing.
-        boxes: ``xywh N`` or ``xyxy N``: boxes of such numbers are drawn, N pixels wide; ``crop``:
-            the image is cut to its box; empty: boxes are passed over.
+        family: name of the group of instructions.
+        version, split: values required in the file; empty: not checked.
+        variant: distinguishes sets with the same layout; may be empty.
+        dataset_name: value required in the file; empty: not checked.
+        boxes: ``xywh N`` or ``xyxy N``: draw boxes of this format, with lines N pixels wide;
+            ``crop``: crop the image to its box; empty: ignore boxes.
     """
 
     name: str
@@ -68,16 +68,16 @@ class DataSet:
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """How answers may be had: single choice also by the likelihood of the options."""
+        """The possible answer methods: single choice also by the likelihood of the options."""
         return METHODS if self.kind == "choice" else ("generation",)
 
     def task(self, method: Method) -> str:
-        """The name of its task."""
+        """The name of the task with this method."""
         return f"{_PREFIX}{self.name}{_LIKELIHOOD if method == 'likelihood' else ''}"
 
     @property
     def online_task(self) -> str | None:
-        """The name of the task whose history holds the model's own answers; None: no dialogue."""
+        """The name of the task with online history; None if the set has no dialogues."""
         return f"{_PREFIX}{self.name}{_ONLINE}" if self.layout == "dialogue" else None
 
 
@@ -90,7 +90,7 @@ def data_sets() -> Mapping[str, DataSet]:
 
 
 def by_config(config: str) -> DataSet:
-    """The set of a published configuration.
+    """The set with this published configuration.
 
     Raises:
         KeyError: if there is none.

@@ -1,4 +1,4 @@
-"""Settings of ReForm-Eval: its data, and the form of its prompts."""
+"""Settings of ReForm-Eval: data and form of the prompts."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ Reduction = Literal["sum", "mean"]
 MOST_DUPLICATES = 1000
 
 DUPLICATES = 5
-"""How often a sample is asked, as the publishers recommend; captions once."""
+"""Number of times that a sample is presented, as the publishers recommend; captions once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReformSettings:
-    """One reading of the environment.
+    """The settings as read from the environment.
 
     Attributes:
-        path: REFORM_PATH, a local folder in the publishers' layout; None: downloaded.
-        instructions: REFORM_INSTRUCTIONS, a checkout of the publishers' repository, or a JSON file
-            of instructions; None: ours.
-        duplicates: REFORM_DUPLICATES, how often each sample is asked; None: 5, captions 1.
-        wording: REFORM_WORDING, whether each duplicate has another instruction (varied), or all of
-            a sample the same.
-        order: REFORM_ORDER, whether the options of duplicates are in other orders (balanced: the
-            right one stands at each place equally often), or all in that of the data.
-        marks: REFORM_MARKS, how options are marked; random: drawn for each duplicate.
-        in_context: REFORM_IN_CONTEXT, whether a solved example comes before a single choice.
-        limit: REFORM_LIMIT_SAMPLES, the first so many samples of each set; None: all.
-        reduction: REFORM_REDUCTION, which likelihood of an option counts: the sum over its tokens,
-            as published, or their mean.
-        seed: REFORM_SEED, of all that is drawn.
-        java: REFORM_JAVA, whether METEOR and PTB tokens of captions are computed, where Java is.
+        path: REFORM_PATH, a local folder in the publishers' layout; None: download the data.
+        instructions: REFORM_INSTRUCTIONS, a clone of the publishers' repository or a JSON file of
+            instructions; None: the built-in ones.
+        duplicates: REFORM_DUPLICATES, times that each sample is presented; None: 5, captions 1.
+        wording: REFORM_WORDING; varied: each duplicate has a different instruction; fixed: all
+            duplicates of a sample share one.
+        order: REFORM_ORDER; balanced: the order of the options changes between duplicates, with
+            the right option equally often in each position; fixed: the order of the data.
+        marks: REFORM_MARKS, style of the option marks; random: drawn for each duplicate.
+        in_context: REFORM_IN_CONTEXT, whether a solved example precedes a single choice.
+        limit: REFORM_LIMIT_SAMPLES, use only the first N samples of each set; None: all.
+        reduction: REFORM_REDUCTION, how the log-probabilities of an option's tokens are combined:
+            their sum, as published, or their mean.
+        seed: REFORM_SEED, seed for all random draws.
+        java: REFORM_JAVA, whether METEOR and metrics on PTB tokens are computed if Java is
+            installed.
     """
 
     path: Path | None = None
@@ -70,12 +71,12 @@ class ReformSettings:
     java: bool = True
 
     def duplicates_of(self, chosen: DataSet) -> int:
-        """How often each sample of a set is asked."""
+        """Number of times that each sample of a set is presented."""
         return self.duplicates or (1 if chosen.kind == "caption" else DUPLICATES)
 
 
 def load_reform_settings(environ: Mapping[str, str] | None = None) -> ReformSettings:
-    """Read the settings; raises SettingError, naming the variable and what is allowed."""
+    """Read the settings; raises SettingError with the variable and the allowed values."""
     env = read_variables(VARIABLES, environ)
     return ReformSettings(
         path=env.folder("REFORM_PATH"),

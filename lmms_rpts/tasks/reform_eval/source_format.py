@@ -1,7 +1,7 @@
 """Source format of ReForm-Eval: the samples of a data set as published, and errors in them.
 
-The layouts are those of github.com/FudanDISC/ReForm-Eval (commit df1cfa7), one JSON file a set.
-They are never read by ``datasets``, which silently takes one of two shapes for the other.
+The layouts are those of github.com/FudanDISC/ReForm-Eval (commit df1cfa7), one JSON file per set.
+They are not read with ``datasets``, which silently confuses some layouts.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from lmms_rpts.tasks.reform_eval.sets import DataSet
 from lmms_rpts.tasks.variants import rng_of
 
 MOST_ROUNDS = 100
-"""Of a dialogue: every round's prompt holds all rounds before it."""
+"""Maximum number of rounds in a dialogue: each prompt contains all earlier rounds."""
 
 MOST_OPTIONS = 26
-"""As many as there are letters to mark them."""
+"""Maximum number of options: there are 26 letters to mark them."""
 
 DISTRACTORS = 3
-"""Wrong options that are drawn for a sample of the sets that bring none."""
+"""Number of wrong options that are drawn for a sample if the data have none."""
 
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 _CLAIM = "What is the truthfulness of this claim? Claim: {} Text Evidence: {}"
 
 
 def files_of(chosen: DataSet) -> tuple[str, ...]:
-    """Its files below ``huggingface_data``, the one with the images first."""
+    """The files of a set below ``huggingface_data``; the one with the images is first."""
     if chosen.layout == "tdiuc":
         choices = f"TDIUC/choice_list/{chosen.variant}.json"
         return (chosen.file, "TDIUC/TDIUC_val_anns.json", choices)
@@ -42,12 +42,12 @@ def files_of(chosen: DataSet) -> tuple[str, ...]:
 
 
 def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
-    """The samples of a data set.
+    """Read the samples of a data set.
 
     Args:
-        chosen: which one.
+        chosen: the data set.
         folder: ``huggingface_data``.
-        seed: of the wrong options that are drawn.
+        seed: seed for drawing wrong options.
     """
     paths = [folder / name for name in files_of(chosen)]
     rows_of, read = _LAYOUTS[chosen.layout]
@@ -69,7 +69,7 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     if not rows:
         faults.append(f"{chosen.file}: contains no record")
     found = list(samples.values())
-    if chosen.layout == "tdiuc":  # only now: images are found fastest in the order of the file
+    if chosen.layout == "tdiuc":  # not earlier: images are found fastest in file order
         found.sort(key=lambda sample: str(sample.id).zfill(20))
     return Samples(tuple(found), tuple(faults))
 
@@ -77,7 +77,7 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
 # --- the records of a file -----------------------------------------------------------------------
 
 _Rows = list[tuple[str, Any]]
-"""Records, each with its name for messages."""
+"""Records, each with its place for messages."""
 
 
 def _numbered(rows: Any, place: str) -> _Rows:
@@ -87,7 +87,7 @@ def _numbered(rows: Any, place: str) -> _Rows:
 
 
 def _with(rows: _Rows, **shared: Any) -> _Rows:
-    """The records, each with what all of a file share and was checked once."""
+    """Add values shared by a whole file, and already checked, to its records."""
     return [(place, {**row, **shared} if isinstance(row, dict) else row) for place, row in rows]
 
 
@@ -96,7 +96,7 @@ def _plain_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
 
 
 def _object_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
-    """Of an object that says which version of which data it is."""
+    """The records of an object that states its data set and version."""
     head = Fields(contents[0], chosen.file)
     wanted = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
     for name, value in wanted.items():
@@ -107,14 +107,14 @@ def _object_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
     if chosen.layout == "dialogue":
         return _dialogue_rows(chosen, head)
     rows = _numbered(head.any("data"), f"{chosen.file}, 'data'")
-    if chosen.family == "spatial":  # CLEVR's file brings its instructions
+    if chosen.family == "spatial":  # CLEVR's file contains its instructions
         own = head.texts("instructs")[:5]
         return _with(rows, instructs=own)
     return rows
 
 
 def _dialogue_rows(chosen: DataSet, head: Fields) -> _Rows:
-    """Dialogues, each with the texts that its numbers stand for."""
+    """Dialogues, each with the texts that its numbers refer to."""
     data = Fields(head.any("data"), f"{chosen.file}, 'data'")
     texts = {name: data.texts(name) for name in ("questions", "answers")}
     rows = _numbered(data.any("dialogs"), f"{chosen.file}, 'dialogs'")
@@ -127,7 +127,7 @@ def _counting_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
 
 
 def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
-    """Questions of one type with their answers: joined by ``question_id``."""
+    """Questions of one type, joined with their answers by ``question_id``."""
     questions, answers = contents[:2]
     choices = _choices(chosen, contents[2])
     by_id: dict[Any, Fields] = {}
@@ -139,14 +139,14 @@ def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
         asked = Fields(row, f"{chosen.file}, {place}")
         answer = by_id.get(asked.id("question_id"))
         if answer is None:
-            raise asked.wrong("question_id", "in TDIUC_val_anns.json as well")
+            raise asked.wrong("question_id", "an id in TDIUC_val_anns.json")
         if answer.any("question_type") == chosen.variant:
             rows.append((place, {**row, "answers": answer.any("answers"), "choices": choices}))
     return rows
 
 
 def _choices(chosen: DataSet, content: Any) -> list[str]:
-    """All answers of a set, each once."""
+    """All different answers of a set."""
     return list(dict.fromkeys(Fields(content, files_of(chosen)[-1]).texts("choice")))
 
 
@@ -155,7 +155,7 @@ def _choices(chosen: DataSet, content: Any) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A record: its fields, and its place in its data set."""
+    """A record: its fields, and its index in the data set."""
 
     fields: Fields
     at: int
@@ -163,9 +163,9 @@ class _Row:
     seed: int
 
     def draw(self, right: str, name: str) -> tuple[str, ...]:
-        """The right option behind wrong ones, which are drawn among all answers of the set.
+        """Wrong options, drawn from all answers of the set, followed by the right option.
 
-        ``name``: of the sample, on which the draw depends.
+        ``name``: name of the sample; the draw depends on it.
         """
         wrong = [each for each in self.fields.value["choices"] if each != right]
         rng = rng_of(self.seed, self.chosen.name, name, "distractors")
@@ -212,7 +212,7 @@ def _read_counting(row: _Row) -> Iterator[Sample]:
 
 
 def _read_vqa(row: _Row) -> Iterator[Sample]:
-    """Questions whose right option is given by its text."""
+    """Read a question whose right option is given as text."""
     fields, variant = row.fields, row.chosen.variant
     is_explanation = variant == "explanation"
     options = fields.options(
@@ -233,7 +233,7 @@ def _read_vqa(row: _Row) -> Iterator[Sample]:
 
 
 def _vqa_question(fields: Fields, variant: str) -> tuple[str | None, dict[str, Any]]:
-    """The question with what belongs to it, and further fields of the published sample."""
+    """The question with its context, and further fields of the published sample."""
     if variant == "winoground":
         return None, {}
     if variant == "claim":
@@ -267,7 +267,7 @@ _OPTIONS_IN = {"its": "anno", "medic": "options", "refcoco": "options", "wikihow
 
 
 def _read_matching(row: _Row) -> Iterator[Sample]:
-    """Samples whose instruction is the question."""
+    """Read a sample whose instruction is the question."""
     fields, variant = row.fields, row.chosen.variant
     options = _OPTIONS.get(variant) or fields.options(_OPTIONS_IN[variant], MOST_OPTIONS)
     filling, given = None, {}
@@ -314,7 +314,7 @@ def _read_ocr(row: _Row) -> Iterator[Sample]:
     fields = row.fields
     image = fields.image("image")
     if row.chosen.boxes == "crop" and not cut_to(fields.boxes("bbox")[0], image.size):
-        raise fields.wrong("bbox", f"a part of the image, of {image.size[0]} x {image.size[1]}")
+        raise fields.wrong("bbox", f"inside the image of {image.size[0]} x {image.size[1]} pixels")
     yield Sample(
         fields.id("question_id"),
         image,
@@ -331,7 +331,7 @@ def _boxes(fields: Fields, name: str) -> dict[str, Any]:
 
 
 def _read_dialogue(row: _Row) -> Iterator[Sample]:
-    """One sample a round, with the rounds before it."""
+    """One sample per round, with the rounds before it."""
     fields = row.fields
     image, name = fields.image("image_base64"), fields.id("image_id")
     questions, answers = fields.value["questions"], fields.value["answers"]  # checked already
@@ -339,7 +339,7 @@ def _read_dialogue(row: _Row) -> Iterator[Sample]:
     rounds = _numbered(fields.any("dialog"), f"{fields.place}, 'dialog'")
     if len(rounds) > MOST_ROUNDS:
         raise FieldError(
-            f"{fields.place}: {len(rounds)} rounds; at most {MOST_ROUNDS} can be asked"
+            f"{fields.place}: {len(rounds)} rounds; at most {MOST_ROUNDS} are supported"
         )
     for number, (_, value) in enumerate(rounds):
         turn = Fields(value, f"{fields.place}, round {number}")
@@ -382,4 +382,4 @@ _LAYOUTS: dict[
     "ocr": (_object_rows, _read_ocr),
     "dialogue": (_object_rows, _read_dialogue),
 }
-"""By layout: which records a file holds, and how one is read."""
+"""For each layout, the function that lists a file's records and the one that reads a record."""

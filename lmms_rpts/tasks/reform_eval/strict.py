@@ -1,7 +1,7 @@
 """Grading of ReForm-Eval without the quirks of the published rules, for ``accuracy_strict``.
 
-The final answer is read as a careful person would read it: thinking is dropped, only marks that
-were offered count, and what is denied or left open chooses nothing.
+The final answer is read as a careful person would read it: thinking is dropped, only offered marks
+count, and options that are denied or left open are not chosen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Choice", "Rule", "chosen_option", "text_contains"]
 Rule = Literal["mark", "bracket", "last statement", "option text", "several", "none"]
 
 _SHORT = 1000
-"""Characters of a response that is read as a whole; of a longer one the last sentence."""
+"""Maximum length of a response that is read as a whole; of longer ones, the last sentence is."""
 _CONTENT = 2000
 
 _MACRO = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s?\{([^{}]{0,200})\}")
@@ -43,13 +43,13 @@ _REASON = re.compile(
     r"|\s{0,3}[选项是为不错正对因而但都均]",
     re.IGNORECASE,
 )
-# "(E)", "E." where E was not offered
+# "(E)", "E." if E was not offered
 _FOREIGN = re.compile(
     r"[\W_]{0,6}(?:[(\[【]\s?[A-Za-z0-9]{1,2}\s?[)\]】]|[B-HJ-Zb-hj-z][.):](?=\s|$))"
 )
 _TOKEN = re.compile(rf"\d+(?:[.,:/]\d+)*|[{WIDE}]|[^\W\d{WIDE}]+|[%$€£¥+#°]")
 _ARTICLES = frozenset(("a", "an", "the"))
-# They answer where they stand first or last: "I have no idea" says nothing of "no".
+# They are answers only as first or last word: "I have no idea" does not choose "no".
 _VERDICTS = frozenset(("yes", "no", "maybe", "not", "none", "neither", "both"))
 _CHINESE_VERDICTS = frozenset("是否有无对错不")
 _FIRST_NO = re.compile(
@@ -64,10 +64,10 @@ class Choice:
     """An option that an answer chooses.
 
     Attributes:
-        index: of the option, from 0; None where none can be told.
-        rule: what told it: a ``mark`` without brackets, a ``bracket``, the ``last statement``
-            ("the answer is ..."), or the ``option text``; without an index ``several`` where the
-            answer names more than one, else ``none``.
+        index: index of the option, from 0; None if it can't be determined.
+        rule: the rule that decided: a ``mark`` without brackets, a ``bracket``, the ``last
+            statement`` ("the answer is ..."), or the ``option text``; without an index, ``several``
+            if the answer names more than one option, else ``none``.
     """
 
     index: int | None
@@ -79,15 +79,15 @@ _SEVERAL = Choice(None, "several")
 
 
 def chosen_option(prediction: str, options: Sequence[str], marks: Sequence[str]) -> Choice:
-    """The option that a response chooses, by a mark that was offered or by its text.
+    """The option that a response chooses, by an offered mark or by the option's text.
 
     Args:
         prediction: the response; any text. Thinking is dropped.
-        options: the texts of the options, as they were shown.
-        marks: their marks, without brackets: letters or numbers; as many as there are options.
+        options: the texts of the options, as shown.
+        marks: one mark for each option, without brackets: letters or numbers.
 
     Raises:
-        ValueError: where there are not as many marks as options.
+        ValueError: if the numbers of marks and options differ.
     """
     if len(options) != len(marks):
         raise ValueError(f"{len(options)} options but {len(marks)} marks")
@@ -112,7 +112,7 @@ class _Token(NamedTuple):
 
 
 def _stated(statement: Statement, question: _Question) -> Choice:
-    """The choice of an answer behind "the answer is", or of what takes it back."""
+    """The choice of an answer after "the answer is", or of a later statement that revises it."""
     text = _plain(statement.boxed or statement.text)[:_CONTENT]
     choice = _read(text, question)
     if statement.revised:
@@ -136,7 +136,7 @@ def _unstated(statement: Statement, question: _Question) -> Choice:
     choice = _read(spoken, question)
     if choice.rule != "several":
         return choice
-    # "(A) yes; (B) no. (A)", or "B" above what explains it
+    # "(A) yes; (B) no. (A)", or "B" above its explanation
     ends = [*sentences(spoken)[-1:], spoken.split("\n", 1)[0].strip()]
     if spoken.strip(" .") in ends:
         return choice
@@ -145,7 +145,7 @@ def _unstated(statement: Statement, question: _Question) -> Choice:
 
 
 def _read(text: str, question: _Question) -> Choice:
-    """The choice of a text without markup."""
+    """The option that a text without markup chooses."""
     text = text.strip()
     same = _same_text(text, question.options)
     alone = question.marks.alone(text)
@@ -160,7 +160,7 @@ def _read(text: str, question: _Question) -> Choice:
 
 
 def _by_mark(text: str, question: _Question) -> Choice | None:
-    """The choice by marks; None where none is named."""
+    """The choice by marks; None if no mark is named."""
     shown = _without_option_texts(text, question)
     asked = [found.span() for found in _QUESTION.finditer(shown)]
     named = [
@@ -181,7 +181,7 @@ def _by_mark(text: str, question: _Question) -> Choice | None:
 
 
 def _contradicts(text: str, named: Named, index: int, question: _Question) -> bool:
-    """Whether another option's text stands beside a mark: "(A) dog", "cat (B)"."""
+    """Whether a mark is next to the text of another option: "(A) dog", "cat (B)"."""
     before = text[: named.start].rsplit("\n", 1)[-1]
     after = text[named.end :].split("\n", 1)[0]
     told = {_same_text(part, question.options) for part in (before, after)} - {None, -1}
@@ -191,7 +191,7 @@ def _contradicts(text: str, named: Named, index: int, question: _Question) -> bo
 
 
 def _without_option_texts(text: str, question: _Question) -> str:
-    """The text without the option that stands behind its own mark: "(A) not sure" denies no A."""
+    """Remove option texts after their own mark: "(A) not sure" does not deny A."""
     tokens = _tokens(text)
     spans = []
     for index, wanted in enumerate(question.options):
@@ -205,7 +205,7 @@ def _without_option_texts(text: str, question: _Question) -> str:
 
 
 def _by_text(text: str, question: _Question) -> Choice:
-    """The only option whose words stand in the text, where they aren't denied or asked for."""
+    """The only option whose words are in the text, outside denials and questions."""
     tokens = _tokens(text, keep_one=True)
     asked = [found.span() for found in _QUESTION.finditer(text)]
     spans = [
@@ -230,7 +230,7 @@ def _by_text(text: str, question: _Question) -> Choice:
 
 
 def _answers(text: str, wanted: Sequence[_Token], start: int, end: int) -> bool:
-    """Whether a short option may be meant by these words."""
+    """Whether these words can mean the option; only short options are doubtful."""
     if len(wanted) > 1 or not wanted:
         return bool(wanted)
     word = wanted[0].text
@@ -247,7 +247,7 @@ def _answers(text: str, wanted: Sequence[_Token], start: int, end: int) -> bool:
 
 
 def _same_text(text: str, options: Sequence[Sequence[_Token]]) -> int | None:
-    """The option that says the same; -1 where several do, None where none does."""
+    """The option equal to the text; -1 if several are, None if none is."""
     said = [token.text for token in _tokens(text[:_CONTENT])]
     same = [index for index, each in enumerate(options) if said == [token.text for token in each]]
     if not said or not same:
@@ -256,7 +256,7 @@ def _same_text(text: str, options: Sequence[Sequence[_Token]]) -> int | None:
 
 
 def _places(tokens: Sequence[_Token], wanted: Sequence[_Token]) -> Iterator[tuple[int, int]]:
-    """Where the wanted words stand one after the other."""
+    """The positions of the wanted words in sequence."""
     words, size = [token.text for token in wanted], len(wanted)
     if not size:
         return
@@ -272,7 +272,7 @@ def _plain(text: str) -> str:
 
 
 def _tokens(text: str, *, keep_one: bool = False) -> list[_Token]:
-    """The words without case and articles, number words as digits, and where they stand."""
+    """The words without case and articles, with number words as digits, and their positions."""
     found = []
     for each in _TOKEN.finditer(text):
         word = each[0].casefold()
@@ -282,5 +282,5 @@ def _tokens(text: str, *, keep_one: bool = False) -> list[_Token]:
 
 
 def _is_article(text: str, token: _Token) -> bool:
-    """Whether a word follows: "A" in "(A) dog" and "A. dog" is a mark."""
+    """Whether an article is followed by a word: in "(A) dog" and "A. dog", "A" is a mark."""
     return token.text in _ARTICLES and re.match(r"\s{1,3}\w", text[token.end :][:4]) is not None

@@ -1,4 +1,4 @@
-"""Summary of runs of ReForm-Eval: sets, dimensions, averages and ranks, and effects of wordings."""
+"""Summary of runs of ReForm-Eval: sets, dimensions, averages, ranks, and effects of wordings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
 
 RESAMPLES = 2_000
-"""Of the bootstrap over samples, for each set and model."""
+"""Number of bootstrap resamples over samples, for each set and model."""
 
 _CAPTIONS = ("cider", "bleu_4", "rouge_l")
 _WORDING = tuple(
@@ -55,17 +55,17 @@ def _accuracy(record: ReformRecord) -> float | None:
 
 
 METRICS: Metrics = {"score": lambda record: record.score, **CHOICE, "accuracy": _accuracy}
-"""The value of a record in each metric; None where it has none."""
+"""Functions from a record to its value in each metric; None if it has none."""
 
 
 def summarize_reform(runs: Sequence[ReformRun], by: Sequence[str] = ()) -> GradeSummary:
-    """Put runs of ReForm-Eval side by side, task by task: see ``summarize_grades``.
+    """Compare runs of ReForm-Eval by task: see ``summarize_grades``.
 
     Args:
-        by: names of ``GRADING.breakdowns``; by task the samples are broken down in any case.
+        by: names of ``GRADING.breakdowns``; the breakdown by task is always included.
 
     Raises:
-        RunError: if there is no run, or no such breakdown.
+        RunError: without runs, or for an unknown breakdown.
     """
     return summarize_grades(GRADING, runs, by)
 
@@ -75,11 +75,11 @@ def _dimension(record: ReformRecord) -> Iterable[str | None]:
     return (found.dimension if found else None,)
 
 
-# --- what wordings, places and rounds do ---------------------------------------------------------
+# --- effects of wordings, positions and rounds ---------------------------------------------------
 
 
 def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
-    """Metrics that only a set of samples has; one round has intervals over its samples."""
+    """Metrics defined only for a set of samples; a single run has intervals over its samples."""
     each = [_of_round(records, RESAMPLES if len(rounds) == 1 else 1) for records in rounds]
     if len(each) == 1:
         figures = {name: Figure(e.value, None, e.low, e.high, e.n) for name, e in each[0].items()}
@@ -92,7 +92,7 @@ def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figu
 def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
     scored = [each for each in records if each.score is not None]
     answers = [_answer(each) for each in scored if each.instance.kind != "caption"]
-    # More than anybody may ask for stand in files that were tampered with.
+    # Files that were tampered with may contain more duplicates than the settings allow.
     asked_again = 1 < len({each.wording for each in answers}) <= MOST_DUPLICATES
     found = wording_statistics(answers if asked_again else (), resamples)
     figures = {name: found[name] for name in _WORDING}
@@ -128,7 +128,7 @@ def _answer(record: ReformRecord) -> Answer:
 
 
 def _option(record: ReformRecord) -> str | None:
-    """The text of the option that our rules found: duplicates may have other wrong options."""
+    """Text of the strictly chosen option; duplicates may have different wrong options."""
     chosen, options = record.strict.chosen, record.instance.options
     return options[chosen] if chosen is not None and chosen < len(options) else None
 
@@ -153,7 +153,7 @@ def _captions(records: Sequence[ReformRecord]) -> dict[str, Estimate]:
     return {name: _just(scores.get(name)) for name in _CAPTIONS}
 
 
-# --- what is shown -------------------------------------------------------------------------------
+# --- tables and lists ----------------------------------------------------------------------------
 
 
 def _plain(metric: str, head: str) -> Column:

@@ -1,4 +1,4 @@
-"""Answers that are texts, for the strict grading of OCR and key information."""
+"""Free-text answers, for the strict grading of text reading and key information."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmms_rpts.answers.number_words import ENGLISH_SCALES, ENGLISH_WORDS, englis
 from lmms_rpts.reasoning.thinking import split_thinking
 
 WIDE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Characters of scripts without spaces between words, for a class of a pattern."""
+"""Characters of scripts without spaces between words, for a character class in a pattern."""
 WIDE_CHARACTER = re.compile(f"[{WIDE}]")
 
 _HYPHENS = re.compile(r"[-‐‑‒–—_]")
@@ -25,10 +25,10 @@ _NUMBER_WORDS = re.compile(rf"\b{_NUMBER_WORD}(?:\s(?:and\s)?{_NUMBER_WORD}){{0,
 def text_contains(
     prediction: str, answers: str | Sequence[str], *, numbers_as_words: bool
 ) -> bool | None:
-    """Whether one of several answers stands in a response as whole words.
+    """Whether a response contains one of several answers as whole words.
 
     Both are compared in NFKC and without case, punctuation and apostrophes; a hyphen is a space.
-    A word must end where the answer ends in a word character; Chinese has no such ends.
+    Where an answer ends in a word character, the word must end too, except in Chinese.
 
     Args:
         prediction: the response; any text. Thinking is dropped.
@@ -36,7 +36,7 @@ def text_contains(
         numbers_as_words: whether "two" is 2, as for key information.
 
     Returns:
-        None where no answer is left to look for: it is empty, or punctuation alone.
+        True or False; None if all answers are empty or only punctuation.
     """
     listed = [answers] if isinstance(answers, str) else answers
     wanted = [each for answer in listed if (each := _comparable(answer, numbers_as_words))]
@@ -60,7 +60,7 @@ def _comparable(text: str, numbers_as_words: bool) -> str:
 
 
 def _minus_or_space(found: re.Match[str]) -> str:
-    """A hyphen is a space, but for the sign of a number: "24-hours", "-5"."""
+    """Replace a hyphen by a space, except the sign of a number: "24-hours", "-5"."""
     before = found.string[max(0, found.start() - 1) : found.start()]
     after = found.string[found.end() : found.end() + 1]
     return "-" if found[0] == "-" and after.isdigit() and not before.isalnum() else " "
@@ -86,7 +86,7 @@ def _stands_in(text: str, wanted: str) -> bool:
 
 
 def _runs_on(pair: str) -> bool:
-    """Whether a word goes on between two characters."""
+    """Whether both characters belong to one word."""
     return len(pair) == 2 and all(
         (each.isalnum() or each == "_") and not WIDE_CHARACTER.match(each) for each in pair
     )

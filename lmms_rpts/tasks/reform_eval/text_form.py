@@ -1,4 +1,4 @@
-"""Questions with marked options, and conversations as one text, in the published form."""
+"""The published text form: questions with marked options, and conversations as one text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Mark = Literal["upper", "lower", "number", "random"]
 MARKS: tuple[Mark, ...] = get_args(Mark)
 
 PREFIX = "The answer is"
-"""How an answer to a question with options begins."""
+"""Beginning of an answer to a question with options."""
 
 _LETTERS = {
     "upper": string.ascii_uppercase,
@@ -20,45 +20,45 @@ _LETTERS = {
 }
 STYLES = tuple(_LETTERS)
 MOST_MARKED = {style: len(letters) for style, letters in _LETTERS.items()}
-"""How many options can be marked, by style."""
+"""Maximum number of options, by style of the marks."""
 
 
 def marks_of(style: str, count: int) -> str:
-    """The marks of so many options, a character each.
+    """The marks of ``count`` options, one character each.
 
     Raises:
-        IndexError: for more options than there are marks: 26 letters, 9 numbers.
+        IndexError: if there are more options than marks: 26 letters, 9 numbers.
     """
     letters = _LETTERS["upper" if style == "random" else style]
     if count > len(letters):
-        raise IndexError(f"{count} options can't be marked {style}: at most {len(letters)} can")
+        raise IndexError(f"{count} options are too many for {style} marks: at most {len(letters)}")
     return letters[:count]
 
 
 def style_of(marks: str) -> str:
-    """The style of marks; ``upper`` where there are none."""
+    """The style of marks; ``upper`` if there are none."""
     return next((style for style, all_ in _LETTERS.items() if marks[:1] == all_[0]), "upper")
 
 
 def marked(options: Sequence[str], style: str) -> list[str]:
-    """The options, each behind its mark: ``(A) a dog``."""
+    """The options, each after its mark: ``(A) a dog``."""
     marks = marks_of(style, len(options))
     return [f"({mark}) {option}" for mark, option in zip(marks, options, strict=True)]
 
 
 def question_with_options(question: str, options: Sequence[str], style: str) -> str:
-    """A question with its options behind it."""
+    """A question followed by its options."""
     shown = "; ".join(marked(options, style))
     return f"{question} Options: {shown}{'.' if options else ''}"
 
 
 def text_form(instruct: str | None, turns: Sequence[str], prefix: str | None) -> str:
-    """A conversation as one text that ends where the answer is to be written.
+    """A conversation as one text that ends where the model continues with its answer.
 
     Args:
-        instruct: what stands before the first turn.
-        turns: the user's and the model's in turn, the last of them the user's.
-        prefix: how the answer begins; None: it is not begun.
+        instruct: text before the first turn.
+        turns: alternating turns of user and model; the last is the user's.
+        prefix: beginning of the answer; None: the text does not begin it.
     """
     first, *rest = turns
     first = first if instruct is None else f"{instruct} {first}"
