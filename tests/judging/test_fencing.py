@@ -1,4 +1,4 @@
-"""Fencing: no text of a model can leave its fence in a judge's prompt, or begin a turn."""
+"""Fencing: no text of a model can escape its fence in a judge's prompt, or begin a turn."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TURNS = [
 
 
 def folded(text: str) -> str:
-    """As somebody reads it who takes look-alikes for what they look like, and no spaces."""
+    """``text`` with look-alikes replaced by the characters they resemble, and without spaces."""
     signs = {sign: "<" * many for sign, many in _OPENING.items()}
     signs |= {sign: ">" * many for sign, many in _CLOSING.items()}
     seen = (c for c in text if unicodedata.category(c) != "Cf" and not c.isspace())

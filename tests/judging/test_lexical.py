@@ -79,13 +79,13 @@ A_LITTLE = 1e-6
     ("image", DOGS, FACTS, 1, 1),
     ("image", DOGS, FACTS[::-1], 1, 1),
     ("image", DOGS, FACTS[:1], 0, 0.3 - A_LITTLE),
-    # The situation alone carries little, but where the step cites the situation itself.
+    # The situation alone counts little, unless the step cites the situation itself.
     ("inference", BUS, [NOON, RAIN], A_LITTLE, 0.5 - A_LITTLE),
     ("inference", BUS, [RAIN, NOON], 1, 1),
     ("inference", BUS, [NOON, NOON], 1, 1),
-    # It may bring a negation.
+    # The negation may come from the situation.
     ("inference", "the door is not open", ["The door is not open.", "the door is open"], 1, 1),
-    # Words of any sentence are no support; a claim of such words alone is a claim.
+    # Function words are no support; a claim of function words alone is still a claim.
     *(
         ("inference", claim, ["", premise], 0, 0)
         for claim, premise in (

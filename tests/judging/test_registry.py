@@ -1,4 +1,4 @@
-"""Choosing a judge by name, and the error messages for unknown names."""
+"""Selection of a judge by name, and the error messages for unknown names."""
 
 from __future__ import annotations
 
@@ -150,14 +150,14 @@ def names(judge: str, settings: Settings = SERVER) -> list[str]:
     (" openai:a+lexical ", ["openai:a", "lexical"]),
     ("openai:org/m:7b+openai:b", ["openai:org/m:7b", "openai:b"]),
     ("openai:a+openai:b+", ["openai:a", "openai:b+"]),
-    # a "+" in a model or a path
+    # a "+" in a model name or a path
     ("openai:gpt+4", ["openai:gpt+4"]),
     ("openai:/data/c++/m", ["openai:/data/c++/m"]),
     ("openai:/data/c++", ["openai:/data/c++"]),
     ("openai:a+b/c", ["openai:a+b/c"]),
     ("openai:m+v1.5", ["openai:m+v1.5"]),
     ("openai:/data/c++/m+lexical", ["openai:/data/c++/m", "lexical"]),
-    # as one writes a sum
+    # with spaces around the "+"
     ("openai:a + openai:b", ["openai:a", "openai:b"]),
     ("lexical + openai:a", ["lexical", "openai:a"]),
 )
@@ -255,7 +255,7 @@ def test_prices_are_as_many_as_judges() -> None:
 
 @table(
     "price, cost",
-    # each of the two judges is asked once: 1000 tokens in and 100 out; a price is per million
+    # each of the two judges gets one request: 1000 tokens in and 100 out; prices are per million
     ("", 0.0),
     ("1/10", 0.004),  # 2 x (0.001 + 0.001)
     ("1/10+2/20", 0.006),  # 0.002 + 0.004
@@ -388,7 +388,7 @@ Offer = Callable[..., None]
 
 @pytest.fixture
 def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
-    """Installs a package, with a module of its own, that offers judges: NAME="ATTRIBUTE"."""
+    """Installs a package, with its own module, that offers judges: NAME="ATTRIBUTE"."""
     before = set(sys.modules)
 
     def install(package: str, code: str = FIXED, **judges: str) -> None:
@@ -412,7 +412,7 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
 
 @pytest.fixture
 def warnings() -> Iterator[list[str]]:
-    """What is warned of."""
+    """The logged warnings."""
     said: list[str] = []
     handler = logger.add(lambda message: said.append(message.record["message"]), level="WARNING")
     yield said
@@ -445,7 +445,7 @@ def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
     assert "fixed[:MODEL] offered by otherjudges" in lines
     assert "second[:MODEL] offered by otherjudges" in lines
     assert "third[:MODEL] offered by thirdjudges" in lines
-    assert not any(name.endswith("_judges") for name in sys.modules), "listing loads nothing"
+    assert not any(name.endswith("_judges") for name in sys.modules), "listing judges loads none of them"
     with pytest.raises(JudgeConfigurationError, match=r"Did you mean fixed\[:MODEL\]\?") as caught:
         open_engine("fxied:0.25")
     assert choices() in str(caught.value)
@@ -479,7 +479,7 @@ def test_a_broken_judge_of_another_package_is_named(
         assert "the judge 'fixed' of otherjudges" in str(caught.value)
         assert said in str(caught.value)
     with open_engine("lexical", progress=False):
-        """What is not chosen harms nobody."""
+        """A broken judge that is not selected has no effect."""
 
 
 def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
@@ -494,7 +494,7 @@ def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
 
 
 def test_who_chooses_a_name_that_is_taken_hears_of_it(offer: Offer, warnings: list[str]) -> None:
-    """Or the other package's judge is thought to have scored."""
+    """Otherwise users would assume that the other package's judge scored."""
     offer("otherjudges", lexical="backend")
     find_judges("lexical", Settings())
     assert len(warnings) == 1
