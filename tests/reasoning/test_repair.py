@@ -1,4 +1,4 @@
-"""The published clean-up, rule by rule."""
+"""The published clean-up, one rule at a time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RULES = [
     ),
     ("two images alone are not merged", ["i0 i1 > A", "i0 i1 > B"], ["i0 i1 > A", "i0 i1 > B"]),
     ("several images are no image-only step", ["i0 i1 > A", "i0 > B"], ["i0 i1 > A", "i0 > B"]),
-    # an image beside other premises gives way to its conclusion
+    # an image among other premises is replaced by its conclusion
     ("replace", ["i0 > A", "i0 t0 > B"], ["i0 > A", "c0 t0 > B"]),
     ("no conclusion yet", ["i0 t0 > A", "i0 > B"], ["i0 t0 > A", "i0 > B"]),
     ("doubled", ["i0 > A", "c0 i0 > B"], ["i0 > A", "c0 c0 > B"]),

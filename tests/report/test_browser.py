@@ -82,7 +82,7 @@ def opened(browser: Any, report: Path) -> Iterator[Opened]:
 
 
 def expect_listed(page: Any, *names: str) -> None:
-    """The table shows these instances, in this order, once it has come to rest."""
+    """Checks that the table finally shows exactly these instances, in this order."""
     expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
 
 
@@ -106,7 +106,7 @@ def test_sorting(opened: Opened) -> None:
     score = page.locator("#table thead th").nth(5)
     score.get_by_role("button").click()
     expect(score).to_have_attribute("aria-sort", "ascending")
-    # Unscored stands last, in both directions.
+    # Unscored instances come last, in both directions.
     expect_listed(page, "q2", "q4", "q0", "q1", "q3")
     score.get_by_role("button").click()
     expect_listed(page, "q1", "q0", "q4", "q2", "q3")
@@ -163,7 +163,7 @@ def test_opening_an_instance_and_going_on(opened: Opened) -> None:
     assert "First error: Conclusion 0" in article.inner_text()
     article.get_by_text("Judge request and reply").nth(2).click()
     expect(article.locator("pre.reply:visible")).to_have_count(1)
-    # The next one is the next that the filter shows.
+    # The next instance is the next one that the filter shows.
     article.get_by_role("link", name="Next").click()
     expect_title(page, "q2")
     page.locator("article.open").get_by_role("link", name="Next").click()
@@ -223,7 +223,7 @@ def test_back_to_a_page_that_was_filtered(browser: Any, folder_report: Path) -> 
 
 
 def test_several_responses_to_an_instance(browser: Any, tmp_path: Path) -> None:
-    """The table tells of the one that most wants looking at, and filters find any."""
+    """The table shows the response that needs attention most; filters find all of them."""
     write_run(tmp_path, {0: [make_record([1.0, 1.0]), make_record([0.0, 0.2])]})
     written = write_report(read_runs([tmp_path]), tmp_path / "report.html")
     page = open_page(browser, written.path).page
@@ -269,7 +269,7 @@ def test_a_folder_of_pages(browser: Any, folder_report: Path) -> None:
     page = found.page
     page.get_by_role("link", name="q4", exact=True).click()
     expect_title(page, "q4")
-    # decode() fails for an image that can't be shown.
+    # decode() fails for an image that can't be displayed.
     page.evaluate(
         "Promise.all(Array.from(document.images, (each) => {"
         " each.loading = 'eager'; return each.decode(); })).then(() => null)"

@@ -1,4 +1,4 @@
-"""Hostile text in every field of a report shows as text, and nothing else."""
+"""Hostile text in any field of a report is displayed as text, and has no other effect."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_it_shows_as_text(hostile_runs: list[Run], tmp_path: Path, browser: Any)
         for summary in page.locator("article.open summary").all():
             summary.click()
         shown = page.locator("article.open").evaluate("each => each.textContent")
-        # What no HTML can hold is replaced by the browser.
+        # The browser replaces characters that HTML cannot hold.
         wanted = re.sub(r"[\x00]", "", text)
         seen = shown.replace("\x00", "").replace("\ufffd", "")
         assert seen.count(wanted) >= 15, (at, seen.count(wanted))

@@ -41,7 +41,7 @@ def at_once(steps: ScoredSteps, weights: Floats) -> dict[str, Floats]:
     return {name: each.of(weights) for name, each in step_measures(steps).items()}
 
 
-# Values worked by hand. What isn't named may have any value.
+# Values worked manually. Measures that are not listed may have any value.
 
 WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
 
@@ -287,7 +287,7 @@ HALVES = (question_name(0, 1), question_name(1, 1))
         0.5,
     ),
     (
-        # From 0.5 on: caught 1, missed 1, alarms 0, passed 2; from 0.8 on it is the mirror image.
+        # From 0.5 on: caught 1, missed 1, alarms 0, passed 2; from 0.8 on, the reverse.
         "of two that do equally well, the lower one",
         [("++", 0.5, 0.8), ("-", 0.2), ("-", 0.5)],
         [("++", 0.5, 0.8), ("-", 0.2), ("-", 0.5)],
@@ -296,7 +296,7 @@ HALVES = (question_name(0, 1), question_name(1, 1))
         2 / 3,
     ),
     (
-        # 2 / 8 + 1 / 6 and 5 / 12 are the same, but for their last bit.
+        # 2 / 8 + 1 / 6 and 5 / 12 are equal, except for the last bit.
         "of two that rounding alone parts, the lower one",
         [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
         [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
@@ -327,7 +327,7 @@ def test_thresholds_are_chosen_on_the_other_half(
     assert found["f1_first_fitted"] == (first if first is None else pytest.approx(first))
 
 
-# By scikit-learn, and by brute force.
+# With scikit-learn, and by brute force.
 
 
 @table("seed", *range(6))
@@ -373,7 +373,7 @@ def test_a_weight_is_as_many_copies(seed: int, unscored: float) -> None:
 
 
 def repeated(steps: ScoredSteps, times: Any) -> ScoredSteps:
-    """Each chain as often as said."""
+    """Steps with each chain repeated the given number of times."""
     old = np.repeat(np.arange(steps.chains), times)
     own = [np.flatnonzero(steps.chain == chain) for chain in old]
     rows = np.concatenate(own)
@@ -385,7 +385,7 @@ def repeated(steps: ScoredSteps, times: Any) -> ScoredSteps:
 
 
 def slow(steps: ScoredSteps) -> dict[str, float | None]:
-    """Some measures, step by step."""
+    """Some measures, calculated step by step."""
     outcomes = [outcome(steps, chain, 0.5) for chain in range(steps.chains)]
     located = [each for each in outcomes if each is not None]
     known = [each for each in located if each[1] is not None]
@@ -404,7 +404,7 @@ def mean(given: Sequence[Any]) -> float | None:
 
 
 def outcome(steps: ScoredSteps, chain: int, threshold: float) -> tuple[bool, bool | None] | None:
-    """Whether the chain has an error, and whether it is found; None: undecided."""
+    """Whether the chain has an error, and whether the judge is right about it; None: undecided."""
     error = steps.first_error[chain]
     own = sorted(np.flatnonzero(steps.chain == chain), key=lambda at: steps.place[at])
     for at in own:
@@ -462,7 +462,7 @@ def test_large_sets_are_worked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     assert estimate_all(steps, resamples=50) == whole
 
 
-# The arrays.
+# The input arrays.
 
 
 def test_chains_up_to_their_first_errors() -> None:
@@ -500,7 +500,7 @@ def test_arrays_that_do_not_fit(changed: dict[str, Any], message: str) -> None:
 
 
 def test_an_error_without_a_step_is_never_found() -> None:
-    """Arrays that others built: the first wrong step is not among them."""
+    """Arrays from other code: the first wrong step is not among them."""
     steps = replace(steps_of([judged("++", 0.9, 0.8)]), first_error=np.array([7.0]))
     assert first_errors(steps).known(0.5).tolist() == [False]
 

@@ -1,4 +1,4 @@
-"""Variations of the answers that a blind tester found misread, worked manually."""
+"""Variations of answers that a blind test found to be misread, graded manually."""
 
 from __future__ import annotations
 
