@@ -90,7 +90,7 @@ def test_what_is_said_without_answers(
     command: Command, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     nothing = command("cache", name)
-    # To ask how much there is, is no mistake.
+    # An empty cache is no error for ``info``.
     assert nothing.exit_code == (0 if name == "info" else 1)
     assert "no cached replies" in nothing.output.lower()
     assert nothing.exception is None or isinstance(nothing.exception, SystemExit)
@@ -136,8 +136,8 @@ def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
     calls, read, written, cost = kept
     assert cost == pytest.approx((read * 1000 + written * 3000) / 1e6, rel=0.01)
     assert free[0] == calls + 14, "each of the 14 responses is rewritten"
-    # At most: 64 steps, asked about twice, and a chain and an answer to be told, each of which
-    # is asked for three times.
+    # Maximum: 64 steps with two questions each, and rewriting the chain and finding the answer;
+    # each of them up to three times.
     assert most[0] == 14 * (64 * 2 + 3) * 3
 
 
@@ -179,7 +179,7 @@ def test_a_wrong_question_gets_one_clear_answer(
 
 
 def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against the calls and tokens of a real run of the same responses."""
+    """Compared with the calls and tokens of a real run of the same responses."""
     from lmms_rpts.analysis import estimate_need
     from lmms_rpts.filters import ScoreFilter, TransformFilter
     from lmms_rpts.judging.tokens import guess_tokens

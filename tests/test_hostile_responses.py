@@ -1,4 +1,4 @@
-"""Hostile responses through the real command line: each is recorded, none is a crash."""
+"""Hostile responses with the real command line: each is recorded, none causes a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts tree``: pictures of the right kind, and what it refuses."""
+"""``lmms-rpts tree``: pictures of the right type, and errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def drawn(path: Path) -> str:
-    """The texts of an SVG, put together."""
+    """The texts of an SVG, joined."""
     return " ".join("".join(texts_of_svg(path.read_text(encoding="utf-8"))).split())
 
 

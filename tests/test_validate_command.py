@@ -1,4 +1,4 @@
-"""``lmms-rpts validate``: judges behind a real server, on made-up labelled steps."""
+"""``lmms-rpts validate``: judges on a real server, on made-up labelled steps."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_what_was_read_is_not_overwritten(command: Command, data: Path, tmp_path
 
 
 def test_names_of_files_need_not_be_unicode(command: Command, tmp_path: Path) -> None:
-    """Nor can they steer the terminal."""
+    """The names cannot control the terminal, either."""
     rows = [{"input": "q", "steps": [f"a {at}", "b"], "mistake_index": None} for at in range(9)]
     folder = tmp_path / "odd"
     folder.mkdir()
@@ -420,6 +420,6 @@ def test_sets_with_pictures_are_blind(command: Command, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert figures(out).blind
     assert "without their images" in done.output
-    # No chain without an error: what needs one has no value.
+    # All chains have an error: metrics that need one without an error have no value.
     got = values(figures(out))
     assert (got["acc_ok"], got["f1_first"]) == (None, None)

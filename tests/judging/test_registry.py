@@ -445,7 +445,7 @@ def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
     assert "fixed[:MODEL] offered by otherjudges" in lines
     assert "second[:MODEL] offered by otherjudges" in lines
     assert "third[:MODEL] offered by thirdjudges" in lines
-    assert not any(name.endswith("_judges") for name in sys.modules), "listing judges loads none of them"
+    assert not any(name.endswith("_judges") for name in sys.modules), "listing judges loads none"
     with pytest.raises(JudgeConfigurationError, match=r"Did you mean fixed\[:MODEL\]\?") as caught:
         open_engine("fxied:0.25")
     assert choices() in str(caught.value)

@@ -491,8 +491,7 @@ def test_documents_survive_the_json_builder(folder: Path) -> None:
 
 
 def test_columns_that_are_empty_at_first(folder: Path) -> None:
-    """The JSON builder reads in chunks, and infers the type "null" from nulls in the first chunk.
-    """
+    """The JSON builder reads in chunks, and takes a column for null if it is null in the first."""
     big = [make_problem(problem_id=n, grade_id=None, analysis="长" * 2000) for n in range(1000)]
     last = make_problem(problem_id="last", skill="运算能力", grade_id=3)
     write(folder / "cmmath.json", [*big, last])

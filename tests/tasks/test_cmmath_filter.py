@@ -422,8 +422,7 @@ HOSTILE = [
 def test_an_answer_can_not_instruct_the_judge(
     judge: Callable[..., JudgeServer], hostile: str
 ) -> None:
-    """The answer stays in its fence; if the judge quotes it, only the judge's own verdict counts.
-    """
+    """The answer stays fenced, and if the judge quotes it, only the judge's own verdict counts."""
 
     def answer(body: dict[str, Any]) -> str:
         return f"The solution ends:\n{shown(body).rpartition('<<<')[2]}\n<No>"

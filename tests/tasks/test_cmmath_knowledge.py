@@ -177,7 +177,7 @@ def test_mastery_by_hand() -> None:
 
 
 def test_ssr_by_hand() -> None:
-    # 0.2 does not exceed 0.2.
+    # A point at exactly 0.2 does not exceed 0.2.
     assert THRESHOLDS == (0.1, 0.2, 0.3, 0.6)
     assert [ssr(ITEMS, each) for each in THRESHOLDS] == [5 / 6, 4 / 6, 4 / 6, 2 / 6]
 
