@@ -76,7 +76,7 @@ def test_clear_deletes_what_was_named(command: Command, tmp_path: Path) -> None:
     assert "3 replies deleted" in command("cache", "clear", "--yes").output
 
 
-def test_clear_mends_a_broken_file(command: Command, tmp_path: Path) -> None:
+def test_clear_repairs_a_broken_file(command: Command, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("this is no database, but a text that is long enough" * 50)
     failed = command("cache", "info")
     assert (failed.exit_code, FILE in failed.output) == (1, True)

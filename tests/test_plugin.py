@@ -242,7 +242,7 @@ def test_media_are_never_decoded() -> None:
     assert AlignedDocuments(rows, [0])[0] == {"id": 0}
 
 
-def test_ensembles_without_our_filters_get_what_they_always_got() -> None:
+def test_filter_ensembles_of_other_tasks_are_unchanged() -> None:
     import lmms_eval.tasks  # noqa: F401 - the plugin joins when it is imported
     from lmms_eval.api.filter import Filter, FilterEnsemble
 

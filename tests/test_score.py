@@ -131,7 +131,7 @@ def test_lmms_eval_is_asked_for_exactly_what_there_is(extents: list[Extent]) -> 
 # --- owners of responses -------------------------------------------------------------------------
 
 
-def test_documents_are_known_by_either_name(tmp_path: Path) -> None:
+def test_documents_are_matched_by_doc_id_or_id(tmp_path: Path) -> None:
     entries = [said("t", 1), {"task": "t", "id": "c", "response": "y"}, said("other", 9)]
     saved = read_responses(write(tmp_path / "r.jsonl", *entries))
     found = by_document(saved, "t", DOCUMENTS)
@@ -147,7 +147,9 @@ def test_documents_are_known_by_either_name(tmp_path: Path) -> None:
     ([said("t", at) for at in range(4, 20)], "doc_id 8 and 11 more"),
     ([said("t", 1), {"task": "t", "id": "b", "response": "y"}], r"doc_id 1 \(id b\)"),
 )
-def test_nobodys_responses_are_named(tmp_path: Path, entries: list[Any], named: str) -> None:
+def test_responses_without_a_document_are_reported(
+    tmp_path: Path, entries: list[Any], named: str
+) -> None:
     saved = read_responses(write(tmp_path / "r.jsonl", *entries))
     with pytest.raises(ResponsesError, match=named):
         by_document(saved, "t", DOCUMENTS)
@@ -313,7 +315,7 @@ def test_output_is_seen_and_its_end_kept(capfdbinary: pytest.CaptureFixture[byte
     assert "end of it" in tail  # the order of the two streams is not defined
 
 
-def test_an_end_of_the_wait_ends_the_process(tmp_path: Path) -> None:
+def test_interrupting_the_caller_ends_the_process(tmp_path: Path) -> None:
     """Only the caller gets the signal; the child needs a moment to clean up."""
     child = (
         "import pathlib, sys, time\n"

@@ -217,7 +217,7 @@ REFUSED = [
 
 
 @table("settings, told", *REFUSED)
-def test_settings_that_make_no_sense(tmp_path: Path, settings: Any, told: str) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, settings: Any, told: str) -> None:
     run = run_of(tmp_path, {0: judged(1.0)})
     with pytest.raises(ValueError, match=told):
         sweep(run, **settings)

@@ -98,7 +98,7 @@ def test_one_guess_among_the_counts_is_told() -> None:
     assert budget.guessed is True
 
 
-def test_who_wants_to_know_is_told_of_what_took_tokens() -> None:
+def test_on_usage_reports_calls_with_tokens() -> None:
     told: list[tuple[str, Usage]] = []
     budget = Budget(on_usage=lambda judge, usage: told.append((judge, usage)))
     for judge, usage in [("a", Usage(1, 2)), ("b", None), ("b", Usage(3, 4, 1))]:
@@ -106,7 +106,7 @@ def test_who_wants_to_know_is_told_of_what_took_tokens() -> None:
     assert told == [("a", Usage(1, 2)), ("b", Usage(3, 4, 1))]
 
 
-def test_who_is_told_may_look_into_the_budget() -> None:
+def test_the_on_usage_callback_may_use_the_budget() -> None:
     seen: list[int] = []
     budget = Budget(on_usage=lambda judge, usage: seen.append(begin(budget) and budget.calls))
     call = begin(budget)

@@ -1038,7 +1038,7 @@ HOSTILE = {
     "a megabyte": "x" * 1_000_000,
     "controls": "".join(map(chr, range(32))) + "\x7f\x85\u2028",
     "languages": "结论0：看到 🙂 \u202e العربية e\u0301",
-    "no character": "\ufffe\uffff\U0010ffff",
+    "noncharacters": "\ufffe\uffff\U0010ffff",
     "a lone surrogate": "before\ud800after",
 }
 
@@ -1168,7 +1168,7 @@ def test_a_file_that_can_not_be_read_is_named(
     assert spoil is not None or sorted(tmp_path.iterdir()) == [], "reading creates no file"
 
 
-def test_a_damaged_file_is_said_to_be_mended_by_the_next_run(tmp_path: Path) -> None:
+def test_the_next_run_is_said_to_repair_a_damaged_file(tmp_path: Path) -> None:
     text(tmp_path)
     with pytest.raises(DamagedError, match=r"The next run .* renames it"):
         list(read_answers(tmp_path))

@@ -103,7 +103,7 @@ def inside(came: list[Caller]) -> list[int]:
 
 
 @table("most", 1, 2, 5)
-def test_so_many_and_no_more_are_let_in(most: int) -> None:
+def test_the_limit_bounds_concurrent_callers(most: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(most)
         assert limit.allowed == most
@@ -146,7 +146,7 @@ def test_the_urgent_come_first_then_who_came_first(urgencies: list[int], order: 
     assert run(work()) == order
 
 
-def test_a_place_is_given_back_by_who_fails() -> None:
+def test_a_failed_caller_releases_its_place() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         for _ in range(3):
@@ -225,7 +225,7 @@ def test_refusals_that_go_on_with_fewer_calls_are_chance(share: float) -> None:
     assert level.allowed == 32
 
 
-def test_what_became_usual_hides_no_overload() -> None:
+def test_a_usual_refusal_rate_hides_no_overload() -> None:
     level = Level(32)
     for _ in range(5):
         play(level, 100, 0.2)
@@ -366,7 +366,7 @@ def test_a_few_refusals_of_lone_calls_hold_nobody_up() -> None:
     assert run(work()) == pytest.approx(0.0)
 
 
-def test_who_may_still_call_two_at_a_time_does_not_wait() -> None:
+def test_no_hold_above_a_limit_of_one() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(3)
         came = await callers(limit, 4)
@@ -448,7 +448,7 @@ def test_calls_that_end_after_the_release_bring_no_limit_back() -> None:
 
 
 @table("cancelled", 1, 2, 3)
-def test_who_is_cancelled_while_waiting_takes_no_place(cancelled: int) -> None:
+def test_a_cancelled_waiter_takes_no_place(cancelled: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         came = await callers(limit, 4)
@@ -465,7 +465,7 @@ def test_who_is_cancelled_while_waiting_takes_no_place(cancelled: int) -> None:
 
 
 @table("times", 1, 2)
-def test_who_is_cancelled_when_just_let_in_gives_the_place_back(times: int) -> None:
+def test_cancellation_right_after_admission_releases_the_place(times: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         async with limit.slot():
@@ -484,7 +484,7 @@ def test_who_is_cancelled_when_just_let_in_gives_the_place_back(times: int) -> N
     run(work())
 
 
-def test_who_is_cancelled_inside_gives_the_place_back() -> None:
+def test_cancellation_inside_releases_the_place() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         came = await callers(limit, 2)
@@ -495,7 +495,7 @@ def test_who_is_cancelled_inside_gives_the_place_back() -> None:
     run(work())
 
 
-def test_who_is_cancelled_while_all_is_held_wakes_nobody() -> None:
+def test_cancellation_during_a_hold_wakes_no_waiter() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         await refuse_one(limit, 10.0)
@@ -592,7 +592,7 @@ async def follow_all(most: int, plans: list[Plan]) -> None:
 
 @settings(max_examples=300)
 @given(st.integers(1, 4), st.lists(PLANS, max_size=12))
-def test_whatever_happens_the_bound_holds_and_all_get_in(most: int, plans: list[Plan]) -> None:
+def test_random_schedules_respect_the_limit_and_admit_all(most: int, plans: list[Plan]) -> None:
     run(follow_all(most, plans))
 
 

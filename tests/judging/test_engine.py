@@ -114,13 +114,13 @@ def test_what_differs_is_asked_separately(other: JudgeRequest) -> None:
     assert not any(verdict.cached for verdict in verdicts)
 
 
-def test_keys_tell_apart_what_is_joined_alike() -> None:
+def test_request_keys_distinguish_fields_that_join_alike() -> None:
     assert question("a", evidence=("b", "c")).key != question("a", evidence=("b c",)).key
     assert question("a", evidence=("b",)).key == question("a", evidence=("b",)).key
     assert len(question("\ud800").key) == 64
 
 
-def test_keys_stay_what_they_were() -> None:
+def test_request_keys_are_stable() -> None:
     """Cached answers are found by these keys, also by later releases."""
     asked = question("a", kind="inference", evidence=("b", "c"), claim="d", sample=1)
     assert asked.key == "7b13785c78eeeafa78db163e6894cf7e267366a28f333230d3e7a53244ae5a31"
@@ -149,7 +149,7 @@ def client_of(judge: ScriptedJudge) -> JudgeClient:
     return JudgeClient(Member("j", judge, kept=False), 1, Budget(), StopSignal(), None)
 
 
-def test_who_stops_waiting_takes_the_answer_from_nobody() -> None:
+def test_a_cancelled_waiter_does_not_cancel_the_shared_call() -> None:
     judge = ScriptedJudge(last_digit, pause=10.0)
 
     async def work() -> Verdict:
@@ -185,7 +185,7 @@ def test_a_call_that_nobody_waits_for_is_given_up_and_not_remembered() -> None:
     assert len(judge.asked) == 2
 
 
-def test_who_stops_waiting_as_the_call_fails_has_only_stopped() -> None:
+def test_a_waiter_cancelled_as_the_call_fails_is_cancelled() -> None:
     async def work() -> None:
         client = client_of(ScriptedJudge(in_order(RefusedError("no"))))
 
@@ -849,7 +849,7 @@ def test_a_bar_whose_reader_went_away_holds_up_no_other(
 
 
 @table("ending", SystemExit(3), KeyboardInterrupt())
-def test_a_judge_that_wants_to_end_the_process_hangs_nobody(ending: BaseException) -> None:
+def test_a_judge_that_raises_system_exit_does_not_hang(ending: BaseException) -> None:
     class Quitting(ScriptedJudge):
         async def ask(self, request: JudgeRequest) -> Reply:
             raise ending

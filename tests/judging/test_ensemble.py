@@ -110,7 +110,7 @@ def test_a_parser_may_read_whole_numbers() -> None:
     assert (verdict.value, verdict.spread) == (0.5, 0.5)
 
 
-def test_nobody_to_ask_is_an_error() -> None:
+def test_an_ensemble_without_judges_or_samples_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"^an ensemble needs at least one judge and one sample$"):
         Ensemble([])
     with pytest.raises(ValueError, match="at least one judge"):
@@ -340,7 +340,7 @@ def test_the_judge_that_failed_for_good_is_the_one_that_is_named() -> None:
     assert "b: wrong key" in str(later.error)
 
 
-def test_who_failed_for_good_stands_in_the_engines_reason() -> None:
+def test_the_fatal_reason_names_the_failed_judge() -> None:
     with ensemble([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
         asked.run([question("q")])
     assert asked.fatal == "b: wrong key"
@@ -427,7 +427,7 @@ def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int)
     assert orders == [["first", "urgent", "second"]] * (1 if kind == "transform" else count)
 
 
-def test_requests_of_a_panel_keep_what_they_are() -> None:
+def test_an_ensemble_sends_requests_unchanged() -> None:
     seen: list[JudgeRequest] = []
 
     class Looking(ScriptedJudge):

@@ -718,7 +718,7 @@ def test_short_memory_halves_the_batch_for_good(
     assert replies(HFJudge(str(folder), batch_size=8), requests) == expected
     assert sizes == [8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
     sizes.clear()
-    replies(HFJudge(str(folder), batch_size=8), requests[:4])  # the next engine uses the smaller size
+    replies(HFJudge(str(folder), batch_size=8), requests[:4])  # the next engine knows the size
     assert sizes == [2, 2]
 
 

@@ -217,7 +217,7 @@ def test_an_image_that_cannot_be_read_fails_its_question_alone(folder: Path) -> 
 
 
 @table("fault", "padding", "failure")
-def test_what_does_not_go_together_goes_alone(
+def test_requests_that_cannot_be_batched_run_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     requests = [about("q" * number, image(number)) for number in range(1, 8)]

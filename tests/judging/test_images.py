@@ -350,7 +350,7 @@ def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
 # ---- memory and threads
 
 
-def test_a_thousand_images_leave_nothing_behind() -> None:
+def test_digests_of_images_keep_no_pixels_in_memory() -> None:
     content = saved(Image.effect_noise((256, 256), 90), "PNG")
     images = [JudgeImage(f"Image {number}", lambda: opened(content)) for number in range(1000)]
 

@@ -98,7 +98,7 @@ def test_bad_settings_are_named_when_a_judge_is_opened(monkeypatch: pytest.Monke
         open_engine("lexical")
 
 
-def test_none_refuses() -> None:
+def test_judge_none_scores_nothing() -> None:
     with open_engine("none", progress=False) as judge:
         verdicts = judge.run([question("a"), question("b", kind="transform")])
     assert values(verdicts) == [None, None]
@@ -186,7 +186,7 @@ def test_the_judge_that_is_at_fault_is_named(judge: str, named: str) -> None:
 
 
 @table("judge", "none+lexical", "openai:m+none", "none+none")
-def test_none_is_none_of_several(judge: str) -> None:
+def test_judge_none_is_refused_among_several(judge: str) -> None:
     with pytest.raises(JudgeConfigurationError, match=r"'none' cannot be one of several") as caught:
         find_judges(judge, SERVER)
     assert repr(judge) in str(caught.value)
@@ -226,7 +226,7 @@ def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> Non
 
 
 @table("told", writes, comparable)
-def test_nothing_is_told_of_an_unknown_judge(told: Callable[[str], bool]) -> None:
+def test_capabilities_of_an_unknown_judge_are_an_error(told: Callable[[str], bool]) -> None:
     with pytest.raises(JudgeConfigurationError, match="unknown judge 'xyzzy:m'"):
         told("xyzzy:m+openai:m")
 
@@ -493,7 +493,7 @@ def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
     }
 
 
-def test_who_chooses_a_name_that_is_taken_hears_of_it(offer: Offer, warnings: list[str]) -> None:
+def test_choosing_a_taken_name_warns(offer: Offer, warnings: list[str]) -> None:
     """Otherwise users would assume that the other package's judge scored."""
     offer("otherjudges", lexical="backend")
     find_judges("lexical", Settings())
@@ -501,7 +501,7 @@ def test_who_chooses_a_name_that_is_taken_hears_of_it(offer: Offer, warnings: li
     assert "otherjudges offers a judge 'lexical'" in warnings[0]
 
 
-def test_nobody_is_warned_twice_of_one_name(offer: Offer, warnings: list[str]) -> None:
+def test_a_taken_name_warns_once(offer: Offer, warnings: list[str]) -> None:
     offer("otherjudges", lexical="backend")
     with pytest.raises(JudgeConfigurationError):
         find_judges("xyzzy", Settings())

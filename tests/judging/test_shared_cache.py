@@ -215,13 +215,13 @@ def gone() -> int:
 @pytest.mark.parametrize(
     ("place", "process", "expires", "free"),
     [
-        pytest.param(None, os.getpid, 30, False, id="asks now"),
+        pytest.param(None, os.getpid, 30, False, id="in progress"),
         pytest.param(None, os.getpid, -1, True, id="expired"),
-        pytest.param(None, gone, 30, True, id="ended"),
-        pytest.param("elsewhere", gone, 30, False, id="other hosts have other processes"),
-        pytest.param("elsewhere", gone, -1, True, id="expired elsewhere"),
-        pytest.param("elsewhere", gone, 86_400, True, id="a clock that is wrong"),
-        pytest.param("elsewhere", lambda: "?", 30, False, id="no number"),
+        pytest.param(None, gone, 30, True, id="process ended"),
+        pytest.param("elsewhere", gone, 30, False, id="process on another host"),
+        pytest.param("elsewhere", gone, -1, True, id="expired on another host"),
+        pytest.param("elsewhere", gone, 86_400, True, id="wrong clock"),
+        pytest.param("elsewhere", lambda: "?", 30, False, id="process id is not a number"),
     ],
 )
 def test_a_claim_holds_while_its_owner_may_live(

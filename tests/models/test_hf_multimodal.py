@@ -342,7 +342,7 @@ def test_settings_of_generations(settings: dict[str, Any], expected: dict[str, A
     (["END", "\n\n", ""], "a"),
     ([], "a\n\nb END c"),
 )
-def test_what_until_leaves(until: Any, text: str) -> None:
+def test_text_is_cut_at_stop_strings(until: Any, text: str) -> None:
     assert cut("a\n\nb END c", stop_strings({"until": until})) == text
 
 

@@ -201,7 +201,7 @@ def test_without_scripts_all_can_be_read(browser: Any, report: Path) -> None:
     page.context.close()
 
 
-def test_the_way_to_the_content_keeps_what_is_open(opened: Opened) -> None:
+def test_the_skip_link_keeps_the_open_instance(opened: Opened) -> None:
     page = opened.page
     page.get_by_role("link", name="q3", exact=True).click()
     expect_title(page, "q3")
@@ -289,7 +289,7 @@ def test_a_folder_of_pages(browser: Any, folder_report: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("place", ["", "#rpts-eval-en-4", "#rpts-eval-en-3"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, report: Path, scheme: str, place: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

@@ -209,7 +209,7 @@ def test_a_folder_of_pages(browser: Any, runs: Path) -> None:
     parts=4,
 )
 @table("width", 1280, 400)
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, mixed: Path, scheme: str, place: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

@@ -139,7 +139,9 @@ def test_the_judge_failed_at_the_root(opened: Opened) -> None:
 
 @pytest.mark.parametrize("place", ["", "#rpts-eval-en-1"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_it_fits_and_can_be_reached(browser: Any, report: Path, place: str, width: int) -> None:
+def test_no_accessibility_violations_or_overflow(
+    browser: Any, report: Path, place: str, width: int
+) -> None:
     for scheme in ("light", "dark"):
         size = {"width": width, "height": 900}
         page = open_page(browser, report, place, color_scheme=scheme, viewport=size).page

@@ -156,7 +156,7 @@ def test_a_folder_with_other_files_is_refused_and_an_old_report_replaced(tmp_pat
         write_report(read_runs([tmp_path / "run"]), tmp_path / "run")
 
 
-def test_what_is_written_follows_no_link_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {0: make_record([1.0, 0.0])})
     (tmp_path / "d.html").mkdir()
     with pytest.raises(ReportError):

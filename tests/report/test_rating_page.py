@@ -302,7 +302,7 @@ def test_two_windows_do_not_undo_each_other(browser: Any, page_file: Path) -> No
 
 
 @pytest.mark.parametrize("state", ["", "[]", "null", '{"ratings": 7}', '{"ratings": [[0, null]]}'])
-def test_what_the_browser_kept_may_be_broken(browser: Any, page_file: Path, state: str) -> None:
+def test_broken_local_storage_is_ignored(browser: Any, page_file: Path, state: str) -> None:
     found = open_page(browser, page_file)
     page = found.page
     key = f"lmms-rpts-ratings-{data_in(page_file.read_text('utf-8'))['sample']}"
@@ -313,7 +313,7 @@ def test_what_the_browser_kept_may_be_broken(browser: Any, page_file: Path, stat
     page.context.close()
 
 
-def test_a_browser_that_keeps_nothing_warns(browser: Any, page_file: Path, tmp_path: Path) -> None:
+def test_missing_local_storage_is_reported(browser: Any, page_file: Path, tmp_path: Path) -> None:
     context = browser.new_context()
     context.add_init_script(
         "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } });"
@@ -419,7 +419,7 @@ def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -
 # --- contents of the page
 
 
-def test_nothing_tells_what_the_judge_said(run: Run, page_file: Path) -> None:
+def test_the_page_hides_scores_and_gold_data(run: Run, page_file: Path) -> None:
     source = page_file.read_text("utf-8")
     for name, secret in SECRETS.items():
         assert secret not in source, name
@@ -495,7 +495,7 @@ def test_lone_surrogates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, page_file: Path, scheme: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

@@ -201,7 +201,7 @@ def test_without_scripts_all_can_be_read(browser: Any, both: Validation, tmp_pat
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280, 1920])
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, both: Validation, tmp_path: Path, scheme: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

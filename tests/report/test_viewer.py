@@ -497,7 +497,9 @@ STATES = {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("state", STATES)
-def test_no_state_hinders_anybody(browser: Any, report: Path, state: str, scheme: str) -> None:
+def test_no_accessibility_violations_in_any_state(
+    browser: Any, report: Path, state: str, scheme: str
+) -> None:
     place = "" if state == "overview" else "#rpts-eval-en-2"
     page = open_page(browser, report, place, color_scheme=scheme).page
     STATES[state](page)

@@ -40,7 +40,9 @@ def test_by_hand(share: float, sensitivity: float, specificity: float, expected:
 
 
 @given(true=SHARE, sensitivity=st.floats(0.56, 1), specificity=st.floats(0.56, 1))
-def test_it_undoes_what_the_judge_does(true: float, sensitivity: float, specificity: float) -> None:
+def test_the_correction_inverts_the_judges_error_rates(
+    true: float, sensitivity: float, specificity: float
+) -> None:
     called = true * sensitivity + (1 - true) * (1 - specificity)
     assert rogan_gladen(called, sensitivity, specificity) == pytest.approx(true, abs=1e-9)
 
@@ -118,7 +120,7 @@ def test_what_is_refused(tally: Tally, known: Rates, reason: str) -> None:
     assert reason in (found.refused or "")
 
 
-def test_just_above_the_limit_the_interval_owns_up() -> None:
+def test_the_interval_is_0_to_1_for_a_judge_near_chance() -> None:
     """Resamples in which the judge is no better than chance count as 0 and as 1."""
     g = np.random.default_rng(3)
     sound = (g.random(200) < 0.5).tolist()

@@ -49,7 +49,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
 @table(
     "why, chains, expected",
     (
-        "labels end at the first error: the scores after it count nowhere",
+        "labels end at the first error: later scores never count",
         [judged("++-..", 0.9, 0.2, 0.4, 0.9, 0.1)],
         {
             "auc": 0.5,
@@ -61,7 +61,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         },
     ),
     (
-        "a judge that is right throughout",
+        "a judge that is always right",
         WRONG_AND_SOUND,
         {"auc": 1, "auc_within": 1, "macro_f1": 1, "sensitivity": 1, "specificity": 1, "mcc": 1}
         | {"acc_err": 1, "acc_ok": 1, "f1_first": 1, "flagged_early": 0, "unscored_chains": 0}
@@ -69,7 +69,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         | {"brier": 0.19 / 5, "ece": 0.9 / 5},
     ),
     (
-        "a judge that is wrong throughout",
+        "a judge that is always wrong",
         [judged("++-", 0.1, 0.2, 0.8), judged("++", 0.1, 0.3)],
         {"auc": 0, "auc_within": 0, "macro_f1": 0, "sensitivity": 0, "specificity": 0, "mcc": -1}
         | {"balanced_accuracy": 0, "acc_err": 0, "acc_ok": 0, "f1_first": 0, "flagged_early": 1},
@@ -96,7 +96,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         | {"brier": 0.25, "ece": 0.25, "macro_f1_fitted": None, "f1_first_fitted": None},
     ),
     (
-        "no chain without an error",
+        "every chain has an error",
         [judged("+-", 0.9, 0.1), judged("-", 0.7)],
         {
             "acc_err": 0.5,
@@ -188,7 +188,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         {"acc_err": 0, "acc_ok": 0, "flagged_early": 1, "unscored_chains": 0, "unscored": 0.4},
     ),
     (
-        "an unscored step after the first error, found or overlooked",
+        "an unscored step after the first error, found or missed",
         [judged("+-+", 0.9, 0.1, None), judged("+-+", 0.9, 0.9, None)],
         {"acc_err": 0.5, "flagged_early": 0, "unscored_chains": 0, "unscored": 1 / 3},
     ),
@@ -203,12 +203,12 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         dict.fromkeys(NAMES) | {"unscored": 1, "unscored_chains": 1},
     ),
     (
-        "a neutral step counts nowhere, flagged or unscored",
+        "a neutral step never counts, flagged or unscored",
         [judged("+.-", 0.9, 0.1, 0.1), judged(".+", None, 0.9)],
         {"acc_err": 1, "acc_ok": 1, "specificity": 1, "unscored": 0, "unscored_chains": 0},
     ),
     (
-        "chains of neutral steps alone have nothing to find",
+        "chains of neutral steps only have no error to find",
         [judged("..", None, None)],
         dict.fromkeys(NAMES),
     ),
@@ -219,7 +219,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         {"acc_err": 1, "acc_ok": 0.5, "f1_first": 2 / 3, "auc": 1, "auc_within": None},
     ),
     (
-        "first errors that are not known",
+        "unknown first errors",
         [judged("-", 0.1, located=False), judged("+", 0.9, located=False)],
         {
             "acc_err": None,
@@ -231,7 +231,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         },
     ),
     (
-        "an alternative to the second step is wrong, the chain is not",
+        "an alternative to the second step is wrong, but the chain is not",
         [judged("+-+", 0.9, 0.1, 0.8, first_error=None, places=(0, 1, 1), path=(0, 2))],
         {"acc_ok": 1, "acc_err": None, "sensitivity": 1, "auc": 1, "auc_within": 1},
     ),
@@ -244,7 +244,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         {"acc_err": 1, "unscored_chains": 0, "flagged_early": 0},
     ),
     (
-        "the wrong step at an alternative's place",
+        "the wrong step at the place of an alternative",
         [judged("+-+-", 0.9, 0.9, 0.8, 0.1, first_error=3, places=(0, 1, 1, 2), path=(0, 2, 3))],
         {"acc_err": 1, "sensitivity": 0.5},
     ),
@@ -288,7 +288,7 @@ HALVES = (question_name(0, 1), question_name(1, 1))
     ),
     (
         # From 0.5 on: caught 1, missed 1, alarms 0, passed 2; from 0.8 on, the reverse.
-        "of two that do equally well, the lower one",
+        "of two equally good thresholds, the lower one",
         [("++", 0.5, 0.8), ("-", 0.2), ("-", 0.5)],
         [("++", 0.5, 0.8), ("-", 0.2), ("-", 0.5)],
         (0.5, 0.5),
@@ -297,7 +297,7 @@ HALVES = (question_name(0, 1), question_name(1, 1))
     ),
     (
         # 2 / 8 + 1 / 6 and 5 / 12 are equal, except for the last bit.
-        "of two that rounding alone parts, the lower one",
+        "of two thresholds that differ only by rounding, the lower one",
         [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
         [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
         (0.2, 0.2),

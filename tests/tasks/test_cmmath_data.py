@@ -207,7 +207,7 @@ def test_no_problem_with_an_answer(folder: Path) -> None:
 _NONE = list(enumerate(["", "暂无\n", " 暂无答案。", "$$暂无$$", "$$$$", None]))
 
 
-def test_mended_data_are_checked_anew(folder: Path) -> None:
+def test_fixed_data_are_checked_again(folder: Path) -> None:
     write(folder / "cmmath.json", [])
     error_of()
     write_cmmath(folder)

@@ -34,7 +34,7 @@ from tests.tasks.cmmath_cases import (
     harder,
     hostile,
     intervals,
-    mended,
+    misread,
     number_units,
     numbers,
     parts,
@@ -52,7 +52,7 @@ from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STAT
 FAMILIES = (
     *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
     *(expressions, equations, coordinates, intervals, sets, circled, statements, blanks),
-    *(parts, finals, reviewed, realistic, fresh, blind, harder, values, mended),
+    *(parts, finals, reviewed, realistic, fresh, blind, harder, values, misread),
 )
 CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
 LONG = 1_000

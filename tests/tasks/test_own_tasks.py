@@ -120,7 +120,9 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
     ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
     ({"language": "fr"}, "'language' should be en or zh, not 'fr'"),
 )
-def test_so_do_questions_for_the_graders(tmp_path: Path, fields: dict[str, Any], told: str) -> None:
+def test_questions_that_cannot_be_graded_stop_before_the_model(
+    tmp_path: Path, fields: dict[str, Any], told: str
+) -> None:
     write_task(tmp_path, [make_question(**fields) | {"answer": "B"}], ROME_FILTERS)
     with pytest.raises(DataError, match="document 0") as caught:
         evaluate(tmp_path)

@@ -305,7 +305,7 @@ def test_many_faults_are_counted_not_listed(folder: Path) -> None:
     assert "and 7 more" in message
 
 
-def test_mended_data_are_checked_anew(folder: Path) -> None:
+def test_fixed_data_are_checked_again(folder: Path) -> None:
     write(folder / "annotation.json", changed(ENTRIES, FIRST, evaluator="x"))
     error_of()
     write_rome(folder)
@@ -373,7 +373,7 @@ def test_the_results_file_tells_the_data(folder: Path) -> None:
         dataset.metadata_music  # noqa: B018
 
 
-def test_the_prepared_file_is_written_once_and_mended(folder: Path) -> None:
+def test_the_prepared_file_is_written_once_and_repaired(folder: Path) -> None:
     questions = read(folder).of("geo")
     path = dataset.prepare(questions)
     stamp = path.stat().st_mtime_ns

@@ -71,7 +71,7 @@ def test_a_name_that_is_defined_twice_is_taken_from_the_whole_index() -> None:
         assert lmms_eval.tasks.TaskManager("ERROR").task_index[name]["yaml_path"] == whole
 
 
-def test_what_it_takes_no_task_for_needs_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_task_names_need_the_whole_index(monkeypatch: pytest.MonkeyPatch) -> None:
     whole: list[bool] = []
     real = lmms_eval.tasks.TaskManager._get_task_and_group
 
@@ -85,7 +85,7 @@ def test_what_it_takes_no_task_for_needs_all(monkeypatch: pytest.MonkeyPatch) ->
     assert whole.count(True) == 1
 
 
-def test_only_within() -> None:
+def test_only_tasks_ends_with_its_block() -> None:
     with only_tasks(["a"]):
         assert wanted_tasks() == ("a",)
     assert wanted_tasks() is None

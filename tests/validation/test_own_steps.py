@@ -198,7 +198,7 @@ def test_steps_worked_by_hand(
     ("place", lambda text, at: -at),
     ("negation", lambda text, at: -bool(NEGATION.search(text))),
 )
-def test_no_tells(
+def test_labels_cannot_be_guessed_from_surface_features(
     name: str, tell: Callable[[str, int], float], language: str, distinct: bool
 ) -> None:
     """Neither length nor position nor negation reveals the wrong steps."""
