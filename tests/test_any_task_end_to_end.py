@@ -161,7 +161,7 @@ def test_a_real_model_and_nothing_of_the_task_is_changed(
 
 
 def test_thinking_is_stripped_for_the_task_alone(tmp_path: Path, server: JudgeServer) -> None:
-    """lmms-eval's command line strips it for the task; the record contains it."""
+    """lmms-eval strips thinking for the task's own metrics; the record contains it."""
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     texts = [f"<think>hm {at}</think>{response_to(doc)}" for at, doc in enumerate(task.documents)]
     env = settings(server)

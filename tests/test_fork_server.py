@@ -84,7 +84,7 @@ def test_a_failure_is_that_of_a_fresh_process(command: list[str], code: int) -> 
 
 
 def test_nothing_leaks_from_one_run_to_the_next(tmp_path: Path) -> None:
-    """No variable and no working folder."""
+    """Neither environment variables nor the working folder."""
     write_run(tmp_path / "here", {0: make_record([1.0, 1.0])})
     command = [COMMAND, "estimate", "rpts_demo"]
     wrong = run(command, env={"LMMS_RPTS_JUDGE": "no-such-judge"}, cwd=tmp_path)

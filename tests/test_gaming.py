@@ -49,8 +49,9 @@ ABOVE = frozenset(
         "asserted among remarks, restated",
     }
 )
-"""The strategies that the guarded score does not hold to ``FAILED``: by right answers alone, which
-do follow from all that is given; wrong ones stay below. See docs/guarded.md."""
+"""Strategies with guarded scores above ``FAILED``, but only for right answers, which do follow from
+the given evidence; wrong answers stay below. See docs/guarded.md.
+"""
 
 
 @lru_cache

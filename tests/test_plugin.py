@@ -24,7 +24,7 @@ OURS = {"rpts_eval", "rpts_eval_en", "rpts_eval_zh", "rpts_demo"}
 
 
 def python(code: str, *, cold: bool = False, **env: str) -> str:
-    """The output of a program that imports lmms-eval and us; ``cold``: and all other packages."""
+    """The output of a program that imports lmms-eval and us; ``cold``: all other packages, too."""
     done = run([sys.executable, "-c", code], env=env, importing=True, cold=cold)
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -261,7 +261,7 @@ def test_filter_ensembles_of_other_tasks_are_unchanged() -> None:
 
 
 WRAPPED = SimpleNamespace(_filters=[SimpleNamespace(filters=[AnyTransformFilter(judge="none")])])
-"""A task that has a filter of ours."""
+"""A task with one of our filters."""
 
 
 @table(

@@ -241,7 +241,7 @@ def test_summarize_writes_what_the_suffix_says(
     for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{@{}lcccc@{}}"):
         assert line in latex
     (row,) = [line for line in latex.splitlines() if line.startswith("a &")]
-    # Of a's right answers 1/3 rest on unsound reasoning, of b's all: lower is better.
+    # 1/3 of a's right answers depend on unsound reasoning, and all of b's: lower is better.
     assert row.startswith("a & \\textbf{0.583} & ")
     assert "\\textbf{0.333}" in row.split(" & ")[4]
     (below,) = [line for line in latex.splitlines() if line.startswith(" & {\\tiny $\\pm$0.118}")]

@@ -80,7 +80,7 @@ def test_quantities_by_hand(tmp_path: Path) -> None:
         2: judged(0.25, right=True),
         3: judged(0.25, right=False),
         4: judged(None, right=True),  # not judged: excluded from all figures
-        5: judged(0.75, right=None),  # the answer is not known: in no accuracy
+        5: judged(0.75, right=None),  # the answer is unknown: excluded from accuracies
     }
     found = row(sweep(run_of(tmp_path, records)), 0.9, 1)
     assert found.rpts == (1.0 + 0.5 + 0.25 + 0.25 + 0.75) / 5

@@ -77,7 +77,7 @@ def test_the_words(run: Run) -> None:
 
 
 def test_only_the_first_question_counts(run: Run) -> None:
-    """A second question that lifts a step above the mark changes nothing, as does a fixed score."""
+    """A second question that lifts a step above the mark is ignored, and so is a fixed score."""
     first = run.responses[0]
     step = first.steps[1]
     (question,) = step.questions

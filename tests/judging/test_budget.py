@@ -113,7 +113,7 @@ def test_the_on_usage_callback_may_use_the_budget() -> None:
     ending = threading.Thread(target=budget.end, args=[call, Usage(1, 2)], daemon=True)
     ending.start()
     ending.join(LONGEST)
-    assert not ending.is_alive(), "it waits for itself"
+    assert not ending.is_alive(), "the callback deadlocks"
     assert seen == [1]
 
 

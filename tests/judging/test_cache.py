@@ -240,7 +240,7 @@ def test_judges_that_cost_nothing_leave_no_answers_beside_those_of_others(tmp_pa
     assert stored(tmp_path) == ["Score: 0.1"]
 
 
-# ---- what an answer depends on
+# ---- cache keys
 
 Change = Callable[[pytest.MonkeyPatch], None]
 
@@ -949,7 +949,7 @@ def _mount(*arguments: str) -> None:
     try:
         done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        pytest.skip("there is no mount")
+        pytest.skip("the command mount is not available")
     if done.returncode:
         pytest.skip(f"no disk can be mounted: {done.stderr.strip()}")
 

@@ -152,7 +152,7 @@ def check_steps(
     calls: Sequence[Call],
     clean: Clean,
 ) -> Counter[str]:
-    """Checks that each step has its score of the run without faults, or the right error.
+    """Checks that each step has its score from the run without faults, or the right error.
 
     A step has an error if one of its questions was never answered.
 

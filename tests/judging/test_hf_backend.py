@@ -188,7 +188,7 @@ def wrap_generate(
     monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", generate)
 
 
-# ---- what it answers
+# ---- replies
 
 
 def test_replies_are_greedy_decoding_whatever_the_batch(folder: Path) -> None:

@@ -301,7 +301,7 @@ def test_a_model_whose_processor_shows_nothing_judges_texts(
     assert not sees_hf(str(copy))
     assert not sees_hf(str(copy))
     logger.remove(sink)
-    assert len(lines) == (damage != "encoder"), "said once"
+    assert len(lines) == (damage != "encoder"), "one warning"
     if damage != "encoder":
         expected = ask(folder, [about("q")])
         text, shown = ask(copy, [about("q"), about("q", image(0))])

@@ -214,7 +214,7 @@ def test_a_count_that_can_not_be_is_none(serve: Serve, count: str, name: str) ->
     with JudgeEngine(judge, progress=False) as engine:
         (verdict,) = engine.run([question("q")])
         assert (verdict.value, verdict.usage) == (0.7, None)
-        assert 0 < engine.budget.usage.tokens < 1000, "it was guessed"
+        assert 0 < engine.budget.usage.tokens < 1000, "the tokens are estimated"
         assert engine.budget.guessed
 
 

@@ -376,7 +376,7 @@ def test_failures_are_one_call_and_told(
     server = serve(reply)
     error = raised(judge(api_type, server.url))
     assert type(error) is kind
-    assert not getattr(error, "unreachable", False), "it was there"
+    assert not getattr(error, "unreachable", False), "the server was reached"
     assert [word for word in words if not re.search(word, str(error))] == []
     assert server.calls == 1
 

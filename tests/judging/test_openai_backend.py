@@ -517,7 +517,7 @@ def test_a_judge_that_thinks_aloud_gets_more_room(serve: Serve, cut: ServerReply
     with open_engine("openai:m", concurrency=1, progress=False) as judge:
         first, second = judge.run(questions(2))
     assert (first.value, first.attempts, second.attempts) == (0.6, 2, 1)
-    assert first.usage == Usage(110, 517), "the call that was cut off was paid for"
+    assert first.usage == Usage(110, 517), "the truncated call used tokens, too"
     assert judge.budget.usage == Usage(120, 522)
 
 

@@ -1,7 +1,7 @@
 """Servers that throttle calls, in simulated time: total time and number of calls.
 
-The real JudgeClient and its limit run on a loop whose time passes at once. ``bound`` is what the
-server allows at best; answers take 0.7 to 1.3 times the latency.
+The real JudgeClient and its limit run on an event loop that skips waiting times. ``bound`` is the
+best time that the server allows; answers take 0.7 to 1.3 times the latency.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def at_once(size: int) -> Callable[[float], int]:
         (Bucket(rate=2.0, burst=60.0), 300, 120, 1.15, 0.7),
         # (d) a queue
         (Queueing(), 1000, 62.5, 1.05, 0.0),
-        # (e) 8 at a time, 32 after 30 s, 4 after 60 s: 480 + 1920 answers, then 8 a second
+        # (e) 8 at a time, 32 after 30 s, 4 after 60 s: 480 + 1920 answers, then 8 per second
         (Hard(size=unsteady), 2800, 110, 1.35, 0.06),
         # (f) an outage of a minute in the middle
         (Outage(), 2000, 91.25, 1.25, 0.06),

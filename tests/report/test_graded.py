@@ -406,7 +406,7 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
         seen = shown.replace("\x00", "").replace("\ufffd", "")
         assert seen.count(wanted) >= 5, (at, seen.count(wanted))
         assert page.evaluate("window.hacked") is None
-        assert page.locator("article.instance").count() == 1, "the other one was not opened"
+        assert page.locator("article.instance").count() == 1, "hostile text opened another article"
         assert page.locator("script").count() == 2
         assert page.locator("iframe, object, embed, article img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -199,7 +199,7 @@ def test_what_is_neither_a_file_nor_a_folder(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "1_samples_a.jsonl")
     refused(tmp_path / "1_samples_a.jsonl", says=["is neither a file nor a folder"])
     file = write_run(tmp_path, {0: GOOD})
-    assert read_run(tmp_path).files == (file,), "nobody waits for a pipe"
+    assert read_run(tmp_path).files == (file,), "a pipe is never read"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -208,7 +208,7 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
     inner = write_run(tmp_path / "a" / "b", {1: GOOD})
     try:
         inner.parent.chmod(0)
-        assert read_run(tmp_path).files == (file,), "a folder below is passed over, with a warning"
+        assert read_run(tmp_path).files == (file,), "an unreadable subfolder is skipped"
         refused(inner.parent, says=[f"Cannot read {inner.parent} (Permission denied)"])
         refused(inner, says=["(Permission denied)"])
         file.chmod(0)

@@ -126,7 +126,7 @@ CASES = [
 ]
 
 NOT_READ = {("instance", "id")}
-"""The id, which may be of several kinds."""
+"""The id, which may have several types."""
 
 OPTIONAL = {"spread", "opinions", "judge_samples", "temperature"}
 OPTIONAL |= {"guarded", "root", "diagnosis"}

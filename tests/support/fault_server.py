@@ -4,9 +4,9 @@ As a separate process: ``python -m tests.support.fault_server --log FILE [--faul
 [--latency S] [--port N]`` prints its URL, then serves until killed. In a test: ``with serving(log,
 faulty=True) as server``.
 
-What happens to a call depends on its body and on how often that body came before; a refusal on the
-question alone. Scores depend on the question alone, so that an answer after a reminder is the one
-that a clean run gives.
+The outcome of a call depends on its body and on the number of earlier calls with this body; a
+refusal depends on the question alone. So do scores: an answer after a reminder equals the answer of
+a run without faults.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ class ServerReply:
         refusal: the message's ``refusal``.
         usage: input and output tokens; None: the server doesn't count.
         delay: seconds before the reply.
-        drip: seconds for which spaces are sent before the body, ten a second.
-        drop: close the connection without a reply.
+        drip: seconds for which spaces are sent before the body, ten per second.
+        drop: closes the connection without a reply.
     """
 
     text: str = ""
@@ -164,7 +164,7 @@ class JudgeServer:
 
     Attributes:
         url: base URL, ending in ``/v1``.
-        requests: the JSON bodies that came in, in order.
+        requests: the JSON bodies received, in order.
         headers: their headers, names in lower case.
         most_at_once: maximum number of requests in progress at one time.
     """

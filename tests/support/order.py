@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-# Over 10 s on an idle machine. The first two do not need the fork server at once: it takes 10 s to
-# start. Those of the README and of the fork server itself share a fresh start of lmms-eval.
+# Modules that take over 10 s on an idle machine. The first two do not need the fork server at once:
+# it takes 10 s to start. Those of the README and of the fork server itself share a fresh start of
+# lmms-eval.
 LONG = (
     *("tests/test_plugin.py", "tests/judging/test_hf_backend.py"),
     *("tests/test_end_to_end.py", "tests/judging/test_cache.py"),

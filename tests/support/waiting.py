@@ -20,7 +20,7 @@ def wait_until(happened: Callable[[], object], may_go_on: Callable[[], object] =
     end = time.monotonic() + LONGEST
     while not happened():
         assert not may_go_on(), "it can no longer happen"
-        assert time.monotonic() < end, f"it has not happened in {LONGEST:.0f} s"
+        assert time.monotonic() < end, f"the condition was not met in {LONGEST:.0f} s"
         time.sleep(0.01)
 
 

@@ -144,7 +144,7 @@ def test_the_published_points_are_read_whole() -> None:
         assert max(map(len, points)) <= 6
 
 
-# Counting: problems with their scores, worked by hand
+# Counting: problems with their scores, worked manually
 
 PROBLEMS = [
     ("几何(三角形(全等,相似))", 1.0),

@@ -57,7 +57,7 @@ def manager(folder: Path) -> Any:
 
 
 def told(folder: Path, tasks: Any = ("mine",)) -> str:
-    """The error message before the model is loaded (it does not exist)."""
+    """The error message, raised before the model is loaded; the model does not exist."""
     tasks_of = manager(folder)
     with pytest.raises(DataError) as caught:
         lmms_eval.evaluator.simple_evaluate(

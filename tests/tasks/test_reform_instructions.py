@@ -350,7 +350,7 @@ def test_the_published_lists_survive_the_shapes(tmp_path: Path) -> None:
 
 def test_a_true_clone_agrees_with_the_reference() -> None:
     if CHECKOUT not in os.environ:
-        pytest.skip(f"{CHECKOUT} names no clone of github.com/FudanDISC/ReForm-Eval")
+        pytest.skip(f"{CHECKOUT} is not set to a clone of github.com/FudanDISC/ReForm-Eval")
     assert_agree(Path(os.environ[CHECKOUT]), published())
 
 

@@ -481,7 +481,7 @@ PLACES: list[tuple[dict[str, float], str, float]] = [
     ({}, "I considered Times Square.\n\nFinal Answer: Piccadilly Circus, London", 0),
 ]
 
-# Half of the last decimal place: in floats 1.55 and 1.45 are slightly too far away.
+# Half of the last decimal place counts: in floats 1.55 and 1.45 are slightly too far away.
 NUMBERS += [
     (1.5, "Answer: 1.55", 1),
     (1.5, "Answer: 1.55001", 0),

@@ -60,8 +60,8 @@ TWO_STRATA = [
         {"first-error accuracy": 1},
     ),
     ("prmbench", [judged("-", 0.5)], {"PRMScore": None, "first-error accuracy": 0}),
-    # Right 2, one of them flagged; wrong 3, two of them flagged, one of these at its error. MCC =
-    # (2 * 1 - 1 * 1) / sqrt(3 * 3 * 2 * 2).
+    # Right 2, one of them flagged; wrong 3, two of them flagged, one of these at its error.
+    # MCC = (2 * 1 - 1 * 1) / sqrt(3 * 3 * 2 * 2).
     (
         "mr_gsm8k",
         [
@@ -117,8 +117,8 @@ TWO_STRATA = [
         [judged("+-", 0.9, 0.1, stratum="a"), judged("++", 0.9, 0.1, stratum="b")],
         {"accuracy of error steps": 1, "accuracy of correct steps": 3 / 4},
     ),
-    # Rows: precision 1 / 2, recall 1, F1 2 / 3 (flags after the last wrong section are ignored); 0,
-    # 0, 0 (nothing flagged); 1, 1 / 2, 2 / 3. The sound row doesn't count.
+    # Rows: precision 1 / 2, recall 1, F1 2 / 3 (flags after the last wrong section are ignored);
+    # 0, 0, 0 (nothing flagged); 1, 1 / 2, 2 / 3. The sound row doesn't count.
     (
         "deltabench",
         [

@@ -59,7 +59,7 @@ def test_counts() -> None:
     strata = Counter(chain.stratum for chain in own_chains())
     assert strata == {GOLD: 14, **kinds}
     assert Counter(chain.language for chain in own_chains()) == {"en": 64, "zh": 63}
-    assert len(CHAINS) == len(own_chains()), "an id is there twice"
+    assert len(CHAINS) == len(own_chains()), "duplicate ids"
 
 
 def test_each_inference_is_replaced() -> None:
