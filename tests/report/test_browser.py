@@ -82,7 +82,7 @@ def opened(browser: Any, report: Path) -> Iterator[Opened]:
 
 
 def expect_listed(page: Any, *names: str) -> None:
-    """Checks that the table finally shows exactly these instances, in this order."""
+    """The table shows these instances, in this order, once it has come to rest."""
     expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
 
 
