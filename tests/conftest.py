@@ -1,4 +1,4 @@
-"""Settings of the test run."""
+"""Pytest configuration: Hypothesis profiles, shared fixtures, and the order of tests."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tests.support.once import build_once
 from tests.support.order import LONG, deal
 from tests.support.readme import TRY_IT
 
-SERVER = "fork_server"  # among what the controller of pytest-xdist tells its workers
-gc.disable()  # it finds nothing while tests are imported, and takes a third of that time
+SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
+gc.disable()  # collects nothing during test imports, but takes a third of their time
 
-# The same examples in each run, here and in CI: a failure is due to the change, not to luck, nor to
-# what .hypothesis remembers. No deadline for a single example: machines are shared.
+# The same examples in each run, here and in CI: a failure is due to the change, not to chance or to
+# saved examples in .hypothesis. No deadline for a single example: machines are shared.
 settings.register_profile("lmms_rpts", deadline=None, derandomize=True, database=None)
-# Other examples in each run, and more of them: make fuzz.
+# Different examples in each run, and more of them: make fuzz.
 settings.register_profile("search", deadline=None, derandomize=False, max_examples=1_000)
-# A few examples, and no search for the simplest failing one: make mutation.
+# Few examples, and no search for the simplest failing one: make mutation.
 settings.register_profile(
     "mutation",
     parent=settings.get_profile("lmms_rpts"),
@@ -40,14 +40,17 @@ settings.load_profile("lmms_rpts")
 
 @pytest.fixture(autouse=True)
 def _no_answers_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests neither read nor write the answers of whoever runs them."""
+    """Keeps tests from reading or writing the cached answers of the current user."""
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
 
 
 @pytest.fixture
 def no_garbage_collection() -> Iterator[None]:
-    """For tests that reach the recursion limit: a finalizer that is run there fails, and pytest
-    takes that for the test's failure."""
+    """For tests that reach the recursion limit.
+
+    Otherwise a finalizer that runs at the limit fails, and pytest reports that as the test's
+    failure.
+    """
     gc.disable()
     yield
     gc.enable()
@@ -55,7 +58,7 @@ def no_garbage_collection() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shared_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder of the whole test run, whichever worker asks."""
+    """The folder shared by all workers of the test run."""
     own = tmp_path_factory.getbasetemp()
     return own.parent if hasattr(request.config, "workerinput") else own
 
@@ -63,7 +66,7 @@ def shared_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 @pytest.fixture(scope="session")
 def demo(shared_folder: Path) -> Run:
     """``lmms-rpts demo``: two runs of the real lmms-eval, ``careful`` and ``lucky``."""
-    # What is set on the machine must not change it.
+    # Settings of the machine must not affect the demo.
     hostile = {
         "LMMS_RPTS_JUDGE": "nonsense",
         "LMMS_RPTS_DECAY": "7",
@@ -84,7 +87,7 @@ def demo(shared_folder: Path) -> Run:
 
 @pytest.fixture(scope="session")
 def fresh_demo(shared_folder: Path) -> Run:
-    """The README's first command, really started; it also saves its results."""
+    """The README's first command, run in a fresh process; it also saves its results."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     def build(folder: Path) -> None:
@@ -101,7 +104,7 @@ def fresh_demo(shared_folder: Path) -> Run:
 
 @pytest.fixture(scope="session")
 def tiny_llava(shared_folder: Path) -> str:
-    """The arguments of ``llava_hf`` for a LLaVA of a few thousand random parameters."""
+    """Model arguments of ``llava_hf`` for a LLaVA with a few thousand random parameters."""
 
     def build(folder: Path) -> None:
         done = run([sys.executable, "-m", "tests.support.tiny_llava", str(folder)], cwd=ROOT)
@@ -113,28 +116,28 @@ def tiny_llava(shared_folder: Path) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A worker asks the fork server that the controller has started for all."""
+    """Connects a worker to the fork server, which the controller has started for all workers."""
     if folder := getattr(config, "workerinput", {}).get(SERVER):
         use_server(folder)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """In the controller of pytest-xdist, for each worker."""
+    """Passes the fork server to each worker; runs in the controller of pytest-xdist."""
     if AVAILABLE:
         node.workerinput[SERVER] = str(the_server().folder)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a worker of pytest-xdist the order is that of ``deal``."""
+    """Orders the tests as ``deal`` says; runs in each worker of pytest-xdist."""
     count = getattr(config, "workerinput", {}).get("workercount")
     if not count:
         return
     modules = [item.nodeid.partition("::")[0] for item in items]
     items[:] = [items[at] for at in deal(modules, count)]
     if AVAILABLE and not set(LONG).isdisjoint(modules):
-        the_server().start()  # ahead of those who wait for it
+        the_server().start()  # before the first test waits for it
 
 
 def pytest_collection_finish() -> None:
@@ -142,5 +145,5 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Also where the session was interrupted; where it was killed, the server ends by itself."""
+    """Stops the server, also after an interruption; after a kill the server ends by itself."""
     stop_server()

@@ -71,7 +71,7 @@ def line_of(output: str, start: str) -> list[str]:
 def test_the_table_shows_each_group(command: Command, run: Path, rated: Path) -> None:
     result = command(run, rated)
     assert result.exit_code == 0, result.output
-    # Of the 12 steps, 5 second ones were given 0.1 more (1.0 can't be exceeded).
+    # Of the 12 steps, 5 second steps were rated 0.1 higher (1.0 is the maximum).
     assert line_of(result.output, "all")[:3] == ["all", "12", "0.042"]
     assert line_of(result.output, "all")[-1] == "-0.042"
     assert line_of(result.output, "visual") == ["visual", "6", "0.000", "1.000", "1.000", "+0.000"]
@@ -141,7 +141,7 @@ def test_the_table_fits_a_narrow_terminal(
     command: Command, run: Path, rated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    # People say the opposite of the judge: both ends of intervals are negative, which is widest.
+    # The human ratings are the opposite: both ends of intervals are negative, the widest case.
     lines = [
         f"{at},{1 - step},{abs(each - 0.1 * (at % 2)):.2f}"
         for at in SCORES
@@ -228,7 +228,7 @@ def test_the_installed_command(run: Path, rated: Path) -> None:
 
 @pytest.fixture
 def pages(run: Path, tmp_path: Path) -> list[Path]:
-    """What two people saved: of six documents, both steps."""
+    """Files of two raters: both steps of six documents."""
     found = read_run(run)
     ann = {(at, step): score for at, each in SCORES.items() for step, score in enumerate(each)}
     bob = {key: min(1.0, score + 0.25) for key, score in ann.items()}

@@ -1,4 +1,4 @@
-"""RPTS around tasks of other packages, in the real lmms-eval: their results do not change."""
+"""RPTS around tasks of other packages, in the real lmms-eval: their results are unchanged."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def replay(
 
 
 def rows_of(done: Run, task: str) -> list[dict[str, Any]]:
-    """The lines of a task's samples, of all its pipelines."""
+    """The lines of a task's samples, from all its pipelines."""
     files = list(done.folder.rglob(f"*_samples_{task}.jsonl"))
     assert len(files) == 1, done.output
     # Not splitlines(): lmms-eval leaves U+2028 inside its JSON, which would split a line.
@@ -89,7 +89,7 @@ def rows_of(done: Run, task: str) -> list[dict[str, Any]]:
 
 
 def record_of(row: Mapping[str, Any]) -> Any:
-    """The record of a line; None for a line of the task's own pipelines."""
+    """The record of a line; None for lines of the task's own pipelines."""
     found = row["filtered_resps"]
     texts = found if isinstance(found, list) else [found]
     if not all(isinstance(text, str) and text.startswith('{"schema"') for text in texts):
@@ -99,15 +99,15 @@ def record_of(row: Mapping[str, Any]) -> Any:
 
 
 def records_of(done: Run, task: str = "colours_rpts") -> dict[int, Any]:
-    """The records by document: each stands in one line."""
+    """The records by document, one line each."""
     found = [(row["doc_id"], record_of(row)) for row in rows_of(done, task)]
     there = [(doc_id, record) for doc_id, record in found if record is not None]
-    assert len(there) == len(dict(there)), "a document has two records"
+    assert len(there) == len(dict(there)), "a document has several records"
     return dict(there)
 
 
 def own_rows(done: Run, task: str) -> list[dict[str, Any]]:
-    """The lines of the task's own pipelines, but for what is drawn or names the run."""
+    """The lines of the task's own pipelines, without random or run-specific values."""
 
     def plain(row: Mapping[str, Any]) -> dict[str, Any]:
         acc = {key: value for key, value in row["letter_acc"].items() if key not in _VARYING}
@@ -143,7 +143,7 @@ def test_a_real_model_and_nothing_of_the_task_is_changed(
     assert asked == 0
     one, two = run_it("one", "colours_rpts"), run_it("two", "colours_rpts", processes=2)
     expected = own_metrics(plain, "colours")
-    # percent's and length's two pipelines with errors, letter_acc without one
+    # two pipelines of percent and length with standard errors, letter_acc without
     assert len(expected) == 12
     for done in (one, two):
         assert own_metrics(done, "colours_rpts") == expected, done.output
@@ -161,7 +161,7 @@ def test_a_real_model_and_nothing_of_the_task_is_changed(
 
 
 def test_thinking_is_stripped_for_the_task_alone(tmp_path: Path, server: JudgeServer) -> None:
-    """By lmms-eval's command line, from what the task sees: the record has it whole."""
+    """lmms-eval strips thinking for the task's own metrics; the record contains it."""
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     texts = [f"<think>hm {at}</think>{response_to(doc)}" for at, doc in enumerate(task.documents)]
     env = settings(server)
@@ -189,7 +189,7 @@ def process_results(doc, results):
 def test_tasks_whose_metrics_lmms_eval_computes(
     tmp_path: Path, server: JudgeServer, process: str
 ) -> None:
-    """A task without process_results: each metric is made of response and gold answer."""
+    """A task without process_results: each metric compares the response with the gold answer."""
     metrics = "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
     letter = """
 filter_list:
@@ -234,13 +234,13 @@ def test_a_task_without_metrics_or_filters(tmp_path: Path, server: JudgeServer) 
     assert (found["exact_match,none"], found["accuracy,rpts"]) == (1.0, 1.0), done.output
 
 
-# --- which image with which question -------------------------------------------------------------
+# --- images and their questions ------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @table("processes", 1, 2)
 def test_the_right_image_comes_with_the_right_claim(tmp_path: Path, processes: int) -> None:
-    """Two images a document, a document that stands there twice, an offset, a limit, repeats."""
+    """Two images per document, a duplicate document, an offset, a limit, repeats."""
     images = tmp_path / "images"
     squares = [(0, 1), (2, 3), (4, 5), (6, 7), (6, 7), (10, 11), (12, 13)]
     documents = [make_document(images, *each) for each in squares]
@@ -269,7 +269,7 @@ def test_the_right_image_comes_with_the_right_claim(tmp_path: Path, processes: i
     records = records_of(done)
     assert set(records) == {2, 3, 4, 5}, done.output
     for doc_id, both in records.items():
-        # lmms-eval grades the first response alone: nobody says of the second.
+        # lmms-eval grades only the first response: the second one's correctness is unknown.
         assert [each["answer"]["correct"] for each in both] == [True, None]
         for each in both:
             scores = [step["score"] for step in each["steps"] if step["modality"] == "visual"]
@@ -296,7 +296,7 @@ def test_images_however_the_task_gives_them(tmp_path: Path, visuals: str) -> Non
 @pytest.mark.slow
 @table("visuals", ON_MESSAGES, VISUALS + ON_MESSAGES)
 def test_a_chat_model_on_messages(tmp_path: Path, tiny_llava: str, visuals: str) -> None:
-    """Of the steps variant as well: what the model is asked ends with our instructions."""
+    """Also for the steps variant: the model's prompt ends with our instructions."""
     task = write_foreign_task(tmp_path, visuals=visuals)
     judge = SeeingJudge()
     with judge.server() as server:
@@ -329,7 +329,7 @@ def process_results(doc, results):
 @pytest.mark.slow
 @table("limit", 6, 1)
 def test_all_processes_choose_the_same_metric(tmp_path: Path, limit: int) -> None:
-    """``stars`` is on another scale, which only one of two processes sees; or one sees nothing."""
+    """One of two processes sees that ``stars`` has another scale; or one has no documents."""
     metrics = """
 metric_list:
   - {metric: stars, aggregation: mean, higher_is_better: true}

@@ -1,4 +1,4 @@
-"""How runs of ``NAME_rpts`` end: messages, metrics that a task does not list, failing processes."""
+"""How runs of ``NAME_rpts`` end: messages, unlisted metrics, failing processes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def evaluate(folder: Path, task: ForeignTask, name: str = "colours_rpts", **more
 def test_the_message_to_the_user_comes_last(
     tmp_path: Path, settings: dict[str, str], said: str, traced: bool
 ) -> None:
-    """A traceback is for errors that users can't fix."""
+    """Only errors that users cannot fix have a traceback."""
     task = write_foreign_task(tmp_path, utils=RAISING)
     done = evaluate(tmp_path, task, **settings)
     assert not list(done.folder.rglob("*_results.json"))
@@ -74,7 +74,7 @@ def test_the_message_to_the_user_comes_last(
 
 
 def test_a_metric_that_the_task_does_not_list(tmp_path: Path) -> None:
-    """As in ``lmms-rpts score``; a name that appears nowhere leaves answers ungraded."""
+    """As in ``lmms-rpts score``; with an unknown name, answers stay ungraded."""
     task = write_foreign_task(tmp_path, utils=UNLISTED)
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -104,12 +104,12 @@ def test_what_process_results_may_return(tmp_path: Path, text: str, may: bool) -
     spec.loader.exec_module(module)
     assert may_return(module.results, text) is may
     assert may_return(partial(partial(module.results, said=[])), text) is may
-    assert may_return(len, text), "nobody knows"
+    assert may_return(len, text), "not known"
 
 
 @pytest.mark.slow
 def test_a_process_that_fails_keeps_nobody_waiting(tmp_path: Path) -> None:
-    """The first process fails in the task's own metrics, and the second waits for its values."""
+    """The first process fails in the task's own metrics, while the second waits for its values."""
     task = write_foreign_task(tmp_path, utils=RAISING)
     done = evaluate(tmp_path, task, processes="2")
     assert "process 0 of this run failed while it computed the task's own metrics" in done.output

@@ -1,4 +1,4 @@
-"""Rules of the design that can be checked automatically."""
+"""Design rules that can be checked automatically."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FLOORS = (
     ("reasoning", "stats", "files", "variables", "schema", "terminal"),
     ("escaping", "errors", "notebook"),
 )
-"""From the top; a package imports only what lies on floors below its own."""
+"""From the top; a package imports only from layers below its own."""
 
 
 def test_imports_run_down() -> None:
@@ -64,7 +64,7 @@ def test_imports_run_down() -> None:
 
 
 def test_benchmarks_do_not_import_each_other() -> None:
-    """But for RPTS-Eval, whose records and documents others' tasks may share."""
+    """Except RPTS-Eval, whose records and documents may be shared by other tasks."""
     folders = {path.parent.name for path in (ROOT / "tasks").glob("*/benchmark.py")}
     assert folders == {"rpts_eval", "rome", "cmmath", "reform_eval"}
     for folder in folders:
@@ -74,8 +74,8 @@ def test_benchmarks_do_not_import_each_other() -> None:
 
 
 def test_only_their_own_folders_and_commands_name_benchmarks() -> None:
-    """What else deals with benchmarks asks the registry."""
-    # The commands of before, and the names that lmms_rpts.analysis offers, stay as aliases.
+    """Other code uses the registry of benchmarks."""
+    # Earlier commands, and names that lmms_rpts.analysis exports, stay as aliases.
     known = {"cli.py", "commands/grades.py", "analysis/__init__.py", "tasks/benchmark.py"}
     for path in MODULES:
         place = path.relative_to(ROOT).as_posix()
@@ -108,7 +108,7 @@ def test_the_core_is_pure() -> None:
 
 def test_only_the_plugins_edge_knows_lmms_eval() -> None:
     edge = {ROOT / "plugin.py", *below("filters"), *below("models"), *below("tasks")}
-    edge |= set((ROOT / "judging" / "backends").glob("lmms*.py"))  # asks lmms-eval's own judges
+    edge |= set((ROOT / "judging" / "backends").glob("lmms*.py"))  # uses lmms-eval's own judges
     for path in set(MODULES) - edge:
         assert not any(name.split(".")[0] == "lmms_eval" for name in imports(path)), path
 
@@ -122,7 +122,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 
 def test_the_command_starts_without_what_is_slow() -> None:
-    """Its help, and the names of ``lmms_rpts.analysis``, import no science and no framework."""
+    """Its help, and the names of ``lmms_rpts.analysis``, import no scientific or ML packages."""
     slow = {"numpy", "pandas", "scipy", "sklearn", "pyarrow", "matplotlib"}
     slow |= {"torch", "transformers", "openai", "datasets", "lmms_eval"}
     code = (

@@ -1,4 +1,4 @@
-"""The benchmarks run. Their figures are not checked."""
+"""The benchmark scripts run. Their figures are not checked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_benchmark_runs(arguments: tuple[str, ...], told: str) -> None:
 
 
 def test_benchmarks_need_the_installed_package_alone() -> None:
-    """All modules are imported where what the tests need beside it is missing."""
+    """All modules import without the packages that only tests need."""
     names = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
     assert "judge_validity" in names
     missing = ("pytest", "hypothesis", "playwright", "axe_playwright_python", "decord", "build")

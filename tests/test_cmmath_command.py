@@ -47,7 +47,7 @@ def lines(output: str) -> list[list[str]]:
 
 
 def row(output: str, *start: str) -> list[str]:
-    """The first line that begins so."""
+    """The first line that begins with these cells."""
     return next(cells for cells in lines(output) if cells[: len(start)] == list(start))
 
 
@@ -233,7 +233,7 @@ def test_files(command: Command, run: Path, tmp_path: Path) -> None:
     summary = json.loads(files[1].read_text(encoding="utf-8"))
     (figures,) = summary["tables"][0]["groups"][0]["models"]
     assert figures["metrics"]["accuracy"]["value"] == 0.5
-    # All levels and answers, whatever is shown.
+    # All levels and answers, regardless of what is displayed.
     assert summary["trees"][0]["nodes"][0]["children"][0]["children"][0]["name"] == "弧长"
     assert [each["id"] for each in summary["undecided"]] == ["3"]
     text = files[2].read_text(encoding="utf-8")

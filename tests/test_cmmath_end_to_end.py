@@ -21,13 +21,13 @@ from tests.support.reference import reference
 pytestmark = pytest.mark.slow
 
 TASKS = ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps")
-# Wrong, right, or such that no rule can tell, in turn.
+# Wrong, right, or undecidable by rules, in turn.
 OPEN = "等等，上面可能有误。"
 
 
 @pytest.fixture(scope="module")
 def problems() -> list[dict[str, Any]]:
-    """The publishers' sample, without what has no answer."""
+    """The publishers' sample, without problems that have no answer."""
     text = reference("cmmath", "sample.json").read_text(encoding="utf-8")
     return [each for each in json.loads(text) if each["answer"].strip() != "暂无"]
 
@@ -43,7 +43,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def said(problems: list[dict[str, Any]]) -> dict[str, str]:
-    """What the model answers to each problem, by its name."""
+    """The model's response to each problem, by problem id."""
     answers = {}
     for at, problem in enumerate(problems):
         right = f"<think>先试 7。</think>由图可得结论。\n最终答案：{problem['answer'].strip()}"
@@ -191,7 +191,7 @@ def test_a_judge_is_asked_for_the_rest_and_for_mistakes(
 def test_the_real_model_path(
     tmp_path: Path, data: Path, problems: list[dict[str, Any]], tiny_llava: str
 ) -> None:
-    """A tiny random LLaVA on all problems of all tasks; then what it said is replayed."""
+    """A tiny random LLaVA on all problems of all tasks; then its responses are replayed."""
     done = run_lmms_eval(
         tmp_path / "out",
         *("--model", "llava_hf", "--model_args", tiny_llava),

@@ -1,4 +1,4 @@
-"""RPTS on maths through the real lmms-eval and the real commands, with a real judge server."""
+"""RPTS on maths with the real lmms-eval and the real commands, with a real judge server."""
 
 from __future__ import annotations
 

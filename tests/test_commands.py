@@ -71,12 +71,12 @@ def test_clear_deletes_what_was_named(command: Command, tmp_path: Path) -> None:
     assert "no cached replies of hf:x " in unknown.output
     assert "3 replies deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
     assert "0 replies deleted" in command("cache", "clear", "--older-than", "1", "--yes").output
-    assert command("cache", "clear").exit_code == 1, "it asks first"
+    assert command("cache", "clear").exit_code == 1, "without --yes it asks first"
     assert "3 replies, from" in command("cache", "info").output
     assert "3 replies deleted" in command("cache", "clear", "--yes").output
 
 
-def test_clear_mends_a_broken_file(command: Command, tmp_path: Path) -> None:
+def test_clear_repairs_a_broken_file(command: Command, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("this is no database, but a text that is long enough" * 50)
     failed = command("cache", "info")
     assert (failed.exit_code, FILE in failed.output) == (1, True)
@@ -90,7 +90,7 @@ def test_what_is_said_without_answers(
     command: Command, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     nothing = command("cache", name)
-    # To ask how much there is, is no mistake.
+    # An empty cache is no error for ``info``.
     assert nothing.exit_code == (0 if name == "info" else 1)
     assert "no cached replies" in nothing.output.lower()
     assert nothing.exception is None or isinstance(nothing.exception, SystemExit)
@@ -136,8 +136,8 @@ def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
     calls, read, written, cost = kept
     assert cost == pytest.approx((read * 1000 + written * 3000) / 1e6, rel=0.01)
     assert free[0] == calls + 14, "each of the 14 responses is rewritten"
-    # At most: 64 steps, asked about twice, and a chain and an answer to be told, each of which
-    # is asked for three times.
+    # Maximum: 64 steps with two questions each, and rewriting the chain and finding the answer;
+    # each of them up to three times.
     assert most[0] == 14 * (64 * 2 + 3) * 3
 
 
@@ -179,7 +179,7 @@ def test_a_wrong_question_gets_one_clear_answer(
 
 
 def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against the calls and tokens of a real run of the same responses."""
+    """Compared with the calls and tokens of a real run of the same responses."""
     from lmms_rpts.analysis import estimate_need
     from lmms_rpts.filters import ScoreFilter, TransformFilter
     from lmms_rpts.judging.tokens import guess_tokens

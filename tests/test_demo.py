@@ -33,7 +33,7 @@ def test_the_demo_shows_what_accuracy_hides(demo: Run) -> None:
     assert careful == lucky
     careful, lucky = rows["rpts"]
     assert careful > 0.7 > 0.4 > lucky
-    # The guarded score takes little from sound reasoning, and most of the other.
+    # The guarded score lowers sound reasoning slightly, and unsound reasoning a lot.
     careful_guarded, lucky_guarded = rows["rpts_guarded"]
     assert careful_guarded > careful - 0.1
     assert lucky_guarded < lucky - 0.05
@@ -71,7 +71,7 @@ def test_the_bundled_instances_are_sound() -> None:
         tree = build_tree(chain, len(instance["visual_clue"]), len(instance["textual_clue"]))
         assert not chain.problems
         assert not tree.invalid
-        assert all(tree.uses), f"instance {instance['id']} has a gold step that leads nowhere"
+        assert all(tree.uses), f"instance {instance['id']} has an invalid gold citation"
 
 
 def test_no_bundled_image_is_unused() -> None:

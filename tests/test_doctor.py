@@ -1,4 +1,4 @@
-"""``lmms-rpts doctor``: it finds problems, says how to fix them, and reveals no secrets."""
+"""``lmms-rpts doctor``: it finds problems, explains how to fix them, and reveals no secrets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Doctor = Callable[..., Result]
 
 @pytest.fixture
 def doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Doctor:
-    """The command without what takes long, where all but the judge is in order."""
+    """The command without slow checks, in an environment that is fine except for the judge."""
     for name in (*VARIABLES, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
     for name in ("NO_PROXY", "no_proxy"):
@@ -64,7 +64,7 @@ def doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Doctor:
 
 @pytest.fixture
 def ask(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Result, Any]]:
-    """The command with a judge behind a server that answers as given."""
+    """The command with a judge on a server that answers as given."""
 
     def run(answer: Answer, *arguments: str, judge: str = "openai:m") -> tuple[Result, Any]:
         with JudgeServer(answer) as server:
@@ -76,7 +76,7 @@ def ask(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[
 
 
 def about(said: str, name: str) -> str:
-    """All lines of one check: the first, and those indented below it."""
+    """All lines of one check: the first, and the indented ones below it."""
     found = re.search(rf"^\S[\w ]+ {re.escape(name)} .*(\n {{13}}.*)*", said, re.MULTILINE)
     assert found, f"nothing about {name} in:\n{said}"
     return found[0]
@@ -139,7 +139,7 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
 
 
 def test_a_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # the waiting is not the point
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # no need to wait in this test
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
     result = doctor("--judge", "openai:m")
     said = about(result.output, "judge openai:m")
@@ -154,7 +154,7 @@ def test_a_server_that_hangs(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 1
     assert "no answer within 1 s" in said or "too long" in said
     assert "LMMS_RPTS_TIMEOUT" in said
-    assert server.calls <= 2, "retries don't add up to minutes"
+    assert server.calls <= 2, "retries do not add up to minutes"
 
 
 def test_each_of_several_judges_is_asked_once(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_kept_answers_are_neither_used_nor_added_to(ask: Any, tmp_path: Path) ->
         result, server = ask(RIGHT)
         assert server.calls == 1
         assert "none yet, in" in about(result.output, "cached answers")
-    assert not (tmp_path / "kept").exists(), "looking changes nothing"
+    assert not (tmp_path / "kept").exists(), "reading changes nothing"
 
 
 def test_offline_asks_nobody(ask: Any) -> None:
@@ -212,7 +212,7 @@ def test_a_model_of_ones_own_is_loaded_if_wanted(doctor: Doctor, tmp_path: Path)
     assert (result.exit_code, said.split()[:2]) == (0, ["not", "checked"])
     assert "--load" in said
     loaded = doctor("--judge", judge, "--load")
-    assert loaded.exit_code == 1, "it babbles"
+    assert loaded.exit_code == 1, "its reply has no score"
     assert "cannot be parsed as a score" in about(loaded.stdout, f"judge {judge}")
 
 
@@ -255,7 +255,7 @@ def test_a_wrong_setting(
     assert remedy in found["settings"]["remedy"]
     for dependent in ("judge", "RPTS-Eval", "cached answers"):
         assert found[dependent]["state"] == "not checked"
-    assert found["lmms-eval"]["state"] == "ok", "what needs no settings is looked at all the same"
+    assert found["lmms-eval"]["state"] == "ok", "checks that need no settings still run"
 
 
 def test_settings_that_are_not_the_default_are_named(
@@ -469,7 +469,7 @@ def test_a_check_that_crashes_is_a_problem_without_secrets(
 def test_one_crash_leaves_the_other_checks_alone(
     doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A judge of another package that raises where it should look."""
+    """A judge of another package whose check raises."""
     package = tmp_path / "odd_judge-1.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-judge\nVersion: 1\n")
@@ -565,7 +565,7 @@ def test_what_lies_in_the_working_folder_is_not_imported(
 
 
 def test_lmms_eval_really_finds_our_tasks(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Torch and lmms-eval are started, in processes of their own that import lmms-eval and us."""
+    """Torch and lmms-eval start in separate processes that import lmms-eval and us."""
 
     def run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(forked(command, importing=True), **how)
@@ -654,11 +654,11 @@ def test_a_broken_installation_is_said_in_one_message() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-# ---- judges that see
+# ---- judges with vision
 
 
 def red_disc(body: Any) -> str | ServerReply:
-    """Sees a drawn image, and grants what it shows."""
+    """A judge that sees the drawn image, and gives a high score only if the claim matches."""
     seen = images_of(body)
     if not seen:
         return "It follows.\nScore: 1"

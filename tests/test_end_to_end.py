@@ -1,4 +1,4 @@
-"""The whole path, through the real lmms-eval, on real instances, with a real judge server."""
+"""The whole pipeline with the real lmms-eval, on real instances, with a real judge server."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def instances(subset: Path, language: str) -> list[dict[str, Any]]:
 
 
 def gold(instance: dict[str, Any], language: str) -> str:
-    """The gold reasoning and answer, as a model that wrote our format would give it."""
+    """The response of a model that gives the gold reasoning and answer in our format."""
     closing = {"en": "Final answer: {}", "zh": "最终答案：{}"}[language]
     word = {"zh": {"agree": "同意", "disagree": "不同意"}}.get(language, {})
     return "\n".join([*instance["reasoning"], closing.format(word.get(*[instance["answer"]] * 2))])
 
 
 def save(path: Path, subset: Path, respond: Callable[[dict[str, Any], str, int], str]) -> Path:
-    """Write a replay file with one response an instance, in both languages."""
+    """Writes a replay file with one response per instance, in both languages."""
     with path.open("w", encoding="utf-8") as out:
         for language in LANGUAGES:
             for doc_id, instance in enumerate(instances(subset, language)):
@@ -69,7 +69,7 @@ def replay(
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
-    """Responses in many manners, so that the judge is asked for steps, answers and scores."""
+    """Responses in many styles, so that the judge is asked for steps, answers and scores."""
 
     def respond(instance: dict[str, Any], language: str, doc_id: int) -> str:
         if doc_id % 3 == 0:
@@ -183,7 +183,7 @@ def test_gold_reasoning(tmp_path: Path, subset: Path, said: str, score: float) -
 
 
 def test_some_instances_fail_to_be_judged(tmp_path: Path, mixed: Path, subset: Path) -> None:
-    """Refused, failing and unreadable answers: left out and counted, never a zero."""
+    """Refused, failed and unreadable answers: left out and counted, never scored as zero."""
     english = instances(subset, "en")
     broken = {english[at]["context"] for at in (0, 4, 8)}
     may_fail = {at for at, instance in enumerate(english) if instance["context"] in broken}
@@ -235,7 +235,7 @@ def run_model(model_args: str, folder: Path, server: JudgeServer, subset: Path, 
 def test_the_real_model_path(
     tmp_path: Path, tiny_llava: str, server: JudgeServer, subset: Path
 ) -> None:
-    """A tiny random LLaVA on all 46 real instances, images and all."""
+    """A tiny random LLaVA on all 46 real instances, with images."""
     done = run_model(tiny_llava, tmp_path, server, subset, "--gen_kwargs", "max_new_tokens=96")
     for task in TASKS:
         assert len(done.records(task)) == 23
@@ -248,7 +248,7 @@ def test_the_real_model_path(
 def test_simple_wrappers(
     tmp_path: Path, tiny_llava: str, server: JudgeServer, subset: Path
 ) -> None:
-    """The same model through its wrapper that takes images apart from the text."""
+    """The same model through the wrapper that gets images separately from the text."""
     more = ("--force_simple", "--limit", "3", "--gen_kwargs", "max_new_tokens=16")
     done = run_model(tiny_llava, tmp_path, server, subset, *more)
     for task in TASKS:

@@ -1,4 +1,4 @@
-"""The released instances judged by facts, by images and by both, through the real lmms-eval."""
+"""The released instances judged by facts, by images and by both, with the real lmms-eval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Records = dict[tuple[str, int], dict[str, Any]]
 
 
 def by_question(body: Body) -> ServerReply:
-    """A score that every character and every image of a question decides."""
+    """A score that depends on every character and every image of a question."""
     asked = hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest()
     return ServerReply(f"because\nScore: 0.{int(asked, 16) % 10}")
 
@@ -31,7 +31,7 @@ def subset() -> Path:
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> dict[str, Records]:
-    """By the evidence that was set: the records of gold reasoning as responses."""
+    """By the setting for evidence: the records of gold reasoning as responses."""
     folder = tmp_path_factory.mktemp("evidence")
     responses = folder / "gold.jsonl"
     with responses.open("w", encoding="utf-8") as out:

@@ -71,7 +71,7 @@ def test_hostile_texts_come_back_as_they_were(tmp_path: Path, suffix: str) -> No
         st.one_of(
             st.none(),
             st.sampled_from(HOSTILE + EDGES),
-            # All of Unicode, lone surrogates with it.
+            # All of Unicode, including lone surrogates.
             st.text(st.characters(), max_size=8),
             st.text("=+-@'\"\t\r\n, \0", max_size=6),
         ),
@@ -105,7 +105,7 @@ def test_pandas_alone_reads_all_formats(tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "steps.parquet")["conclusion"].tolist() == HOSTILE
     assert lines["conclusion"].tolist() == HOSTILE
     table = pd.read_csv(tmp_path / "steps.csv", keep_default_na=False)
-    assert table.columns.tolist() == list(STEP_TYPES), "the mark in front belongs to no name"
+    assert table.columns.tolist() == list(STEP_TYPES), "the byte-order mark is not part of a name"
     assert [text.lstrip("'") for text in table["conclusion"]] == [t.lstrip("'") for t in HOSTILE]
 
 
@@ -135,7 +135,7 @@ def test_a_run_without_any_step_gives_a_file_without_rows(
     assert done.exit_code == 0, done.output
     assert done.output.startswith("0 steps of 1 responses written to")
     frame = read_frame(tmp_path / f"out{suffix}")
-    wanted = RATING_TYPES if flags and suffix != ".jsonl" else STEP_TYPES  # no row, no name
+    wanted = RATING_TYPES if flags and suffix != ".jsonl" else STEP_TYPES  # JSONL needs rows
     assert {name: str(kind) for name, kind in frame.dtypes.items()} == dict(wanted)
 
 
@@ -175,7 +175,7 @@ def test_raters_see_what_the_judge_was_told_and_nothing_it_said(tmp_path: Path) 
         assert secret not in text
     first, last = csv.DictReader(text.splitlines())
     assert (first["question"], last["question"]) == ("image", "inference")
-    assert first["evidence"] == "The clock shows nine.", "what the gold reasoning says of the image"
+    assert first["evidence"] == "The clock shows nine.", "facts of the image"
     assert first["context"] == "Image 0 shows the clock above the shop."
     assert (last["conclusion"], last["human"]) == ("The shop is closed.", "")
 
@@ -245,7 +245,7 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path: Path, suffix: str) -> None:
         assert out.read_text() == "what was here before"
     assert export(run, "-o", out).exit_code == 0
     pd.testing.assert_frame_equal(read_frame(out), frame)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [out.name, "run"], "nothing is left"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [out.name, "run"], "no file is left"
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The fork server of the tests: its runs equal those of fresh processes, and all end."""
+"""The fork server of the tests: its runs equal those of fresh processes, and all of them end."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ pytestmark = [
 LMMS_EVAL = [sys.executable, "-m", "lmms_eval"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
-# With a judge that never answers it waits for ever.
+# Waits for ever if the judge never answers.
 WAITING = [COMMAND, "doctor", "--quick", "--judge", "openai:m"]
-# What differs between two runs of the same: dates, times, speeds, folders.
+# Differences between two identical runs: dates, times, speeds, folders.
 DIFFERS = re.compile(r"\x1b\[\d+m|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{8}_\d{6}|in [\d.]+s")
 
 
 def plain(text: str, *names: str) -> list[str]:
-    """The lines of an output that two runs share; ``names`` are replaced."""
+    """The output lines that two identical runs share; replaces ``names``."""
     for name in names:
         text = text.replace(name, "NAME")
-    # Bars: they tell speeds.
+    # Without progress bars, which show speeds.
     return [
         DIFFERS.sub("", line)
         for line in text.splitlines()
@@ -48,7 +48,7 @@ def plain(text: str, *names: str) -> list[str]:
 
 
 def results(of: Run) -> str:
-    """All that a results file says, but for dates, times, folders and addresses."""
+    """The content of a results file, without dates, times, folders and addresses."""
     (file,) = of.folder.rglob("*_results.json")
     content = json.loads(file.read_text(encoding="utf-8"))
     for name in ("date", "start_time", "end_time", "total_evaluation_time_seconds"):
@@ -73,7 +73,7 @@ def test_a_run_gives_what_a_fresh_process_gives(fresh_demo: Run, tmp_path: Path)
     ("command", "code"),
     [
         ([COMMAND, "--no-such-option"], 2),
-        ([*TORCHRUN, "--nproc_per_node", "some", "x.py"], 1),  # an exception that nobody catches
+        ([*TORCHRUN, "--nproc_per_node", "some", "x.py"], 1),  # an uncaught exception
         ([COMMAND, "report", "/no/such/run"], 1),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_failure_is_that_of_a_fresh_process(command: list[str], code: int) -> 
 
 
 def test_nothing_leaks_from_one_run_to_the_next(tmp_path: Path) -> None:
-    """Neither a variable nor the working folder."""
+    """Neither environment variables nor the working folder."""
     write_run(tmp_path / "here", {0: make_record([1.0, 1.0])})
     command = [COMMAND, "estimate", "rpts_demo"]
     wrong = run(command, env={"LMMS_RPTS_JUDGE": "no-such-judge"}, cwd=tmp_path)
@@ -119,7 +119,7 @@ def test_an_importing_run_imports_lmms_eval_and_us_itself(tmp_path: Path) -> Non
 
 @pytest.fixture
 def judge() -> Iterator[JudgeServer]:
-    """Who never answers; the environment is that of the runs that ask."""
+    """A judge that never answers; ``asking`` gives the environment for it."""
     with JudgeServer(oracle.answer, latency=600) as judge:
         yield judge
 
@@ -130,7 +130,7 @@ def asking(judge: JudgeServer) -> dict[str, str]:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServer]:
-    """A server of the test's own."""
+    """A separate server for one test."""
     server = ForkServer(clean_environment(), bare=True)
     monkeypatch.setattr(lmms, "_server", server)
     yield server
@@ -196,11 +196,11 @@ def is_alive(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return False
-    return state not in "ZX"  # ended, though nobody has asked for its status
+    return state not in "ZX"  # a zombie: nobody has waited for it
 
 
 def wait_until(happened: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not happened():
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "the condition was not met"
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Gaming of the guarded score: every 9th English instance, ideal judge."""
+"""Gaming of the guarded score, with an ideal judge: every 9th English instance."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ ABOVE = frozenset(
         "asserted among remarks, restated",
     }
 )
-"""The strategies that the guarded score does not hold to ``FAILED``: by right answers alone, which
-do follow from all that is given; wrong ones stay below. See docs/guarded.md."""
+"""Strategies with guarded scores above ``FAILED``, but only for right answers, which do follow from
+the given evidence; wrong answers stay below. See docs/guarded.md.
+"""
 
 
 @lru_cache
@@ -152,7 +153,7 @@ def test_the_ideal_judge_of_images(claim: str, score: float) -> None:
 
 @table(
     "premises, claim, score",
-    ((), DOC["context"], 1.0),  # the situation is always given
+    ((), DOC["context"], 1.0),  # the context is always available
     ((SHORE,), SHORE, 1.0),
     ((SHORE,), "房子在岸边。", 1.0),
     ((SHORE, WINDOW), SIGHT, 1.0),
@@ -182,7 +183,7 @@ def test_the_ideal_judge_of_inferences(premises: tuple[str, ...], claim: str, sc
     (hedged(STATEMENT), 0.0),
 )
 def test_where_the_statement_is_wrong(claim: str, score: float) -> None:
-    """Here the gold root speaks against the statement: it does not stand for it."""
+    """If the gold root contradicts the statement, it does not support it."""
     assert judge_of("disagree").inference((SHORE, WINDOW, WALLS), claim) == score
     assert judge_of("disagree").inference((SHORE,), hedged(STATEMENT)) == 1.0
 
@@ -192,7 +193,7 @@ def test_where_the_statement_is_wrong(claim: str, score: float) -> None:
     ("agree", STATEMENT, "agree", 1.0),
     ("agree", STATEMENT, "disagree", 0.0),
     ("agree", ROOT, "agree", 1.0),
-    ("disagree", STATEMENT, "agree", 1.0),  # whether it is true is not asked
+    ("disagree", STATEMENT, "agree", 1.0),  # the truth of the statement is not asked for
     ("disagree", ROOT, "agree", 0.0),
     ("disagree", ROOT, "disagree", 1.0),
     ("agree", hedged(STATEMENT), "agree", 0.5),
@@ -228,6 +229,6 @@ def test_effect_sizes(
 
 def test_effects_are_means_over_pairs() -> None:
     models = [[3.0, 3.0], [2.0, 3.0], [0.0, 0.0]]
-    # First and second: half of the pairs tie, half are won; with the third all are won.
+    # First and second model: half of the pairs tie, half are won; the third model loses all.
     assert effect(superiority, models, adjacent=True) == (0.75 + 1) / 2
     assert effect(superiority, models, adjacent=False) == pytest.approx((0.75 + 1 + 1) / 3)

@@ -43,7 +43,7 @@ def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
 
 
 def test_runs_of_several_benchmarks_in_one_folder(tmp_path: Path) -> None:
-    """As ``--tasks rome,cmmath`` writes them; nothing is said of the other benchmark."""
+    """As written by ``--tasks rome,cmmath``; the other benchmark causes no message."""
     (tmp_path / "both").mkdir()
     for name in ("rome", "cmmath"):
         for file in (SAVED / name).rglob("*_samples_*.jsonl"):

@@ -1,4 +1,4 @@
-"""The growth assertion separates linear from quadratic and exponential work."""
+"""The growth assertion distinguishes linear, quadratic and exponential work."""
 
 from __future__ import annotations
 

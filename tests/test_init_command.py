@@ -26,14 +26,14 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def init(*arguments: str, says: str | None = None) -> tuple[int, str]:
-    """The status and all that is said; ``says``: what is typed."""
+    """The exit status and the output; ``says`` is the typed input."""
     done = CliRunner().invoke(app, ["init", *arguments], input=says)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.output
 
 
 def save(name: str, content: str | bytes | list[Any]) -> str:
-    """A file in the working folder, with the images ``a.png`` and ``pics/b.png`` beside it."""
+    """A file in the working folder, next to the images ``a.png`` and ``pics/b.png``."""
     Path("pics").mkdir(exist_ok=True)
     Image.new("RGB", (4, 4), "red").save("a.png")
     Image.new("RGB", (4, 4), "blue").save("pics/b.png")
@@ -179,7 +179,7 @@ def test_what_is_not_found_is_mapped() -> None:
     )
     assert code == 0, said
     assert instances("shop") == [{"question": "What is it?", "answer": "A bar."}]
-    assert "lmms-rpts report results/shop -o report.html" in said  # there are no images
+    assert "lmms-rpts report results/shop -o report.html" in said  # no images
 
 
 @table(

@@ -1,4 +1,4 @@
-"""Cost, interruptions and failures of judges, through the real lmms-eval."""
+"""Cost, interruptions and failures of judges, with the real lmms-eval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def subset() -> Path:
 
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
-    """The gold reasoning as a model's responses, which rules can read."""
+    """The gold reasoning as responses of a model, which the rules can parse."""
     path = tmp_path_factory.mktemp("responses") / "gold.jsonl"
     with path.open("w", encoding="utf-8") as out:
         for language, closing in (("en", "Final answer: agree"), ("zh", "最终答案：同意")):
@@ -71,7 +71,7 @@ def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
         first = replay(tmp_path / "first", gold, env, processes=2)
         calls = server.calls
         again = replay(tmp_path / "again", gold, env)
-        assert server.calls == calls, "an answer was asked for twice"
+        assert server.calls == calls, "an answer was requested twice"
     usage = usage_of(first)
     judged = usage["by_source"]["judge"]
     assert judged["n_api_calls"] == calls
@@ -115,7 +115,7 @@ def test_a_budget_stops_the_asking_and_a_higher_one_goes_on(
 
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, gold: Path, subset: Path) -> None:
-    """The model's responses by lmms-eval's cache, the judge's answers by ours."""
+    """lmms-eval caches the model's responses, and we cache the judge's answers."""
     arguments = [
         *("--model", "replay", "--model_args", f"samples={gold}"),
         *("--tasks", "rpts_eval_en", "--limit", "8", "--use_cache", str(tmp_path / "responses")),
@@ -140,7 +140,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, gold: Path, subse
         )
         whole = server.calls - killed - resumed
     assert 0 < resumed < whole
-    assert whole <= killed + resumed <= whole + 2, "only calls under way may be lost"
+    assert whole <= killed + resumed <= whole + 2, "only calls in progress may be lost"
     assert done.records("rpts_eval_en") == clean.records("rpts_eval_en")
     assert "8/8 cache hits" in done.output, "the model was asked again"
 
@@ -154,7 +154,7 @@ def test_a_key_that_the_server_repeats_is_nowhere(tmp_path: Path, gold: Path, su
 
 
 def assert_hidden(folder: Path, *runs: Run) -> None:
-    """The key is in no output and in no file."""
+    """Checks that the key is in no output and in no file."""
     for run in runs:
         assert KEY not in run.output
     files = [path for path in folder.rglob("*") if path.is_file()]

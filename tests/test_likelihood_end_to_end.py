@@ -52,7 +52,7 @@ def process_results(doc, results):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The task, under a name of ours, so that its model is checked."""
+    """The task, with a name of ours, so that its model is checked."""
     made = tmp_path_factory.mktemp("choice")
     Image.new("RGB", (30, 40), "red").save(made / "red.png")
     Image.new("RGB", (60, 20), "blue").save(made / "blue.png")
@@ -81,7 +81,7 @@ def outcomes(done: Run) -> dict[int, Any]:
 def test_options_are_scored_with_their_images(
     tmp_path: Path, folder: Path, tiny_llava: str
 ) -> None:
-    """Batches, several processes and responses from the cache give the same sums."""
+    """Batches, several processes and cached responses give the same sums."""
     model = ("--model", "hf_multimodal", "--model_args", tiny_llava)
     cache = ("--use_cache", str(tmp_path / "cache"))
     first = choose(tmp_path / "1", folder, *model, *cache)
@@ -89,7 +89,7 @@ def test_options_are_scored_with_their_images(
     assert set(found) == set(range(5))
     for each in found.values():
         assert each["tokens"] == [len(f" {option}".encode()) for option in OPTIONS]
-        assert each["by_sum"] is True  # a random model's sums fall with the length
+        assert each["by_sum"] is True  # longer options have lower sums with a random model
     assert len({tuple(each["totals"]) for each in found.values()}) == 5
     assert first.results["rome_choice"]["by_sum,none"] == 1
     again = choose(tmp_path / "2", folder, *model, *cache)

@@ -1,4 +1,4 @@
-"""lmms-eval's loggers copy all results, so every result has to be copyable."""
+"""lmms-eval's loggers copy all results, so every result must be copyable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STEPS = "Conclusion 0: from Text 0, the shop is closed.\nFinal answer: "
 
 
 def write_data(folder: Path) -> dict[str, str]:
-    """Data of all benchmarks, and where they lie."""
+    """Writes data of all benchmarks; returns the settings for them."""
     (folder / "rome").mkdir()
     return {
         "RPTS_PATH": str(write_folder(folder / "rpts")),
@@ -56,7 +56,7 @@ def write_responses(path: Path, answers: dict[str, list[str]]) -> str:
 
 
 def read_offline_run(folder: Path) -> dict[str, Any]:
-    """What W&B filed of the one run in a folder, by name: the last value of each metric."""
+    """The last value of each metric, by name, in the only W&B run of a folder."""
     from wandb.proto import wandb_internal_pb2
     from wandb.sdk.internal.datastore import DataStore
 
@@ -72,7 +72,7 @@ def read_offline_run(folder: Path) -> dict[str, Any]:
 
 
 def test_wandb_files_the_metrics_of_all_tasks(tmp_path: Path) -> None:
-    """A mixed run: ours, a group of ours, and somebody else's."""
+    """A mixed run: a task of ours, a group of ours, and another package's task."""
     env = write_data(tmp_path) | {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path / "wandb")}
     (tmp_path / "plain.yaml").write_text(PLAIN.format(folder=env["RPTS_PATH"]), encoding="utf-8")
     mine = [f"{STEPS}agree", f"{STEPS}disagree", "no idea"]
@@ -96,7 +96,7 @@ def test_wandb_files_the_metrics_of_all_tasks(tmp_path: Path) -> None:
         assert numbers, task
         for name, value in numbers.items():
             assert filed[f"{task}/{name}"] == pytest.approx(value), (task, name)
-    # The two languages have the same three instances: a group of both knows no more than one.
+    # Both languages have the same three instances, so a group of both has no more information.
     errors = [done.results[task]["accuracy_stderr,none"] for task in ("rpts_eval", "rpts_eval_zh")]
     assert errors[0] == pytest.approx(errors[1])
     assert errors[0] > 0
@@ -106,7 +106,7 @@ HOSTILE = "=1+1 <script>alert(1)</script> \ud800 \x00 \u202e \x1b[31m \n"
 
 
 def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
-    """With --wandb_log_samples; of a task of somebody else lmms-eval's own logger fails."""
+    """With --wandb_log_samples, where lmms-eval's own logger fails on the other task."""
     env = write_data(tmp_path) | {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path / "wandb")}
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     (tmp_path / "task" / "plain.yaml").write_text(
@@ -167,7 +167,7 @@ def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
 
 
 def read_tables(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the tables that an offline run of W&B wrote, by name."""
+    """The rows of the tables of an offline W&B run, by name."""
     found = {}
     for file in folder.rglob("*.table.json"):
         table = json.loads(file.read_text(encoding="utf-8"))

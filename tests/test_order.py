@@ -19,7 +19,7 @@ MODULES = ["a", "a", "b", "long", "long", "c", "longer", "c", "d"]
 )
 def test_each_part_begins_with_long_modules(workers: int, order: list[str]) -> None:
     dealt = deal(MODULES, workers, ["longer", "long", "gone"])
-    assert sorted(dealt) == list(range(9)), "a test is lost, or there twice"
+    assert sorted(dealt) == list(range(9)), "a test is missing or duplicated"
     assert [MODULES[at] for at in dealt] == order
 
 

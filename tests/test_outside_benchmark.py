@@ -1,4 +1,4 @@
-"""A benchmark of another package, without changes to this one."""
+"""A benchmark of another package, which needs no changes to this one."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_report_shows_it(tmp_path: Path, samples: Path) -> None:
     html = page.read_text(encoding="utf-8")
     assert "Colours: said" in html
     assert 'id="graded-colours"' in html
-    # The record does not hold the question: it is that of the samples.
+    # The record does not hold the question, so it comes from the samples.
     questions = (PACKAGE / "colours" / "questions.jsonl").read_text(encoding="utf-8")
     for line in questions.splitlines():
         question = json.loads(line)

@@ -1,4 +1,4 @@
-"""Own data through the real lmms-eval: the example folder, and the commands of the page."""
+"""Own data with the real lmms-eval: the example folder, and the commands of the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = "Conclusion 0: from Image 0, the shelf is empty.\nConclusion 1: from Con
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy: lmms-eval writes byte code beside the user's function."""
+    """A copy, because lmms-eval writes byte code next to the user's function."""
     folder = tmp_path_factory.mktemp("example") / "own_benchmark"
     return Path(shutil.copytree(ROOT / "examples" / "own_benchmark", folder))
 
@@ -48,7 +48,7 @@ def test_the_example_runs(whole: Run) -> None:
     choices, counts = (whole.results[task] for task in ("own_benchmark", "own_counts"))
     assert choices["accuracy,none"] == pytest.approx(2 / 3)
     assert choices["parse_rate,none"] == choices["judge_coverage,none"] == 1.0
-    assert counts["accuracy,none"] == 1.0  # 28 for 27, which its function takes
+    assert counts["accuracy,none"] == 1.0  # 28 instead of 27, which its function accepts
     records = whole.records("own_benchmark")
     assert [records[at]["instance"]["language"] for at in range(3)] == ["en", "en", "zh"]
     assert records[0]["instance"]["id"] == "bars-0"
@@ -100,7 +100,7 @@ def test_faults_come_before_the_model(example: Path, tmp_path: Path) -> None:
 
 
 def block(kind: str) -> str:
-    """The first block of the page of this kind."""
+    """The page's first block of this kind."""
     found = re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None, kind
     return found[1]

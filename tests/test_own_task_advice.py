@@ -1,4 +1,4 @@
-"""Commands on tasks of the user's own: what they check, and what they advise."""
+"""Commands on custom tasks: what they check, and what they advise."""
 
 from __future__ import annotations
 

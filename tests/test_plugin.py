@@ -1,4 +1,4 @@
-"""The plugin in lmms-eval: what users see, and no effect on other tasks."""
+"""The plugin in lmms-eval: what users see, and that other tasks are unaffected."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ OURS = {"rpts_eval", "rpts_eval_en", "rpts_eval_zh", "rpts_demo"}
 
 
 def python(code: str, *, cold: bool = False, **env: str) -> str:
-    """What a program says that imports lmms-eval and us; ``cold``: all other packages as well."""
+    """The output of a program that imports lmms-eval and us; ``cold``: all other packages, too."""
     done = run([sys.executable, "-c", code], env=env, importing=True, cold=cold)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
 def test_the_command_line_lists_our_tasks(tmp_path: Path) -> None:
-    """Plain ``lmms-eval`` finds us through the entry point, wherever it is started."""
+    """Plain ``lmms-eval`` finds us through the entry point, in any working folder."""
     command = [str(Path(sys.executable).with_name("lmms-eval")), "--tasks", "list"]
     fresh, forked = (run(command, cwd=tmp_path, cold=cold).stdout for cold in (True, False))
     names = set(re.findall(r"^ +- (\S+)$", fresh, re.MULTILINE))
     assert names >= OURS
     assert "mme" in names
     index = set(re.findall(r"^ +- (\S+)$", forked, re.MULTILINE))
-    assert index == names, "the fork server has read another index"
+    assert index == names, "the fork server has a different index"
 
 
 REGISTERS = f"""
@@ -60,7 +60,7 @@ def test_importing_us_first_registers_for_python_users() -> None:
 
 
 def test_importing_lmms_eval_first_registers_and_is_hardly_slowed() -> None:
-    """Beside lmms-eval our import is little."""
+    """Our import is fast compared with lmms-eval's."""
     code = f"""
 import time
 start = time.process_time()
@@ -80,7 +80,7 @@ print((time.process_time() - start) / theirs)
 
 
 def test_verifiers_join_whatever_is_imported_first() -> None:
-    """Importing one of ours imports lmms-eval's, and these the plugin's hook."""
+    """Importing one of our modules imports lmms-eval's, which triggers the plugin's hook."""
     modules = ("lmms_rpts", "lmms_rpts.tasks.rome.verifier", "lmms_rpts.tasks.cmmath.verifier")
     code = """
 import {first}
@@ -114,7 +114,7 @@ print("fine")
 
 
 def test_importing_is_cheap() -> None:
-    """Of the heavy packages none is imported."""
+    """None of the heavy packages is imported."""
     code = """
 import sys
 import lmms_rpts, lmms_rpts.reasoning, lmms_rpts.judging
@@ -141,7 +141,7 @@ print(found["results"]["rpts_eval_en"]["accuracy,none"])
 
 
 def test_mixed_with_a_built_in_kind_of_task(tmp_path: Path) -> None:
-    """Another task beside ours, with more documents and lmms-eval's own filters, stays itself."""
+    """Another task in the run, with more documents and lmms-eval's own filters, is unaffected."""
     write_folder(tmp_path / "data", count=3)
     (tmp_path / "plain.yaml").write_text(
         f"""
@@ -173,7 +173,7 @@ metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}
 
 
 def test_no_judge_stops_before_anything_costly(tmp_path: Path) -> None:
-    """Before the model is even loaded: this one could not be."""
+    """Before the model is loaded: loading would fail."""
     write_folder(tmp_path / "data", count=1)
     done = run_lmms_eval(
         tmp_path / "out",
@@ -242,7 +242,7 @@ def test_media_are_never_decoded() -> None:
     assert AlignedDocuments(rows, [0])[0] == {"id": 0}
 
 
-def test_ensembles_without_our_filters_get_what_they_always_got() -> None:
+def test_filter_ensembles_of_other_tasks_are_unchanged() -> None:
     import lmms_eval.tasks  # noqa: F401 - the plugin joins when it is imported
     from lmms_eval.api.filter import Filter, FilterEnsemble
 
@@ -261,7 +261,7 @@ def test_ensembles_without_our_filters_get_what_they_always_got() -> None:
 
 
 WRAPPED = SimpleNamespace(_filters=[SimpleNamespace(filters=[AnyTransformFilter(judge="none")])])
-"""A task that has a filter of ours."""
+"""A task with one of our filters."""
 
 
 @table(

@@ -1,4 +1,4 @@
-"""The README: its offline commands are run, its names and links are checked."""
+"""The README: its offline commands run, its names and links are correct."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_there_are_commands_to_run() -> None:
 
 
 def test_the_demo_works_as_printed(fresh_demo: Run) -> None:
-    """Really started where it also saves its samples, and forked word for word."""
+    """In a fresh process that also saves its samples, and forked exactly as printed."""
     name, *words = shlex.split(TRY_IT)
     printed = run([str(Path(sys.executable).with_name(name)), *words], cwd=ROOT)
     for output in (fresh_demo.output, printed.stdout):
@@ -50,7 +50,7 @@ def test_the_estimate_works_as_printed() -> None:
 
 @pytest.fixture(scope="module")
 def results(demo: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the commands for runs find theirs, and people have filled in a sheet."""
+    """A folder with runs for the commands, and rating sheets that were filled in."""
     folder = tmp_path_factory.mktemp("readme")
     for name, model in (("small", "lucky"), ("large", "careful")):
         shutil.copytree(next(demo.folder.rglob(model)), folder / "results" / name)
@@ -58,7 +58,7 @@ def results(demo: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_commands_for_runs_work_as_printed(results: Path) -> None:
-    """``score`` is really started, and starts lmms-eval; the others are forked."""
+    """``score`` runs in a fresh process and starts lmms-eval; the others are forked."""
     blocks = [block for _, block in BLOCKS if "lmms-rpts" in block and "results" in block]
     commands = [line for block in blocks for line in block.splitlines()]
     names = {shlex.split(command)[1] for command in commands}
@@ -79,7 +79,7 @@ def test_commands_for_runs_work_as_printed(results: Path) -> None:
 
 
 def fill_in(sheet: Path) -> None:
-    """People score every step."""
+    """Fills in a score for every step."""
     with sheet.open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
     with sheet.open("w", encoding="utf-8", newline="") as out:
@@ -120,7 +120,7 @@ def test_linked_files_exist() -> None:
 
 
 def test_settings_are_those_that_are_read() -> None:
-    """In the README and in settings.py the same names stand."""
+    """The README and settings.py have the same names."""
     read = set(re.findall(r'"(LMMS_RPTS_\w+)"', (ROOT / "lmms_rpts/settings.py").read_text()))
     assert set(re.findall(r"LMMS_RPTS_[A-Z_]+[A-Z]", README)) == read
 

@@ -1,4 +1,4 @@
-"""The tables of fields in the docs equal the models."""
+"""The tables of fields in the docs match the models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ReForm-Eval through the real lmms-eval: all 61 sets, and 42 by likelihood."""
+"""ReForm-Eval with the real lmms-eval: all 61 sets, and 42 by likelihood."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory, settings: dict[str, str]) -> Path:
-    """Answers that are right where the duplicate's number is even; captions of the data."""
+    """Right answers for duplicates with an even number; captions from the data."""
     lines = []
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings.items():
@@ -96,7 +96,7 @@ def test_a_report_shows_samples_of_all_sets(
     arguments = ["report", str(one.folder), "--limit", "61", "-o", str(page)]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
-    # One of each set, with its image.
+    # One for each set, with its image.
     assert "61 instances, 61 images" in done.output
     html = page.read_text("utf-8")
     shown = set(re.findall(r'<article class="instance" id="([a-z0-9-]+)-\d+"', html))

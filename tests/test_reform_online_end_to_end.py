@@ -24,7 +24,7 @@ def ask(out: Path, data: Path, *arguments: str) -> Run:
 
 
 def test_a_real_model_answers_in_rounds(tmp_path: Path, tiny_llava: str) -> None:
-    """Two dialogues, two duplicates, two rounds; responses from the cache give the same."""
+    """Two dialogues, two duplicates, two rounds; cached responses give the same results."""
     data = write_reform(tmp_path / "data", 2)
     model = ("--model", "hf_multimodal", "--model_args", tiny_llava, "--batch_size", "3")
     cache = ("--use_cache", str(tmp_path / "responses"))
@@ -44,7 +44,7 @@ def test_a_real_model_answers_in_rounds(tmp_path: Path, tiny_llava: str) -> None
         for duplicate in range(2)
     ]
     assert all(each["settings"]["history"] == "online" for one in records.values() for each in one)
-    assert done.results[TASK]["accuracy,none"] == 0  # a random model names no option
+    assert done.results[TASK]["accuracy,none"] == 0  # a random model selects no option
     assert done.results[TASK]["format_hit_rate,none"] == 0
 
     (run,) = read_reform_runs([tmp_path / "1"])

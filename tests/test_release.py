@@ -1,4 +1,4 @@
-"""What is released: the wheel and the source archive, their description, the citation, the CI."""
+"""The release: the wheel and the source archive, their description, the citation, the CI."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MADE = re.compile(r"(PKG-INFO|setup\.cfg|lmms_rpts\.egg-info(/.*)?|)$")
 
 
 def run(command: list[str], folder: Path, **changes: str) -> str:
-    """What a command printed; it must end well."""
+    """The output of a command, which must succeed."""
     done = subprocess.run(
         command,
         cwd=folder,
@@ -47,7 +47,7 @@ def run(command: list[str], folder: Path, **changes: str) -> str:
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the source archive, and that archive; of a copy of the checkout."""
+    """The wheel, built from the source archive, and that archive; from a copy of the checkout."""
     folder = tmp_path_factory.mktemp("release")
     copy = shutil.copytree(ROOT, folder / "checkout", ignore=_SKIPPED)
     command = [sys.executable, "-m", "build", "--no-isolation", "-o", str(folder / "dist")]
@@ -82,10 +82,10 @@ def test_the_metadata(dist: Path) -> None:
 
 @pytest.mark.slow
 def test_the_source_archive_holds_tracked_files_alone(dist: Path) -> None:
-    """Nothing that lies in a checkout by chance, such as data of others."""
+    """Without other files in the checkout, such as data of other projects."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
-        pytest.skip("no git checkout")
+        pytest.skip("not a git checkout")
     untracked = ["git", "ls-files", "--others", "--exclude-standard"]
     new = subprocess.run(untracked, cwd=ROOT, capture_output=True, text=True).stdout
     tracked = {*listed.stdout.splitlines(), *new.splitlines()}
@@ -100,11 +100,11 @@ def test_the_source_archive_holds_tracked_files_alone(dist: Path) -> None:
 
 @pytest.mark.slow
 def test_the_wheel_works_in_a_bare_environment(dist: Path, tmp_path: Path) -> None:
-    """Installed by pip, with what it needs on the path: no checkout, no editable install."""
+    """Installed by pip, with its dependencies on the path: no checkout, no editable install."""
     run([sys.executable, "-m", "venv", str(tmp_path / "bare")], tmp_path)
     python = tmp_path / "bare" / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--no-deps", "--no-index", "--quiet"]
-    # Without a checkout on the path, whose *.egg-info pip would take for the installed package.
+    # The checkout must not be on the path: pip would treat its *.egg-info as the installed package.
     run([*pip, str(wheel_of(dist))], tmp_path, PYTHONPATH="")
     installed = Path(
         run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path)
@@ -144,7 +144,7 @@ def test_the_citation_is_of_this_version() -> None:
 
 
 def test_each_dependency_has_a_range_and_a_reason() -> None:
-    """Those that a user installs; tools of the tests may be of any version."""
+    """Dependencies that users install; test tools may have any version."""
     section = PROJECT[PROJECT.index("dependencies = [") : PROJECT.index("test = [")]
     lines = [line.strip() for line in section.splitlines()]
     for at, line in enumerate(lines):
@@ -155,7 +155,7 @@ def test_each_dependency_has_a_range_and_a_reason() -> None:
 
 @table("name, jobs", ("ci", {"check", "test"}), ("release", {"build", "test", "publish"}))
 def test_the_workflows(name: str, jobs: set[str]) -> None:
-    """They parse, may do no more than they must, and run pinned actions."""
+    """They parse, have minimal permissions, and use pinned actions."""
     text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
     found: dict[Any, Any] = yaml.safe_load(text)
     assert found["permissions"] == {"contents": "read"}

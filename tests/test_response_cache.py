@@ -1,4 +1,4 @@
-"""``--use_cache`` of lmms-eval: what a second run finds, and what a run leaves that was killed."""
+"""``--use_cache`` of lmms-eval: what a second run finds, also after a killed run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.test_any_task_end_to_end import records_of, settings
 
 
 def test_a_second_run_generates_nothing(tmp_path: Path, tiny_llava: str) -> None:
-    """``llava_hf`` takes ``until`` out of its requests, and adds defaults."""
+    """``llava_hf`` removes ``until`` from its requests, and adds defaults."""
     task = write_foreign_task(tmp_path)
     arguments = [
         *("--model", "llava_hf", "--model_args", tiny_llava, "--limit", "2"),
@@ -69,7 +69,7 @@ def test_what_a_wrapper_changes_is_restored_for_our_tasks_alone() -> None:
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_of_any_task_that_was_ended_goes_on(tmp_path: Path, ending: signal.Signals) -> None:
-    """The model's responses by lmms-eval's cache, the judge's answers by ours."""
+    """lmms-eval caches the model's responses, and we cache the judge's answers."""
     task = write_foreign_task(tmp_path)
     said = task.responses(tmp_path / "said.jsonl", "colours_rpts")
     arguments = [
@@ -97,6 +97,6 @@ def test_a_run_of_any_task_that_was_ended_goes_on(tmp_path: Path, ending: signal
         )
         whole = server.calls - ended - asked
     assert 0 < asked < whole
-    assert whole <= ended + asked <= whole + 2, "only calls under way may be lost"
+    assert whole <= ended + asked <= whole + 2, "only calls in progress may be lost"
     assert "6/6 cache hits" in resumed.output, "the model was asked again"
     assert records_of(resumed) == records_of(clean)

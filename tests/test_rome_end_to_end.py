@@ -1,4 +1,4 @@
-"""ROME with a judge, through the real lmms-eval: replayed responses and a real, tiny model."""
+"""ROME with a judge, with the real lmms-eval: replayed responses and a real, tiny model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BAR = ANSWERS["question_spatial_1"]
 
 
 def html_escape(text: str) -> str:
-    """As the templates of reports write it."""
+    """Escapes like the templates of reports."""
     return str(Markup.escape(text))
 
 
@@ -86,13 +86,13 @@ def judged(
 
 
 def records(run: Run) -> dict[str, dict[str, Any]]:
-    """By the questions' names."""
+    """The records by question id."""
     found = [record for task in TASKS for record in run.records(task).values()]
     return {record["instance"]["id"]: record for record in found}
 
 
 def verdict(kind: str, language: str, **fields: str) -> str:
-    """What the oracle says to a question that was put together by hand."""
+    """The oracle's reply to a question rendered here."""
     messages = Prompts().render(kind, language, **fields)
     return oracle.answer({"messages": messages}).splitlines()[-1]
 
@@ -166,7 +166,7 @@ def test_a_report_shows_them(
         assert html_escape(f"that of {identity}") in html
     for record in records(judged).values():
         assert html_escape(record["grades"]["llm"]["reply"]) in html
-    # What the judge was asked is put together again, to the letter.
+    # The report reconstructs the judge's prompt exactly.
     asked = Prompts().render(
         "grade", "en", question="How long is the bar?", reference="2 cm", answer=BAR
     )
@@ -187,7 +187,7 @@ def test_two_processes_give_the_same_records(
 def test_some_answers_fail_to_be_judged(
     tmp_path: Path, data: Path, samples: Path, judged: Run
 ) -> None:
-    """Left out and counted, never a zero; those that were judged are as ever."""
+    """Left out and counted, never scored as zero; the judged answers are unaffected."""
 
     def answer(body: dict[str, Any]) -> str | ServerReply:
         if "that of question_geo_1" in body["messages"][-1]["content"]:
@@ -210,7 +210,7 @@ def test_some_answers_fail_to_be_judged(
 def test_a_judge_that_only_scores_stops_the_run_before_anything_costly(
     tmp_path: Path, data: Path, server: JudgeServer
 ) -> None:
-    """Before the model is even loaded: this one could not be."""
+    """Before the model is loaded: loading would fail."""
     done = run_lmms_eval(
         tmp_path,
         *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model", "--tasks", "rome"),
@@ -223,7 +223,7 @@ def test_a_judge_that_only_scores_stops_the_run_before_anything_costly(
 def test_the_real_model_path(
     tmp_path: Path, data: Path, server: JudgeServer, tiny_llava: str
 ) -> None:
-    """A tiny random LLaVA on every question, images and all; then what it said is replayed."""
+    """A tiny random LLaVA on every question, with images; then its responses are replayed."""
     env = settings(data, server, ROME_GRADER="recommended")
     done = run_lmms_eval(
         tmp_path / "model",

@@ -73,7 +73,7 @@ def _number(cell: str) -> str | float:
 
 
 def _same(one: object, other: object) -> bool:
-    """Equal, numbers to 1e-12: quantiles of other libraries differ in the last digits."""
+    """Equal, with numbers to 1e-12: other library versions change the last digits of quantiles."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

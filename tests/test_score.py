@@ -1,4 +1,4 @@
-"""``lmms-rpts score``: what is scored, and that the result equals the original run."""
+"""``lmms-rpts score``: which responses are scored, and that the result equals the original run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def said(task: str, doc_id: int, response: Any = "x", **more: Any) -> dict[str, 
     return {"task": task, "doc_id": doc_id, "response": response, **more}
 
 
-# --- which documents, in how many calls ----------------------------------------------------------
+# --- documents and calls -------------------------------------------------------------------------
 
 
 @table(
@@ -92,7 +92,7 @@ def test_what_lmms_eval_could_not_score_is_named(counts: dict[int, int], named: 
     ([("a", 1, 4, 4, 2)], [("a", 1, None, 2)]),
     ([("a", 1, 3, 4, 1)], [("a", 1, 2, 1)]),
     ([("a", 0, 4, 4, 1), ("b", 0, 9, 9, 1)], [("a,b", 0, None, 1)]),
-    # --limit 5 took all of a, and not all of b.
+    # --limit 5 took all of a, but not all of b.
     ([("a", 0, 4, 4, 1), ("b", 0, 5, 9, 1)], [("a,b", 0, 5, 1)]),
     ([("a", 0, 3, 4, 1), ("b", 0, 5, 9, 1)], [("a", 0, 3, 1), ("b", 0, 5, 1)]),
     ([("a", 0, 4, 4, 1), ("b", 1, 9, 9, 1)], [("a", 0, None, 1), ("b", 1, None, 1)]),
@@ -128,10 +128,10 @@ def test_lmms_eval_is_asked_for_exactly_what_there_is(extents: list[Extent]) -> 
     assert asked == there
 
 
-# --- whose responses -----------------------------------------------------------------------------
+# --- owners of responses -------------------------------------------------------------------------
 
 
-def test_documents_are_known_by_either_name(tmp_path: Path) -> None:
+def test_documents_are_matched_by_doc_id_or_id(tmp_path: Path) -> None:
     entries = [said("t", 1), {"task": "t", "id": "c", "response": "y"}, said("other", 9)]
     saved = read_responses(write(tmp_path / "r.jsonl", *entries))
     found = by_document(saved, "t", DOCUMENTS)
@@ -147,7 +147,9 @@ def test_documents_are_known_by_either_name(tmp_path: Path) -> None:
     ([said("t", at) for at in range(4, 20)], "doc_id 8 and 11 more"),
     ([said("t", 1), {"task": "t", "id": "b", "response": "y"}], r"doc_id 1 \(id b\)"),
 )
-def test_nobodys_responses_are_named(tmp_path: Path, entries: list[Any], named: str) -> None:
+def test_responses_without_a_document_are_reported(
+    tmp_path: Path, entries: list[Any], named: str
+) -> None:
     saved = read_responses(write(tmp_path / "r.jsonl", *entries))
     with pytest.raises(ResponsesError, match=named):
         by_document(saved, "t", DOCUMENTS)
@@ -155,7 +157,7 @@ def test_nobodys_responses_are_named(tmp_path: Path, entries: list[Any], named: 
 
 @pytest.fixture
 def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Three documents in each language."""
+    """Writes three documents in each language."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     folder = write_folder(tmp_path / "data")
@@ -310,11 +312,11 @@ def test_output_is_seen_and_its_end_kept(capfdbinary: pytest.CaptureFixture[byte
     assert out == b"x" * 90000 + b"end of it \xff\r\n"
     assert err == b"end\n"
     assert len(tail) < 40_000
-    assert "end of it" in tail  # which of the two streams is read last, nobody knows
+    assert "end of it" in tail  # the order of the two streams is not defined
 
 
-def test_an_end_of_the_wait_ends_the_process(tmp_path: Path) -> None:
-    """The caller alone gets the signal; the child needs a moment to put its things in order."""
+def test_interrupting_the_caller_ends_the_process(tmp_path: Path) -> None:
+    """Only the caller gets the signal; the child needs a moment to clean up."""
     child = (
         "import pathlib, sys, time\n"
         "try:\n"
@@ -409,7 +411,7 @@ def efficiency(of: Run) -> Any:
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The careful model's responses, with token counts, as a run with a tokenizer has them."""
+    """The careful model's responses, with token counts, as a run with a tokenizer writes them."""
     entries = [json.loads(line) for line in (DEMO / "careful.jsonl").read_text().splitlines()]
     for entry in entries:
         counts = {"input_tokens": 7, "output_tokens": len(entry["response"])}
@@ -423,7 +425,7 @@ def original(tmp_path_factory: pytest.TempPathFactory, counted: Path) -> Run:
 
 
 def test_the_samples_of_a_run_score_as_they_did(original: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "a, b = c"  # lmms-eval splits its own arguments at such
+    folder = tmp_path / "a, b = c"  # lmms-eval splits its own arguments at these
     done = run([COMMAND, "score", str(original.folder), "--judge", "lexical", "-o", str(folder)])
     assert done.returncode == 0, done.stdout
     again = Run(done.stdout, done.returncode, folder)
@@ -437,7 +439,7 @@ def test_the_samples_of_a_run_score_as_they_did(original: Run, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_responses_from_elsewhere(original: Run, counted: Path, tmp_path: Path) -> None:
-    """By their ids, without a task; and lmms-eval's failure is a failure."""
+    """By their ids, without a task; a failure of lmms-eval is reported as one."""
     rows = [json.loads(line) for line in counted.read_text().splitlines()]
     for row in rows:
         del row["task"]
@@ -482,7 +484,7 @@ def test_several_responses_to_each_document(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def synthetic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A folder in the publishers' layout, and free text in response to all of it."""
+    """A folder in the publishers' format, and free-text responses to all of it."""
     folder = tmp_path_factory.mktemp("synthetic")
     rows = [
         said(f"rpts_eval_{language}", at, f"Free text {at} in {language}.")
@@ -494,7 +496,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.mark.slow
 def test_a_group_with_a_judge_behind_a_server(synthetic: tuple[Path, Path], tmp_path: Path) -> None:
-    """First only saved, then scored: as if scored at once. Then a part of it, task by task."""
+    """Saving first and scoring later equals scoring at once. Then a part of it, task by task."""
     data, responses = synthetic
     tasks = ("rpts_eval_en", "rpts_eval_zh")
     with JudgeServer(oracle.answer) as server:
@@ -523,10 +525,10 @@ def test_a_group_with_a_judge_behind_a_server(synthetic: tuple[Path, Path], tmp_
 
 
 def processes_with(value: str) -> list[str]:
-    """The numbers of those that were started with a value in their environment, where /proc is."""
+    """Ids of the processes with this value in their environment, where /proc exists."""
     found = []
     for each in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):  # it has ended, or is another user's
+        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
             if value.encode() in each.read_bytes():
                 found.append(each.parent.name)
     return found
@@ -549,10 +551,10 @@ def test_an_interrupt_ends_all_processes(
     everybody: bool,
     status: int,
 ) -> None:
-    """A Ctrl-C in a terminal goes to everybody, a kill to one.
+    """Ctrl-C in a terminal reaches all processes, a kill only one.
 
-    To everybody: to processes that were really started. What stands for forked ones passes on what
-    it gets, and ends with them.
+    All processes means those that run in fresh interpreters. Stand-ins for forked ones forward the
+    signals that they get, and end with them.
     """
     data, responses = synthetic
     command = [COMMAND, "score", str(responses), "--judge", "openai:m"]

@@ -1,4 +1,4 @@
-"""``lmms-rpts score`` for samples of tasks unknown to RPTS, and the commands on its runs."""
+"""``lmms-rpts score`` for samples of tasks unknown to RPTS, and the commands on the new runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def score(samples: Path, task: ForeignTask, output: Path, server: JudgeServer, *
 def graded(
     path: Path, values: Sequence[Any], task: str = "colours", metric: str = "m", **more: Any
 ) -> Path:
-    """Saved responses with one metric's values."""
+    """Saved responses with values of one metric."""
     rows = [
         {"task": task, "doc_id": at, "response": response_to({"squares": [at]}), metric: value}
         for at, value in enumerate(values)
@@ -134,7 +134,7 @@ def test_where_nobody_says_whether_an_answer_is_right(
 
 
 def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
-    """A metric whose value is an object without a field that says it: ``utils.aggregate``."""
+    """A metric with an object as value and no matching field: ``utils.aggregate`` decides."""
     task = write_foreign_task(tmp_path)
     values = [{"parsed": "A", "gold": "AB"[at % 4 == 3]} for at in range(4)]
     samples = graded(tmp_path / "said.jsonl", values, metric="letter_acc", length=3)
@@ -166,7 +166,7 @@ def test_an_unknown_metric_is_refused_before_anything_is_asked(
 
 
 def test_own_filters_that_extract_the_answer(tmp_path: Path) -> None:
-    """What the model wrote is scored, not what the filter left of it."""
+    """The model's full response is scored, not the filter's extract."""
     task = write_foreign_task(tmp_path, filters=EXTRACTS)
     with SeeingJudge().server() as server:
         env = settings(server)
@@ -192,7 +192,7 @@ def test_several_own_pipelines(tmp_path: Path) -> None:
 
 
 def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
-    """lmms-eval saves nothing else while it strips the tags of thinking, as it does by default."""
+    """lmms-eval saves nothing else while it strips thinking tags, which is its default."""
     task = write_foreign_task(tmp_path, filters=EXTRACTS)
     with SeeingJudge().server() as server:
         plain = replay(tmp_path / "plain", task, settings(server), name="colours")
@@ -248,7 +248,7 @@ def test_samples_that_cannot_be_scored(
 
 
 def test_plain_responses_with_correct(tmp_path: Path) -> None:
-    """JSONL of task, doc_id, response and correct, as anybody may write it."""
+    """JSONL of task, doc_id, response and correct, in a simple format."""
     task = write_foreign_task(tmp_path)
     samples = graded(tmp_path / "said.jsonl", [True, False, False, False], metric="correct")
     with SeeingJudge().server() as server:
@@ -257,7 +257,7 @@ def test_plain_responses_with_correct(tmp_path: Path) -> None:
 
 
 def test_repeats(tmp_path: Path) -> None:
-    """One value for two responses says nothing of the second."""
+    """With one value for two responses, the second one's correctness is unknown."""
     task = write_foreign_task(tmp_path)
     both = [response_to(task.documents[0], letter) for letter in "AB"]
     samples = tmp_path / "said.jsonl"
@@ -282,7 +282,7 @@ def test_tasks_that_are_not_there(tmp_path: Path) -> None:
     assert "lmms-eval has no task 'zzzz_qqqq'" in done.output
 
 
-# --- what reads such runs ------------------------------------------------------------------------
+# --- commands on such runs -----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -308,7 +308,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ForeignTask, Path]:
 
 
 def said_by(folder: Path, *arguments: str) -> str:
-    """What a command says that asks nobody."""
+    """The output of a command that needs no judge."""
     done = run([COMMAND, *arguments], cwd=folder)
     assert done.returncode == 0, done.stdout
     assert "Traceback" not in done.stdout
@@ -362,11 +362,11 @@ def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:
     assert "--correct is only for tasks of other packages" in done.stdout
 
 
-# --- the page ------------------------------------------------------------------------------------
+# --- the documentation page ----------------------------------------------------------------------
 
 
 def test_the_pages_commands_work(tmp_path: Path) -> None:
-    """Each as printed, but for the words that are to be filled in; in their order."""
+    """Each command as printed, with placeholders filled in; in order."""
     page = (Path(__file__).parents[1] / "docs" / "any-task.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
@@ -407,7 +407,7 @@ def test_the_pages_commands_work(tmp_path: Path) -> None:
 def test_the_name_of_a_task_runs_no_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, named: str
 ) -> None:
-    """lmms-eval loads, with their functions, the files of a folder that a task is named after."""
+    """If a task is named like a folder, lmms-eval loads the folder's files and their functions."""
     folder = tmp_path / "evil_rpts"
     folder.mkdir(exist_ok=True)
     said = tmp_path / "r.jsonl"

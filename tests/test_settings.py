@@ -1,4 +1,4 @@
-"""Environment settings: each variable, its allowed values, and the message for others."""
+"""Environment settings: each variable, its allowed values, and the message for other values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.tables import table
 
 
 def read_all(variables: dict[str, str]) -> dict[str, Any]:
-    """All settings by name, those of a benchmark behind its name."""
+    """All settings by name, with the benchmark's name in front of its own."""
     readings: dict[str, Any] = {"": load_settings(variables)}
     readings |= {f"{each.name}_": each.read_settings(variables) for each in benchmarks().values()}
     return {
@@ -130,7 +130,7 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container that runs under a user id which is entered nowhere."""
+    """As in a container whose user id has no entry in the user database."""
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
     with pytest.raises(RuntimeError):
@@ -380,7 +380,7 @@ def test_a_misspelt_setting_is_named(misspelt: str, meant: str, value: str) -> N
 
 @table("unlike", "LMMS_RPTS_", "LMMS_RPTS_VERBOSE", "LMMS_RPTS_SEED")
 def test_a_setting_that_is_like_none_names_all(unlike: str) -> None:
-    """What all names begin with makes none of them alike."""
+    """The common prefix of all names must not make a name similar."""
     with pytest.raises(SettingError) as caught:
         load_settings({unlike: "1"})
     assert "Did you mean" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The documentation site: it builds in strict mode, fetches nothing, and its numbers are right."""
+"""The documentation site: a strict build, no remote resources, and correct numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.fork_client import ROOT
 from tests.support.tables import table
 
 PAGE = (ROOT / "docs" / "what-is-rpts.md").read_text(encoding="utf-8")
-# What a browser would fetch: scripts, styles, fonts, pictures.
+# Resources that a browser would load: scripts, styles, fonts, pictures.
 _FETCHED = re.compile(
     r"""<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"'>\s]+)"""
 )
@@ -77,7 +77,7 @@ def test_the_worked_example_as_code() -> None:
 
 
 def test_the_worked_example_as_a_table() -> None:
-    """Heights and weights of the page's table, and the sums below it."""
+    """Heights and weights in the page's table, and the sums below it."""
     steps = re.search(r"```text\n(Image 0 -> .*?)Final answer", PAGE, re.DOTALL)
     assert steps is not None
     tree = build_tree(parse_chain(steps[1]), n_images=2, n_texts=2)

@@ -1,4 +1,4 @@
-"""docs/slurm.sh, with stand-ins for SLURM's commands, torchrun and lmms-rpts."""
+"""docs/slurm.sh, with fake versions of SLURM's commands, torchrun and lmms-rpts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ echo reply >> "$LMMS_RPTS_CACHE/answers.sqlite"
 
 @pytest.fixture
 def job(tmp_path: Path) -> dict[str, str]:
-    """The environment of a job on two nodes; CALLS is a file that lists what was called."""
+    """The environment of a job on two nodes; CALLS is a file that lists all calls."""
     (tmp_path / "bin").mkdir()
     for name, body in COMMANDS.items():
         command = tmp_path / "bin" / name
@@ -63,10 +63,10 @@ def test_both_stages_and_a_job_that_is_submitted_again(tmp_path: Path, job: dict
     generated, *scored = calls(tmp_path)
     assert generated.startswith("torchrun none --nnodes 2 --node_rank 1 --nproc_per_node 8")
     assert "--master_addr first-node" in generated
-    assert len(scored) == 2, "the second job generates nothing"
+    assert len(scored) == 2, "the second job generates no responses"
     assert all(each.startswith(f"lmms-rpts score {tmp_path}/results/") for each in scored)
     kept = tmp_path / "judge-cache" / "answers.sqlite"
-    assert kept.read_text(encoding="utf-8") == "reply\nreply\n", "the second began with the first's"
+    assert kept.read_text(encoding="utf-8") == "reply\nreply\n", "the cache is reused"
 
 
 def test_the_time_limit_keeps_the_cache(tmp_path: Path, job: dict[str, str]) -> None:

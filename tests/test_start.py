@@ -1,4 +1,4 @@
-"""What a command imports: packages that it has no use for make the user wait."""
+"""Imports of the commands: unnecessary packages would make the user wait."""
 
 from __future__ import annotations
 

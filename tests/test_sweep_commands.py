@@ -60,7 +60,7 @@ def words(said: str) -> list[list[str]]:
 
 
 def check_pictures(svg: Path, png: Path, pdf: Path) -> list[str]:
-    """Each is what its suffix says; the texts of the first."""
+    """Checks that each file has the type of its suffix; returns the texts of the SVG."""
     with Image.open(png) as picture:
         picture.load()
         assert picture.format == "PNG"
@@ -113,7 +113,7 @@ def test_sweep_writes_what_the_suffix_says(command: Command, runs: Path, tmp_pat
 
 
 def test_sweep_tells_the_guarded_score_once(command: Command, tmp_path: Path) -> None:
-    """Guarded scores of 0.8 and 0.4; a run of before has none."""
+    """Guarded scores of 0.8 and 0.4; an old run has none."""
     scored = {0: guarded_record([0.8, 0.8]), 1: guarded_record([0.4, 0.4], 0.9)}
     write_run(tmp_path / "new", scored, model_args="pretrained=lab/new")
     write_run(tmp_path / "old", {0: old_record([1.0, 1.0])}, model_args="pretrained=lab/old")
@@ -241,7 +241,7 @@ def test_summarize_writes_what_the_suffix_says(
     for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{@{}lcccc@{}}"):
         assert line in latex
     (row,) = [line for line in latex.splitlines() if line.startswith("a &")]
-    # Of a's right answers 1/3 rest on unsound reasoning, of b's all: lower is better.
+    # 1/3 of a's right answers depend on unsound reasoning, and all of b's: lower is better.
     assert row.startswith("a & \\textbf{0.583} & ")
     assert "\\textbf{0.333}" in row.split(" & ")[4]
     (below,) = [line for line in latex.splitlines() if line.startswith(" & {\\tiny $\\pm$0.118}")]
@@ -305,7 +305,7 @@ def test_plots_need_matplotlib_and_tables_do_not(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "lmms_rpts.report.plots", raising=False)
     for suffix in PLOTS:
-        # There is no such run: that would be the next complaint.
+        # The run does not exist, which would be the next error.
         said = command(name, tmp_path / "none", "-o", tmp_path / f"out.{suffix}")
         assert said.exit_code == 1
         assert 'needs matplotlib: pip install "lmms-rpts[plots]"' in said.output
@@ -399,7 +399,7 @@ def test_latex_is_escaped() -> None:
     assert escape_latex("a_b&c$%#{}~^\\") == (
         r"a\_b\&c\$\%\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}"
     )
-    # At the start of a row, [ and * would belong to the \\ before.
+    # At the start of a row, [ and * would be arguments of the \\ before it.
     assert escape_latex("[1pt]*") == "{[}1pt]{*}"
     assert escape_latex("a\n\\input{x}") == r"a \textbackslash{}input\{x\}"
 

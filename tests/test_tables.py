@@ -1,4 +1,4 @@
-"""Tables of rows: each row is checked, and each that fails is reported."""
+"""Tables of rows: each row is checked, and each failing row is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts tree``: pictures of the right kind, and what it refuses."""
+"""``lmms-rpts tree``: pictures of the right type, and errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def drawn(path: Path) -> str:
-    """The texts of an SVG, put together."""
+    """The texts of an SVG, joined."""
     return " ".join("".join(texts_of_svg(path.read_text(encoding="utf-8"))).split())
 
 
@@ -68,7 +68,7 @@ def test_a_picture_of_each_kind(command: Command, runs: Path, tmp_path: Path) ->
     for part in ("Conclusion 0", "0.20", "first wrong step", "The shop is closed.", "score from 0"):
         assert part in shown
     assert pdf.read_bytes().startswith(b"%PDF")
-    assert b"/Type3" not in pdf.read_bytes(), "publishers refuse fonts of this type"
+    assert b"/Type3" not in pdf.read_bytes(), "publishers reject Type 3 fonts"
     with Image.open(png) as picture:
         picture.load()
         width = float(ElementTree.fromstring(svg.read_text()).get("width", "nan"))

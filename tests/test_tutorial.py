@@ -1,4 +1,4 @@
-"""The tutorial and the notebook: their commands are run, and show what the pages show."""
+"""The tutorial and the notebook: their commands run, and print the output shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SKIPS_LINES = "..."
 
 
 def steps() -> Iterator[tuple[list[str], list[str]]]:
-    """The commands of each block with the lines that the page shows of the last one's output."""
+    """The commands of each block, with the page's lines of the last command's output."""
     blocks = _BLOCK.findall(PAGE)
     for at, (kind, text) in enumerate(blocks):
         if kind != "bash":
@@ -40,14 +40,14 @@ def steps() -> Iterator[tuple[list[str], list[str]]]:
 
 
 def plain(line: str) -> str:
-    """A line without what differs from run to run: times, sizes, the width of columns."""
+    """A line without parts that differ between runs: times, sizes, the width of columns."""
     for pattern, name in _CHANGING:
         line = pattern.sub(name, line)
     return " ".join(line.split())
 
 
 def first_missing(shown: list[str], printed: str) -> str | None:
-    """The first line of a page that is not printed after those before it."""
+    """The first line of a page that is not printed after its predecessors."""
     lines = iter([plain(line) for line in printed.splitlines()])
     anywhere = False
     for line in shown:
@@ -64,7 +64,7 @@ def first_missing(shown: list[str], printed: str) -> str | None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the reader types the commands: data of the package are where a checkout has them."""
+    """The working folder of the reader: the package's data are where a checkout has them."""
     folder = tmp_path_factory.mktemp("tutorial")
     (folder / "lmms_rpts" / "demo").mkdir(parents=True)
     shutil.copytree(ROOT / "lmms_rpts/demo/responses", folder / "lmms_rpts/demo/responses")
@@ -80,7 +80,7 @@ def test_the_commands_print_what_the_page_shows(folder: Path) -> None:
             done = run(
                 [str(Path(sys.executable).with_name(name)), *words], {"COLUMNS": "100"}, folder
             )
-            # The doctor misses the data of RPTS-Eval, which the demo doesn't need.
+            # The doctor reports missing data of RPTS-Eval, which the demo doesn't need.
             assert done.returncode == 0 or words[0] == "doctor", (command, done.stdout)
         missing = first_missing(shown, done.stdout)
         assert missing is None, f"docs/tutorial.md: {missing!r} is not in:\n{done.stdout}"

@@ -1,4 +1,4 @@
-"""Two machines give the records and the table of one process: docs/scale.md."""
+"""Two machines give the same records and table as one process: docs/scale.md."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_two_nodes_give_the_same_records(one: Run, two: Run) -> None:
 
 
 def test_two_nodes_give_the_same_table(one: Run, two: Run) -> None:
-    """Up to rounding: lmms-eval adds up the documents in another order."""
+    """Up to rounding: lmms-eval sums the documents in another order."""
     assert table_of(two) == table_of(one)
     assert len(table_of(two)) > 10
     found, expected = metrics(two), metrics(one)
@@ -58,7 +58,7 @@ def test_two_nodes_give_the_same_table(one: Run, two: Run) -> None:
 
 
 def test_a_real_model_on_two_nodes(tiny_llava: str, tmp_path: Path) -> None:
-    """Its responses, images and all: wrappers of lmms-eval take the local rank for the rank."""
+    """With responses and images: wrappers of lmms-eval use the local rank as the rank."""
     model = ("--model", "llava_hf", "--model_args", tiny_llava, "--tasks", TASK)
     limits = ("--limit", "3", "--gen_kwargs", "max_new_tokens=16")
     alone = run_lmms_eval(tmp_path / "one", *model, *limits)

@@ -1,4 +1,4 @@
-"""``lmms-rpts validate``: judges behind a real server, on made-up labelled steps."""
+"""``lmms-rpts validate``: judges on a real server, on made-up labelled steps."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ JUDGES: dict[str, tuple[Callable[[bool], float], dict[str, float | None]]] = {
 
 
 @table("name", *JUDGES)
-def test_each_judge_gets_the_numbers_that_it_must_get(
+def test_metrics_of_judges_with_known_error_rates(
     name: str, command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
 ) -> None:
     score, expected = JUDGES[name]
@@ -193,7 +193,7 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
     (["--data", "n" * 10_000], 2, "no such file or folder"),
     (["--data", "~nobody-of-this-name/x"], 2, "no such file or folder"),
 )
-def test_what_can_not_be_is_said_before_anything_is_asked(
+def test_invalid_arguments_are_refused_before_any_call(
     arguments: list[str], status: int, said: str, command: Command
 ) -> None:
     judge = [] if "--judge" in arguments else ["--judge", "lexical"]
@@ -203,7 +203,7 @@ def test_what_can_not_be_is_said_before_anything_is_asked(
 
 
 @table("option", "-o", "--html")
-def test_what_can_not_be_written_is_said_before_anything_is_asked(
+def test_unwritable_outputs_are_refused_before_any_call(
     option: str,
     command: Command,
     served: Callable[[Answer], JudgeServer],
@@ -243,7 +243,7 @@ def test_what_was_read_is_not_overwritten(command: Command, data: Path, tmp_path
 
 
 def test_names_of_files_need_not_be_unicode(command: Command, tmp_path: Path) -> None:
-    """Nor can they steer the terminal."""
+    """The names cannot control the terminal, either."""
     rows = [{"input": "q", "steps": [f"a {at}", "b"], "mistake_index": None} for at in range(9)]
     folder = tmp_path / "odd"
     folder.mkdir()
@@ -375,7 +375,7 @@ def test_the_list_names_every_set_and_what_was_found(command: Command, data: Pat
     assert "Found" not in command("--list").output
 
 
-def test_what_a_row_holds_is_text_everywhere(
+def test_markup_in_a_row_is_escaped_everywhere(
     command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
 ) -> None:
     """Markup in a chain, its id and the judge's reply; and steps of 100,000 characters."""
@@ -420,6 +420,6 @@ def test_sets_with_pictures_are_blind(command: Command, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert figures(out).blind
     assert "without their images" in done.output
-    # No chain without an error: what needs one has no value.
+    # All chains have an error: metrics that need one without an error have no value.
     got = values(figures(out))
     assert (got["acc_ok"], got["f1_first"]) == (None, None)

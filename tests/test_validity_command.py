@@ -1,4 +1,4 @@
-"""``report``, ``compare`` and ``summarize`` with a validity file, and without."""
+"""``report``, ``compare`` and ``summarize``, with and without a validity file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_terminal(command: Command, pair: tuple[Path, Path], known: Path, na
     after = command(name, *pair, "--validity", known)
     assert after.exit_code == 0, after.output
     said = [line for line in after.output.splitlines() if line.startswith("Judge: ")]
-    assert len(said) == 4, "the judge once, each run, and what it means"
+    assert len(said) == 4, "one line per judge, one per run, and an explanation"
     assert FAULTS in said[0]
     for line, label in zip(said[1:3], "ab", strict=True):
         assert line.startswith(f"Judge: {label}: 50.0% of 6 inference steps")
@@ -222,7 +222,7 @@ def test_the_file_is_not_overwritten(
 def test_the_setting_and_the_option(
     command: Command, pair: tuple[Path, Path], known: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """The option takes the place of the setting; several files are matched with the judges."""
+    """The option takes precedence over the setting; several files are matched with the judges."""
     other = write_validity(tmp_path / "other.json", make_validity(judge="openai:other"))
     monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(other))
     assert "error rates of the judge of a are unknown" in command("compare", *pair).output
@@ -247,7 +247,7 @@ def test_what_the_results_name(command: Command, pair: tuple[Path, Path], known:
     said = command("compare", *pair).output
     assert "Judge: a: 50.0% of 6" in said
     assert CORRECTED in said
-    assert "Judge: b: " not in said, "its results name no file"
+    assert "Judge: b: " not in said, "the results of b name no file"
     known.unlink()
     said = command("compare", *pair).output
     assert FAULTS in said

@@ -1,4 +1,4 @@
-"""LMMS_RPTS_VALIDITY through the real lmms-eval: checked before the run, noted in its results."""
+"""LMMS_RPTS_VALIDITY with the real lmms-eval: checked before the run, noted in its results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAID = Path(lmms_rpts.__file__).parent / "demo" / "responses" / "lucky.jsonl"
 
 
 def demo(folder: Path, *more: str, validity: Path | None = None) -> Run:
-    """The demo, which the judge ``lexical`` scores where none is set."""
+    """The demo, scored by the judge ``lexical`` unless another one is set."""
     env = {} if validity is None else {"LMMS_RPTS_VALIDITY": str(validity)}
     arguments = ("--model", "replay", "--model_args", f"samples={SAID}", "--tasks", "rpts_demo")
     return run_lmms_eval(folder, *arguments, *more, env=env)
@@ -41,7 +41,7 @@ def of_lexical(**changes: Any) -> Validity:
 def test_the_results_hold_what_is_known_of_the_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a report of them says it; the records and metrics are those of a run without the file."""
+    """A report shows it, too; the records and metrics are the same as without the file."""
     path = write_validity(tmp_path / "validity.json", of_lexical())
     plain, done = demo(tmp_path / "plain"), demo(tmp_path / "out", validity=path)
     assert done.code == 0, done.output

@@ -116,7 +116,8 @@ def test_the_frame_has_a_row_for_each_set_source_and_metric() -> None:
     )
     frame = frame_of(validation.validity)
     assert {name: str(kind) for name, kind in frame.dtypes.items()} == dict(FRAME_TYPES)
-    # Each has the judge's metrics and two of four baselines; one has a metric of its authors.
+    # Each has the judge's metrics and two of four baselines; one has a metric defined by its
+    # authors.
     assert len(frame) == 2 * (len(METRICS) + 2 * 4) + 1
     place = frame[(frame["set"] == "a") & (frame["source"] == "place")]
     assert place["metric"].tolist() == ["auc", "auc_within"]

@@ -1,4 +1,4 @@
-"""lmms-eval's viewer of runs (``lmms-eval-ui``): what it shows of replayed and re-scored ones."""
+"""lmms-eval's viewer of runs (``lmms-eval-ui``): what it shows of replayed and re-scored runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[Any]]:
 
 
 def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A FastAPI that serves nothing: the viewer's functions are called directly."""
+    """A fake FastAPI: the tests call the viewer's functions directly."""
 
     class App:
         def __init__(self, **options: Any) -> None: ...

@@ -1,4 +1,4 @@
-"""Agreement of step scores: formulas against reference code, matching of steps, hostile CSVs."""
+"""Agreement of step scores: formulas against reference code, matching of steps, hostile CSV."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from tests.support.tables import table
 pytestmark = pytest.mark.filterwarnings("error")
 
 HUNDREDTHS = st.integers(0, 100).map(lambda each: each / 100)
-TWENTIETHS = st.integers(0, 20).map(lambda each: each / 20)  # half of them halfway between levels
+TWENTIETHS = st.integers(0, 20).map(lambda each: each / 20)  # half of them between levels
 
 
 def by_others(scores: Sequence[float], others: Sequence[float]) -> list[float]:
-    """The statistics from numpy, scipy and scikit-learn."""
+    """The statistics computed with numpy, scipy and scikit-learn."""
     levels = [
         [int(Decimal(str(each)).quantize(Decimal("0.1"), ROUND_HALF_EVEN) * 10) for each in values]
         for values in (scores, others)
@@ -85,8 +85,8 @@ def test_a_weight_counts_like_copies(rows: list[tuple[float, float, int]]) -> No
 def test_worked_by_hand() -> None:
     scores, others = np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0])
     (found,) = statistics_of(scores, others, np.ones((1, 3)))
-    # Ranks 1 2 3 and 1.5 1.5 3: r = 1.5 / sqrt(2 * 1.5). Levels 0 5 10 and 5 5 10: observed
-    # squares 25; expected (3 * (125 + 150) - 2 * 15 * 20) / 3 = 75.
+    # Ranks 1 2 3 and 1.5 1.5 3: r = 1.5 / sqrt(2 * 1.5). Levels 0 5 10 and 5 5 10: observed squares
+    # 25; expected (3 * (125 + 150) - 2 * 15 * 20) / 3 = 75.
     assert dict(zip(STATISTICS, found, strict=True)) == pytest.approx(
         {"mae": 1 / 6, "spearman": 1.5 / math.sqrt(3), "kappa": 1 - 25 / 75, "bias": -1 / 6}
     )
@@ -131,7 +131,7 @@ def test_intervals_are_those_of_a_slow_loop() -> None:
 
 
 def test_documents_are_drawn_not_steps() -> None:
-    # Ten steps in each of two documents: a resample of documents has one error or the other.
+    # Ten steps in each of two documents, with errors of 0 and 0.4: a resample may hold only one.
     documents = np.repeat([0, 1], 10)
     others = np.repeat([0.5, 0.9], 10)
     (found,) = estimate_groups(np.full(20, 0.5), others, documents, [np.arange(20)], 500)
@@ -183,7 +183,7 @@ def test_raters_are_compared_in_pairs() -> None:
     assert reliability_of([{"ann": 0.1}, {"bob": 0.2}]) is None
 
 
-# --- with people ---------------------------------------------------------------------------------
+# --- human ratings -------------------------------------------------------------------------------
 
 
 def run_of(folder: Path, scores: Mapping[int, Sequence[float | None]], **changes: Any) -> Run:

@@ -1,4 +1,4 @@
-"""Comparison of two runs: differences worked manually and by scipy, and flipped documents."""
+"""Comparison of two runs: differences checked manually and against scipy, and flipped documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAN = math.nan
 
 
 def record(doc_id: int, score: float | None, right: bool = True, **changes: Any) -> dict[str, Any]:
-    """A response whose RPTS is ``score``: both of its steps got it."""
+    """A response with two steps that both have ``score``, which is also its RPTS."""
     doc = make_doc(id=100 + doc_id, statement=f"Statement {doc_id}.") | changes
     return make_record([score, score], answer="agree" if right else "disagree", doc=doc)
 
@@ -58,13 +58,13 @@ def four(tmp_path: Path) -> tuple[Run, Run]:
     ("rpts", 1.5 / 4, 1.5 / 3, 0.125, 3, 4),
     ("accuracy", 3 / 4, 3 / 4, 0, 4, 4),
     ("accuracy_rpts", 1 / 4, 1 / 3, 1 / 12, 3, 4),
-    # A: right are 0, 1 and 3, unsound of them 0 and 3; B: right and judged are 0 and 2.
+    # A: documents 0, 1 and 3 are right, 0 and 3 unsound; B: documents 0 and 2 are right and judged.
     ("right_for_wrong_reason", 2 / 3, 1 / 2, -1 / 6, 1, 4),
     ("rpts_visual", 1.5 / 4, 1.5 / 3, 0.125, 3, 4),
     ("rpts_textual", None, None, None, 0, 0),
     ("parse_rate", 1, 1, 0, 4, 4),
     ("judge_coverage", 1, 3 / 4, -1 / 4, 4, 4),
-    # Nobody said whether the roots bear on the answers.
+    # No judge was asked whether the roots answer the question.
     ("rpts_guarded", None, None, None, 0, 0),
     ("root_bears", None, None, None, 0, 0),
 )
@@ -178,7 +178,7 @@ def test_a_single_value_has_no_interval(tmp_path: Path) -> None:
 def test_intervals_are_those_of_scipy(tmp_path: Path) -> None:
     generator = np.random.default_rng(5)
     first = generator.random(40) * 0.8
-    # Close to the first: were documents not drawn jointly, the interval would be far wider.
+    # Close to the first: if documents were not paired, the interval would be far wider.
     second = first + generator.random(40) * 0.2
     found = metric(
         compare_runs(scored(tmp_path, first, "a"), scored(tmp_path, second, "b")), "rpts"
@@ -191,7 +191,7 @@ def test_intervals_are_those_of_scipy(tmp_path: Path) -> None:
         method="percentile",
         rng=np.random.default_rng(7),
     )
-    # The standard error of such a quantile is 0.027 of the mean's; here is one on either side.
+    # The standard error of such a quantile is 0.027 of the mean's; both sides are estimated here.
     margin = 4 * math.sqrt(2) * 0.027 * expected.standard_error
     assert found.low == pytest.approx(expected.confidence_interval.low, abs=margin)
     assert found.high == pytest.approx(expected.confidence_interval.high, abs=margin)
@@ -218,7 +218,7 @@ def test_p_values_are_those_of_scipy(seed: int, scale: int) -> None:
 
 
 def by_hand(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """All swaps of all pairs, one by one; by standard errors where values are missing."""
+    """All swaps of all pairs, one by one; divides by standard errors where values are missing."""
     pairs = list(zip(first, second, strict=True))
     studentised = any(math.isnan(a) != math.isnan(b) for a, b in pairs)
 
@@ -262,10 +262,10 @@ def test_values_move_with_their_nan(pairs: list[tuple[float, float]]) -> None:
 
 @table(
     "first, second, p",
-    # B - A: 1/2; with the second pair swapped -1/3, with the third 1/3, with both -1/2.
+    # B - A: 1/2; after swapping the second pair -1/3, the third 1/3, both -1/2.
     ([1, 0, NAN], [1, 1, 1], 2 / 4),
-    # 3/4, as with the third swapped; -3/4 with the first two or with all; 0 with the second,
-    # or the first and third; the other two swaps leave one side empty.
+    # 3/4, also after swapping the third; -3/4 after swapping the first two or all; 0 after swapping
+    # the second, or the first and third; the other two swaps leave one side empty.
     ([0, NAN, NAN], [NAN, 1, 0.5], 4 / 6),
     ([NAN, NAN], [NAN, 1], None),
 )
@@ -282,7 +282,7 @@ def test_only_pairs_that_differ_need_swapping() -> None:
 
 
 def test_ties_are_not_lost_to_rounding() -> None:
-    # The gains are 0.1 and 0.2: two of the four swaps give the sum, but not to the last bit.
+    # The gains are 0.1 and 0.2: two of the four swaps have the same sum, except for the last bit.
     assert swap_test(np.array([0, 0, 0.1]), np.array([0, 0.1, 0.3])) == 2 / 4
 
 

@@ -1,4 +1,4 @@
-"""Data frames of runs: their columns keep their types, whatever the values."""
+"""Data frames of runs: column types do not depend on the values."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_no_run_gives_empty_frames_with_all_columns() -> None:
 
 
 def test_one_run_or_several(tmp_path: Path) -> None:
-    """All frames take both; of several runs, documents are told apart by the run."""
+    """All frames accept one run or several; documents of several runs are distinguished by run."""
     for name, scores in (("a", [[0.9, 0.2], [1.0, 1.0]]), ("b", [[0.5, 0.5]])):
         write_run(tmp_path / name, dict(enumerate(map(make_record, scores))))
     one, other = read_runs([f"one={tmp_path / 'a'}", f"other={tmp_path / 'b'}"])

@@ -1,4 +1,4 @@
-"""Why the guarded score differs from RPTS, in words."""
+"""Explanations of why the guarded score differs from RPTS."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
 
 @table(
     "steps, scores, root, doc, reasons",
-    # Nothing to say.
+    # Nothing to report.
     (STEPS, [1, 1], 1.0, None, []),
     (STEPS, [0.5, 0.5], 0.51, None, []),
     (STEPS, [0.5, 0.5], 0.5, None, ["the last conclusion leaves the question open"]),
@@ -53,7 +53,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
     (STEPS, [1, 1], 0.4, None, [BEARS_NOT]),
     (STEPS, [1, 0.4], 0.4, None, [NOT_ENTAILED, BEARS_NOT]),
     (STEPS, [1, 1], None, None, []),
-    # References: the order is that of the reasoning, and each is named once.
+    # References: in the order of the reasoning, each reported once.
     (
         (SEEN, "Conclusion0 + Text0 + Text9 + Text9 -> The shop is closed."),
         [1, 1],
@@ -95,7 +95,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
             "Conclusion 1 cites Text (odd number), which does not exist",
         ],
     ),
-    # A step that the root does not rest on costs nothing.
+    # A step that the root does not depend on costs nothing.
     (
         ("Image7 -> Stray.", "Image0 + Text0 -> The shop is closed."),
         [1, 1],
@@ -103,7 +103,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
         None,
         [],
     ),
-    # Evidence: the gold reasoning needs Image 0 and Text 0, or all where there is none.
+    # Evidence: the gold reasoning needs Image 0 and Text 0; without gold reasoning all is needed.
     (("Image0 -> The shop is closed.",), [1], 1.0, None, [EVIDENCE.format(1, 2, "Text 0 is")]),
     (
         ("Context -> The shop is closed.",),
@@ -126,7 +126,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
             )
         ],
     ),
-    # Restating: what the judge calls wrong is none.
+    # Restating: a step that the judge calls wrong does not count as a restatement.
     ((SEEN, RULE, ROOT), [1, 1, 1], 1.0, None, ["1 of 3 steps only restates"]),
     (
         (SEEN, RULE, ROOT),
@@ -151,7 +151,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
     ),
     # Repetition: 2 ** 4 uses of the first step.
     (TWICE, [1] * 6, 1.0, None, ["one step counts 16 times in RPTS"]),
-    # All of it.
+    # All reasons together.
     (
         (RULE, BREAD, "Conclusion0 + Conclusion1 + Text9 -> The shop is closed."),
         [1, 1, 0.2],
@@ -199,7 +199,7 @@ def test_a_step_that_counts_beyond_all_measure() -> None:
 
 
 def test_weights_alone() -> None:
-    """With a decay of 0.1 the first step has 10 of 11 parts of the weight: 10/11 and 1/2."""
+    """With a decay of 0.1 the first step has 10/11 of the weight in RPTS, and 1/2 when guarded."""
     steps = ("Image0 + Text0 -> The clock shows nine.", "Conclusion0 -> The shop is closed.")
     scoring = scoring_with(decay=0.1)
     found = read(guarded_record([1.0, 0.5], steps=steps, scoring=scoring))
@@ -237,7 +237,7 @@ def test_steps_that_only_restate() -> None:
     steps = (RULE, BREAD, "Text0 + Text9 -> The shop closes at eight.", "Image0 -> Closed.")
     found = read(guarded_record([1.0, 0.4, 1.0, 1.0], steps=steps))
     assert found.diagnosed.restating == {0, 1, 2}
-    # Step 1 is wrong, and step 2 cites what does not exist.
+    # Step 1 is wrong, and step 2 cites evidence that does not exist.
     assert idle_steps(found) == {0}
 
 

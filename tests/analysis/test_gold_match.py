@@ -1,4 +1,4 @@
-"""Steps matched with gold steps by evidence."""
+"""Reasoning steps matched with gold steps by evidence."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def test_evidence_follows_conclusions_and_leaves_out_what_does_not_exist() -> No
 
 @table(
     "lines, matches",
-    # The same evidence, whatever is said.
+    # The same evidence, with any wording.
     (["Image0 -> The clock shows three."], [((0,), 1.0)]),
     (["Text0 -> The shop opens at eight."], [((1,), 1.0)]),
-    # Straight from the clues, without the steps in between.
+    # Directly from the clues, without intermediate steps.
     (["Image0 + Text0 -> It is closed."], [((2,), 1.0)]),
     # {image 0, text 0, text 1} and {image 0, text 0}: 2 of 3.
     (["Image0 + Text0 + Text1 -> It is closed."], [((2,), 2 / 3)]),
     # {image 0, image 1} shares 1 of 2 with step 0, and 1 of 3 with step 2.
     (["Image0 + Image1 -> Two clocks."], [((0,), 0.5)]),
-    # 1 of 3 at best.
+    # 1 of 3 at most.
     (["Image0 + Image1 + Image2 -> Three clocks."], [None]),
     (["Text1 -> It sells bread."], [None]),
     (["Context -> There is a shop."], [None]),
@@ -73,12 +73,12 @@ def test_chinese() -> None:
 
 @table(
     "conclusion, language, steps",
-    # Both gold steps use image 0 alone: the words decide.
+    # Both gold steps use image 0 alone: the wording decides.
     ("The clock shows nine.", "en", (0,)),
     ("The shop is closed.", "en", (1,)),
     ("时钟显示九点。", "zh", (0,)),
     ("商店已经关门。", "zh", (1,)),
-    # Not a word in common with either: both.
+    # No words in common with either: both match.
     ("Xyz.", "en", (0, 1)),
 )
 def test_words_decide_between_equal_evidence(

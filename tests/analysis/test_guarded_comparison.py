@@ -1,4 +1,4 @@
-"""The guarded score in a comparison: counts above one."""
+"""The guarded score in a comparison: counts may exceed one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.runs import STEPS, make_record, write_run
 
 
 def test_counts_are_compared_beyond_one(tmp_path: Path) -> None:
-    """Two chains of three steps and two of two: 2.5 and 2, and the interval leaves [0, 1]."""
+    """Two chains of three steps and two of two: 2.5 and 2; the interval is not cut to [0, 1]."""
     long = (*STEPS[:1], "Text0 -> It shuts at eight.", "Conclusion0 + Conclusion1 -> Closed.")
     a = {at: make_record([1.0] * 3, steps=long) for at in range(2)}
     a |= {at: make_record([1.0] * 2) for at in range(2, 4)}

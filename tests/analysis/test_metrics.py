@@ -1,4 +1,4 @@
-"""The groups of metrics hold each metric once."""
+"""Metric groups: each metric is in exactly one group."""
 
 from __future__ import annotations
 

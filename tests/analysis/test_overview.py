@@ -1,4 +1,4 @@
-"""Overview of a run: figures worked manually."""
+"""Overview of a run: figures calculated manually."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_a_page_beside_sheets(run: Run, tmp_path: Path) -> None:
     for sheet in sheets:
         sheet.write_text("doc_id,step,score\n0,0,0\n", encoding="utf-8")
     ratings = read_ratings([page, *sheets], run)
-    # A sheet that names no rater is a rater of its own.
+    # A sheet without a rater name counts as a separate rater.
     assert ratings.raters == tuple(sorted(["Ann", *map(str, sheets)]))
     assert read_ratings(sheets[0], run).raters == ("",)
 

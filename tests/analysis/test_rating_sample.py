@@ -1,4 +1,4 @@
-"""Samples for human raters: whole responses, both verdicts, reproducible by seed."""
+"""Samples for human raters: whole responses, sound and broken reasoning, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def test_tasks_and_verdicts_take_turns(tmp_path: Path) -> None:
     assert verdicts(run, 16) == dict.fromkeys(
         [("a_en", "broken"), ("a_en", "sound"), ("a_zh", "broken"), ("a_zh", "sound")], 2
     )
-    # Whole responses: nine steps take five of two steps each.
+    # Whole responses: nine steps need five responses with two steps each.
     assert draw_sample(run, 9).steps == 10
-    # What there is less of is used up.
+    # All responses of a scarce group are drawn.
     assert verdicts(run, 40)["a_zh", "sound"] == 2
     assert verdicts(run, 40)["a_en", "broken"] == 3
     assert sum(verdicts(run, 40).values()) == 20

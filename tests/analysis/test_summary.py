@@ -21,7 +21,7 @@ from tests.support.tables import table
 
 
 def summary_of(folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]) -> Summary:
-    """Runs of models by name, each a list of its rounds."""
+    """A summary of runs by model name; each model has a list of rounds."""
     for model, each in rounds.items():
         for number, records in enumerate(each):
             write_run(
@@ -85,7 +85,7 @@ def test_a_round_without_a_value_is_no_round_of_that_metric(tmp_path: Path) -> N
 
 
 def test_runs_of_other_documents_are_no_rounds(tmp_path: Path) -> None:
-    """A deviation over a whole run and a part of it would mean nothing."""
+    """A standard deviation between a whole run and a part of it would mean nothing."""
     found = summary_of(tmp_path, a=[scores(1.0, 1.0, 1.0), scores(1.0)])
     assert [(each.model, each.rounds) for each in found.overall.models] == [
         ("a (1)", 1),
@@ -147,7 +147,7 @@ def task_of(name: str, *values: float | None, **more: Any) -> TaskSummary:
     "name, values, best",
     ("rpts", (0.5, 0.75, None), {"m1"}),
     ("right_for_wrong_reason", (0.5, 0.75, None), {"m0"}),
-    ("rpts", (0.75, 0.75002, 0.5), {"m0", "m1"}),  # both are shown as 0.750
+    ("rpts", (0.75, 0.75002, 0.5), {"m0", "m1"}),  # both are displayed as 0.750
     ("rpts", (0.75, 0.75002), set()),
     ("rpts", (0.75,), set()),
     ("rpts", (None, None), set()),

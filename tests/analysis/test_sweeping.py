@@ -1,4 +1,4 @@
-"""RPTS under other settings: sums worked manually, and the run's own values to the bit."""
+"""RPTS with other settings: sums calculated manually, and the run's own values to the last bit."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, scoring_with, write_run
 from tests.support.tables import table
 
-# docs/record.md's example: heights 1, 1, 2.
+# The example in docs/record.md: heights 1, 1, 2.
 EXAMPLE = ("Image0 -> A.", "Text0 -> B.", "Conclusion0 + Conclusion1 -> C.")
-# The weights of this one, whose heights are 1, 2, 3, tell 2 from 3 as well.
+# Heights 1, 2, 3, so that the weights distinguish height 2 from 3 as well.
 LINE = ("Image0 -> A.", "Conclusion0 -> B.", "Conclusion1 -> C.")
 
 
@@ -68,7 +68,7 @@ def test_rpts_by_hand(
 
 
 def judged(rpts: float | None, right: bool | None = True) -> dict[str, Any]:
-    """A response with one step, whose score is its RPTS under all settings."""
+    """A response with one step, whose score is its RPTS with all settings."""
     answer = {True: "agree", False: "disagree", None: None}[right]
     return make_record([rpts], steps=("Image0 -> A.",), answer=answer)
 
@@ -79,8 +79,8 @@ def test_quantities_by_hand(tmp_path: Path) -> None:
         1: judged(0.5, right=False),  # passes: at least 0.5
         2: judged(0.25, right=True),
         3: judged(0.25, right=False),
-        4: judged(None, right=True),  # not judged: in none of the numbers
-        5: judged(0.75, right=None),  # the answer is not known: in no accuracy
+        4: judged(None, right=True),  # not judged: excluded from all figures
+        5: judged(0.75, right=None),  # the answer is unknown: excluded from accuracies
     }
     found = row(sweep(run_of(tmp_path, records)), 0.9, 1)
     assert found.rpts == (1.0 + 0.5 + 0.25 + 0.25 + 0.75) / 5
@@ -97,7 +97,7 @@ def test_a_documents_responses_are_one_value(tmp_path: Path) -> None:
     }
     found = row(sweep(run_of(tmp_path, records)), 0.9, 1)
     assert found.rpts == (0.5 + 1.0 + 0.0) / 3
-    assert found.filtered_accuracy == pytest.approx((1.0 + 1 / 3) / 2)  # nothing of document 2
+    assert found.filtered_accuracy == pytest.approx((1.0 + 1 / 3) / 2)  # none of document 2
     assert found.share_filtered == pytest.approx((1 / 2 + 0 + 1) / 3)
     assert found.accuracy_rpts == pytest.approx((0.5 + 1 / 3 + 0.0) / 3)
 
@@ -217,7 +217,7 @@ REFUSED = [
 
 
 @table("settings, told", *REFUSED)
-def test_settings_that_make_no_sense(tmp_path: Path, settings: Any, told: str) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, settings: Any, told: str) -> None:
     run = run_of(tmp_path, {0: judged(1.0)})
     with pytest.raises(ValueError, match=told):
         sweep(run, **settings)

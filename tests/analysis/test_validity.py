@@ -29,13 +29,13 @@ def file_of(validity: Validity | None = None, name: str = "validity.json") -> Va
 
 
 def record(doc_id: int, inference: float | None, image: float = 0.1, **more: Any) -> dict[str, Any]:
-    """One image step, one inference step: only the second is counted."""
+    """One image step and one inference step: only the inference is counted."""
     return make_record([image, inference], doc=make_doc(id=doc_id), **more)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Of five documents one has an inference that was not scored, two of the others are wrong."""
+    """Five documents: one has an unscored inference; two of the other four are wrong."""
     scores = [0.4, 0.49, 0.5, 1.0, None]
     write_run(tmp_path / "run", {at: record(at, score) for at, score in enumerate(scores)})
     return read_run(tmp_path / "run")
@@ -77,7 +77,7 @@ def test_the_words(run: Run) -> None:
 
 
 def test_only_the_first_question_counts(run: Run) -> None:
-    """A second question that lifts a step above the mark changes nothing; nor a fixed score."""
+    """A second question that lifts a step above the mark is ignored, and so is a fixed score."""
     first = run.responses[0]
     step = first.steps[1]
     (question,) = step.questions
@@ -162,7 +162,7 @@ def metrics(**changes: Any) -> dict[str, Any]:
 
 @table(
     "changes, told, share",
-    # What is not there, or no share at all, is passed over.
+    # Missing values, and values that are not a share, are ignored.
     ({"metrics": metrics(sensitivity=None)}, "scores 10.0%", None),
     ({"metrics": metrics(specificity=None)}, "scores 20.0%", None),
     ({"metrics": metrics(specificity=7.0)}, "scores 20.0%", None),
@@ -198,13 +198,16 @@ def test_a_run_without_inferences(tmp_path: Path) -> None:
 
 
 def results_with(file: ValidityFile) -> dict[str, Any]:
-    """What lmms-eval would have written."""
+    """The results file that lmms-eval would have written."""
     found: dict[str, Any] = json.loads(json.dumps({"usage": {"validity": file.extract()}}))
     return found
 
 
 def test_results_name_the_file(run: Run, tmp_path: Path) -> None:
-    """Whole where it is as it was, else its figures without the correction; a named file wins."""
+    """An unchanged file is used in full, else the saved figures without the correction.
+
+    A validity file passed explicitly takes precedence.
+    """
     path = write_validity(tmp_path / "validity.json")
     held = replace(run, results=results_with(read_validity_file(path)))
     (note,) = validity_notes([held])

@@ -20,14 +20,14 @@ ENGLISH = [
     ("a hundred", 100), ("two billion", 2 * 10**9), ("twenty eleven", None), ("five five", None),
     ("five apples", None), ("ten one", None),
 ]  # fmt: skip
-# a final statement, whether something marks it, the letters that it chooses
+# final statement, whether it is marked as final, the letters that it chooses
 LETTERS = [
     ("B", True, "B"), ("(B)", True, "B"), ("B and C", True, "BC"), ("选项B和选项C", True, "BC"),
     ("So the answer is B.", False, "B"), ("只能选B", False, "B"), ("C is wrong, so D", False, "D"),
     ("Option B is correct", False, "B"), ("答案不是A,而是B", False, "B"),
     ("A line has a slope", False, ""), ("垂足为点D", False, ""), ("AB=3", True, ""),
 ]  # fmt: skip
-# a response, its final statement, whether it is taken back
+# response, its final statement, whether it is withdrawn
 STATEMENTS = [
     ("先算 2+3=5。\n答案：5", "5", False),
     ("The answer is 7. Let me know if you have questions.", "7", False),
@@ -45,7 +45,7 @@ def test_numbers_in_words() -> None:
 
 
 def in_chinese(number: int) -> str:
-    """A number below 10¹² in words, as a school book writes it."""
+    """A number below 10¹² in words, as in a school book."""
     words = ""
     for scale, mark in ((10**8, "亿"), (10**4, "万"), (1, "")):
         part, number = divmod(number, scale)

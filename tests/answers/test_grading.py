@@ -20,7 +20,7 @@ from tests.support.tables import table
 KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
 CITIES = ("London", "Paris", "Rome")
 GOLD = {"choice": "B", "number": "8 cm", "text": "Eiffel Tower"}
-# kind, options, gold answer, what the fault says; nothing: it can be graded
+# kind, options, gold answer, text of the error; empty: it can be graded
 FAULTS = [
     ("choice", CITIES, "B", ""), ("choice", CITIES, "(c)", ""), ("choice", CITIES, "rome", ""),
     ("choice", CITIES, "B. Paris", ""), ("choice", (), "J", ""), ("choice", (), "b", ""),
@@ -42,7 +42,7 @@ FAULTS = [
     ("text", (), " ", "the answer is empty"), ("text", (), "...", "holds no letter"),
     ("text", (), "x" * 2001, "2001 characters; at most 2000"),
 ]  # fmt: skip
-# a response, the final answer that it states
+# response, the final answer that it states
 STATED = [
     ("The answer is **B**.", "B"), ("So \\boxed{\\frac{3}{4}}", "3/4"), ("", ""), ("...", ""),
     ("Answer: St. Louis", "St. Louis"), ("First this.\n\nIt is a red car.", "It is a red car"),
@@ -56,7 +56,7 @@ VALUES = [
     ("number", "There are 8 apples.", "8 apples"), ("number", "", ""),
     ("text", "It's big.", "It's big"),
 ]  # fmt: skip
-# Pieces of responses that mean something to the rules.
+# Pieces of responses that the rules react to.
 PIECES = st.sampled_from([
     "A", "B", "8", "9", "cm", "Paris", "Rome", "Eiffel Tower", "Answer: ", "The answer is ", " or ",
     " and ", " not ", "\\boxed{", "}", "{", "$", "**", "\n", ". ", ", ", "? ", "(", ")", "if ",
@@ -90,7 +90,7 @@ def test_values(kind: AnswerKind, response: str, value: str) -> None:
 
 
 def check(kind: AnswerKind, response: str, answer: str) -> bool | None:
-    """The grade of a response, after what holds of every grade was asserted."""
+    """The grade of a response, after checks that apply to every grade."""
     grade = grade_answer(kind, response, answer, options=CITIES if kind == "choice" else ())
     for text in (grade.value, find_final_answer(response)):
         assert len(text) <= 200

@@ -1,4 +1,4 @@
-"""Grades of answers to questions with options, worked by hand."""
+"""Grades of answers to multiple-choice questions, checked manually."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PARIS = [
     ("Answer: B\n\nThe tower is in France. A is incorrect, since London has no such tower.", True),
     ("First I thought of C. Then I saw the tower.\nAnswer: B", True),
     ("The answer is A. Wait, that is London. The answer is B.", True),
-    # undecided: contradictions, hedges, second thoughts
+    # undecided: contradictions, hedging, second thoughts
     ("Answer: B. London", None), ("The answer is (B) Rome.", None), ("(C) Paris", None),
     ("The answer is B. Wait, it is C.", None), ("Answer: probably B", None), ("Maybe B.", None),
     ("Answer: B?", None), ("Answer: B\nAnswer: C", None), ("The answer is B. \\boxed{C}", None),
@@ -64,7 +64,7 @@ PARIS = [
     # no answer
     ("", False), ("   ", False), ("<think>B", False), ("Answer:", False), ("I cannot tell.", False),
     ("I don't know.", False), ("无法确定", False), ("...", False),
-    # formats and attacks of a second collection, made when the code was there
+    # formats and attacks of a second collection, written after the code
     (
         "Looking at the image, I can see the Eiffel Tower, which is located in "
         "Paris.\n\nTherefore, the answer is **B. Paris**.",
@@ -113,7 +113,7 @@ PARIS = [
     ("I'm sorry, but I can't see an image.", False),
     ("As an AI model, I can't tell which city this is.", False), ("The Eiffel Tower.", None),
 ]  # fmt: skip
-# None of these may be called correct, where B (Paris) is right.
+# None of these may be graded correct if B (Paris) is right.
 ATTACKS = [
     "B or C", "B/C", "(B) or (C)", "Answer: B/C", "Either B or C.", "A, B, C, D", "ABCD", "B, C",
     "Answer: BC", "not B", "The answer is not B.", "It isn't B.", "Not option B", "不选B",
@@ -141,7 +141,7 @@ ATTACKS = [
     "It looks like Paris but it is Rome.", "Not London, B?", "The answer is between A and B.",
     "B is what a fool would choose.", "The answer is B if the sky is green.",
     "Answer: B unless it is C",
-    # formats and attacks of a second collection, made when the code was there
+    # formats and attacks of a second collection, written after the code
     "The answer is A", "Answer: A) London\nB) Paris", "My answer: A. (B would be Paris.)",
     "The answer is not clear, B or C", "Whether B is right is unclear.",
     "It would be B if it were Paris.", "People would answer B.", "Do not choose B",
@@ -189,7 +189,7 @@ ATTACKS = [
     "A. London B. Paris C. Rome D. New York", "Which one? B?", "None", "0", "2", "Question B",
     "Appendix B",
 ]  # fmt: skip
-# Behind "Final answer: A", where C is blue: an answer that is taken back, or followed by another.
+# Follows "Final answer: A", where C is blue: an answer that is withdrawn or replaced.
 TAKEN_BACK = [
     "\nScratch that: blue", "\n(changed to C)", "\nStrike that.", "\nDisregard.",
     "\nThat's incorrect.", "\nThat’s incorrect.", "\nUpdate: C", "\n=> C", "\n=> c",
@@ -203,7 +203,7 @@ TAKEN_BACK = [
     ", i.e. blue", ", e.g. blue", ", struck out", ", discarded", ", hardly", ", never",
     ", which we can rule out", "，排除", ", 淘汰",
 ]  # fmt: skip
-# Behind it, too: what says nothing against it
+# Follows "Final answer: A", too, but does not contradict it
 KEPT = [
     "\n\nThe ball is red.", "\nB is wrong.", "\nC is not correct.",
     "\n\nB, C and D are elsewhere.", ", not C", ", definitely", ", of course", ", red",
@@ -213,7 +213,7 @@ KEPT = [
 COLOURS = ("red", "green", "blue", "蓝色")
 # options, gold, response, correct
 OTHERS = [
-    # the article and the pronoun are no letters
+    # the article and the pronoun do not count as letters
     (ANIMALS, "A", "A cat", False),
     (ANIMALS, "A", "A", True),
     (ANIMALS, "A", "A dog", True),
@@ -239,7 +239,7 @@ OTHERS = [
     (CITIES, "b", "Paris", True),
     (CITIES, "B. Paris", "B", True),
     (CITIES, "new york", "D", True),
-    # options that name letters, or say that nothing can be told
+    # options that name letters, or say that the question cannot be answered
     (SHAPES, "A", "Both A and B", True),
     (SHAPES, "A", "Answer: A. Both A and B", True),
     (SHAPES, "B", "Both A and B", False),
@@ -248,10 +248,10 @@ OTHERS = [
     (SHAPES, "D", "None of the above.", True),
     (SHAPES, "B", "Cannot be determined", False),
     (SHAPES, "B", "A and B", None),
-    # the article, and the option A
+    # the article A, and the option A
     (CITIES, "B", "Answer: B\nA fits better.", None),
     (CITIES, "B", "Answer: B\nA tower of iron stands there.", True),
-    # letters in signs of their own
+    # letters as special symbols
     (CITIES, "B", "🅱", None), (CITIES, "B", "🅱️", None), (CITIES, "B", "🇧", None),
     # options that are numbers
     (LENGTHS, "A", "12 cm", True),
@@ -262,7 +262,7 @@ OTHERS = [
     (LENGTHS, "A", "12 m", None),
     (LENGTHS, "A", "112 cm", None),
     (LENGTHS, "B", "(A) 15 cm", None),
-    # options with their letters; options that are letters of others
+    # options that include letters; letters of other options
     (("A. yes", "B. no"), "A", "Yes", True), (("A. yes", "B. no"), "yes", "No.", False),
     (("B", "A", "C"), "C", "B", None), (("x", "x", "y"), "A", "x", None),
     (("x", "x", "y"), "A", "A", True), (("yes", "no"), "yes", "Yes, it is.", True),

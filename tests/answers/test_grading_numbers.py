@@ -1,4 +1,4 @@
-"""Grades of answers that are numbers, worked by hand."""
+"""Grades of numeric answers, checked manually."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ CASES = [
     # no answer
     ("8", "", False), ("8", "I cannot determine it.", False), ("8", "I don't know.", False),
     ("8", "无法确定", False), ("8", "<think>8", False), ("8", "Answer:", False),
-    # formats and attacks of a second collection, made when the code was there
+    # formats and attacks of a second collection, written after the code
     ("8", "There are 3 cats and 5 dogs in the image, so there are 8 animals in total.", True),
     ("8", "Step 1: 3 cats.\nStep 2: 5 dogs.\nStep 3: 3 + 5 = 8", True),
     ("8", "Counting the apples: 1, 2, 3, 4, 5, 6, 7, 8.\n\nThere are **8** apples.", True),
@@ -111,7 +111,7 @@ CASES = [
     ("3", "The triangle has 3 sides.", True), ("3", "It has three sides.", True),
     ("2", "Both of them, so two.", True), ("8", "The value is approximately 8.01", None),
     ("3.14", "π", None), ("8", "Eight birds", True),
-    # a third collection, of responses as models write them
+    # a third collection: responses phrased as by models
     (
         "12 cm",
         "To find the perimeter, add all sides: 3 + 4 + 5 = 12.\n\nTherefore, the perimeter is 12 "
@@ -153,7 +153,7 @@ TOLERANCES = [
     ("3.14159", 0.001, "3.14", True), ("8", 0.05, "8 or 9", None), ("8", 0.2, "7-9", None),
     ("8", 0.05, "8.3 or 8", None), ("8", 0.5, "at least 8", None), ("0", 0.1, "0.0", True),
 ]  # fmt: skip
-# None of these may be called correct, where the gold answer is the number before them.
+# None of these may be graded correct if the gold answer is the number before them.
 ATTACKS = [
     ("8", "eight%"), ("8", "八%"), ("8", "8/"), ("8", "\\boxed{8^}"), ("8", "8 there are no"),
     ("8", "not 8"), ("8", "The answer is not 8."), ("8", "It isn't 8."), ("8", "不是8"),
@@ -194,7 +194,7 @@ ATTACKS = [
     ("2", "Answer: CO2"), ("8", "#8"), ("8", "Room 8"), ("2024", "© 2024"), ("8", "[8] Smith"),
     ("8", "8) none"), ("8", "∞8"), ("1", "①②"), ("10", "Answer: 10 - 2"),
     ("3", "3 is the number of cats, and dogs are more."), ("8", "8i"),
-    # formats and attacks of a second collection, made when the code was there
+    # formats and attacks of a second collection, written after the code
     ("8", "The answer is 8 more than 3."), ("8", "Each has 8, so 16 in all."),
     ("8", "There are 8 rows of 5 birds."), ("8", "8 rows, 5 each"),
     ("8", "He had 8 apples and ate 3."), ("8", "x = 8 or x = 2"), ("8", "x = 8; y = 2"),
@@ -257,7 +257,7 @@ ATTACKS = [
 ]  # fmt: skip
 
 
-# A word or a letter that makes another quantity: gold answer, response
+# A word or a letter that changes the quantity: gold answer, response
 UNDECIDED = [
     *(("5", f"5 {word}") for word in (
         "lakh", "lakhs", "lac", "crore", "crores", "mil", "mln", "mio", "Mrd", "bil", "bln", "tn",
@@ -268,7 +268,7 @@ UNDECIDED = [
     # units that differ by the case of their prefix
     ("5 MW", "5 mW"), ("5 mm", "5 Mm"), ("5 Mm", "5 millimeters"), ("5 MHz", "5 mHz"),
     ("5 mPa", "5 MPa"), ("5 MV", "5 mV"), ("5 MB", "5 Mb"), ("5 GB", "5 Gb"), ("5 MW/m", "5 mW/m"),
-    # about as many
+    # approximate numbers
     ("56", "五六个"), ("35", "三五个"), ("23", "两三个"), ("12", "一两个"), ("78", "有七八个"),
     ("32", "三两个"), ("56", "五六"),
     # struck through
@@ -276,10 +276,10 @@ UNDECIDED = [
     ("15", "1\u03365\u0336"),
     ("5", "Answer: 5\u0336"), ("5", "\\boxed{5\u0336}"), ("5", "<del>5</del>"), ("5", "<s>5</s> 6"),
     ("5", "\\cancel{5}"),
-    # taken back
+    # withdrawn
     ("5", "Answer: 5\nScratch that: 6"), ("5", "Answer: 5\nOops, 6."), ("5", "答案：5\n以上作废"),
 ]  # fmt: skip
-# The same unit, or one that is left out
+# The same unit, or no unit
 SAME_UNIT = [
     ("5 MW", "5 MW"), ("5 mm", "5 millimeters"), ("5 MHz", "5 MHZ"), ("5 GB", "5 gb"),
     ("5 kg", "5 KG"), ("5 km", "5 Km"), ("5 min", "5 Min"), ("5 m", "5 Meters"), ("5 MW", "5"),

@@ -1,4 +1,4 @@
-"""Grades of answers that are texts, worked by hand."""
+"""Grades of text answers, checked manually."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CASES = [
     ("Yes", "Yes, it is red.", True), ("Yes", "No, it is red.", False), ("true", "False", False),
     ("true", "The answer is true.", True), ("是", "是", True), ("1889", "1889", True),
     ("1889", "Answer: 1890", False), ("C++", "C++", True),
-    # another wording: a judge is asked
+    # other wording: a judge decides
     (TOWER, "A famous tower in Paris", None), (TOWER, "Big Ben", None),
     (TOWER, "La Tour Eiffel", None),
     (TOWER, "The Eiffel Tower, or Big Ben", None),
@@ -45,7 +45,7 @@ CASES = [
     (TOWER, "I cannot tell.", False), (TOWER, "Answer:", False),
     (TOWER, "<think>Eiffel Tower", False), ("红色", "无法确定", False),
     ("Cannot be determined", "It cannot be determined.", True),
-    # formats and attacks of a second collection, made when the code was there
+    # formats and attacks of a second collection, written after the code
     ("Eiffel Tower", "The image shows the Eiffel Tower.", None),
     ("Eiffel Tower", "**The Eiffel Tower**\n\nIt stands in Paris.", None),
     ("Paris", "The capital of France is Paris.", None), ("stop", "The sign says \"STOP\".", None),
@@ -81,7 +81,7 @@ ATTACKS = [
     ("是", "不是"), ("Rome", "\\boxed{Rome} or \\boxed{Paris}"), ("cat", "cats and dogs"),
     ("it", "It is."), ("no", "There is no answer"), ("true", "not true"), ("5 cm", "5 m"),
     ("½", "12"), ("50%", "50"),
-    # formats and attacks of a second collection, made when the code was there
+    # formats and attacks of a second collection, written after the code
     ("dog", "hot dog"), ("dog", "dog?"), ("dog", "dog or cat"), ("dog", "no dog"), ("dog", "dogs"),
     ("dog", "It isn't a dog"), ("dog", "a dog, I guess"), ("dog", "It used to be a dog"),
     ("dog", "dog (not sure)"), ("dog", "Is this the dog?"), ("dog", "the dog's owner"),

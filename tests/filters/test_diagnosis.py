@@ -1,4 +1,4 @@
-"""Diagnosis of a chain against its document, with the restatement rule of the clean-up."""
+"""Diagnosis of a chain against its document; restatements as in the published clean-up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def diagnosed(*lines: str, gold: tuple[str, ...] = GOLD, language: Language = "e
     ("the shop closes at eight", True),
     (" The shop closes at eight !", True),
     ("The shop closes at eight o'clock.", True),
-    # The rule is that of the published clean-up: one word of five makes no difference to it.
+    # The rule is that of the published clean-up: one different word of five is ignored.
     ("The shop closes at nine.", True),
     ("The shop is closed now.", False),
     ("Nobody can buy bread there after eight.", False),
@@ -39,7 +39,7 @@ def test_a_text_is_restated(conclusion: str, restated: bool) -> None:
 @table(
     "lines, restating",
     (("Text0 -> The shop closes at eight.", "Conclusion0 -> It is closed."), {0}),
-    # Another clue than the one that is cited; the context.
+    # A restatement of a clue that is not the cited one, and of the context.
     (("Text0 -> The shop sells bread.", "Conclusion0 -> It is closed."), {0}),
     (("Context -> The picture was taken on a Monday in May.", "Conclusion0 -> Spring."), {0}),
     (("Image0 -> It is nine.", "Conclusion0 -> It is nine."), {1}),
@@ -55,7 +55,8 @@ def test_restating_steps(lines: tuple[str, ...], restating: set[int]) -> None:
     (GOLD, "i0 t0"),
     ((), "i0 t0 t1"),
     (("No line that anybody could read.",), "i0 t0 t1"),
-    # As the chains of models, gold reasoning is repaired: what only copies a clue is the clue.
+    # Gold reasoning is repaired as model chains are: a step that only copies a clue becomes the
+    # clue.
     (("Text1 -> The shop sells bread.", "Conclusion0 + Image0 -> It smells."), "i0 t1"),
 )
 def test_what_the_gold_reasoning_needs(gold: tuple[str, ...], needed: str) -> None:

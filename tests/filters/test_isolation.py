@@ -48,8 +48,8 @@ BAD = GOOD.replace("closed", "closed, poison")
 
 @pytest.fixture
 def logged() -> Any:
-    """What is logged, as text."""
-    run_rpts([GOOD])  # lmms-eval is imported on the way, and replaces the handlers
+    """The log messages."""
+    run_rpts([GOOD])  # this imports lmms-eval, which replaces the handlers
     lines: list[str] = []
     handler = logger.add(lines.append, format="{message}", diagnose=False)
     yield lines
@@ -57,10 +57,10 @@ def logged() -> Any:
 
 
 def poisoned(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``original``, which fails on whatever holds the word."""
+    """``original``, which fails on arguments that contain the word "poison"."""
 
     def fail(*arguments: Any, **named: Any) -> Any:
-        # Trees have a short repr: their steps tell.
+        # The repr of a tree is short, so look at its steps.
         if "poison" in repr([getattr(each, "chain", each) for each in arguments]):
             raise KeyError("poison \x1b[31m")
         return original(*arguments, **named)
@@ -224,7 +224,7 @@ def test_an_odd_document_is_its_own_outcome(
 def test_what_could_not_be_read_back_is_not_written(
     monkeypatch: pytest.MonkeyPatch, question: Question
 ) -> None:
-    """Another package's filter may hand over any score."""
+    """A filter of another package may return any score."""
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
     ((transformed,),) = TransformFilter().apply([[GOOD]], [make_doc()])
     chain = ScoreFilter("lexical").apply([[transformed]], [make_doc()])[0][0].chain
@@ -290,7 +290,7 @@ def test_what_ends_a_process_is_not_caught() -> None:
 
 @pytest.mark.parametrize("odd", [["a", "b"], [], {"text": "x"}, b"x", 3, 0.5, None, object()])
 def test_what_is_no_text_is_no_response(odd: Any) -> None:
-    """A model that gave a list once ended the run after generation."""
+    """A model that returned a list once ended the run after generation."""
     found = CmmathGradeFilter().apply([[odd]], [make_problem()])
     assert json.loads(str(found[0]))["reason"] == "the model gave no response"
     resps: Any = TransformFilter(judge="lexical").apply([[odd], [GOOD]], [make_doc(), make_doc()])
@@ -303,7 +303,7 @@ class OddError(Exception):
 
 
 def test_a_conversation_that_asks_nonsense_is_that_responses_outcome(logged: list[str]) -> None:
-    """What the engine can't ask is thrown into the conversation, which the net is around."""
+    """The engine throws what it cannot ask into the conversation, inside the isolation."""
 
     def ask(request: Any) -> Any:
         yield request

@@ -32,7 +32,7 @@ STEPS = "Conclusion 0: from Image 0, the clock shows nine.\n" + (
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Run responses through all filters; returns their records and what the judge was asked."""
+    """Runs responses through all filters; returns their records and the requests to the judge."""
     servers: list[JudgeServer] = []
 
     def run(
@@ -222,7 +222,7 @@ def test_chinese(judged: Callable[..., Any]) -> None:
 def test_decay_and_focus_height_from_the_environment(
     judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scores 1 (height 1), 0 (height 2), decay 0.5: focus 1 gives 1/1.5, focus 2 gives 0.5/1.5."""
+    """Scores 1 (height 1), 0 (height 2), decay 0.5: focus height 1 gives 1/1.5, 2 gives 0.5/1.5."""
 
     def answer(body: dict[str, Any]) -> str:
         return "1" if "Facts" in body["messages"][1]["content"] else "0"
@@ -342,7 +342,7 @@ def test_repeating_a_premise_does_not_weigh_more(judged: Callable[..., Any]) -> 
 
 
 def test_without_the_last_filter_the_steps_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """lmms-eval strips what the last filter gives, whatever it is."""
+    """lmms-eval calls ``strip`` on the last filter's results, whatever their type."""
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
     resps = TransformFilter().apply([[STEPS]], [make_doc()])
     assert resps[0][0].strip().startswith("Image0 -> Conclusion0:")
@@ -389,7 +389,7 @@ def asked_about(score: float | None, spread: float | None = None) -> StepScore:
 
 
 def scored(*steps: StepScore, judge: str = "lexical", **changes: Any) -> ScoredResponse:
-    """A response of three steps: the second is used by none, the third cites what isn't there."""
+    """A response with three steps: the second is unused, the third cites missing evidence."""
     read = TransformedResponse(**(READ | changes))
     return ScoredResponse(read, read.chain, (*steps, StepScore(0.0, (), "no text 9")), judge)
 
@@ -407,9 +407,9 @@ def written(response: ScoredResponse, doc: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_record_holds_all_that_is_known_of_a_response() -> None:
-    """Heights 1 and 2, focus 2, decay 0.5: (0.5 * 0.5 + 1 * 0) / 1.5; the second step has no use.
+    """Heights 1 and 2, focus height 2, decay 0.5: (0.5 * 0.5 + 1 * 0) / 1.5; step 2 is unused.
 
-    The keys are those of the files that others read: docs/record.md.
+    The keys are part of the documented file format: docs/record.md.
     """
     doc = make_doc(relation="cause", ability=("Recognition", "Logic"))
     first, second = asked_about(0.5), asked_about(1.0)
@@ -519,7 +519,7 @@ def aggregated(*responses: ScoredResponse, **changes: Any) -> list[str]:
 
 
 def test_what_our_code_fails_on_keeps_its_answer_and_names_the_fault() -> None:
-    """Scores for two of three steps: no table of steps can be made."""
+    """Scores for two of three steps: the table of steps cannot be built."""
     (found,) = map(json.loads, aggregated(scored(asked_about(1.0))))
     assert found["outcome"] == "unscored"
     assert found["reason"].startswith("internal error while aggregating a response's scores: ")
@@ -537,8 +537,8 @@ def test_records_are_readable_text_whatever_an_instance_holds() -> None:
 
 @pytest.fixture
 def logged() -> Iterator[list[str]]:
-    """What is logged, as lines."""
-    aggregated()  # lmms-eval is imported on the way, and replaces the handlers
+    """The log messages, one per line."""
+    aggregated()  # this imports lmms-eval, which replaces the handlers
     lines: list[str] = []
     handler = logger.add(
         lambda line: lines.append(str(line).strip()), format="{level}: {message}", level="INFO"

@@ -1,4 +1,4 @@
-"""Fixtures of all tests of judging: a clean environment, short pauses, and a judge server."""
+"""Fixtures for all judging tests: a clean environment, short pauses, and a judge server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Serve = Callable[..., JudgeServer]
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_certificates() -> Iterator[None]:
-    """Each client loads them, for 30 ms; no server of the tests has one."""
+    """Skips loading certificates, 30 ms per client; no test server uses TLS."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SSLContext, "load_verify_locations", lambda *given, **named: None)
         yield
@@ -33,7 +33,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries follow at once: for tests in which the waiting is not the point."""
+    """Retries follow at once: for tests that do not check the pauses."""
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(client, "LONGEST_PAUSE", 0.002)
     monkeypatch.setattr(concurrency, "FIRST_HOLD", 0.001)
@@ -42,7 +42,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Starts a judge server that the environment points to."""
+    """Starts a judge server and points the environment to it."""
     with ExitStack() as stack:
 
         def start(answer: Answer | None = None, latency: float = 0.0) -> JudgeServer:

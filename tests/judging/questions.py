@@ -1,4 +1,4 @@
-"""Small requests and dialogues for tests of judging."""
+"""Small requests and dialogues for judging tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Said = str | Reply | Exception
 
 
 def question(text: str, **options: Any) -> JudgeRequest:
-    """A request for a score of ``text``."""
+    """A request to score ``text``."""
     message = {"role": "user", "content": text}
     return JudgeRequest(options.pop("kind", "image"), [message], reminder=REMINDER, **options)
 
@@ -30,11 +30,11 @@ def questions(count: int) -> list[JudgeRequest]:
 
 
 class ScriptedJudge:
-    """A judge that says what ``answer`` returns, or raises it, and keeps count.
+    """A judge that replies with what ``answer`` returns, or raises it, and counts calls.
 
     Args:
         answer: called with the text of the first message and the number of the call from 0.
-        pause: seconds that each answer takes.
+        pause: seconds per answer.
     """
 
     def __init__(self, answer: Callable[[str, int], Said], pause: float = 0.0) -> None:
@@ -62,17 +62,17 @@ class ScriptedJudge:
 
     @property
     def texts(self) -> list[str]:
-        """What was asked, in order."""
+        """The texts of all requests, in order."""
         return [request.messages[0]["content"] for request in self.asked]
 
 
 def in_order(*said: Said) -> Callable[[str, int], Said]:
-    """Says one thing after another, then the last for ever."""
+    """Returns the replies one after another, and repeats the last one."""
     return lambda text, call: said[min(call, len(said) - 1)]
 
 
 def in_turn(*replies: str | ServerReply) -> Answer:
-    """For a server: says ``replies`` one after another, then the last of them for ever."""
+    """For a server: returns ``replies`` one after another, and repeats the last one."""
     waiting, lock = list(replies), threading.Lock()
 
     def answer(body: Body) -> str | ServerReply:
@@ -86,7 +86,7 @@ class Held:
     """For a server: an answer that is held back while the ``with`` block lasts.
 
     Attributes:
-        answered: how often it was given; 0 in the block, but for who waits minutes for it.
+        answered: number of answers given; 0 inside the block, unless a caller waits for minutes.
     """
 
     def __init__(self, said: str | ServerReply) -> None:
@@ -106,14 +106,14 @@ class Held:
 
 
 def values(verdicts: Sequence[Verdict]) -> list[float | str | None]:
-    """The values of ``verdicts``, which must be sound: a value or an error, never both."""
+    """The values of ``verdicts``; checks that each has a value or an error, never both."""
     for verdict in verdicts:
         assert (verdict.value is None) == (verdict.error is not None), verdict
     return [verdict.value for verdict in verdicts]
 
 
 def free_port() -> int:
-    """A port of localhost that nobody listens on."""
+    """A port of localhost on which nothing listens."""
     with contextlib.closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Budget of a run: sums worked manually, and a budget that stops the calls."""
+"""Budget of a run: sums calculated manually, and a budget that stops the calls."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.judging.questions import ScriptedJudge, in_order, question, values
 from tests.support.tables import table
 from tests.support.waiting import LONGEST
 
-# 64 letters are 16 tokens, a message is 4: with the 80 that are expected to come, 100 for a call.
+# 64 letters are 16 tokens and a message adds 4; with 80 expected output tokens, a call takes 100.
 ASKED = question("x" * 64)
 EXPECTED = 100
 PRICE = Price(1.0, 2.0)
-"""Of a million tokens in and out."""
+"""Price of a million tokens, in and out."""
 
 
 def begin(budget: Budget, price: Price | None = None, request: JudgeRequest = ASKED) -> Call:
@@ -33,7 +33,7 @@ def begin(budget: Budget, price: Price | None = None, request: JudgeRequest = AS
 
 
 def spend(budget: Budget, tokens: int, price: Price | None = None) -> None:
-    """A call that took so many tokens, half of them in."""
+    """Records a call that took this number of tokens, half of them in."""
     budget.end(begin(budget, price), Usage(tokens // 2, tokens - tokens // 2))
 
 
@@ -62,7 +62,7 @@ def test_tokens_and_cost_add_up() -> None:
     (Usage(1_000_000, 0), Price(0.15, 0.60), 0.15),
     (Usage(0, 1_000_000), Price(0.15, 0.60), 0.60),
     (Usage(2_000, 500), Price(3.0, 15.0), 0.0135),  # 0.006 + 0.0075
-    (Usage(2_000, 500, 400), Price(3.0, 15.0), 0.0135),  # thinking is a part of what is said
+    (Usage(2_000, 500, 400), Price(3.0, 15.0), 0.0135),  # thinking is part of the output
     (Usage(), Price(3.0, 15.0), 0.0),
     (Usage(2_000, 500), Price(0.0, 0.0), 0.0),
     (Usage(2_000, 500), None, 0.0),
@@ -77,7 +77,7 @@ def chat(*contents: str) -> JudgeRequest:
 
 @table(
     "request_, said, usage",
-    # four letters a token, a CJK character one, 4 a message
+    # four letters per token, one token per CJK character, 4 per message
     (chat("x" * 64), "y" * 40, Usage(20, 10)),
     (chat("x" * 64, "x" * 8), "", Usage(26, 0)),
     (chat("图片里有两只狗"), "得分：0.5", Usage(11, 4)),  # 得分： and round(3 / 4)
@@ -98,7 +98,7 @@ def test_one_guess_among_the_counts_is_told() -> None:
     assert budget.guessed is True
 
 
-def test_who_wants_to_know_is_told_of_what_took_tokens() -> None:
+def test_on_usage_reports_calls_with_tokens() -> None:
     told: list[tuple[str, Usage]] = []
     budget = Budget(on_usage=lambda judge, usage: told.append((judge, usage)))
     for judge, usage in [("a", Usage(1, 2)), ("b", None), ("b", Usage(3, 4, 1))]:
@@ -106,14 +106,14 @@ def test_who_wants_to_know_is_told_of_what_took_tokens() -> None:
     assert told == [("a", Usage(1, 2)), ("b", Usage(3, 4, 1))]
 
 
-def test_who_is_told_may_look_into_the_budget() -> None:
+def test_the_on_usage_callback_may_use_the_budget() -> None:
     seen: list[int] = []
     budget = Budget(on_usage=lambda judge, usage: seen.append(begin(budget) and budget.calls))
     call = begin(budget)
     ending = threading.Thread(target=budget.end, args=[call, Usage(1, 2)], daemon=True)
     ending.start()
     ending.join(LONGEST)
-    assert not ending.is_alive(), "it waits for itself"
+    assert not ending.is_alive(), "the callback deadlocks"
     assert seen == [1]
 
 
@@ -121,7 +121,7 @@ def test_who_is_told_may_look_into_the_budget() -> None:
 
 
 def calls_begun(budget: Budget, price: Price | None = None) -> int:
-    """How many calls may be under way before the budget forbids another one."""
+    """The number of calls that can be in progress before the budget forbids another one."""
     for number in range(1000):
         try:
             begin(budget, price)
@@ -152,7 +152,7 @@ def test_what_has_no_price_costs_nothing() -> None:
 
 @table(
     "took, calls",
-    # 1000 in all; the first call takes it all, half of it, what is expected, less
+    # 1000 in all; the first call takes all of it, half, the expected number, fewer
     (1000, 0),
     (501, 0),
     (500, 1),
@@ -170,9 +170,9 @@ def test_what_is_learnt_is_the_mean_of_all_calls() -> None:
     budget = Budget()
     spend(budget, 300)
     spend(budget, 100)
-    budget.end(begin(budget), None)  # says nothing of what calls take
+    budget.end(begin(budget), None)  # gives no information on the size of calls
     assert begin(budget).tokens == pytest.approx(200)
-    longer = chat("x" * 464)  # 116 + 4, and 80 to come
+    longer = chat("x" * 464)  # 116 + 4, and 80 expected output tokens
     assert begin(budget, request=longer).tokens == pytest.approx(400)
 
 
@@ -183,14 +183,14 @@ def test_calls_that_take_nothing_teach_that() -> None:
 
 
 def test_what_a_call_costs_is_learnt_as_well() -> None:
-    """A judge that thinks says much more than it is told, and that is dearer."""
+    """A thinking judge writes far more than it reads, and output tokens cost more."""
     price, long = Price(1.0, 4.0), chat("x" * 1984)  # 500 tokens
     budget = Budget(max_cost=0.024)
     for _ in range(2):
-        # 500 + 4 x 2000 millionths, where 500 + 4 x 80 were expected at first
+        # 500 + 4 x 2000 millionths; the first estimate was 500 + 4 x 80
         budget.end(begin(budget, price, long), Usage(500, 2000))
     assert budget.cost == pytest.approx(0.017)
-    with pytest.raises(BudgetError):  # or 0.0255 are spent, by calls that are all alike
+    with pytest.raises(BudgetError):  # otherwise identical calls would spend 0.0255
         begin(budget, price, long)
 
 
@@ -203,7 +203,7 @@ def test_a_failed_call_gives_back_what_was_expected_of_it() -> None:
 
 
 def test_a_budget_is_used_up_for_good() -> None:
-    """Else the ones that happen to be short would still be asked."""
+    """Otherwise requests that happen to be short would still be sent."""
     budget = Budget(max_tokens=150)
     first = begin(budget)
     with pytest.raises(BudgetError) as caught:
@@ -245,7 +245,7 @@ def test_what_is_expected_of_calls_under_way_is_told() -> None:
 
 @table(
     "budget, new",
-    (Budget(), False),  # nothing depends on what a call takes
+    (Budget(), False),  # nothing depends on the size of calls
     (Budget(max_tokens=1000), True),
     (Budget(max_cost=1.0), True),
     (Budget(max_tokens=1000, max_cost=1.0), True),
@@ -253,7 +253,7 @@ def test_what_is_expected_of_calls_under_way_is_told() -> None:
 def test_a_kind_of_call_is_new_until_one_took_tokens(budget: Budget, new: bool) -> None:
     assert budget.is_new("j", ASKED.kind) is new
     budget.end(begin(budget), None)
-    assert budget.is_new("j", ASKED.kind) is new, "a failed call tells nothing"
+    assert budget.is_new("j", ASKED.kind) is new, "a failed call gives no information"
     spend(budget, 100)
     assert budget.is_new("j", ASKED.kind) is False
     assert budget.is_new("other", ASKED.kind) is new
@@ -261,7 +261,7 @@ def test_a_kind_of_call_is_new_until_one_took_tokens(budget: Budget, new: bool) 
 
 
 TOOK = st.none() | st.integers(0, 1500)
-"""Tokens of one call, of which 100 are expected at first."""
+"""Tokens of one call; the first estimate is 100."""
 
 
 @given(
@@ -298,7 +298,7 @@ THREADS = 8
 
 
 def in_threads(work: Callable[[], int]) -> int:
-    """The sum of what ``work`` returns in several threads that start together."""
+    """Runs ``work`` in several threads that start together; returns the sum of the results."""
     together = threading.Barrier(THREADS)
 
     def begun_together() -> int:
@@ -311,7 +311,7 @@ def in_threads(work: Callable[[], int]) -> int:
 
 
 class SlowPrice:
-    """1 a million, in and out; reading it takes a while, in which others may come."""
+    """A price of 1 per million, in and out; slow to read, so that other threads can interfere."""
 
     @property
     def input(self) -> float:
@@ -340,7 +340,7 @@ def test_threads_lose_no_booking() -> None:
 
 
 class SlowBound(float):
-    """A bound that is far away; looking at it takes a while, in which others may come."""
+    """A bound that is never reached; slow to compare, so that other threads can interfere."""
 
     def __lt__(self, other: float) -> bool:
         time.sleep(0.01)
@@ -348,7 +348,7 @@ class SlowBound(float):
 
 
 def test_threads_do_not_spend_the_same_tokens() -> None:
-    """Between the look at the budget and the booking nobody else looks."""
+    """No other thread reads the budget between the check and the booking."""
     budget = Budget(max_tokens=EXPECTED * 5, max_cost=SlowBound(9.0))
 
     def work() -> int:
@@ -365,7 +365,7 @@ def test_threads_do_not_spend_the_same_tokens() -> None:
 
 
 def texts(count: int, first: int = 0) -> list[JudgeRequest]:
-    """Different requests of 64 letters: 100 tokens each, as the judge counts them as well."""
+    """Different requests of 64 letters: 100 tokens each, also by the judge's count."""
     return [question(f"{number:064d}") for number in range(first, first + count)]
 
 
@@ -396,7 +396,7 @@ def test_asking_stops_before_the_budget_is_exceeded() -> None:
         assert {verdict.error for verdict in failed} == {said}
         assert {verdict.attempts for verdict in failed} == {0}
         assert asked.fatal == budget.exhausted == said
-        # What was answered is still served, alone and among others.
+        # Answers from before are still served, alone and mixed with new requests.
         again = asked.run(texts(51))
         assert values(again) == [*values(verdicts), None]
         assert all(verdict.cached for verdict in again if verdict.value is not None)
@@ -421,7 +421,7 @@ def test_many_calls_at_a_time_share_a_budget(concurrency: int) -> None:
         verdicts = asked.run(texts(100))
     assert values(verdicts).count(0.5) == 10
     assert budget.usage.tokens == 1000
-    # The first goes alone, to tell what the others will take.
+    # The first call goes alone, to find out how many tokens the others will take.
     assert judge.most_at_once == min(concurrency, 9)
 
 
@@ -457,7 +457,7 @@ def test_a_judge_that_costs_nothing_need_not_be_found_out() -> None:
 
 
 def test_a_judge_that_thinks_does_not_take_the_budget_by_surprise() -> None:
-    """1,500 tokens a call where 100 are expected, 32 at a time: the budget bears 13."""
+    """1,500 tokens per call instead of 100, 32 at a time: the budget allows 13 calls."""
     judge, budget = judge_of(Usage(50, 1450), pause=0.01), Budget(max_tokens=20_000)
     with opened(judge, budget, 32) as asked:
         asked.run(texts(100))
@@ -489,7 +489,7 @@ def test_a_judge_that_costs_nothing_is_not_booked() -> None:
 
 
 def test_a_chatty_judge_is_found_out() -> None:
-    """The first call takes 400 instead of 100: the budget of 1000 bears one more."""
+    """The first call takes 400 tokens instead of 100: the budget of 1000 allows one more."""
     judge, budget = judge_of(Usage(20, 380)), Budget(max_tokens=1000)
     with opened(judge, budget) as asked:
         verdicts = asked.run(texts(10))
@@ -498,7 +498,7 @@ def test_a_chatty_judge_is_found_out() -> None:
 
 
 def test_a_server_that_does_not_count_is_guessed_at() -> None:
-    """20 in; "Score: 0.5" is 10 letters, 2 tokens: 22 a call instead of 100."""
+    """20 in; "Score: 0.5" is 10 letters, 2 tokens: 22 per call instead of 100."""
     judge, budget = judge_of(None), Budget(max_tokens=100)
     told: list[tuple[str, Usage]] = []
     budget.on_usage = lambda name, usage: told.append((name, usage))
@@ -508,7 +508,7 @@ def test_a_server_that_does_not_count_is_guessed_at() -> None:
     assert budget.usage == Usage(80, 8)
     assert budget.guessed is True
     assert told == [("j", Usage(20, 2))] * 4
-    assert verdicts[0].usage is None, "a guess is no count of the server's"
+    assert verdicts[0].usage is None, "a guess is not reported as the server's count"
 
 
 def test_every_call_is_booked(short_pauses: None) -> None:
@@ -561,7 +561,7 @@ def test_engines_may_share_a_budget() -> None:
     try:
         assert values(engines[0].run(texts(2))) == [0.5] * 2
         assert values(engines[1].run(texts(2))) == [0.5, None]
-        assert engines[0].fatal is None, "it has not asked since"
+        assert engines[0].fatal is None, "it has sent no request since"
         assert values(engines[0].run(texts(1, 7))) == [None]
     finally:
         for engine in engines:

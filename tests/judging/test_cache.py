@@ -1,4 +1,4 @@
-"""Cache of answers: nothing is asked twice, and no error of the file ends a run."""
+"""Cache of answers: nothing is requested twice, and no file error ends a run."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def last_digit(text: str, call: int) -> str:
 
 
 def stored(folder: Path) -> list[str]:
-    """The replies on disk, by a connection that changes nothing."""
+    """The replies on disk, read over a read-only connection."""
     with contextlib.closing(
         sqlite3.connect(f"{(folder / cache.FILE).as_uri()}?mode=ro", uri=True)
     ) as connection:
@@ -81,14 +81,14 @@ def stored(folder: Path) -> list[str]:
 
 @pytest.fixture
 def warnings() -> Iterator[list[str]]:
-    """What is said through loguru, from warnings on."""
+    """Messages logged through loguru, from level WARNING."""
     said: list[str] = []
     number = logger.add(said.append, level="WARNING", format="{message}")
     yield said
     logger.remove(number)
 
 
-# ---- what is kept
+# ---- what is cached
 
 
 def test_a_second_engine_asks_nothing(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_answers_are_there_while_others_are_under_way(tmp_path: Path) -> None:
             return await super().ask(request)
 
     def all_there() -> bool:
-        with contextlib.suppress(sqlite3.OperationalError):  # not the table yet
+        with contextlib.suppress(sqlite3.OperationalError):  # the table does not exist yet
             return len(stored(tmp_path)) == 20
         return False
 
@@ -198,7 +198,7 @@ def test_a_reply_that_was_read_at_last_is_kept(tmp_path: Path) -> None:
         (second,) = asked.run([question("q")])
     assert second == replace(first, cached=True, attempts=0, usage=None)
     (answer,) = read_answers(tmp_path)
-    assert answer.messages == [{"role": "user", "content": "q"}], "the question, no reminder"
+    assert answer.messages == [{"role": "user", "content": "q"}], "only the question, no reminder"
     assert answer.reply == "Score: 0.4"
     assert answer.usage == Usage(4, 6)
 
@@ -240,7 +240,7 @@ def test_judges_that_cost_nothing_leave_no_answers_beside_those_of_others(tmp_pa
     assert stored(tmp_path) == ["Score: 0.1"]
 
 
-# ---- what an answer depends on
+# ---- cache keys
 
 Change = Callable[[pytest.MonkeyPatch], None]
 
@@ -309,8 +309,7 @@ def test_what_differs_is_asked_again(
 def test_answers_of_earlier_releases_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They stand under the SHA-256 of the judge's name and identity, the request and the parser's
-    version."""
+    """The key is the SHA-256 of the judge's name and identity, request and parser version."""
 
     class Known(ScriptedJudge):
         identity = {"model": "m"}  # noqa: RUF012
@@ -395,7 +394,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     for worker in workers:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
-    for worker in workers:  # all at once: none finds the file
+    for worker in workers:  # all at once: none of them finds an existing file
         assert worker.stdin is not None
         worker.stdin.write("\n")
         worker.stdin.flush()
@@ -455,14 +454,14 @@ sys.exit(max(racer.exitcode for racer in racers))
 
 
 def race(folder: Path, count: int, work: str) -> None:
-    """Six processes do ``work`` at once in each of ``count`` folders, one after another."""
+    """Six processes run ``work`` at the same time in each of ``count`` folders."""
     command = [sys.executable, "-c", RACE, str(folder), str(count), work]
     ended = subprocess.run(forked(command), capture_output=True, text=True, timeout=LONGEST)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_many_may_make_the_file_at_once(tmp_path: Path) -> None:
-    """SQLite doesn't wait where two processes switch a new file to WAL at a time."""
+    """SQLite doesn't wait when two processes switch a new file to WAL at the same time."""
     race(tmp_path, 60, "open_new")
     assert [len(stored(tmp_path / str(number))) for number in range(60)] == [18] * 60
 
@@ -477,7 +476,7 @@ def test_answers_of_others_are_found_meanwhile(tmp_path: Path) -> None:
     assert sorted(judge.texts) == ["question 0", "question 1", "question 6", "question 7"]
 
 
-# ---- files that can't be used
+# ---- unusable files
 
 
 def filled(folder: Path, count: int = 400) -> Path:
@@ -536,7 +535,7 @@ def a_file_above(folder: Path) -> None:
 
 @contextlib.contextmanager
 def waited_for_once() -> Iterator[None]:
-    """The file is not waited for again and again: after the first time it is given up."""
+    """Checks that the file is waited for once and then given up."""
     faults, give_up = [], cache.AnswerCache._give_up
 
     def noted(answers: cache.AnswerCache, error: Exception, reading: bool) -> None:
@@ -550,7 +549,7 @@ def waited_for_once() -> Iterator[None]:
 
 
 def runs_without(folder: Path, warnings: list[str]) -> ScriptedJudge:
-    """A run that gets all its verdicts from the judge, once warned."""
+    """Runs without the file: all verdicts come from the judge, after a single warning."""
     judge = ScriptedJudge(last_digit, pause=0.005)
     with waited_for_once(), opened(judge, folder) as asked:
         for _ in range(2):
@@ -577,7 +576,7 @@ def test_a_run_goes_on_without_its_file(
 
 
 def damaged(folder: Path) -> list[Path]:
-    """Files that were set aside, but for what belongs to them."""
+    """Damaged files that were set aside, without their -wal and -shm files."""
     found = folder.parent.glob(f"{folder.name}/{cache.FILE}.damaged-*")
     return [path for path in found if not path.name.endswith(("-wal", "-shm"))]
 
@@ -598,7 +597,7 @@ def zeroed_inside(folder: Path) -> None:
 
 
 def spoil_pages(path: Path, first: int, end: int) -> None:
-    """Fill pages of a file with zeros, in place."""
+    """Overwrites pages of a file with zeros."""
     with path.open("r+b") as file:
         file.seek((first - 1) * 4096)
         file.write(bytes((end - first) * 4096))
@@ -626,7 +625,7 @@ def another_column(folder: Path) -> None:
 def test_a_damaged_file_is_replaced(
     tmp_path: Path, warnings: list[str], spoil: Callable[[Path], None], copied: int
 ) -> None:
-    """What can be read of it is copied, and runs keep their answers again."""
+    """All readable answers are copied, and runs cache their answers again."""
     spoil(tmp_path)
     size = (tmp_path / cache.FILE).stat().st_size
     old = [question(f"old {number}") for number in range(400)]
@@ -646,7 +645,7 @@ def test_a_damaged_file_is_replaced(
     assert len(warnings) == 1, warnings
     for said in (str(aside), "requested again", "Delete"):
         assert said in warnings[0]
-    # Those that were written before the damage was met are copied as well.
+    # Answers written before the damage was found are copied as well.
     (told,) = re.findall(r"(\d+) answers that could still be read", warnings[0])
     assert found <= int(told) <= found + 40
 
@@ -666,7 +665,7 @@ os._exit(9)
 
 
 def test_answers_beside_a_damaged_file_are_copied(tmp_path: Path, warnings: list[str]) -> None:
-    """The last answers of a process that was killed stand in the -wal file."""
+    """The last answers of a killed process are in the -wal file."""
     path = filled(tmp_path)
     subprocess.run([sys.executable, "-c", DIES, str(tmp_path)], check=False)
     assert Path(f"{path}-wal").stat().st_size > 20 * 4096
@@ -706,13 +705,13 @@ def test_damage_is_found_at_any_time(tmp_path: Path, warnings: list[str], first:
 
 
 def test_a_file_that_was_set_aside_is_written_no_more(tmp_path: Path, warnings: list[str]) -> None:
-    """Others that have it open go over to the new one, and keep their answers there."""
+    """Other processes that have it open switch to the new file and store their answers there."""
     path = filled(tmp_path)
     first, second = cache.AnswerCache(tmp_path), cache.AnswerCache(tmp_path)
     for answers in (first, second):
         assert answers.claim(f"of {answers}")
     middle = path.stat().st_size // 8192
-    spoil_pages(path, middle, middle + 5)  # the second meets none of these pages
+    spoil_pages(path, middle, middle + 5)  # the second cache reads none of these pages
     done = cache_repair.set_aside(path, None)
     assert done is not None
     (aside,) = damaged(tmp_path)
@@ -722,8 +721,8 @@ def test_a_file_that_was_set_aside_is_written_no_more(tmp_path: Path, warnings: 
         answers.close()
     assert stored(tmp_path).count("Score: 0.5") == 1
     assert damaged(tmp_path) == [aside] == [done.path]
-    assert Path(f"{aside}-wal").is_file(), "what belongs to it goes along"
-    assert not warnings, "who sets it aside says so"
+    assert Path(f"{aside}-wal").is_file(), "its -wal file is moved with it"
+    assert not warnings, "set_aside leaves the warning to its caller"
 
 
 def test_a_file_that_was_deleted_is_begun_again(tmp_path: Path, warnings: list[str]) -> None:
@@ -738,7 +737,7 @@ def test_a_file_that_was_deleted_is_begun_again(tmp_path: Path, warnings: list[s
 
 
 def test_a_healthy_file_is_never_set_aside(tmp_path: Path) -> None:
-    """Whatever an error said: the file is examined first, and may be another's new one."""
+    """After any error the file is examined first; it may be a new one by another process."""
     path = filled(tmp_path, 5)
     inode = path.stat().st_ino
     assert cache_repair.set_aside(path, inode) is None
@@ -755,7 +754,7 @@ def test_copying_ends_in_time_and_says_so(
     tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache_repair, "SALVAGED_FOR", 0.0)
-    keys = read_keys(filled(tmp_path))  # the index may be spoilt as well
+    keys = read_keys(filled(tmp_path))  # the index may be damaged as well
     zeroed_inside(tmp_path)
     answers = cache.AnswerCache(tmp_path)
     for key in keys:
@@ -767,7 +766,7 @@ def test_copying_ends_in_time_and_says_so(
 
 
 def read_keys(path: Path) -> list[str]:
-    """All keys, which stand in the index as well."""
+    """All keys, which are in the index as well."""
     with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         return [key for (key,) in connection.execute("SELECT key FROM answers ORDER BY key")]
 
@@ -837,14 +836,14 @@ def test_no_byte_that_changed_raises(tmp_path: Path, warnings: list[str]) -> Non
             list(read_answers(folder))
 
 
-# ---- a file that somebody holds
+# ---- a locked file
 
 LOCKED_FOR = 0.4
 
 
 @contextlib.contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Another program writes to the file, and doesn't come to an end."""
+    """Another program holds a write lock on the file and never releases it."""
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("BEGIN EXCLUSIVE")
@@ -896,7 +895,7 @@ def test_a_file_locked_for_a_moment_is_waited_for(tmp_path: Path, warnings: list
 def test_a_file_locked_for_a_moment_costs_no_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
-    """Waiting for the file must not let the calls under way run into their time limit."""
+    """Waiting for the file must not make calls in progress exceed their time limit."""
     pauses = in_turn(*(ServerReply("Score: 0.5", delay=tenths / 10) for tenths in (0, 1, 2, 3, 4)))
     server = serve(pauses)
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "2")
@@ -919,7 +918,7 @@ def test_closing_does_not_wait_for_a_locked_file(
 ) -> None:
     class Slow(ScriptedJudge):
         async def ask(self, request: JudgeRequest) -> Reply:
-            if len(self.asked) >= 10:  # the end comes first
+            if len(self.asked) >= 10:  # the engine is closed before this ends
                 await asyncio.sleep(LONGEST)
             return await super().ask(request)
 
@@ -933,7 +932,7 @@ def test_closing_does_not_wait_for_a_locked_file(
             run.result(LONGEST)
 
 
-# ---- places that can't be written
+# ---- unwritable places
 
 
 @pytest.fixture
@@ -950,13 +949,13 @@ def _mount(*arguments: str) -> None:
     try:
         done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        pytest.skip("there is no mount")
+        pytest.skip("the command mount is not available")
     if done.returncode:
         pytest.skip(f"no disk can be mounted: {done.stderr.strip()}")
 
 
 def fill_up(place: Path) -> None:
-    """Leave no byte free."""
+    """Fills the disk completely."""
     with contextlib.suppress(OSError), (place / "ballast").open("wb", buffering=0) as ballast:
         while ballast.write(b"\0" * 4096):
             pass
@@ -984,7 +983,7 @@ def test_a_disk_that_fills_up(small_disk: Path, warnings: list[str]) -> None:
     (small_disk / "ballast").unlink(missing_ok=True)
     with opened(again, small_disk) as asked:
         assert values(asked.run(questions(80))) == [k % 10 / 10 for k in range(80)]
-    assert len(again.asked) == 80 - kept, "what was written before is found"
+    assert len(again.asked) == 80 - kept, "earlier answers are found"
 
 
 def test_a_disk_that_is_full_later_can_still_be_read(small_disk: Path, warnings: list[str]) -> None:
@@ -1039,7 +1038,7 @@ HOSTILE = {
     "a megabyte": "x" * 1_000_000,
     "controls": "".join(map(chr, range(32))) + "\x7f\x85\u2028",
     "languages": "结论0：看到 🙂 \u202e العربية e\u0301",
-    "no character": "\ufffe\uffff\U0010ffff",
+    "noncharacters": "\ufffe\uffff\U0010ffff",
     "a lone surrogate": "before\ud800after",
 }
 
@@ -1088,7 +1087,7 @@ def test_servers_may_count_as_they_like(
     assert len(warnings) <= 1
 
 
-# ---- looking at answers, and removing them
+# ---- reading and deleting answers
 
 
 def test_answers_can_be_read(tmp_path: Path) -> None:
@@ -1098,7 +1097,7 @@ def test_answers_can_be_read(tmp_path: Path) -> None:
     before = time.time()
     with opened(judge, tmp_path, 1) as asked:
         asked.run([question(f"question {k}", prompt_version="7") for k in range(3)])
-        answers = list(read_answers(tmp_path))  # also while it is in use
+        answers = list(read_answers(tmp_path))  # also while the file is in use
     assert [answer.reply for answer in answers] == ["Score: 0.0", "Score: 0.1", "Score: 0.2"]
     assert [answer.messages[0]["content"] for answer in answers] == judge.texts
     assert {(each.judge, each.kind, each.prompt_version) for each in answers} == {
@@ -1166,18 +1165,18 @@ def test_a_file_that_can_not_be_read_is_named(
     with pytest.raises(CacheError) as failure:
         look(tmp_path)
     assert str(tmp_path) in str(failure.value)
-    assert spoil is not None or sorted(tmp_path.iterdir()) == [], "looking makes no file"
+    assert spoil is not None or sorted(tmp_path.iterdir()) == [], "reading creates no file"
 
 
-def test_a_damaged_file_is_said_to_be_mended_by_the_next_run(tmp_path: Path) -> None:
+def test_the_next_run_is_said_to_repair_a_damaged_file(tmp_path: Path) -> None:
     text(tmp_path)
     with pytest.raises(DamagedError, match=r"The next run .* renames it"):
         list(read_answers(tmp_path))
-    assert (tmp_path / cache.FILE).is_file(), "looking changes nothing"
+    assert (tmp_path / cache.FILE).is_file(), "reading changes nothing"
 
 
 def test_a_file_in_use_is_not_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What clear deletes where it can't be read is no healthy file of another process."""
+    """``clear`` deletes an unreadable file, but never a healthy file that another process uses."""
     monkeypatch.setattr(cache_file, "LOCKED_FOR", LOCKED_FOR)
     with held(filled(tmp_path, 5)):
         said = CliRunner().invoke(app, ["cache", "clear", "--yes", "--folder", str(tmp_path)])
@@ -1289,7 +1288,7 @@ def test_what_arrived_before_the_end_is_kept(tmp_path: Path) -> None:
 
     class Counting(ScriptedJudge):
         async def ask(self, request: JudgeRequest) -> Reply:
-            if len(given) >= 100:  # the end comes first
+            if len(given) >= 100:  # the engine is closed before this ends
                 await asyncio.sleep(LONGEST)
             reply = await super().ask(request)
             given.append(reply.text)
@@ -1308,7 +1307,7 @@ def test_what_arrived_before_the_end_is_kept(tmp_path: Path) -> None:
 
 @table("ends", "while it is used", "when it is closed")
 def test_a_lock_that_ends_costs_no_answer(tmp_path: Path, ends: str) -> None:
-    """Another connection held a write transaction once: nothing was kept from then on."""
+    """Another connection once held a write transaction, and nothing was cached from then on."""
     cache = AnswerCache(tmp_path)
 
     def keep(key: str) -> None:
@@ -1320,7 +1319,7 @@ def test_a_lock_that_ends_costs_no_answer(tmp_path: Path, ends: str) -> None:
         other.execute("BEGIN IMMEDIATE")
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(cache_file, "LOCKED_FOR", 0.0)
-            cache._disconnect()  # the patience belongs to the connection
+            cache._disconnect()  # the timeout belongs to the connection
             keep("b")
             keep("c")
         other.execute("ROLLBACK")

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """A loop whose time passes at once when all wait for it; it is an error to wait for ever."""
+    """An event loop that skips waiting times when all tasks wait; waiting forever is an error."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -29,7 +29,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         select = self._selector.select
 
         def skip(timeout: float | None = None) -> Any:
-            assert timeout is not None, "all wait for something that will never come"
+            assert timeout is not None, "all tasks wait for an event that never happens"
             self.now += timeout and max(timeout, 1e-6)
             return select(0)
 
@@ -40,7 +40,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``, whose waiting takes no time."""
+    """The result of ``work``, run on a loop that skips waiting times."""
     loop = SkippingLoop()
     try:
         return loop.run_until_complete(work)
@@ -56,7 +56,7 @@ def now() -> float:
 
 
 class Caller:
-    """Holds a place from when it gets one until it is told to leave."""
+    """A caller that holds a place from when it is admitted until it is told to leave."""
 
     def __init__(self, limit: AdaptiveLimit, urgency: int = 0) -> None:
         self.entered: float | None = None
@@ -74,7 +74,7 @@ class Caller:
 
 
 async def settle() -> None:
-    """Let all that can happen now happen."""
+    """Lets all tasks run until they wait."""
     for _ in range(10):
         await asyncio.sleep(0)
 
@@ -91,7 +91,7 @@ async def refuse_one(limit: AdaptiveLimit, wait: float) -> None:
 
 
 def inside(came: list[Caller]) -> list[int]:
-    """Who holds a place."""
+    """The numbers of the callers that hold a place."""
     return [
         number
         for number, caller in enumerate(came)
@@ -99,11 +99,11 @@ def inside(came: list[Caller]) -> list[int]:
     ]
 
 
-# ---- bound and order
+# ---- limit and order
 
 
 @table("most", 1, 2, 5)
-def test_so_many_and_no_more_are_let_in(most: int) -> None:
+def test_the_limit_bounds_concurrent_callers(most: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(most)
         assert limit.allowed == most
@@ -125,7 +125,7 @@ def test_an_impossible_limit_is_named(most: int) -> None:
 @table(
     "urgencies, order",
     ([0, 0, 0, 0], [0, 1, 2, 3]),
-    ([0, 1, 2, 3], [0, 3, 2, 1]),  # the first came to an empty room
+    ([0, 1, 2, 3], [0, 3, 2, 1]),  # the first finds no queue
     ([0, 2, 1, 2, 1], [0, 1, 3, 2, 4]),
     ([5, -1, 0, 0, -1], [0, 2, 3, 1, 4]),
 )
@@ -146,7 +146,7 @@ def test_the_urgent_come_first_then_who_came_first(urgencies: list[int], order: 
     assert run(work()) == order
 
 
-def test_a_place_is_given_back_by_who_fails() -> None:
+def test_a_failed_caller_releases_its_place() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         for _ in range(3):
@@ -163,7 +163,7 @@ def test_a_place_is_given_back_by_who_fails() -> None:
 
 
 def play(level: Level, calls: int, refused: float = 0.0) -> None:
-    """Make ``calls`` at once, of which a share is refused, spread evenly."""
+    """Makes ``calls`` at once; the share ``refused`` of them, evenly spread, is refused."""
     places = [level.begin() for _ in range(calls)]
     for number, place in enumerate(places):
         if ceil((number + 1) * refused) > ceil(number * refused):
@@ -173,7 +173,7 @@ def play(level: Level, calls: int, refused: float = 0.0) -> None:
 
 @table(
     "most, refused, allowed",
-    # each refusal takes one place at once, but never the last one
+    # each refusal removes one place at once, but never the last one
     (10, 1, 9),
     (10, 3, 7),
     (10, 9, 1),
@@ -202,15 +202,15 @@ def test_refusals_of_an_older_round_take_none() -> None:
 def test_a_burst_is_cut_to_what_was_answered_and_stays_there() -> None:
     level = Level(32)
     play(level, 32, 0.75)
-    assert level.allowed == 6  # 90% of 32 x 7/31, to see whether the refusals stop
+    assert level.allowed == 6  # 90% of 32 x 7/31, to check whether the refusals stop
     play(level, 20)
     assert level.allowed == 7
     play(level, 20)
     assert level.allowed == 8
     play(level, 20, 1 / 20)
-    assert level.allowed == 7  # 8 x 7/8: while it rises, a round is as short as the level is low
+    assert level.allowed == 7  # 8 x 7/8: during recovery, a round is as short as the level is low
     play(level, 20, 1 / 20)
-    assert level.allowed == 7  # 7 x 18/19, in whole numbers
+    assert level.allowed == 7  # 7 x 18/19, rounded to an integer
 
 
 @table("share", 0.2, 0.3, 0.4)
@@ -225,7 +225,7 @@ def test_refusals_that_go_on_with_fewer_calls_are_chance(share: float) -> None:
     assert level.allowed == 32
 
 
-def test_what_became_usual_hides_no_overload() -> None:
+def test_a_usual_refusal_rate_hides_no_overload() -> None:
     level = Level(32)
     for _ in range(5):
         play(level, 100, 0.2)
@@ -259,7 +259,7 @@ def test_calls_that_hang_hold_a_round_up_no_longer() -> None:
 
 
 def test_places_that_were_left_without_a_call_tell_nothing() -> None:
-    """Another process asked these questions: a round of them must not count as answers."""
+    """Another process asked these questions: rounds of them must not count as answers."""
 
     async def work() -> tuple[int, int, int]:
         limit = AdaptiveLimit(4)
@@ -311,7 +311,7 @@ def test_a_round_of_answers_lets_one_more_in() -> None:
     assert (seen[0], seen[-1]) == (1, 2)
 
 
-# ---- where even one is too much
+# ---- where even one call at a time is too many
 
 
 @table("wait, entered", (5.0, 6.0), (300.0, 301.0))
@@ -351,7 +351,7 @@ def test_a_silent_server_is_left_alone_for_longer_each_time() -> None:
 
 
 def test_a_few_refusals_of_lone_calls_hold_nobody_up() -> None:
-    """Every second call is refused: nobody waits, and no pause grows."""
+    """Every second call is refused: no call waits, and no pause grows."""
 
     async def work() -> float:
         limit = AdaptiveLimit(1)
@@ -366,7 +366,7 @@ def test_a_few_refusals_of_lone_calls_hold_nobody_up() -> None:
     assert run(work()) == pytest.approx(0.0)
 
 
-def test_who_may_still_call_two_at_a_time_does_not_wait() -> None:
+def test_no_hold_above_a_limit_of_one() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(3)
         came = await callers(limit, 4)
@@ -381,7 +381,7 @@ def test_who_may_still_call_two_at_a_time_does_not_wait() -> None:
 
 
 def test_two_refused_together_do_not_say_that_one_is_too_much() -> None:
-    """The cut to one is to be tried before all is held."""
+    """A limit of one is tried before all calls are held."""
 
     async def work() -> None:
         limit = AdaptiveLimit(2)
@@ -398,7 +398,7 @@ def test_two_refused_together_do_not_say_that_one_is_too_much() -> None:
     run(work())
 
 
-# ---- letting all through
+# ---- release
 
 
 def test_release_lets_everybody_pass_at_once() -> None:
@@ -448,7 +448,7 @@ def test_calls_that_end_after_the_release_bring_no_limit_back() -> None:
 
 
 @table("cancelled", 1, 2, 3)
-def test_who_is_cancelled_while_waiting_takes_no_place(cancelled: int) -> None:
+def test_a_cancelled_waiter_takes_no_place(cancelled: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         came = await callers(limit, 4)
@@ -465,12 +465,12 @@ def test_who_is_cancelled_while_waiting_takes_no_place(cancelled: int) -> None:
 
 
 @table("times", 1, 2)
-def test_who_is_cancelled_when_just_let_in_gives_the_place_back(times: int) -> None:
+def test_cancellation_right_after_admission_releases_the_place(times: int) -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         async with limit.slot():
             came = await callers(limit, 2)
-        # The first is let in, but was not woken yet.
+        # The first has a place, but was not woken yet.
         assert came[0].entered is None
         for _ in range(times):
             came[0].task.cancel()
@@ -484,7 +484,7 @@ def test_who_is_cancelled_when_just_let_in_gives_the_place_back(times: int) -> N
     run(work())
 
 
-def test_who_is_cancelled_inside_gives_the_place_back() -> None:
+def test_cancellation_inside_releases_the_place() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         came = await callers(limit, 2)
@@ -495,7 +495,7 @@ def test_who_is_cancelled_inside_gives_the_place_back() -> None:
     run(work())
 
 
-def test_who_is_cancelled_while_all_is_held_wakes_nobody() -> None:
+def test_cancellation_during_a_hold_wakes_no_waiter() -> None:
     async def work() -> None:
         limit = AdaptiveLimit(1)
         await refuse_one(limit, 10.0)
@@ -509,12 +509,12 @@ def test_who_is_cancelled_while_all_is_held_wakes_nobody() -> None:
     run(work())
 
 
-# ---- any schedule
+# ---- random schedules
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one caller does; times in seconds."""
+    """The plan of one caller; times in seconds."""
 
     comes: int
     stays: int
@@ -536,7 +536,7 @@ PLANS = st.builds(
 
 
 class Watch:
-    """Counts who is inside, and how many were allowed in this moment."""
+    """Counts the callers inside, and the highest limit at this moment."""
 
     def __init__(self, limit: AdaptiveLimit) -> None:
         self.limit = limit
@@ -544,7 +544,7 @@ class Watch:
         self._moment, self._peak = 0.0, 0
 
     def look(self) -> None:
-        """To be called before the limit may fall: who was let in by then may come in now."""
+        """Call this before the limit may drop: callers admitted until now may still enter."""
         if now() != self._moment:
             self._moment, self._peak = now(), 0
         self._peak = max(self._peak, self.limit.allowed)
@@ -584,7 +584,7 @@ async def follow_all(most: int, plans: list[Plan]) -> None:
     for plan, result in zip(plans, results, strict=True):
         cancelled = isinstance(result, asyncio.CancelledError)
         assert result is None or (cancelled and plan.cancelled_after is not None), result
-    await asyncio.sleep(16)  # longer than all is ever held
+    await asyncio.sleep(16)  # longer than any hold
     allowed = limit.allowed
     assert 1 <= allowed <= most
     assert inside(await callers(limit, most + 2)) == list(range(allowed)), "a place was lost"
@@ -592,7 +592,7 @@ async def follow_all(most: int, plans: list[Plan]) -> None:
 
 @settings(max_examples=300)
 @given(st.integers(1, 4), st.lists(PLANS, max_size=12))
-def test_whatever_happens_the_bound_holds_and_all_get_in(most: int, plans: list[Plan]) -> None:
+def test_random_schedules_respect_the_limit_and_admit_all(most: int, plans: list[Plan]) -> None:
     run(follow_all(most, plans))
 
 

@@ -114,14 +114,14 @@ def test_what_differs_is_asked_separately(other: JudgeRequest) -> None:
     assert not any(verdict.cached for verdict in verdicts)
 
 
-def test_keys_tell_apart_what_is_joined_alike() -> None:
+def test_request_keys_distinguish_fields_that_join_alike() -> None:
     assert question("a", evidence=("b", "c")).key != question("a", evidence=("b c",)).key
     assert question("a", evidence=("b",)).key == question("a", evidence=("b",)).key
     assert len(question("\ud800").key) == 64
 
 
-def test_keys_stay_what_they_were() -> None:
-    """Answers on disk are found by them, by later releases as well."""
+def test_request_keys_are_stable() -> None:
+    """Cached answers are found by these keys, also by later releases."""
     asked = question("a", kind="inference", evidence=("b", "c"), claim="d", sample=1)
     assert asked.key == "7b13785c78eeeafa78db163e6894cf7e267366a28f333230d3e7a53244ae5a31"
 
@@ -141,15 +141,15 @@ def test_failures_are_not_remembered(failure: Said, short_pauses: None) -> None:
     assert len(judge.asked) == calls + 1
 
 
-# ---- those who wait for one answer
+# ---- several callers that wait for one answer
 
 
 def client_of(judge: ScriptedJudge) -> JudgeClient:
-    """Without an engine; the judge is asked one thing at a time."""
+    """A client without an engine; it sends one request at a time."""
     return JudgeClient(Member("j", judge, kept=False), 1, Budget(), StopSignal(), None)
 
 
-def test_who_stops_waiting_takes_the_answer_from_nobody() -> None:
+def test_a_cancelled_waiter_does_not_cancel_the_shared_call() -> None:
     judge = ScriptedJudge(last_digit, pause=10.0)
 
     async def work() -> Verdict:
@@ -185,7 +185,7 @@ def test_a_call_that_nobody_waits_for_is_given_up_and_not_remembered() -> None:
     assert len(judge.asked) == 2
 
 
-def test_who_stops_waiting_as_the_call_fails_has_only_stopped() -> None:
+def test_a_waiter_cancelled_as_the_call_fails_is_cancelled() -> None:
     async def work() -> None:
         client = client_of(ScriptedJudge(in_order(RefusedError("no"))))
 
@@ -217,7 +217,7 @@ def test_what_is_not_said_to_be_urgent_waits_for_what_is() -> None:
     assert judge.texts == ["first 1", "urgent 3", "second 2"]
 
 
-# ---- replies that can't be read
+# ---- unreadable replies
 
 
 def test_unreadable_reply_is_asked_again_with_the_reminder() -> None:
@@ -252,7 +252,7 @@ def test_an_empty_reply_is_not_quoted() -> None:
     with opened(judge) as asked:
         assert values(asked.run([question("q")])) == [0.4]
     (message,) = judge.asked[1].messages
-    assert message["role"] == "user", "two messages of one role in a row are refused by some"
+    assert message["role"] == "user", "some servers refuse two messages of one role in a row"
     assert message["content"].startswith("q")
     assert message["content"] != "q"
 
@@ -404,11 +404,11 @@ def test_a_waiting_retry_holds_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judge.most_at_once == 1
 
 
-# ---- bounds
+# ---- limits
 
 
 class Gathering(ScriptedJudge):
-    """Answers nobody before ``count`` ask at once."""
+    """A judge that answers only once ``count`` requests are in progress."""
 
     def __init__(self, count: int) -> None:
         super().__init__(last_digit)
@@ -677,7 +677,7 @@ def test_a_judge_that_fails_to_close_leaves_no_thread() -> None:
     before = set(threading.enumerate())
     with opened(Uncloseable(last_digit)) as asked:
         verdicts = asked.run(questions(2))
-    assert values(verdicts) == [0.0, 0.1], "what was answered is worth more than a clean end"
+    assert values(verdicts) == [0.0, 0.1], "the answers matter more than a clean exit"
     assert set(threading.enumerate()) <= before
 
 
@@ -751,7 +751,7 @@ def test_ctrl_c_stops_the_asking_quietly(serve: Serve) -> None:
     assert "Task was destroyed" not in noise
 
 
-# ---- what a user sees
+# ---- user interface
 
 
 def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
@@ -799,7 +799,7 @@ def test_a_judge_that_does_not_close_costs_no_answers(monkeypatch: pytest.Monkey
     with opened(judge) as asked:
         verdicts = asked.run(questions(3))
     assert values(verdicts) == [0.0, 0.1, 0.2]
-    assert judge.closed == 0, "it was waited for"
+    assert judge.closed == 0, "it waited for the judge"
 
 
 @table("broken", "closed", "absent")
@@ -815,7 +815,7 @@ def test_a_bar_that_nobody_sees_ends_no_run(
 
 
 class ClosedPipe(io.StringIO):
-    """A standard error whose reader goes away after some writes."""
+    """A standard error that is closed by its reader after some writes."""
 
     def __init__(self, writes: int) -> None:
         super().__init__()
@@ -832,7 +832,7 @@ class ClosedPipe(io.StringIO):
 def test_a_bar_whose_reader_went_away_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
-    """A model may be loaded in another thread, with a bar of its own."""
+    """A model may be loading in another thread, with its own progress bar."""
     monkeypatch.setattr(sys, "stderr", ClosedPipe(writes))
     with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
         assert values(asked.run(questions(3))) == [0.0, 0.1, 0.2]
@@ -849,7 +849,7 @@ def test_a_bar_whose_reader_went_away_holds_up_no_other(
 
 
 @table("ending", SystemExit(3), KeyboardInterrupt())
-def test_a_judge_that_wants_to_end_the_process_hangs_nobody(ending: BaseException) -> None:
+def test_a_judge_that_raises_system_exit_does_not_hang(ending: BaseException) -> None:
     class Quitting(ScriptedJudge):
         async def ask(self, request: JudgeRequest) -> Reply:
             raise ending
@@ -859,7 +859,7 @@ def test_a_judge_that_wants_to_end_the_process_hangs_nobody(ending: BaseExceptio
 
 
 class CancellingJudge:
-    """Its client library gives calls up by itself."""
+    """A judge with a client library that cancels calls itself."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -881,7 +881,7 @@ def test_a_call_that_the_client_gave_up_is_made_again() -> None:
 
 
 def test_a_question_asked_again_after_a_shared_failure_is_asked_once() -> None:
-    """The second who waited for the failure takes the first one's new call for its own."""
+    """The second caller that waited for the failure shares the first caller's new call."""
 
     def again() -> Dialogue[float | str | None]:
         first = yield question("q")

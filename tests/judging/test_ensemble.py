@@ -1,4 +1,4 @@
-"""Several judges and repeats: means and standard deviations worked manually, missing answers."""
+"""Several judges and repeats: means, standard deviations and missing answers, worked manually."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def scores(*score: float) -> ScriptedJudge:
 
 
 def ensemble(judges: Sequence[ScriptedJudge], samples: int = 1, **options: Any) -> JudgeEngine:
-    """An engine of judges "a", "b", "c", each of which is asked one thing at a time."""
+    """An engine with judges "a", "b", "c", each of which gets one request at a time."""
     members = [Member(name, judge) for name, judge in zip("abcdef", judges, strict=False)]
     options = {"concurrency": 1, "progress": False, "samples": samples, **options}
     return JudgeEngine(members, **options)
 
 
-# ---- mean and spread
+# ---- mean and standard deviation
 
 
 @table(
@@ -54,11 +54,11 @@ def ensemble(judges: Sequence[ScriptedJudge], samples: int = 1, **options: Any) 
     ([0.2, 0.4], 0.3, 0.1),
     ([0.7, 0.7], 0.7, 0.0),
     ([0.0, 0.0, 0.0], 0.0, 0.0),
-    # deviations 0.3, 0, 0.3: the root of 0.18 / 3
+    # deviations 0.3, 0, 0.3: square root of 0.18 / 3
     ([0.0, 0.3, 0.6], 0.3, 0.244949),
-    # deviations 0.3, 0.1, 0.4: the root of 0.26 / 3
+    # deviations 0.3, 0.1, 0.4: square root of 0.26 / 3
     ([0.2, 0.4, 0.9], 0.5, 0.294392),
-    # deviations 0.75, 0.25, 0.25, 0.25: the root of 0.75 / 4
+    # deviations 0.75, 0.25, 0.25, 0.25: square root of 0.75 / 4
     ([0.0, 1.0, 1.0, 1.0], 0.75, 0.433013),
 )
 def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, spread: float) -> None:
@@ -85,7 +85,7 @@ def test_every_sample_of_every_judge_counts_alike() -> None:
     a, b = scores(0.1, 0.3), scores(0.9, 0.7)
     with ensemble([a, b], samples=2) as asked:
         (verdict,) = asked.run([question("q")])
-    # deviations 0.4, 0.2, 0.4, 0.2: the root of 0.4 / 4
+    # deviations 0.4, 0.2, 0.4, 0.2: square root of 0.4 / 4
     assert verdict.value == pytest.approx(0.5)
     assert verdict.spread == pytest.approx(0.316228, abs=1e-6)
     assert verdict.opinions == (
@@ -110,7 +110,7 @@ def test_a_parser_may_read_whole_numbers() -> None:
     assert (verdict.value, verdict.spread) == (0.5, 0.5)
 
 
-def test_nobody_to_ask_is_an_error() -> None:
+def test_an_ensemble_without_judges_or_samples_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"^an ensemble needs at least one judge and one sample$"):
         Ensemble([])
     with pytest.raises(ValueError, match="at least one judge"):
@@ -142,7 +142,7 @@ def test_duplicates_are_asked_once_by_each() -> None:
         verdicts = asked.run([question("q")] * 4)
         (later,) = asked.run([question("q")])
     assert len(a.asked) == len(b.asked) == 2
-    # 0.0 and 0.1 of a, 0.4 twice of b
+    # 0.0 and 0.1 from a, 0.4 twice from b
     assert [verdict.value for verdict in [*verdicts, later]] == pytest.approx([0.225] * 5)
     assert [verdict.cached for verdict in [*verdicts, later]] == [False] + [True] * 4
     assert [verdict.attempts for verdict in [*verdicts, later]] == [4] + [0] * 4
@@ -151,7 +151,7 @@ def test_duplicates_are_asked_once_by_each() -> None:
 
 
 def test_what_is_cached_in_part_is_not_called_cached() -> None:
-    """Of two judges, one is asked again, since it could not answer."""
+    """One of two judges is asked again, because it failed at first."""
     a, b = scores(0.2), says(RefusedError("not now"), "Score: 0.6")
     with ensemble([a, b]) as asked:
         (failed,) = asked.run([question("q")])
@@ -283,7 +283,7 @@ def test_one_question_without_an_opinion_harms_no_other() -> None:
     ([True, True], 0),
     ([False, True, True], 1),
     ([False, False, True], 2),
-    ([False, False], 0),  # none can: the first says so
+    ([False, False], 0),  # none of them writes: the first reports it
 )
 def test_texts_are_written_by_the_first_who_can(kind: str, writes: list[bool], writer: int) -> None:
     judges = [says(Reply(f" text {number} ", Usage(2, 1))) for number in range(len(writes))]
@@ -310,7 +310,7 @@ def test_scores_are_given_by_those_who_can_not_write_as_well(kind: str) -> None:
     assert verdict.value == pytest.approx(0.3)
 
 
-# ---- failures that end all asking
+# ---- fatal failures
 
 
 def test_the_fatal_failure_of_one_stops_the_others() -> None:
@@ -332,7 +332,7 @@ def test_the_fatal_failure_of_one_stops_the_others() -> None:
 
 
 def test_the_judge_that_failed_for_good_is_the_one_that_is_named() -> None:
-    """The others only weren't asked any more."""
+    """The other judges were only stopped."""
     with ensemble([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
         asked.run([question("first")])
         (later,) = asked.run([question("later")])
@@ -340,14 +340,14 @@ def test_the_judge_that_failed_for_good_is_the_one_that_is_named() -> None:
     assert "b: wrong key" in str(later.error)
 
 
-def test_who_failed_for_good_stands_in_the_engines_reason() -> None:
+def test_the_fatal_reason_names_the_failed_judge() -> None:
     with ensemble([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
         asked.run([question("q")])
     assert asked.fatal == "b: wrong key"
 
 
 def test_what_stopped_all_names_no_judge() -> None:
-    """The budget is the run's: the name of the first judge before it would blame that judge."""
+    """The budget belongs to the run, so the message does not blame the first judge."""
     with ensemble([scores(0.5), scores(0.5)], budget=Budget(max_tokens=1)) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.error == (
@@ -357,7 +357,7 @@ def test_what_stopped_all_names_no_judge() -> None:
 
 
 def test_a_fatal_failure_ends_the_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One waits to be called again when the other fails for good."""
+    """One judge waits for a retry when the other fails for good."""
     busy = says(TransientError("busy", retry_after=client.PATIENCE, throttled=True))
     broken = says(FatalJudgeError("wrong key"), pause=0.05)
     ended, pause = [], StopSignal.pause
@@ -376,7 +376,7 @@ def test_a_fatal_failure_ends_the_others_waiting(monkeypatch: pytest.MonkeyPatch
 
 
 def test_each_judge_has_its_own_places() -> None:
-    """A slow judge keeps nobody from asking a quick one."""
+    """A slow judge does not delay requests to a quick one."""
     quick, asked_meanwhile = scores(0.5), []
 
     def answer(text: str, call: int) -> str:
@@ -391,7 +391,7 @@ def test_each_judge_has_its_own_places() -> None:
 
 
 def panel_of(judges: Sequence[ScriptedJudge]) -> Ensemble:
-    """Without an engine; each judge is asked one thing at a time."""
+    """An ensemble without an engine; each judge gets one request at a time."""
     stop_signal, budget = StopSignal(), Budget()
     members = [Member(name, judge) for name, judge in zip("abc", judges, strict=False)]
     return Ensemble(
@@ -411,7 +411,7 @@ def test_each_judge_is_asked_once_unless_more_samples_are_wanted() -> None:
 
 @table("kind, count", ("image", 1), ("image", 2), ("transform", 2))
 def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int) -> None:
-    """One judge, several, and the one of several that writes."""
+    """One judge; several; and several of which one writes."""
     judges = [says("Score: 0.5", pause=0.01) for _ in range(count)]
 
     async def ask() -> None:
@@ -427,7 +427,7 @@ def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int)
     assert orders == [["first", "urgent", "second"]] * (1 if kind == "transform" else count)
 
 
-def test_requests_of_a_panel_keep_what_they_are() -> None:
+def test_an_ensemble_sends_requests_unchanged() -> None:
     seen: list[JudgeRequest] = []
 
     class Looking(ScriptedJudge):

@@ -1,4 +1,4 @@
-"""Messages about failed calls: no keys, one line, and a pause that can be waited."""
+"""Messages about failed calls: no keys, one line, and reasonable pauses."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def b64(text: str) -> str:
 
 
 def pieces(key: str, size: int = RUN) -> set[str]:
-    """All runs of a key, in lower case."""
+    """All substrings of a key of the given length, in lower case."""
     return {key[at : at + size].lower() for at in range(len(key) - size + 1)}
 
 
 def told(text: str) -> str:
-    """What can be read of ``text``: in lower case, without white space and control characters."""
+    """The readable part of ``text``: in lower case, without white space and control characters."""
     return "".join(char for char in text.lower() if char.isprintable() and not char.isspace())
 
 
@@ -53,15 +53,15 @@ QUOTED = {
     "backwards": KEY[::-1],
     "base64": b64(KEY),
     "base64 of the header": b64(BEARER),
-    "base64 of basic": b64(f":{KEY}"),
-    "base64 of user": b64(f"user:{KEY}"),
-    "base64 of more": b64(f"{{'a': '{KEY}', 'b': 1}}"),
+    "base64 of basic authentication": b64(f":{KEY}"),
+    "base64 of user and key": b64(f"user:{KEY}"),
+    "base64 of a longer text": b64(f"{{'a': '{KEY}', 'b': 1}}"),
     "urlsafe base64": base64.urlsafe_b64encode(f"??>{KEY}".encode()).decode(),
     "wrapped base64": re.sub("(.{10})", "\\1\n", b64(BEARER)),
     "percent": quote(BEARER),
-    "percent, all": "".join(f"%{ord(char):02x}" for char in KEY),
+    "percent, all characters": "".join(f"%{ord(char):02x}" for char in KEY),
     "json": json.dumps(KEY),
-    "json, all": "".join(f"\\u{ord(char):04X}" for char in KEY),
+    "json, all characters": "".join(f"\\u{ord(char):04X}" for char in KEY),
     "hex escapes": "".join(f"\\x{ord(char):02x}" for char in KEY),
     "html": "".join(f"&#x{ord(char):x};" for char in KEY),
     "line breaks in json": "\\n".join(KEY),
@@ -126,7 +126,7 @@ def test_no_eight_characters_of_an_encoded_key_stay(
 ) -> None:
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         said = shown(encode(f"{before}{key}{after}".encode("utf-8", "replace")).decode(), key)
-        # The characters that also hold bits of others are left, on either side.
+        # The first and last characters also encode parts of the neighbours, so they stay.
         inner = encode(key.encode()).decode().rstrip("=")
         assert inner[:-1] not in said
         assert "[key]" in said
@@ -140,7 +140,7 @@ def test_a_reply_never_holds_a_long_key(key: str, before: str, after: str) -> No
 
 @table("size", 8, 9, 15, 16, 17, 30)
 def test_a_key_is_found_wherever_it_stands_in_a_reply(size: int) -> None:
-    """A short secret behind a public beginning, in all positions that are looked at or not."""
+    """A short secret after a public prefix, at positions that are checked and others."""
     key = PUBLIC + SECRET[:size]
     for before in range(20):
         said = hide_in_reply(f"{'.' * before}{key} and so on", key)
@@ -174,7 +174,7 @@ def test_hiding_takes_linear_time(piece: str) -> None:
         hide(text, KEY)
         hide_in_reply(text, KEY)
 
-    both("")  # what is kept of the key is made once
+    both("")  # derives what is needed from the key, once
     assert_linear(both, lambda size: piece * (size // len(piece)), 4_000)
 
 

@@ -1,4 +1,4 @@
-"""A server with all kinds of failures: every instance is accounted for."""
+"""A server with all kinds of failures: each instance is scored or has an error."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ REFUSAL = "the judge's content filter refused the request"
 
 @dataclass(frozen=True)
 class Clean:
-    """What a run without faults gives.
+    """Results of a run without faults.
 
     Attributes:
         scores: of each chain.
         questions: of each step.
-        patience: a time limit in seconds, many times what a call takes on this machine now: a
-            call that is answered must not run into it.
+        patience: time limit of a call in seconds: many times the current duration of a call, so
+            that an answered call never exceeds it.
     """
 
     scores: list[list[float | None]]
@@ -48,11 +48,11 @@ class Clean:
 
     @property
     def steps_asking(self) -> Counter[str]:
-        """How many steps ask each question."""
+        """The number of steps that ask each question."""
         return Counter(asked for chain in self.questions for step in chain for asked in step)
 
     def asked_where(self, answered: set[str]) -> set[str]:
-        """What is asked where only these are answered: no second question without a first score."""
+        """Questions asked if only these are answered: without a first score, no second question."""
         return {
             asked
             for chain in self.questions
@@ -63,7 +63,7 @@ class Clean:
 
 
 class Listening:
-    """An engine that writes down which questions each step asks."""
+    """An engine that records which questions each step asks."""
 
     def __init__(self, engine: JudgeEngine) -> None:
         self._engine = engine
@@ -99,7 +99,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Clean:
         calls = server.calls()
     assert not any(error for each in scored for error in each.errors)
     assert len(calls) == engine.budget.calls == sum(each.calls for each in scored)
-    assert len({call.body for call in calls}) == len(calls), "something was asked twice"
+    assert len({call.body for call in calls}) == len(calls), "a question was asked twice"
     steps = iter(listening.asked)
     found = Clean(
         scores=[each.scores for each in scored],
@@ -111,7 +111,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Clean:
 
 
 def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
-    """Each call is explained by the faults before it; how many there were of each outcome."""
+    """Checks that earlier faults explain each call; counts the outcomes."""
     by_body: defaultdict[str, list[Call]] = defaultdict(list)
     for call in calls:
         assert call.before == len(by_body[call.body])
@@ -123,7 +123,7 @@ def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
             throttled = outcomes.count("throttled")
             given_up = (len(outcomes) - throttled, throttled)
             assert given_up[0] == client.CALLS or given_up[1] == client.THROTTLED, outcomes
-        elif final[-1] == "refused":  # a failure is not remembered: another step asks again
+        elif final[-1] == "refused":  # a failure is not cached: another step asks again
             assert set(final) == {"refused"}
             assert len(final) <= clean.steps_asking[same[0].question]
         else:
@@ -135,12 +135,12 @@ def check_log(calls: Sequence[Call], clean: Clean) -> Counter[str]:
     assert {call.question for call in reminded} <= set(unread)
     for question, times in unread.items():
         bodies = {call.body for call in reminded if call.question == question}
-        assert len(bodies) == min(times, client.ASKED_AGAIN), "not asked again as often as needed"
+        assert len(bodies) == min(times, client.ASKED_AGAIN), "not retried often enough"
     return Counter(call.outcome for call in calls)
 
 
 def check_shares(outcomes: Counter[str]) -> None:
-    """The run met all faults, about as often as it should."""
+    """Checks that all faults occurred about as often as configured."""
     calls = outcomes.total()
     for name, share in SHARES.items():
         assert 0.4 * share < outcomes[name] / calls < 2 * share, (name, outcomes)
@@ -152,8 +152,13 @@ def check_steps(
     calls: Sequence[Call],
     clean: Clean,
 ) -> Counter[str]:
-    """Each step has the clean run's score, or an error where a question of it was never answered;
-    how often there was which error."""
+    """Checks that each step has its score from the run without faults, or the right error.
+
+    A step has an error if one of its questions was never answered.
+
+    Returns:
+        The number of steps with each error.
+    """
     answered = {call.question for call in calls if call.outcome == ANSWERED}
     errors: Counter[str] = Counter()
     for (got, said), expected, asked in zip(steps, clean.scores, clean.questions, strict=True):
@@ -165,7 +170,7 @@ def check_steps(
                 assert value is None
                 assert error
                 errors[error] += 1
-    assert set(errors) == {REFUSAL}, "a question failed otherwise: take another seed"
+    assert set(errors) == {REFUSAL}, "a question failed for another reason: use another seed"
     return errors
 
 
@@ -207,7 +212,7 @@ def test_the_filter_scores_all_that_can_be_scored(
         unscored = sum(bool(each.error) for each in scored)
         tell(f"{CHAINS - unscored} chains scored, {unscored} not", calls, outcomes, errors)
 
-        # The same again asks only what has no answer, and score_gold asks what the filter asks.
+        # A second run asks only unanswered questions, and score_gold sends the filter's requests.
         with open_engine("openai:m", progress=False, cache_dir=tmp_path / "answers") as engine:
             again = score(docs, engine)
         later = server.calls(since=len(calls))
@@ -219,7 +224,7 @@ def test_the_filter_scores_all_that_can_be_scored(
 
 @pytest.mark.slow
 def test_a_process_comes_through(tmp_path: Path, clean: Clean) -> None:
-    """With our own pauses, time limit and environment."""
+    """In a process with the default pauses, time limit and environment."""
     with serving(tmp_path / "log", faulty=True, seed=1) as server:
         scored, budget, said = score_in_a_process(server, LMMS_RPTS_TIMEOUT=str(clean.patience))
         calls = server.calls()
@@ -233,13 +238,13 @@ def test_a_process_comes_through(tmp_path: Path, clean: Clean) -> None:
 
 
 def tell(what: str, calls: Sequence[Call], outcomes: Counter[str], errors: Counter[str]) -> None:
-    """For those who run it with -s."""
+    """Prints a summary for ``pytest -s``."""
     bodies = len({call.body for call in calls})
     print(f"\n{what}: {len(calls)} calls for {bodies} bodies, {dict(outcomes)}; {dict(errors)}")
 
 
 def score_in_a_process(server: Served, **settings: str) -> tuple[list[Scored], dict[str, Any], str]:
-    """What score_gold prints, and what it says beside."""
+    """The output of score_gold on both streams."""
     ended = subprocess.run(
         forked([sys.executable, "-m", "tests.support.score_gold"]),
         env=os.environ | {"LMMS_RPTS_JUDGE": "openai:m", "OPENAI_BASE_URL": server.url} | settings,
@@ -267,7 +272,7 @@ def score_in_a_process(server: Served, **settings: str) -> tuple[list[Scored], d
     ),
 )
 def test_a_refusal_of_one_question_changes_no_other(serve: Serve, said: str, code: str) -> None:
-    """The first thing that a server says may be about this question, not about how it is asked."""
+    """The first refusal by a server may concern the question alone, not the request format."""
 
     def answer(body: Body) -> str | ServerReply:
         if body["messages"][0]["content"] != "question 0":

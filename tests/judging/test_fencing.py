@@ -1,4 +1,4 @@
-"""Fencing: no text of a model can leave its fence in a judge's prompt, or begin a turn."""
+"""Fencing: no text of a model can escape its fence in a judge's prompt, or begin a turn."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TURNS = [
 
 
 def folded(text: str) -> str:
-    """As somebody reads it who takes look-alikes for what they look like, and no spaces."""
+    """``text`` with look-alikes replaced by the characters they resemble, and without spaces."""
     signs = {sign: "<" * many for sign, many in _OPENING.items()}
     signs |= {sign: ">" * many for sign, many in _CLOSING.items()}
     seen = (c for c in text if unicodedata.category(c) != "Cf" and not c.isspace())
@@ -63,7 +63,7 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
 
 
 @table("text, shown", *MARKS)
-def test_marks_and_what_looks_like_them_are_rounded(text: str, shown: str) -> None:
+def test_fence_marks_and_look_alikes_become_round(text: str, shown: str) -> None:
     assert neutralise(text) == shown
 
 
@@ -75,12 +75,12 @@ def test_marks_of_chat_turns_are_rounded(mark: str) -> None:
     assert [c for c in shown.removeprefix("so ").removesuffix(" it is") if c.isalpha()] == letters
 
 
-def test_what_nobody_sees_is_removed() -> None:
+def test_invisible_characters_are_removed() -> None:
     assert neutralise(f"a{INVISIBLE}b") == "ab"
     assert neutralise("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
 
 
-def test_half_a_character_is_replaced() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     assert fence("a\ud800b") == "<<<a?b>>>"
 
 
@@ -137,5 +137,5 @@ def test_text_that_just_fits_is_shown_whole() -> None:
 
 
 @table("piece", "<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《")
-def test_it_takes_time_in_proportion(piece: str) -> None:
+def test_fencing_takes_linear_time(piece: str) -> None:
     assert_linear(neutralise, lambda size: piece * size, 20_000)

@@ -1,4 +1,4 @@
-"""The judge in process, with real models of a few thousand parameters on the CPU."""
+"""The local judge, with real models of a few thousand parameters on the CPU."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tests.support.tiny_lm import CHATML, END, EOS, EOT, START, build_tiny_lm, t
 from tests.support.waiting import LONGEST
 
 transformers: Any = typed_transformers
-"""Its own types are too narrow for what it takes."""
+"""Untyped, because the library's own types are too narrow."""
 
 _KINDS = ("image", "inference", "transform", "answer")
 LIMITS = {
@@ -66,7 +66,7 @@ Asked = list[Reply | BaseException]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model whose authors recommend to sample, and that has more ends than its tokenizer."""
+    """A model whose config recommends sampling and lists more end tokens than its tokenizer."""
     return build_tiny_lm(
         tmp_path_factory.mktemp("lm"),
         do_sample=True,
@@ -89,7 +89,7 @@ def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def ask(judge: HFJudge, requests: Sequence[JudgeRequest]) -> Asked:
-    """All replies or failures, of requests that are made together; the judge is closed."""
+    """All replies or failures of simultaneous requests; closes the judge."""
 
     async def together() -> Asked:
         answers = await asyncio.gather(*map(judge.ask, requests), return_exceptions=True)
@@ -107,7 +107,7 @@ def replies(judge: HFJudge, requests: Sequence[JudgeRequest]) -> list[Reply]:
 
 
 def mixed(count: int = 32) -> list[JudgeRequest]:
-    """Requests of all kinds, in two languages, of 20 to 500 tokens, in no order."""
+    """Requests of all kinds, in two languages, of 20 to 500 tokens, in mixed order."""
     requests = []
     for number in range(count):
         words = (ENGLISH, CHINESE)[number % 2] * (number * 7 % 9)
@@ -118,7 +118,7 @@ def mixed(count: int = 32) -> list[JudgeRequest]:
 
 
 def plain_ids(messages: Sequence[dict[str, str]]) -> list[int]:
-    """The prompt of CHATML, by hand: one token a byte, but for the control tokens."""
+    """The tokens of a CHATML prompt, built manually: one per byte, plus control tokens."""
     ids: list[int] = []
     for message in [*messages, None]:
         ids.append(START)
@@ -140,7 +140,7 @@ def letters(text: str) -> list[int]:
 
 
 def decoded_by_hand(folder: Path, request: JudgeRequest, ends: set[int] = ENDS) -> Reply:
-    """What greedy decoding is, without batches, padding, caches and ``generate``."""
+    """The reply by greedy decoding, without batches, padding, caches and ``generate``."""
     return _decoded(folder, request.kind, tuple(plain_ids(request.messages)), frozenset(ends))
 
 
@@ -174,9 +174,9 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
 def wrap_generate(
     monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor], object]
 ) -> None:
-    """Call ``before`` with each batch's attention mask; it may raise.
+    """Calls ``before`` with each batch's attention mask; it may raise.
 
-    Asks have longer to gather: a slow machine shall not change the batches.
+    The time to gather requests is longer, so that a slow machine has the same batches.
     """
     monkeypatch.setattr(hf, "_LINGER", 0.2)
     true = transformers.LlamaForCausalLM.generate
@@ -188,13 +188,13 @@ def wrap_generate(
     monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", generate)
 
 
-# ---- what it answers
+# ---- replies
 
 
 def test_replies_are_greedy_decoding_whatever_the_batch(folder: Path) -> None:
     requests = mixed()
     expected = [decoded_by_hand(folder, request) for request in requests]
-    # The model must be able to give a wrong implementation away.
+    # The expected replies must differ enough to detect a wrong implementation.
     assert len({reply.text for reply in expected}) > 26
     assert 10 < sum(reply.complete for reply in expected) < 30
     assert any(
@@ -226,7 +226,7 @@ def test_the_engine_finds_the_same_verdicts_whatever_the_batch(folder: Path) -> 
 
 @table("listed", (EOS,), (END,), (EOT,), (EOS, END, EOT))
 def test_every_end_ends_a_reply(tmp_path: Path, listed: tuple[int, ...]) -> None:
-    # The tokenizer says EOS and the template ends its turns with END, whatever the config lists.
+    # The tokenizer's EOS and the template's END end a reply, whatever the config lists.
     folder = build_tiny_lm(tmp_path, ends=listed, eagerness=1.5)
     requests = mixed(6)
     by_hand = [decoded_by_hand(folder, request, ENDS | set(listed)) for request in requests]
@@ -303,7 +303,7 @@ def test_a_vision_language_model_judges_texts(tmp_path: Path) -> None:
     assert len({reply.text for reply in alone}) > 1
 
 
-# ---- how it batches
+# ---- how requests are batched
 
 
 def test_asks_made_together_are_answered_together(
@@ -379,7 +379,7 @@ def test_a_batch_size_is_positive() -> None:
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """A weak reference to each model that is loaded."""
+    """Weak references to all loaded models."""
     found: list[Any] = []
     true = transformers.AutoModelForCausalLM.from_pretrained
 
@@ -450,13 +450,13 @@ def test_the_identity_changes_with_the_weights(folder: Path, tmp_path: Path) -> 
     assert HFJudge(str(other)).identity != before
 
 
-# ---- what the model reads
+# ---- model input
 
 
 def read_by_model(
     folder: Path, monkeypatch: pytest.MonkeyPatch, messages: Sequence[dict[str, str]]
 ) -> list[int]:
-    """The ids of a prompt, as ``generate`` gets them."""
+    """The prompt's token ids as ``generate`` receives them."""
     true, seen = transformers.LlamaForCausalLM.generate, []
 
     def generate(self: Any, **options: Any) -> Any:
@@ -495,7 +495,7 @@ def test_text_never_becomes_a_control_token(
         read = read_by_model(folder, monkeypatch, chat[role])
         controls = [number for number in read if number <= EOT]
         assert controls == [number for number in plain_ids(harmless) if number <= EOT], text
-        # The words stay: only spaces come in.
+        # The words are unchanged: only spaces are inserted.
         said = _TOKENIZER.decode([number for number in read if number > EOT]).replace(" ", "")
         assert text.encode("utf-8", "replace").decode().replace(" ", "") in said
 
@@ -516,7 +516,7 @@ def test_markup_of_the_template_that_is_no_token_is_neutralised(
 
 
 def test_a_normalizer_that_makes_control_tokens_is_found_out(tmp_path: Path) -> None:
-    """Full-width brackets become plain ones only after the text was neutralised."""
+    """Full-width brackets become ASCII ones only after the text has been neutralised."""
     from tokenizers import AddedToken, normalizers
 
     folder = build_tiny_lm(tmp_path)
@@ -611,7 +611,7 @@ def test_the_prompt_is_the_same_on_every_day(
     assert read_by_model(folder, monkeypatch, chat) == expected
 
 
-# ---- what goes wrong
+# ---- failures
 
 
 def test_a_prompt_that_is_too_long_is_refused(tmp_path: Path) -> None:
@@ -632,7 +632,7 @@ def test_a_prompt_that_is_too_long_is_refused(tmp_path: Path) -> None:
 
 
 def test_padding_takes_no_context(tmp_path: Path, generated: list[torch.Tensor]) -> None:
-    """Where it would, requests are answered apart: 80 and 24 tokens are more than 100."""
+    """Requests whose padding would exceed the context run apart: 80 and 24 tokens exceed 100."""
     folder = build_tiny_lm(tmp_path, context=100)
     frame = len(plain_ids([{"role": "user", "content": ""}]))
     requests = [question("x" * (length - frame)) for length in (30, 76, 31, 80, 60)]
@@ -718,7 +718,7 @@ def test_short_memory_halves_the_batch_for_good(
     assert replies(HFJudge(str(folder), batch_size=8), requests) == expected
     assert sizes == [8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
     sizes.clear()
-    replies(HFJudge(str(folder), batch_size=8), requests[:4])  # the next engine knows
+    replies(HFJudge(str(folder), batch_size=8), requests[:4])  # the next engine knows the size
     assert sizes == [2, 2]
 
 
@@ -758,7 +758,7 @@ def test_a_failing_request_does_not_fail_its_batch(
         assert answers[place] == decoded_by_hand(folder, requests[place])
     assert sizes == [4, 1, 1, 1, 1]
     replies(HFJudge(str(folder)), questions(4))
-    assert sizes[5:] == [4]  # it was no matter of memory
+    assert sizes[5:] == [4]  # it was not caused by memory
 
 
 def test_a_broken_gpu_is_fatal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -791,9 +791,9 @@ def held(
     monkeypatch: pytest.MonkeyPatch,
     then: Callable[[HFJudge, list[asyncio.Task[Reply]]], Awaitable[Asked]],
 ) -> tuple[Asked, list[int]]:
-    """What ``then`` returns, done while 4 of 12 requests are answered; and the batches' sizes.
+    """What ``then`` returns, run while 4 of 12 requests are answered; and the batch sizes.
 
-    The first four's answers never end, the others' are short.
+    The answers to the first four never end, the others are short.
     """
     sizes: list[int] = []
     judge = HFJudge(str(folder), batch_size=4)
@@ -821,7 +821,7 @@ def held(
 
 @pytest.fixture
 def endless(tmp_path: Path) -> Path:
-    """A model that never ends, with a context that it takes long to fill."""
+    """A model that never ends a reply, with a context that takes long to fill."""
     return build_tiny_lm(tmp_path, eagerness=0.0, context=20_000)
 
 
@@ -841,7 +841,7 @@ def test_closing_fails_all_that_wait_at_once(
     async def close(judge: HFJudge, tasks: list[asyncio.Task[Reply]]) -> Asked:
         before = steps["taken"]
         await judge.aclose()
-        assert steps["taken"] - before < 1_000, "the model went on: it would for 20,000 tokens"
+        assert steps["taken"] - before < 1_000, "the model went on: it would generate 20,000 tokens"
         assert not judge._busy
         answers: Asked = await asyncio.gather(*tasks, return_exceptions=True)
         return answers
@@ -920,11 +920,11 @@ def test_a_judge_that_was_never_asked_closes(folder: Path) -> None:
     asyncio.run(HFJudge("no/model").aclose())
 
 
-# ---- before a run
+# ---- checks before a run
 
 
 def with_config(folder: Path, to: Path, **changes: object) -> Path:
-    """A copy whose config says something else."""
+    """A copy with a changed config."""
     shutil.copytree(folder, to)
     config = json.loads((to / "config.json").read_text())
     (to / "config.json").write_text(json.dumps({**config, **changes}))
@@ -937,7 +937,7 @@ def without(folder: Path, pattern: str) -> None:
 
 
 def bert(to: Path, folder: Path, kind: Any) -> Path:
-    """A model of BERT's family, with a tokenizer that can chat."""
+    """A BERT model whose tokenizer has a chat template."""
     shutil.copytree(folder, to)
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     kind(transformers.BertConfig(**sizes, intermediate_size=16)).save_pretrained(to)

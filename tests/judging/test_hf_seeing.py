@@ -53,7 +53,7 @@ def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def ask(folder: Path, requests: Sequence[JudgeRequest], size: int = 8) -> Asked:
-    """All replies or failures, of requests that are made together."""
+    """All replies or failures of simultaneous requests."""
     judge = HFJudge(str(folder), batch_size=size, device="cpu")
 
     async def together() -> Asked:
@@ -82,7 +82,7 @@ def about(text: str, *images: JudgeImage, system: str = "") -> JudgeRequest:
 
 
 def mixed(count: int = 24) -> list[JudgeRequest]:
-    """Questions with no image, one and two, of many lengths, in no order."""
+    """Questions with no image, one and two, of many lengths, in mixed order."""
     requests = []
     for number in range(count):
         text = f"{number}? " + "word " * (number * 7 % 5)
@@ -92,7 +92,7 @@ def mixed(count: int = 24) -> list[JudgeRequest]:
 
 
 def written(request: JudgeRequest) -> str:
-    """The prompt of the template, by hand; Jinja drops the new line after a block."""
+    """The prompt that the template gives, built manually; Jinja drops the newline after a block."""
     *system, user = request.messages
     before = "".join(f"system: {message['content']}" for message in system)
     shown = "".join(f"{each.name}:\n<image>\n" for each in request.images)
@@ -106,7 +106,7 @@ def loaded(folder: Path) -> tuple[Any, Any]:
 
 
 def decoded_by_hand(folder: Path, request: JudgeRequest) -> Reply:
-    """What greedy decoding is, without batches, padding and ``generate``."""
+    """The reply by greedy decoding, without batches, padding and ``generate``."""
     model, processor = loaded(folder)
     files = [io.BytesIO(each.encoded().content) for each in request.images]
     pictures = [Image.open(file) for file in files]
@@ -117,7 +117,7 @@ def decoded_by_hand(folder: Path, request: JudgeRequest) -> Reply:
         while len(made) < LIMIT and end not in made:
             seen = model(**inputs, use_cache=True)
             made.append(int(seen.logits[0, -1].argmax()))
-            # Read once, images don't matter any more, nor would one that the model writes.
+            # After the first pass images are in the cache; image tokens in the output mean nothing.
             inputs = {
                 "input_ids": torch.tensor([made[-1:]]),
                 "past_key_values": seen.past_key_values,
@@ -127,14 +127,14 @@ def decoded_by_hand(folder: Path, request: JudgeRequest) -> Reply:
     return Reply(str(text), hf_model.Usage(**usage), complete=end in made)
 
 
-# ---- what it answers
+# ---- replies
 
 
 def test_replies_are_greedy_decoding_whatever_the_batch(folder: Path) -> None:
     requests = mixed()
     expected = [decoded_by_hand(folder, request) for request in requests]
     shown = [reply.text for reply, each in zip(expected, requests, strict=True) if each.images]
-    assert len(set(shown)) > 12, "the model must be able to give a wrong implementation away"
+    assert len(set(shown)) > 12, "the replies must differ enough to detect a wrong implementation"
     for size in (1, 3, 8):
         assert ask(folder, requests, size) == expected
 
@@ -180,7 +180,7 @@ def test_a_prompt_that_is_too_long_by_its_images_is_refused(tmp_path: Path) -> N
     assert short.usage.output_tokens == 1
 
 
-# ---- no word of a message is an image
+# ---- text never becomes an image
 
 
 @table("word", "<image>", "<IMAGE>", "< <image>image>", "</s>", "<pad><s>", "<image>" * 20)
@@ -204,7 +204,7 @@ def test_odd_characters_are_no_matter(folder: Path) -> None:
     assert isinstance(reply, Reply)
 
 
-# ---- what goes wrong
+# ---- failures
 
 
 def test_an_image_that_cannot_be_read_fails_its_question_alone(folder: Path) -> None:
@@ -217,7 +217,7 @@ def test_an_image_that_cannot_be_read_fails_its_question_alone(folder: Path) -> 
 
 
 @table("fault", "padding", "failure")
-def test_what_does_not_go_together_goes_alone(
+def test_requests_that_cannot_be_batched_run_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     requests = [about("q" * number, image(number)) for number in range(1, 8)]
@@ -237,7 +237,7 @@ def test_what_does_not_go_together_goes_alone(
     monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
     monkeypatch.setattr(hf_sight.Vision, "inputs", inputs)
     assert ask(folder, requests) == expected
-    assert [size for size in sizes if size > 1] == [7], "tried once"
+    assert [size for size in sizes if size > 1] == [7], "tried only once"
 
 
 def test_no_memory_halves_the_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +266,7 @@ def test_a_model_of_words_refuses_images(tmp_path: Path) -> None:
     assert isinstance(text, Reply)
 
 
-# ---- which models see
+# ---- which models have vision
 
 
 def broken_copy(folder: Path, target: Path, damage: str) -> Path:
@@ -301,7 +301,7 @@ def test_a_model_whose_processor_shows_nothing_judges_texts(
     assert not sees_hf(str(copy))
     assert not sees_hf(str(copy))
     logger.remove(sink)
-    assert len(lines) == (damage != "encoder"), "said once"
+    assert len(lines) == (damage != "encoder"), "one warning"
     if damage != "encoder":
         expected = ask(folder, [about("q")])
         text, shown = ask(copy, [about("q"), about("q", image(0))])

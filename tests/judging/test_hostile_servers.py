@@ -1,4 +1,4 @@
-"""Broken and hostile servers: each reply affects its own call only."""
+"""Broken and hostile servers: each bad reply affects its own call only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BIG = 64 * MIB
 
 @pytest.fixture(params=["aiohttp", "httpx"], autouse=True)
 def _transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both of the clients that the judge may be left with."""
+    """Both HTTP clients that the judge may use."""
     if request.param == "httpx":
         monkeypatch.setattr(openai, "DefaultAioHttpClient", None, raising=False)
 
@@ -46,7 +46,7 @@ def _transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 def asked(
     server: RawServer | JudgeServer, timeout: float = 20.0, key: str = KEY, number: int = 1
 ) -> list[Verdict]:
-    """The verdicts on some questions, after a check of how they are told."""
+    """The verdicts on some questions, after checks of their error messages."""
     judge = OpenAIJudge("m", server.url, key, timeout, headers={"OpenAI-Organization": "org-Qx71c"})
     with JudgeEngine(judge, progress=False) as engine:
         verdicts = engine.run(questions(number))
@@ -59,7 +59,7 @@ def asked(
 
 
 def raised(server: RawServer | JudgeServer, timeout: float = 20.0) -> Exception:
-    """What one call raises."""
+    """The exception of one call."""
 
     async def once() -> None:
         judge = OpenAIJudge("m", server.url, KEY, timeout)
@@ -73,11 +73,11 @@ def raised(server: RawServer | JudgeServer, timeout: float = 20.0) -> Exception:
     return caught.value
 
 
-# ---- replies without bound
+# ---- huge replies
 
 
 def packed(times: int = 1) -> bytes:
-    """A sound completion in much white space, packed."""
+    """A valid completion with much white space, compressed."""
     packer = zlib.compressobj(9, wbits=31)
     pieces = [packer.compress(b" " * MIB) for _ in range(BIG // MIB)]
     said = b"".join([*pieces, packer.compress(SAID), packer.flush()])
@@ -98,7 +98,7 @@ GIANTS: dict[str, bytes | Script] = {
     "deflate": response(zlib.compress(b" " * BIG + SAID, 9), "200 OK", "Content-Encoding: deflate"),
     "twice": response(packed(2), "200 OK", "Content-Encoding: gzip, gzip"),
     "two lines": response(packed(2), "200 OK", "Content-Encoding: gzip", "Content-Encoding: gzip"),
-    "chunks without end": repeated(
+    "endless chunks": repeated(
         response(b"", "200 OK", "Transfer-Encoding: chunked"),
         b"10000\r\n" + b" " * 65536 + b"\r\n",
         0.0,
@@ -164,7 +164,7 @@ def test_a_packing_that_nobody_asked_for_is_told(coding: str, short_pauses: None
     with RawServer(response(b"anything", "200 OK", f"Content-Encoding: {coding}")) as server:
         (verdict,) = asked(server)
     assert b"accept-encoding: identity" in server.requests[0].lower()
-    if coding.isprintable():  # a header that no client takes is a broken one
+    if coding.isprintable():  # clients reject other headers as broken
         assert coding in str(verdict.error)
         assert server.calls == 1
     assert verdict.error
@@ -200,7 +200,7 @@ def test_odd_json_is_no_answer(body: str, status: str, short_pauses: None) -> No
     assert said in str(verdict.error)
 
 
-# ---- counts
+# ---- token counts
 
 NO_COUNT = ["-1", "1e999", "-Infinity", "NaN", "true", '"12"', str(2**70), "[1]", "{}", "1.5"]
 
@@ -214,7 +214,7 @@ def test_a_count_that_can_not_be_is_none(serve: Serve, count: str, name: str) ->
     with JudgeEngine(judge, progress=False) as engine:
         (verdict,) = engine.run([question("q")])
         assert (verdict.value, verdict.usage) == (0.7, None)
-        assert 0 < engine.budget.usage.tokens < 1000, "it was guessed"
+        assert 0 < engine.budget.usage.tokens < 1000, "the tokens are estimated"
         assert engine.budget.guessed
 
 
@@ -301,28 +301,28 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
 CHUNKED = "Transfer-Encoding: chunked"
 BROKEN = {
     "corrupt gzip": response(b"this is no gzip", "200 OK", "Content-Encoding: gzip"),
-    "gzip of another sum": response(
+    "gzip with a wrong checksum": response(
         gzip.compress(SAID)[:-8] + b"\0" * 8, "200 OK", "Content-Encoding: gzip"
     ),
-    "half a gzip": response(gzip.compress(SAID)[:-9], "200 OK", "Content-Encoding: gzip"),
-    "no gzip at all": response(b"", "200 OK", "Content-Encoding: gzip"),
-    "no chunk": response(b"zzz\r\nabc\r\n0\r\n\r\n", "200 OK", CHUNKED),
-    "half a chunk": response(b"ff\r\n{", "200 OK", CHUNKED),
+    "truncated gzip": response(gzip.compress(SAID)[:-9], "200 OK", "Content-Encoding: gzip"),
+    "empty gzip": response(b"", "200 OK", "Content-Encoding: gzip"),
+    "invalid chunk": response(b"zzz\r\nabc\r\n0\r\n\r\n", "200 OK", CHUNKED),
+    "truncated chunk": response(b"ff\r\n{", "200 OK", CHUNKED),
     "giant chunk": response(b"f" * 40 + b"\r\n{", "200 OK", CHUNKED),
-    "half a body": response(SAID[:-5], "200 OK", f"Content-Length: {len(SAID)}"),
+    "truncated body": response(SAID[:-5], "200 OK", f"Content-Length: {len(SAID)}"),
     "two lengths": response(SAID, "200 OK", "Content-Length: 5", "Content-Length: 7"),
     "negative length": response(SAID, "200 OK", "Content-Length: -5"),
-    "no utf-8": response(SAID.replace(b"Score", b"\xff\xfe\x80 Score")),
-    "utf-16 cut": response(SAID.decode().encode("utf-16")[:-1]),
-    "more than it says": response(SAID, "200 OK", "Content-Length: 5"),
+    "invalid utf-8": response(SAID.replace(b"Score", b"\xff\xfe\x80 Score")),
+    "truncated utf-16": response(SAID.decode().encode("utf-16")[:-1]),
+    "longer than its length": response(SAID, "200 OK", "Content-Length: 5"),
     "nothing": response(b"", "204 No Content"),
     "silence": b"",
     "garbage": bytes(range(256)) * 40,
     "other protocol": b"SSH-2.0-OpenSSH_9.6\r\n",
     "escapes": b"\x1b]0;title\x07\x1b[2J HTTP/9.9 \x9b31m\r\n\r\n",
-    "half a head": b"HTTP/1.1 200 OK\r\nContent-",
-    "header without end": b"HTTP/1.1 200 OK\r\nX: " + b"x" * MIB,
-    "headers without end": b"HTTP/1.1 200 OK\r\n" + b"X-Y: zzzzzzzz\r\n" * 100_000,
+    "truncated head": b"HTTP/1.1 200 OK\r\nContent-",
+    "endless header": b"HTTP/1.1 200 OK\r\nX: " + b"x" * MIB,
+    "endless headers": b"HTTP/1.1 200 OK\r\n" + b"X-Y: zzzzzzzz\r\n" * 100_000,
     "no status": b"HTTP/1.1 \r\n\r\n",
     "status in words": b"HTTP/1.1 two hundred\r\n\r\n",
     "odd header": b"HTTP/1.1 200 OK\r\nno header\x00\r\nContent-Length: 2\r\n\r\n{}",
@@ -369,7 +369,7 @@ def test_what_never_ends_is_a_failure_of_that_call(
 
 
 def test_other_questions_are_answered_all_the_same(short_pauses: None) -> None:
-    """The broken replies of one server, one after another, and sound ones between."""
+    """One server that sends broken replies one after another, and valid ones in between."""
     scripts = [each for broken in BROKEN.values() for each in (broken, GOOD)]
     with RawServer(*scripts) as server:
         judge = OpenAIJudge("m", server.url, KEY, 5.0)
@@ -379,7 +379,7 @@ def test_other_questions_are_answered_all_the_same(short_pauses: None) -> None:
             assert engine.fatal is None
 
 
-# ---- what is told of it
+# ---- error messages
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \r\n\n a\u202eb\u200b\u2028c \x9b5mx \x00 \ud800"
 

@@ -1,4 +1,4 @@
-"""Image data in a server's messages: what is masked, and what is not."""
+"""Image data in a server's messages: which parts are masked."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_prose_stays(text: str) -> None:
 )
 @table("start", "", URL, "A" * 70 + "\n")
 def test_a_million_characters_take_linear_time(piece: str, start: str) -> None:
-    """In quadratic time a row would take hours."""
+    """With quadratic growth a row would take hours."""
     text = start + piece * (1_000_000 // len(piece)) + "\x00"
     assert hide_images(text).endswith("\x00")
 

@@ -62,7 +62,7 @@ def see_through() -> Any:
 
 @table(
     "image, colour",
-    # Grey of 8 bits, alone, premultiplied, with alpha; one bit
+    # Grey of 8 bits: plain, with alpha, premultiplied; one bit
     (plain(128, mode="L"), GREY),
     (plain((128, 255), mode="LA"), GREY),
     (plain((0, 0), mode="LA"), WHITE),
@@ -83,7 +83,8 @@ def see_through() -> Any:
     (paletted(), RED),
     (paletted(bytes([0] * 256)), WHITE),
     (plain((128, 255), mode="LA").convert("PA"), GREY),
-    # Grey of more bits: 16, 8 in 32, any in 32, shares of 1, bytes as floats, any floats
+    # Grey of more bits: 16, 8 in 32, any in 32, floats from 0 to 1, floats from 0 to 255, any
+    # floats
     (plain(32896, mode="I;16"), GREY),
     (plain(65535, mode="I;16"), WHITE),
     (plain(255, mode="I;16"), (1, 1, 1)),
@@ -102,7 +103,7 @@ def test_every_mode_is_shown_in_its_colours(image: Any, colour: Colour, longest:
     assert (found.format, found.mode) == ("JPEG", "RGB")
     assert found.size == ((60, 40) if longest > 60 else (48, 32))
     assert is_about(found.getpixel((24, 16)), colour), found.getpixel((24, 16))
-    assert (image.mode, image.size, image.tobytes()) == before, "the caller's is left as it is"
+    assert (image.mode, image.size, image.tobytes()) == before, "the caller's image is unchanged"
 
 
 def test_grey_of_any_range_is_stretched() -> None:
@@ -152,14 +153,14 @@ def frames(kind: str, **options: Any) -> bytes:
 @table("at", 0, 1, 2)
 @table("loaded", False, True)
 def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: bool) -> None:
-    """The model was shown that one, too."""
+    """The model was shown the same frame."""
     colours = RED, BLUE, GREEN
     image = opened(frames(kind))
     image.seek(at)
     if loaded:
         image.load()
     assert is_about(shown(image).getpixel((30, 20)), colours[at])
-    assert image.tell() == at, "the caller's stays at its frame"
+    assert image.tell() == at, "the caller's image stays at its frame"
     assert is_about(image.convert("RGB").getpixel((30, 20)), colours[at])
     image.seek(0)
     assert is_about(shown(image).getpixel((30, 20)), RED)
@@ -213,7 +214,7 @@ def test_the_bytes_are_the_same_each_time_and_from_each_format() -> None:
 
 
 def test_an_image_may_be_shown_twice_and_is_not_changed(tmp_path: Path) -> None:
-    """A large JPEG is decoded at a smaller scale; not for the one who owns it."""
+    """A large JPEG is decoded at a smaller scale, but the caller's image stays unchanged."""
     content = saved(plain(size=(3000, 2000)), "JPEG")
     (tmp_path / "a.jpg").write_bytes(content)
     with Image.open(tmp_path / "a.jpg") as image:
@@ -243,7 +244,7 @@ def test_half_a_file_is_refused_whatever_the_harness_allows(
 
 
 def png_of(width: int, height: int) -> bytes:
-    """The head of a PNG that says it has so many pixels, and a row or two of them."""
+    """The head of a PNG of the given size, with only one or two rows of pixels."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return (
@@ -281,7 +282,7 @@ def with_scans(content: bytes, count: int, junk: bytes = b"") -> bytes:
 
 @table("junk", b"", b"\xff\x01", b"\xff\xff", b"\xff\xfe\x00\x04\xff\xd9")
 def test_a_jpeg_of_thousands_of_scans_is_refused(junk: bytes) -> None:
-    """Each scan goes over all pixels: 8 megapixels a thousand times take minutes."""
+    """Each scan covers all pixels: 1000 scans of 8 megapixels take minutes."""
     content = saved(plain(size=(4000, 2000)), "JPEG", progressive=True)
     assert shown(opened(content), 64).size == (64, 32)
     with pytest.raises(ImageError, match="scans or more: save it again"):
@@ -349,7 +350,7 @@ def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
 # ---- memory and threads
 
 
-def test_a_thousand_images_leave_nothing_behind() -> None:
+def test_digests_of_images_keep_no_pixels_in_memory() -> None:
     content = saved(Image.effect_noise((256, 256), 90), "PNG")
     images = [JudgeImage(f"Image {number}", lambda: opened(content)) for number in range(1000)]
 

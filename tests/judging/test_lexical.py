@@ -79,13 +79,13 @@ A_LITTLE = 1e-6
     ("image", DOGS, FACTS, 1, 1),
     ("image", DOGS, FACTS[::-1], 1, 1),
     ("image", DOGS, FACTS[:1], 0, 0.3 - A_LITTLE),
-    # The situation alone carries little, but where the step cites the situation itself.
+    # The situation alone counts little, unless the step cites the situation itself.
     ("inference", BUS, [NOON, RAIN], A_LITTLE, 0.5 - A_LITTLE),
     ("inference", BUS, [RAIN, NOON], 1, 1),
     ("inference", BUS, [NOON, NOON], 1, 1),
-    # It may bring a negation.
+    # The negation may come from the situation.
     ("inference", "the door is not open", ["The door is not open.", "the door is open"], 1, 1),
-    # Words of any sentence are no support; a claim of such words alone is a claim.
+    # Function words are no support; a claim of function words alone is still a claim.
     *(
         ("inference", claim, ["", premise], 0, 0)
         for claim, premise in (
@@ -160,12 +160,12 @@ def test_a_missing_premise_is_missed(claim: str, premises: list[str]) -> None:
     assert all(score("inference", claim, SITUATION, each) < whole for each in premises)
 
 
-def test_other_forms_of_a_word_are_much_like_it() -> None:
+def test_inflected_words_are_similar() -> None:
     forms = score("inference", "visitors walked", "", "every visitor walks")
     assert score("inference", "visitors shout", "", "every visitor walks") < forms < 1.0
 
 
-def test_always_the_same() -> None:
+def test_scores_are_deterministic() -> None:
     code = (
         "from tests.judging.test_lexical import *;"
         "print([score('inference', c, *e) for c, e in REPEATS + UNRELATED],"
@@ -186,7 +186,7 @@ def test_always_the_same() -> None:
 
 
 @table("kind", "transform", "answer", "grade", "consistency", "compare", "mistake", "solution")
-def test_it_does_not_write(kind: str) -> None:
+def test_lexical_refuses_to_write(kind: str) -> None:
     with pytest.raises(RefusedError, match="only scores"):
         score(kind, "a", "b")
 

@@ -1,4 +1,4 @@
-"""lmms-eval's own judge providers against a real server, including their errors."""
+"""The providers of lmms-eval as judges, against a real server, including their errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Open = Callable[..., LmmsJudge]
 
 
 class Server(JudgeServer):
-    """Answers under Azure's paths as well."""
+    """A judge server that also answers under Azure's paths."""
 
     def reply_to(self, path: str, body: Body, headers: Mapping[str, str]) -> ServerReply:
         azure = path.startswith("/openai/deployments/") and "api-version=" in path
@@ -55,7 +55,7 @@ def _no_providers_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is gone after it."""
+    """Removes the providers that a test registers."""
     monkeypatch.setattr(
         ProviderFactory, "_provider_classes", dict(ProviderFactory._provider_classes)
     )
@@ -79,7 +79,7 @@ Serve = Callable[..., Server]
 
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Opens a judge that asks the server at a base URL."""
+    """Opens a judge that sends requests to a base URL."""
     judges: list[LmmsJudge] = []
 
     def start(api_type: str, url: str = "", key: str | None = KEY, **options: Any) -> LmmsJudge:
@@ -105,12 +105,12 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
 
 
 def engine_for(judge: LmmsJudge, concurrency: int = 8) -> JudgeEngine:
-    """The only place that knows how an engine is made."""
+    """Builds the engine; the only place in these tests that does."""
     return JudgeEngine(judge, concurrency=concurrency, progress=False)
 
 
 def ask(judge: LmmsJudge, request: JudgeRequest | None = None) -> Reply:
-    """One reply, with the judge closed afterwards."""
+    """One reply; closes the judge afterwards."""
 
     async def once() -> Reply:
         try:
@@ -122,7 +122,7 @@ def ask(judge: LmmsJudge, request: JudgeRequest | None = None) -> Reply:
 
 
 def raised(judge: LmmsJudge, request: JudgeRequest | None = None) -> Exception:
-    """What ``ask`` raises, without the key."""
+    """The exception of ``ask``; checks that it hides the key."""
     with pytest.raises(Exception) as caught:  # noqa: PT011 - the caller looks at it
         ask(judge, request)
     assert KEY not in f"{caught.value!r} {caught.value}"
@@ -135,7 +135,7 @@ def completion(message: object, finish: str = "stop", **more: object) -> ServerR
     return ServerReply(body={"id": "1", "choices": [choice], "usage": usage, **more})
 
 
-# ---- what is sent, and a good answer
+# ---- requests, and a valid answer
 
 
 @table("api_type", *ALL)
@@ -184,7 +184,7 @@ def test_dummy_has_nothing_to_say_of_tokens(judge: Open) -> None:
     assert ask(judge("dummy")) == Reply("dummy")
 
 
-# ---- one call for each ask, none of which blocks the others
+# ---- one call per ``ask``, without blocking the others
 
 
 @table("api_type", *ALL)
@@ -339,7 +339,7 @@ FAILURES: list[tuple[ServerReply, type[Exception], list[str]]] = [
         }.items()
         for status in statuses
     ),
-    # Codes that end everything.
+    # Codes of fatal errors.
     *(
         (
             ServerReply(status=429, body={"error": DONE | {"code": code}}),
@@ -348,7 +348,7 @@ FAILURES: list[tuple[ServerReply, type[Exception], list[str]]] = [
         )
         for code in ("insufficient_quota", "model_not_found", "invalid_api_key")
     ),
-    # Refusals in other words.
+    # Refusals with other wording.
     (ServerReply(status=502, body="<html>Bad gateway</html>"), TransientError, ["502", "Bad gate"]),
     (ServerReply(status=502, body={"detail": "Bad gateway"}), TransientError, ["502", "Bad gate"]),
     (ServerReply(status=502, body=""), TransientError, ["502"]),
@@ -358,7 +358,7 @@ FAILURES: list[tuple[ServerReply, type[Exception], list[str]]] = [
         (completion(REFUSAL | {"content": content}), RefusedError, [r"Not with \[key\]"])
         for content in ("", "Score: 0.5", None)
     ),
-    # What is no completion.
+    # Replies that are not completions.
     *((ServerReply(body=body), TransientError, ["judge's (server|reply)"]) for body in ODD),
 ]
 
@@ -376,12 +376,12 @@ def test_failures_are_one_call_and_told(
     server = serve(reply)
     error = raised(judge(api_type, server.url))
     assert type(error) is kind
-    assert not getattr(error, "unreachable", False), "it was there"
+    assert not getattr(error, "unreachable", False), "the server was reached"
     assert [word for word in words if not re.search(word, str(error))] == []
     assert server.calls == 1
 
 
-# ---- replies that are none
+# ---- unusable replies
 
 
 PARTS = [{"type": "text", "text": "Score: "}, {"type": "text", "text": "0.5"}]
@@ -480,7 +480,7 @@ def test_the_given_key_is_sent(
     serve: Serve, judge: Open, monkeypatch: pytest.MonkeyPatch, api_type: str
 ) -> None:
     server = serve(constant(GOOD))
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")  # as our settings clean it
+    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")  # normalised like our settings
     ask(judge(api_type, server.url, key=None, openai_key=KEY))
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
@@ -622,7 +622,7 @@ def test_hostile_json_is_an_outcome(
 
 @pytest.fixture
 def calls_ended() -> None:
-    """No test before has left a call, which keeps the providers silent."""
+    """Waits for calls left by earlier tests, which keep the providers silent."""
     for thread in threading.enumerate():
         if "_work" in thread.name:
             thread.join(10)
@@ -647,7 +647,7 @@ def test_providers_are_silent_while_a_judge_is_open(judge: Open, calls_ended: No
     assert not provider_logs(url)
     asyncio.run(first.aclose())
     asyncio.run(first.aclose())
-    assert not provider_logs(url), "the second is open"
+    assert not provider_logs(url), "the second judge is open"
     asyncio.run(second.aclose())
     assert provider_logs(url)
 
@@ -659,7 +659,7 @@ def test_a_judge_that_can_not_be_opened_silences_nobody(judge: Open, calls_ended
 
 
 def test_calls_that_were_given_up_stay_silent(serve: Serve, judge: Open) -> None:
-    """They fail when nobody waits for them any more, and would log that."""
+    """Abandoned calls fail later and would log their failure."""
     server = serve(ServerReply(f"Wrong: {KEY}", status=500, drip=1.0))
     said: list[str] = []
     sink = logger.add(said.append, level=0)
@@ -673,7 +673,7 @@ def test_calls_that_were_given_up_stay_silent(serve: Serve, judge: Open) -> None
     assert not said
 
 
-# ---- who counts the tokens
+# ---- token counts
 
 
 @table("api_type", *ALL, "dummy")
@@ -699,14 +699,14 @@ def test_whether_an_heir_logs_usage(judge: Open) -> None:
         assert judge("openai").logs_usage is logs
 
 
-# ---- providers of others
+# ---- providers of other packages
 
 
 class Polite(ServerInterface):  # type: ignore[misc]
-    """Spoils what it is given, as one may with a request of one's own."""
+    """A provider that modifies its request."""
 
     def is_available(self) -> bool:
-        raise AssertionError("it might ask a server")
+        raise AssertionError("it might send a request")
 
     def evaluate(self, request: Request) -> Response:
         request.messages[0]["content"] += " please"
@@ -754,7 +754,7 @@ def test_what_a_provider_makes_of_a_reply_counts(serve: Serve, judge: Open) -> N
 
 
 class NoCredentialsError(Exception):
-    """Named like botocore's."""
+    """Has the name of an exception of botocore."""
 
 
 @table(
@@ -814,7 +814,7 @@ def test_odd_answers_of_others(judge: Open, answer: Any) -> None:
 
 
 class ClientError(Exception):
-    """Shaped like botocore's."""
+    """Has the shape of an exception of botocore."""
 
     def __init__(self, code: str, status: int, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"An error occurred ({code})")
@@ -823,7 +823,7 @@ class ClientError(Exception):
 
 
 class Converse:
-    """A Bedrock client that says or raises one thing."""
+    """A Bedrock client with one reply or exception."""
 
     def __init__(self, said: Any) -> None:
         self.said = said
@@ -918,11 +918,11 @@ def test_bedrocks_failures(
 
 
 class EndpointConnectionError(Exception):
-    """Named like botocore's."""
+    """Has the name of an exception of botocore."""
 
 
 class ReadTimeoutError(Exception):
-    """Named like botocore's."""
+    """Has the name of an exception of botocore."""
 
 
 def test_bedrock_without_a_network(judge: Open) -> None:
@@ -947,7 +947,7 @@ def test_bedrock_without_boto3(judge: Open, no_boto3: None) -> None:
     assert "boto3" in str(error)
 
 
-# ---- the check before
+# ---- checks before a run
 
 
 @table(

@@ -1,4 +1,4 @@
-"""The OpenAI backend against a real server: its requests, and its handling of every reply."""
+"""The OpenAI backend against a real server: its requests, and how it handles every reply."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ GOOD = "Score: 0.7"
 
 
 def asked(server: JudgeServer, *requests: JudgeRequest, timeout: float = 20.0) -> list[Verdict]:
-    """The verdicts of ``requests``, or of a single question."""
+    """The verdicts on ``requests``, or on a single question."""
     judge = OpenAIJudge("m", server.url, KEY, timeout)
     with JudgeEngine(judge, progress=False) as engine:
         return engine.run(requests or [question("q")])
 
 
-# ---- what is sent, and a good answer
+# ---- requests, and a valid answer
 
 
 def test_a_question_is_sent_as_it_is(serve: Serve) -> None:
@@ -98,7 +98,7 @@ def test_by_prompt_notices_every_change(serve: Serve) -> None:
     assert {0.0, 0.1, 0.5, 1.0} <= set(first) <= {number / 10 for number in range(11)}
 
 
-# ---- failures that pass
+# ---- transient failures
 
 
 def test_rate_limit_is_waited_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,13 +219,13 @@ def test_a_server_that_keeps_the_line_open_times_out(
 ) -> None:
     monkeypatch.setattr(client, "CALLS", 1)
     server = serve(constant_reply(ServerReply(GOOD, drip=2.5)))
-    (verdict,) = asked(server, timeout=0.5)  # the reply would come after 2.5 s
+    (verdict,) = asked(server, timeout=0.5)  # the reply comes after 2.5 s
     assert "too long" in str(verdict.error)
 
 
 @contextlib.contextmanager
 def deaf_address() -> Iterator[str]:
-    """A port that takes no more connections and doesn't say so."""
+    """A port that accepts no more connections but does not refuse them."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket())
         listener.bind(("127.0.0.1", 0))
@@ -257,7 +257,7 @@ def test_a_host_that_never_connects_is_unreachable() -> None:
     assert error.unreachable
 
 
-# ---- failures that do not pass
+# ---- permanent failures
 
 
 CODES = ("insufficient_quota", "model_not_found", "invalid_api_key")
@@ -348,7 +348,7 @@ def test_an_error_with_status_200_is_told(serve: Serve, short_pauses: None) -> N
 
 
 def test_a_schema_that_others_got_through_with_is_kept(serve: Serve) -> None:
-    """A refusal that came while another call with a schema was under way."""
+    """A request is refused while another call with a schema is in progress."""
 
     def answer(body: Body) -> str | ServerReply:
         bad = body["messages"][0]["content"] == "bad"
@@ -396,7 +396,7 @@ def test_content_that_is_no_string_is_an_error_verdict(
     assert bad.error or bad.value in (0.5, 1)
 
 
-# ---- models that take other arguments
+# ---- models with other parameters
 
 NO_MAX_TOKENS = (
     "Unsupported parameter: 'max_tokens' is not supported with this model. "
@@ -421,7 +421,7 @@ def test_reasoning_models_get_what_they_take(serve: Serve) -> None:
     with open_engine("openai:m", concurrency=1, progress=False) as judge:
         verdicts = judge.run(questions(5))
     assert values(verdicts) == [0.7] * 5
-    assert server.calls == 2 + 5  # it learns once
+    assert server.calls == 2 + 5  # it learns only once
     last = server.requests[-1]
     assert "max_tokens" not in last
     assert "temperature" not in last
@@ -467,7 +467,7 @@ def test_servers_without_schemas_are_asked_without(
     server = serve(no_schema(complaint, status))
     with open_engine("openai:m", concurrency=1, progress=False) as judge:
         assert values(judge.run(questions(4))) == [0.7] * 4
-    assert server.calls == 1 + 4  # it learns once
+    assert server.calls == 1 + 4  # it learns only once
     assert "response_format" in server.requests[0]
 
 
@@ -517,7 +517,7 @@ def test_a_judge_that_thinks_aloud_gets_more_room(serve: Serve, cut: ServerReply
     with open_engine("openai:m", concurrency=1, progress=False) as judge:
         first, second = judge.run(questions(2))
     assert (first.value, first.attempts, second.attempts) == (0.6, 2, 1)
-    assert first.usage == Usage(110, 517), "the call that was cut off was paid for"
+    assert first.usage == Usage(110, 517), "the truncated call used tokens, too"
     assert judge.budget.usage == Usage(120, 522)
 
 
@@ -639,7 +639,7 @@ def test_ask_gives_a_reply(serve: Serve) -> None:
     asyncio.run(both())
 
 
-# ---- the test server itself, as a process
+# ---- the test server as a process
 
 
 def test_the_server_runs_as_a_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The bar of judging counts one unit in all its fields, also over several processes."""
+"""The progress bar of judging: one unit per request in all fields, also over several processes."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ HOSTILE = [
 ]
 
 
-benchmarks()  # they add their kinds of requests
+benchmarks()  # registers their kinds of requests
 PROMPTS = Prompts()
 
 
@@ -228,7 +228,7 @@ def test_a_request_needs_no_more_than_its_fields(name: Any, language: str) -> No
     assert request.reminder == PROMPTS.reminder(name, language)
 
 
-# ---- a folder of one's own
+# ---- custom prompt folders
 
 MINE = """\
 Be strict.
@@ -325,19 +325,19 @@ def test_the_version_is_that_of_the_content(folder: Folder) -> None:
 
 
 FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
-"""The facts as they should be shown."""
+"""Displays the facts correctly."""
 
 
 @table(
     "name, text, said",
-    # named as none of ours
+    # unknown names
     ("en/imaeg.jinja", MINE, "unknown prompt. Did you mean en/image.jinja?"),
     ("image.jinja", MINE, "/image.jinja?"),
     ("EN/image.jinja", MINE, "/image.jinja?"),
     ("en/answer_agian.jinja", "x", "unknown prompt. Did you mean en/answer_again.jinja?"),
     ("en/deeper/image.jinja", MINE, "unknown prompt."),
     ("xyzzy/xyzzyxyzzy.jinja", MINE, "unknown prompt. Known prompts: en/answer.jinja, "),
-    # not what Jinja2 can render
+    # templates that Jinja2 cannot render
     ("en/image.jinja", "x\n-----\n{{ conclusoin | fence }}", "'conclusoin' is undefined"),
     ("en/image.jinja", "x\n-----\n{{ context | fence }}", "'context' is undefined"),
     ("en/image_again.jinja", "{{ conclusion | fence }}", "'conclusion' is undefined"),
@@ -352,7 +352,7 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
     ("en/transform.jinja", "x\n-----\n{{ n_images | fence }}", ""),
     ("en/image.jinja", "x\n-----\n{{ range(10**9) | list }}", "OverflowError"),
     ("en/image.jinja", "{% include 'en/image.jinja' %}", "RecursionError"),
-    # what would only come to light in the middle of a run
+    # errors that would only occur in the middle of a run
     (
         "en/inference.jinja",
         "x\n-----\n{% for p in premises %}{{ p | fence }}{% else %}{{ nothing }}{% endfor %}",
@@ -363,7 +363,7 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
         "x\n-----\n{% if n_images > 1 %}{{ n_pictures }}{% endif %}",
         "'n_pictures' is undefined",
     ),
-    # without the line
+    # without the separator line
     ("en/image.jinja", "x", "a line ----- must separate"),
     ("en/image.jinja", "x\n----\n{{ conclusion | fence }}", "a line ----- must separate"),
     ("en/image.jinja", "x\n ----- \n{{ conclusion | fence }}", "a line ----- must separate"),
@@ -382,14 +382,14 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
         "{{ conclusion | fence }}",
     ),
     ("zh/inference.jinja", "x\n-----\n{% for p in premises %}{{ p }}{% endfor %}", "| fence }}"),
-    # nothing in it
+    # empty
     ("en/image.jinja", "", "it is empty"),
     ("en/image.jinja", " \n\n", "it is empty"),
     ("en/image_again.jinja", "{# nothing #}", "it is empty"),
-    # no text
+    # not text
     ("en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError"),
     ("en/image.jinja", MINE.encode("utf-16"), "UnicodeDecodeError"),
-    # out of the sandbox
+    # escapes from the sandbox
     ("en/image.jinja", "x\n-----\n{{ ''.__class__.__mro__ }}", "SecurityError"),
     ("en/image.jinja", "x\n-----\n{{ conclusion.__class__ }}", "SecurityError"),
     ("en/image.jinja", "x\n-----\n{{ cycler.__init__.__globals__.os }}", "SecurityError"),
@@ -416,7 +416,7 @@ def test_a_template_that_can_not_be_used_is_named(
 
 
 def _copied(fields: Mapping[str, object]) -> dict[str, object]:
-    """What a template does to its fields shall not reach other tests."""
+    """A copy, so that a template that changes its fields does not affect other tests."""
     return {key: list(of) if isinstance(of, list) else of for key, of in fields.items()}
 
 
@@ -463,7 +463,7 @@ def test_a_sound_template_is_taken(folder: Folder, text: str) -> None:
 
 
 def test_the_line_in_a_models_text_parts_nothing(folder: Folder) -> None:
-    """Fields above the line: refused, or what stands in them doesn't become a line."""
+    """Fields above the separator are refused, or their text adds no separator."""
     above = "About {{ conclusion | fence }}\n-----\n" + FACTS
     try:
         mine = Prompts(folder({"en/image.jinja": above}))

@@ -1,4 +1,4 @@
-"""Choosing a judge by name, and the error messages for unknown names."""
+"""Selection of a judge by name, and the error messages for unknown names."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_bad_settings_are_named_when_a_judge_is_opened(monkeypatch: pytest.Monke
         open_engine("lexical")
 
 
-def test_none_refuses() -> None:
+def test_judge_none_scores_nothing() -> None:
     with open_engine("none", progress=False) as judge:
         verdicts = judge.run([question("a"), question("b", kind="transform")])
     assert values(verdicts) == [None, None]
@@ -150,14 +150,14 @@ def names(judge: str, settings: Settings = SERVER) -> list[str]:
     (" openai:a+lexical ", ["openai:a", "lexical"]),
     ("openai:org/m:7b+openai:b", ["openai:org/m:7b", "openai:b"]),
     ("openai:a+openai:b+", ["openai:a", "openai:b+"]),
-    # a "+" in a model or a path
+    # a "+" in a model name or a path
     ("openai:gpt+4", ["openai:gpt+4"]),
     ("openai:/data/c++/m", ["openai:/data/c++/m"]),
     ("openai:/data/c++", ["openai:/data/c++"]),
     ("openai:a+b/c", ["openai:a+b/c"]),
     ("openai:m+v1.5", ["openai:m+v1.5"]),
     ("openai:/data/c++/m+lexical", ["openai:/data/c++/m", "lexical"]),
-    # as one writes a sum
+    # with spaces around the "+"
     ("openai:a + openai:b", ["openai:a", "openai:b"]),
     ("lexical + openai:a", ["lexical", "openai:a"]),
 )
@@ -186,7 +186,7 @@ def test_the_judge_that_is_at_fault_is_named(judge: str, named: str) -> None:
 
 
 @table("judge", "none+lexical", "openai:m+none", "none+none")
-def test_none_is_none_of_several(judge: str) -> None:
+def test_judge_none_is_refused_among_several(judge: str) -> None:
     with pytest.raises(JudgeConfigurationError, match=r"'none' cannot be one of several") as caught:
         find_judges(judge, SERVER)
     assert repr(judge) in str(caught.value)
@@ -226,7 +226,7 @@ def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> Non
 
 
 @table("told", writes, comparable)
-def test_nothing_is_told_of_an_unknown_judge(told: Callable[[str], bool]) -> None:
+def test_capabilities_of_an_unknown_judge_are_an_error(told: Callable[[str], bool]) -> None:
     with pytest.raises(JudgeConfigurationError, match="unknown judge 'xyzzy:m'"):
         told("xyzzy:m+openai:m")
 
@@ -255,7 +255,7 @@ def test_prices_are_as_many_as_judges() -> None:
 
 @table(
     "price, cost",
-    # each of the two judges is asked once: 1000 tokens in and 100 out; a price is per million
+    # each of the two judges gets one request: 1000 tokens in and 100 out; prices are per million
     ("", 0.0),
     ("1/10", 0.004),  # 2 x (0.001 + 0.001)
     ("1/10+2/20", 0.006),  # 0.002 + 0.004
@@ -388,7 +388,7 @@ Offer = Callable[..., None]
 
 @pytest.fixture
 def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
-    """Installs a package, with a module of its own, that offers judges: NAME="ATTRIBUTE"."""
+    """Installs a package, with its own module, that offers judges: NAME="ATTRIBUTE"."""
     before = set(sys.modules)
 
     def install(package: str, code: str = FIXED, **judges: str) -> None:
@@ -412,7 +412,7 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
 
 @pytest.fixture
 def warnings() -> Iterator[list[str]]:
-    """What is warned of."""
+    """The logged warnings."""
     said: list[str] = []
     handler = logger.add(lambda message: said.append(message.record["message"]), level="WARNING")
     yield said
@@ -445,7 +445,7 @@ def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
     assert "fixed[:MODEL] offered by otherjudges" in lines
     assert "second[:MODEL] offered by otherjudges" in lines
     assert "third[:MODEL] offered by thirdjudges" in lines
-    assert not any(name.endswith("_judges") for name in sys.modules), "listing loads nothing"
+    assert not any(name.endswith("_judges") for name in sys.modules), "listing judges loads none"
     with pytest.raises(JudgeConfigurationError, match=r"Did you mean fixed\[:MODEL\]\?") as caught:
         open_engine("fxied:0.25")
     assert choices() in str(caught.value)
@@ -479,7 +479,7 @@ def test_a_broken_judge_of_another_package_is_named(
         assert "the judge 'fixed' of otherjudges" in str(caught.value)
         assert said in str(caught.value)
     with open_engine("lexical", progress=False):
-        """What is not chosen harms nobody."""
+        """A broken judge that is not selected has no effect."""
 
 
 def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
@@ -493,15 +493,15 @@ def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
     }
 
 
-def test_who_chooses_a_name_that_is_taken_hears_of_it(offer: Offer, warnings: list[str]) -> None:
-    """Or the other package's judge is thought to have scored."""
+def test_choosing_a_taken_name_warns(offer: Offer, warnings: list[str]) -> None:
+    """Otherwise users would assume that the other package's judge scored."""
     offer("otherjudges", lexical="backend")
     find_judges("lexical", Settings())
     assert len(warnings) == 1
     assert "otherjudges offers a judge 'lexical'" in warnings[0]
 
 
-def test_nobody_is_warned_twice_of_one_name(offer: Offer, warnings: list[str]) -> None:
+def test_a_taken_name_warns_once(offer: Offer, warnings: list[str]) -> None:
     offer("otherjudges", lexical="backend")
     with pytest.raises(JudgeConfigurationError):
         find_judges("xyzzy", Settings())

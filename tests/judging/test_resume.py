@@ -35,7 +35,7 @@ LATENCY = 0.02
 
 @dataclass(frozen=True)
 class Setting:
-    """A server, and the environment of the runs that ask it."""
+    """A server, and the environment of runs that use it."""
 
     server: Served
     folder: Path
@@ -53,7 +53,7 @@ class Setting:
         }
 
     def run(self, cold: bool = False) -> tuple[list[dict[str, Any]], int]:
-        """A run to its end: the chains without their calls, and the calls of all."""
+        """A complete run: its chains without call counts, and the total number of calls."""
         ended = subprocess.run(
             self.command() if cold else forked(self.command()),
             env=self.environment,
@@ -70,7 +70,7 @@ class Setting:
         return lines, last["calls"]
 
     def run_killed(self, after: int, wait: float, command: Sequence[str]) -> None:
-        """A run that is killed when it has made ``after`` calls, and a moment later."""
+        """Starts a run and kills it ``wait`` seconds after its call number ``after``."""
         before = self.server.count()
         process = subprocess.Popen(
             command,
@@ -86,7 +86,7 @@ class Setting:
         finally:
             process.send_signal(signal.SIGKILL)
         said, noise = process.communicate(timeout=LONGEST)
-        assert process.returncode == -signal.SIGKILL, "it had come to its end"
+        assert process.returncode == -signal.SIGKILL, "the run had already ended"
         assert (said, noise) == ("", "")
 
 
@@ -97,7 +97,7 @@ def setting(folder: Path) -> Iterator[Setting]:
 
 
 def kept(folder: Path) -> int:
-    """Answers on disk after a kill; looked at in a copy, for looking mends what was broken off."""
+    """The number of cached answers after a kill; reads a copy, because reading repairs the file."""
     copy = folder.with_name("copy")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(folder, copy)
@@ -139,7 +139,7 @@ def test_ten_kills_cost_only_what_was_under_way(tmp_path: Path) -> None:
 
 
 def test_a_kill_before_the_first_call_leaves_nothing_behind(tmp_path: Path) -> None:
-    """All are really started; make mutation, which has this test, would start a fork server."""
+    """Fresh processes: mutation testing also runs this test, and would start a fork server."""
     reference("rpts_eval", "texts_en.json")
     luck = random.Random(7)
     with setting(tmp_path) as here:

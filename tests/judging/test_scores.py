@@ -1,4 +1,4 @@
-"""Parsing scores: a table of replies, and properties for any reply."""
+"""Score parsing: a table of replies, and properties of any reply."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READ: list[tuple[str, float]] = [
     ("(0.8)", 0.8),
     ('"0.8"', 0.8),
     ("0.30", 0.3),
-    # called a score
+    # labelled as a score
     ("Score: 1", 1.0),
     ("Score: 0", 0.0),
     ("score:0.35", 0.35),
@@ -54,7 +54,7 @@ READ: list[tuple[str, float]] = [
     ('{"score": 0.8, "reason": "2 of 3 facts"}', 0.8),
     ('```json\n{\n  "score": 0.4,\n  "confidence": 0.9\n}\n```', 0.4),
     ("<score>0.8</score>", 0.8),
-    # of a whole
+    # out of a maximum
     ("8/10", 0.8),
     ("Score: 8/10", 0.8),
     ("Score: 4 / 5", 0.8),
@@ -67,13 +67,13 @@ READ: list[tuple[str, float]] = [
     ("Score: 80 %", 0.8),
     ("Score: 100%", 1.0),
     ("Score: 0.5%", 0.005),
-    # reasons with other numbers before it
+    # reasons with other numbers first
     ("The fact says 3 dogs, the description 4.\nScore: 0", 0.0),
     ("1. It is 10 to 12.\n2. There are 7.\nScore: 0.3", 0.3),
     ("Fact 2 agrees, fact 1 does not.\n\n0.5", 0.5),
     ("On 2024-01-05 at 10:30 the bus left.\n**0.9**", 0.9),
     ("It says the same in other words, so I rate it 0.9.", 0.9),
-    # the scale is no score
+    # the scale is not a score
     ("Score (0-1): 0.8", 0.8),
     ("Score (0 - 1.0): 0.8", 0.8),
     ("Score [0, 1]: 0.3", 0.3),
@@ -81,9 +81,9 @@ READ: list[tuple[str, float]] = [
     ("On a scale from 0 to 1, I say 0.4", 0.4),
     ("a number between 0 and 1: 0.4", 0.4),
     ("2 of 3 facts agree.\nScore (0-1): 0.8", 0.8),
-    # nor is the band of a rubric
+    # nor is a band of the rubric
     ("0.6-0.8 Score: 0.7", 0.7),
-    # several: the last that is called a score
+    # several: the last labelled score counts
     ("Score: 0.7\nThere are 3 facts and 2 agree.", 0.7),
     # Chinese
     ("分数：0.8", 0.8),
@@ -117,7 +117,7 @@ UNREAD: list[str] = [
     *("一点都不符合", "零点八"),
     # out of range
     *("1.1", "2", "10", "Score: 7", "Score: 1.01", "Score: 11/10", "Score: 120%"),
-    # bounds
+    # limits
     "Score: <1, >0",
     "分数：5",
     "Score: 0.9\nScore: 7",
@@ -127,15 +127,15 @@ UNREAD: list[str] = [
     "分数：-0.2",
     "Score: -8/10",
     "Score: -8/-10",
-    # no such fraction
+    # invalid fractions
     "Score: 1/0",
     "Score: 0/0",
-    # nothing but the scale
+    # only the scale
     "(0-1)",
     "Score: 0 to 1",
     "Score: <number from 0 to 1>",
     "分数：<0到1之间的数>",
-    # several scores, none of them the last word
+    # several scores, none of them final
     "Score: 0.2\nOn second thoughts:\nScore: 0.9",
     "分数：0.2\n修正后分数：0.9",
     "Score: 0.9\n\nActually, 0.8 is better.",
@@ -149,7 +149,7 @@ UNREAD: list[str] = [
     '{"details": [{"score": 1}], "overall": 0.8}',
     "0.2\n0.9",
     "The first score is 0.2, the second score is 0.5.",
-    # several numbers, none of them called a score
+    # several numbers, none of them labelled
     "0.2 or 0.9, hard to tell",
     "The fact says 3 dogs, the description says 4.",
     "事实有3只狗，描述有4只。",
@@ -159,7 +159,7 @@ UNREAD: list[str] = [
     "version 1.2.3",
     "Score: 12345678",
     "1,000,000",
-    # thinking that never ends, or nothing after it
+    # thinking without an end, or with nothing after it
     "<think>Score: 0.9",
     "<think>The fact says 3. Score: 0.9\n0.9",
     "<think>Score: 0.9</think>",
@@ -179,32 +179,32 @@ def test_no_score_is_never_a_number(reply: str) -> None:
 
 @table(
     "reply, score",
-    # a whole number in prose without any score is taken for one
+    # an integer in prose without any score is read as the score
     ("Fact 1 says the opposite.", None),
     ("There is only 1 dog in the fact, the description speaks of cats.", None),
     ("The description contradicts fact 1, so it is wrong.", None),
     ("Score: N/A, fact 1 can't be read", None),
     ("与事实1矛盾。", None),
     ("I can't rate this: the premise numbered 0 is missing.", None),
-    # full-width signs end the number: the rest is dropped without a word
+    # a full-width character ends the number: the rest is dropped silently
     ("分数：0．8", 0.8),
     ("分数：1／10", 0.1),
     ("得分：１／１０", 0.1),
     ("分数：1％", 0.01),
-    # no word boundary beside a Chinese character: the scale's 0 becomes the score
+    # no word boundary next to a Chinese character: the scale's 0 becomes the score
     ("评分0到1：0.6", 0.6),
     ("分数0-1：0.6", 0.6),
     ("分数：0到1之间", None),
     ("该描述的分数为0到1之间的0.7", 0.7),
-    # a range of scores is no score; its lower end is taken
+    # a range of scores is not a score; its lower end is read
     ("Score: 0.5-0.7", None),
     ("Score: 0.5 to 0.7", None),
     ("分数：0.5到0.7", None),
-    # what follows the number and changes its meaning is dropped: 1.0
+    # the rest of the number changes its meaning, but is dropped: 1.0
     ("Score: 1e-3", 0.001),
     ("Score: 1 (out of 10)", 0.1),
     ("Score: 1  /  10", 0.1),
-    # a plainly labelled score is not read: brackets, quotes, many decimals
+    # a labelled score is not read: brackets, quotes, many decimals
     ("The facts name 3 dogs.\nScore: <0.8>", 0.8),
     ("The facts name 3 dogs.\nScore: [0.8]", 0.8),
     ("The facts name 3 dogs.\nScore: (0.8)", 0.8),
@@ -224,7 +224,7 @@ def test_known_misreadings(reply: str, score: float | None) -> None:
     ("Score: 1 would be too much.", 0.0),
 )
 def test_what_a_reason_says_in_our_schema_is_no_score(reason: str, score: float) -> None:
-    """In other JSON the same words make the score doubtful."""
+    """In other JSON the same words make the score ambiguous."""
     assert parse_score(json.dumps({"reason": reason, "score": score})) == score
 
 
@@ -311,7 +311,7 @@ def test_any_reply_is_a_score_in_range_or_none(reply: str) -> None:
 def test_nothing_outdoes_a_last_line_that_is_a_score(
     before: str, hundredths: int, label: str
 ) -> None:
-    """Whatever stands before it: another score there makes it doubtful, but never wins."""
+    """Whatever precedes it: another score before it may make it ambiguous, but never wins."""
     assume("<" not in before)
     reply = f"{before}\n{label}{hundredths / 100}"
     assert parse_score(reply) in (hundredths / 100, None)
@@ -361,7 +361,7 @@ def test_fractions_in_one_character_are_no_whole_numbers(said: str, score: float
     *["0.8 → 0", "1 → 0", "0.8 -> 0.3", "0.5 ²"],
 )
 def test_a_number_that_goes_on_is_asked_for_again(said: str) -> None:
-    """Each was read as another number: 1, 0, 0.52, or one end of two."""
+    """Each was once read as another number: 1, 0, 0.52, or one end of a range."""
     assert parse_score(f"Score: {said}") is None
     assert parse_score(f"The premises say so.\nScore: {said}") is None
 

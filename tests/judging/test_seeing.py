@@ -1,4 +1,4 @@
-"""Judges with vision behind the OpenAI protocol: the right image with the right question."""
+"""Judges with vision behind the OpenAI protocol: each question comes with the right image."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FACTS = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
 
 def image(red: int = 0, name: str = "Image 0", longest: int = 1536, side: int = 40) -> JudgeImage:
-    """A square of one red; drawn whenever it is asked for."""
+    """A square in a shade of red; drawn anew for each request."""
     return JudgeImage(name, lambda: Image.new("RGB", (side, side), (red, 0, 0)), longest)
 
 
@@ -68,14 +68,14 @@ def asked(server: JudgeServer, *requests: JudgeRequest, **options: Any) -> list[
 
 @pytest.fixture
 def said() -> Iterator[list[str]]:
-    """All that is logged."""
+    """All log messages."""
     lines: list[str] = []
     sink = logger.add(lines.append, level=0)
     yield lines
     logger.remove(sink)
 
 
-# ---- what is sent
+# ---- requests
 
 
 def test_images_stand_before_the_text_of_the_users_first_message(serve: Serve) -> None:
@@ -98,7 +98,7 @@ def test_images_stand_before_the_text_of_the_users_first_message(serve: Serve) -
     for url, each in zip(urls, (first, second), strict=True):
         encoded = base64.b64encode(each.encoded().content).decode()
         assert url == {"url": f"data:image/jpeg;base64,{encoded}"}
-    assert "response_format" in server.requests[0], "a score, as any other"
+    assert "response_format" in server.requests[0], "a score like any other"
     found = images_of(server.requests[0])
     assert [each.digest for each in found] == [first.digest, second.digest]
     assert [each.colour[0] for each in found] == pytest.approx([10, 200], abs=3)
@@ -121,7 +121,7 @@ def test_a_chat_without_a_user_shows_its_images_all_the_same(serve: Serve) -> No
 
 
 def test_each_question_comes_with_its_own_image(serve: Serve) -> None:
-    """80 images and 40 texts at once, each answer by what was sent with it."""
+    """80 images and 40 texts at once; each answer depends on what was sent with the question."""
     server = serve(by_colour(), latency=0.01)
     reds = [number * 3 for number in range(80)]
     requests = [about(image(red), text=f"{red}") for red in reds]
@@ -189,7 +189,7 @@ def test_images_are_encoded_outside_of_the_event_loop(serve: Serve) -> None:
     assert all(name.startswith("asyncio") for name in threads), "its workers"
 
 
-# ---- answers are kept by image
+# ---- answers are cached by image
 
 
 NOISE = Image.effect_noise((64, 64), 90)
@@ -235,7 +235,7 @@ def test_equal_questions_at_once_are_asked_once(serve: Serve) -> None:
 
 
 def encodings(content: bytes) -> list[str]:
-    """Pieces of a file's base64, as they might be found somewhere."""
+    """Pieces of a file's base64 text, to search for."""
     text = base64.b64encode(content).decode()
     return [text[at : at + 60] for at in (0, 100, len(text) // 2)]
 
@@ -245,7 +245,7 @@ def encodings(content: bytes) -> list[str]:
 def test_no_image_gets_into_messages_logs_or_the_cache(
     serve: Serve, tmp_path: Path, short_pauses: None, said: list[str], status: int, slashes: str
 ) -> None:
-    """The server quotes all that it was sent: in an error, a refusal with 200, or a reply."""
+    """The server quotes the whole request: in an error, a refusal with status 200, or a reply."""
 
     def answer(body: Body) -> ServerReply:
         quoted = json.dumps(body["messages"]).replace("/", slashes)
@@ -326,7 +326,7 @@ def test_the_cache_names_no_image(serve: Serve, tmp_path: Path) -> None:
     assert len(repr(rows)) < 1000
 
 
-# ---- judges that see nothing
+# ---- text-only judges
 
 
 NO_IMAGES = (
@@ -360,7 +360,7 @@ def test_the_third_refusal_ends_the_run(
     with open_engine("openai:m", concurrency=1, progress=False) as engine:
         verdicts = engine.run([about(image(40 * number)) for number in range(6)])
         fatal = str(engine.fatal)
-    assert server.calls == 3, "nothing is tried again, in any other way"
+    assert server.calls == 3, "nothing is retried in any form"
     assert re.match(rf"the judge's model 'm' does not accept images \({status}\): ", fatal)
     assert fatal.endswith(f"; {FACTS}")
     errors = [str(verdict.error) for verdict in verdicts]
@@ -398,7 +398,7 @@ def test_refusals_of_one_image_never_end_the_run(
     with open_engine("openai:m", concurrency=2, progress=False) as engine:
         verdicts = engine.run([*(about(image(40 * number)) for number in range(5)), *questions(1)])
         assert engine.fatal is None
-    assert server.calls == 6, "nothing is tried again"
+    assert server.calls == 6, "nothing is retried"
     assert values(verdicts) == [None] * 5 + [0.7]
     for verdict in verdicts[:5]:
         assert f"refused a question with images ({status}): {complaint}" in str(verdict.error)
@@ -538,7 +538,7 @@ def test_an_image_is_guessed_by_the_size_that_is_sent(side: int, tokens: int) ->
     shown = image(side=side)
     request = about(shown)
     words = guess_input_tokens(question("q"))
-    assert guess_input_tokens(request) == words, "nothing is decoded to guess"
+    assert guess_input_tokens(request) == words, "nothing is decoded for the estimate"
     assert shown.known_size is None
     assert request.key
     assert guess_input_tokens(request) == words + tokens

@@ -40,7 +40,7 @@ from tests.support.lmms import forked
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
-# Claims of who is killed must end with the process: time ends none.
+# A claim of a killed process must end with the process, not by its age.
 WORKER = """
 import json, sys
 from pathlib import Path
@@ -63,14 +63,14 @@ print(json.dumps([values, engine.budget.calls]), flush=True)
 
 @dataclass(frozen=True)
 class Done:
-    """What one process got, and how many calls it booked."""
+    """The values and the number of booked calls of one process."""
 
     values: list[float | None]
     calls: int
 
 
 class Workers:
-    """Processes that ask the same questions; each has a key of its own, to be told apart."""
+    """Processes that ask the same questions; each has its own API key, to identify its calls."""
 
     def __init__(self, folder: Path, count: int, processes: int) -> None:
         self.keys = [f"key-{number}" for number in range(processes)]
@@ -87,7 +87,7 @@ class Workers:
         ]
 
     def start(self) -> None:
-        """Let all begin at once."""
+        """Starts all processes at the same time."""
         for process in self.processes:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
@@ -97,7 +97,7 @@ class Workers:
             process.stdin.flush()
 
     def end(self) -> list[Done]:
-        """What those have got that were not killed."""
+        """The results of the processes that were not killed."""
         ended = [process.communicate(timeout=LONGEST) for process in self.processes]
         alive = [
             (said, noise)
@@ -110,7 +110,7 @@ class Workers:
 
 @pytest.fixture
 def workers(tmp_path: Path) -> Iterator[Callable[[int, int], Workers]]:
-    """Starts processes, and ends those that are left."""
+    """Starts processes, and ends those still running."""
     started: list[Workers] = []
 
     def start(count: int, processes: int) -> Workers:
@@ -138,13 +138,13 @@ def test_three_processes_ask_each_question_once(
     assert None not in done[0].values
     assert done[0].values == done[1].values == done[2].values
     assert server.calls - 3 <= 1.05 * 200
-    assert sum(each.calls for each in done) == server.calls, "who waits books no call"
+    assert sum(each.calls for each in done) == server.calls, "a process that waits books no call"
 
 
 def test_samples_are_shared_as_well(
     workers: Callable[[int, int], Workers], serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of several answers to a question has a key of its own."""
+    """Each of several answers to a question has its own cache key."""
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
     server = serve(latency=0.05)
     two = workers(20, 2)
@@ -175,7 +175,7 @@ def test_the_questions_of_a_process_that_is_killed_are_asked_by_others(
         return [headers["authorization"].rpartition(" ")[2] for headers in asked]
 
     try:
-        # Nobody gets an answer: so each asks other questions than the others.
+        # No answer comes yet, so each process asks different questions.
         wait_until(lambda: set(callers()) == set(three.keys))
         first = three.processes[0]
         first.kill()
@@ -196,7 +196,7 @@ def test_the_questions_of_a_process_that_is_killed_are_asked_by_others(
 
 @contextlib.contextmanager
 def caches(folder: Path, count: int = 2) -> Iterator[list[AnswerCache]]:
-    """Several who share a file."""
+    """Several caches that share a file."""
     opened = [AnswerCache(folder) for _ in range(count)]
     try:
         yield opened
@@ -206,7 +206,7 @@ def caches(folder: Path, count: int = 2) -> Iterator[list[AnswerCache]]:
 
 
 def gone() -> int:
-    """The number of a process that has ended."""
+    """The process id of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid
@@ -215,13 +215,13 @@ def gone() -> int:
 @pytest.mark.parametrize(
     ("place", "process", "expires", "free"),
     [
-        pytest.param(None, os.getpid, 30, False, id="asks now"),
+        pytest.param(None, os.getpid, 30, False, id="in progress"),
         pytest.param(None, os.getpid, -1, True, id="expired"),
-        pytest.param(None, gone, 30, True, id="ended"),
-        pytest.param("elsewhere", gone, 30, False, id="other hosts have other processes"),
-        pytest.param("elsewhere", gone, -1, True, id="expired elsewhere"),
-        pytest.param("elsewhere", gone, 86_400, True, id="a clock that is wrong"),
-        pytest.param("elsewhere", lambda: "?", 30, False, id="no number"),
+        pytest.param(None, gone, 30, True, id="process ended"),
+        pytest.param("elsewhere", gone, 30, False, id="process on another host"),
+        pytest.param("elsewhere", gone, -1, True, id="expired on another host"),
+        pytest.param("elsewhere", gone, 86_400, True, id="wrong clock"),
+        pytest.param("elsewhere", lambda: "?", 30, False, id="process id is not a number"),
     ],
 )
 def test_a_claim_holds_while_its_owner_may_live(
@@ -258,7 +258,7 @@ def test_only_the_owner_ends_a_claim(tmp_path: Path) -> None:
 
 
 def test_a_file_of_an_older_release_is_shared(tmp_path: Path) -> None:
-    """Older releases go on using the file: the table of answers and its version stay."""
+    """Older releases can still use the file: the table of answers and its version are unchanged."""
     with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
         connection.execute(
             "CREATE TABLE answers (key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL,"
@@ -290,12 +290,12 @@ def opened(judge: object, folder: Path, **options: object) -> JudgeEngine:
 
 @pytest.fixture
 def no_expiry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever ends a claim, it isn't time."""
+    """Claims never expire by age."""
     monkeypatch.setattr(cache, "CLAIMED_FOR", 1e6)
 
 
 def claimed(folder: Path) -> int:
-    """How many questions are claimed."""
+    """The number of claimed questions."""
     with contextlib.closing(
         sqlite3.connect(f"{(folder / cache.FILE).as_uri()}?mode=ro", uri=True)
     ) as connection:
@@ -317,7 +317,7 @@ def test_a_call_that_fails_ends_its_claim(
 
 
 class Held(ScriptedJudge):
-    """Answers once it is let."""
+    """A judge that answers once ``go_on`` is set."""
 
     def __init__(self, said: str) -> None:
         super().__init__(in_order(said))
@@ -353,7 +353,7 @@ def test_engines_of_one_process_share_calls(tmp_path: Path) -> None:
         one = pool.submit(first.run, questions(3))
         wait_until(lambda: len(judges[0].asked) == 3)
         other = pool.submit(second.run, questions(5))
-        wait_until(lambda: len(judges[1].asked) == 2)  # those that are free
+        wait_until(lambda: len(judges[1].asked) == 2)  # those that are not claimed
         for judge in judges:
             judge.go_on.set()
         assert values(one.result(LONGEST)) == [0.1] * 3
@@ -387,7 +387,7 @@ def test_a_claim_is_renewed_while_the_judge_thinks(
 
 
 def test_with_a_budget_the_first_call_still_goes_alone(tmp_path: Path) -> None:
-    """A question that another asks is no first call: nobody learns from it what a call takes."""
+    """A question claimed by another engine is no first call: it tells nothing about call sizes."""
     under_way: list[int] = []
 
     def answer(text: str, call: int) -> str:

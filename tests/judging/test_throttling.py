@@ -1,7 +1,7 @@
 """Servers that throttle calls, in simulated time: total time and number of calls.
 
-The real JudgeClient and its limit run on a loop whose time passes at once. ``bound`` is what the
-server allows at best; answers take 0.7 to 1.3 times the latency.
+The real JudgeClient and its limit run on an event loop that skips waiting times. ``bound`` is the
+best time that the server allows; answers take 0.7 to 1.3 times the latency.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SLOW = None
 
 @dataclass
 class Server:
-    """Answers all; its kinds refuse some.
+    """A server that answers all calls; its subclasses refuse some.
 
     Attributes:
         latency: seconds that an answer takes, on average.
         refusal: seconds that a refusal takes.
-        retry_after: what it asks for then.
-        throttled: whether it says 429, not 503.
+        retry_after: Retry-After of a refusal, in seconds.
+        throttled: whether a refusal has status 429 instead of 503.
     """
 
     latency: float = 0.5
@@ -72,7 +72,7 @@ class Server:
 
 @dataclass
 class Lottery(Server):
-    """Refuses a share of the calls, however few there are."""
+    """Refuses a share of the calls, at any concurrency."""
 
     share: float = 0.1
 
@@ -82,7 +82,7 @@ class Lottery(Server):
 
 @dataclass
 class Hard(Server):
-    """Refuses what is one too many; ``size`` at a time, by the time."""
+    """Refuses calls beyond ``size`` at a time, which depends on the time."""
 
     size: Callable[[float], int] = lambda time: 8
 
@@ -92,7 +92,7 @@ class Hard(Server):
 
 @dataclass
 class Bucket(Server):
-    """Refuses what comes faster than ``rate``, but for a burst."""
+    """Refuses calls faster than ``rate``, except for a burst."""
 
     rate: float = 20.0
     burst: float = 20.0
@@ -113,7 +113,7 @@ class Bucket(Server):
 
 @dataclass
 class Queueing(Server):
-    """Refuses none: works at 8, the others wait."""
+    """Refuses none: 8 calls run at a time, the others wait."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,7 +126,7 @@ class Queueing(Server):
 
 @dataclass
 class Outage(Server):
-    """Refuses all from 10 s to 70 s."""
+    """Refuses all calls from 10 s to 70 s."""
 
     def refuses(self) -> bool:
         return 10 <= now() < 70
@@ -138,7 +138,7 @@ async def ask_all(server: Server, count: int, most: int = AT_ONCE) -> list[Verdi
 
 
 def seconds(server: Server, count: int, most: int = AT_ONCE) -> float:
-    """Until all is answered, in simulated time."""
+    """Simulated seconds until all questions are answered."""
 
     async def work() -> float:
         verdicts = await ask_all(server, count, most)
@@ -160,7 +160,7 @@ def at_once(size: int) -> Callable[[float], int]:
 @pytest.mark.parametrize(
     ("server", "count", "bound", "times", "refused"),
     [
-        # (a) random refusals: those that take as long as an answer cost 1 / (1 - share)
+        # (a) random refusals: if they take as long as an answer, they cost 1 / (1 - share)
         (Lottery(refusal=SLOW, share=0.02), 2000, 31.25, 1.2, 0.04),
         (Lottery(refusal=SLOW), 2000, 31.25, 1.35, 0.13),
         (Lottery(refusal=SLOW, retry_after=1.0), 2000, 31.25, 1.35, 0.13),
@@ -169,21 +169,21 @@ def at_once(size: int) -> Callable[[float], int]:
         (Lottery(refusal=SLOW, share=0.3), 2000, 31.25, 1.9, 0.33),
         (Lottery(refusal=SLOW, share=0.3, retry_after=1.0), 2000, 31.25, 1.9, 0.33),
         (Lottery(share=0.3), 2000, 31.25, 1.6, 0.33),
-        # (b) so many at a time
+        # (b) a limit of calls at a time
         (Hard(), 1000, 62.5, 1.1, 0.08),
         (Hard(retry_after=1.0), 1000, 62.5, 1.1, 0.08),
         (Hard(refusal=SLOW), 1000, 62.5, 1.1, 0.08),
         (Hard(size=at_once(1)), 500, 250, 1.1, 0.12),
         (Hard(size=at_once(3)), 1000, 166.7, 1.1, 0.1),
         (Hard(size=at_once(20), refusal=SLOW), 2000, 50, 1.1, 0.05),
-        # (c) so many a second
+        # (c) a limit of calls per second
         (Bucket(), 1000, 49, 1.1, 0.2),
         (Bucket(refusal=SLOW), 1000, 49, 1.1, 0.2),
         (Bucket(rate=50.0, burst=50.0), 2000, 39, 1.1, 0.1),
         (Bucket(rate=2.0, burst=60.0), 300, 120, 1.15, 0.7),
         # (d) a queue
         (Queueing(), 1000, 62.5, 1.05, 0.0),
-        # (e) 8 at a time, 32 after 30 s, 4 after 60 s: 480 + 1920 answers, then 8 a second
+        # (e) 8 at a time, 32 after 30 s, 4 after 60 s: 480 + 1920 answers, then 8 per second
         (Hard(size=unsteady), 2800, 110, 1.35, 0.06),
         # (f) an outage of a minute in the middle
         (Outage(), 2000, 91.25, 1.25, 0.06),
@@ -193,7 +193,7 @@ def at_once(size: int) -> Callable[[float], int]:
         (Lottery(throttled=False, retry_after=1.0), 2000, 31.25, 1.35, 0.13),
         (Hard(throttled=False, retry_after=1.0), 1000, 62.5, 1.1, 0.08),
         (Outage(throttled=False, retry_after=20.0), 2000, 91.25, 1.25, 0.06),
-        # (h) fast and slow; pauses of 0.25 s and more count for much where an answer takes 5 ms
+        # (h) fast and slow; pauses of 0.25 s and more matter a lot if an answer takes 5 ms
         (Lottery(0.005, 0.001), 8000, 1.25, 2.6, 0.13),
         (Hard(0.005, 0.001), 8000, 5, 1.2, 0.08),
         (Lottery(10.0, SLOW), 2000, 625, 1.35, 0.13),
@@ -220,7 +220,7 @@ def test_in_an_outage_one_call_at_a_time_looks_whether_it_is_over() -> None:
 
 
 def test_a_refusal_pauses_its_own_call_only() -> None:
-    """With a long Retry-After for one call of ten, the others go on meanwhile."""
+    """One call of ten gets a long Retry-After; the others go on meanwhile."""
     server = Lottery(retry_after=30.0)
     took = seconds(server, 300)
     first = [time for time in server.times if time < 25]
@@ -245,14 +245,14 @@ def test_a_server_that_refuses_all_ends_in_errors() -> None:
     assert all("busy (after 20 calls)" in str(verdict.error) for verdict in verdicts)
 
 
-# ---- one call after another, to the second
+# ---- the exact times of single calls
 
 
 class Failing:
-    """A judge that fails as ``failure`` says, given the question and the time, or answers at once.
+    """A judge that fails as ``failure`` says, given the question and time, or answers at once.
 
     Attributes:
-        asked: what it was asked, and when.
+        asked: the questions, with their times.
     """
 
     def __init__(self, failure: Callable[[str, float], BaseException | None]) -> None:
@@ -268,20 +268,20 @@ class Failing:
         return Reply("Score: 0.5")
 
     def times(self, text: str) -> list[float]:
-        """When a question was asked, in tenths of a second."""
+        """The times at which a question was asked, in tenths of a second."""
         return [round(time, 1) for asked, time in self.asked if asked == text]
 
 
 @pytest.fixture
 def longest_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are not shortened by chance."""
+    """Pauses without random jitter."""
     monkeypatch.setattr(random, "uniform", lambda shortest, longest: longest)
 
 
 def ask_of(
     judge: Failing, texts: list[str], stop_signal: StopSignal | None = None, most: int = 1
 ) -> list[Verdict]:
-    """One question after the other."""
+    """Asks one question after the other."""
 
     async def work() -> list[Verdict]:
         client = JudgeClient(
@@ -293,7 +293,7 @@ def ask_of(
 
 
 def one_among_others(judge: Failing) -> Verdict:
-    """The verdict on "one", while ten other questions a second are asked as well."""
+    """The verdict on "one", while ten other questions per second are asked as well."""
 
     async def work() -> Verdict:
         client = JudgeClient(Member("m", judge, kept=False), 8, Budget(), StopSignal(), None)
@@ -312,7 +312,7 @@ LOST = TransientError("lost", unreachable=True)
 
 
 def fails_first(times: int, *failures: TransientError) -> Failing:
-    """The question "one" fails so often, in these ways in turn; others are answered."""
+    """A judge where "one" fails ``times`` times, with these failures; others are answered."""
     said = [failures[min(at, len(failures) - 1)] for at in range(times)]
     return Failing(lambda text, time: said.pop(0) if text == "one" and said else None)
 
@@ -404,11 +404,11 @@ def test_a_call_that_failed_is_made_again_before_others_as_urgent(
     assert [text for text, _ in judge.asked] == order
 
 
-# ---- servers that answer no more
+# ---- unreachable servers
 
 
 NEEDS_3_11 = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="Python 3.10 can't tell who cancelled"
+    sys.version_info < (3, 11), reason="Python 3.10 does not know who cancelled a task"
 )
 GIVEN_UP = "the judge's client cancelled the call"
 DOWN = pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def down_between(start: float, end: float, failure: BaseException) -> Failing:
 def test_a_server_that_answered_is_waited_for(
     longest_pauses: None, failure: BaseException, said: str
 ) -> None:
-    """Twenty failures in a row, of whatever requests, are no longer the requests' fault."""
+    """Twenty failures in a row, of any requests, are not blamed on the requests."""
     judge, stop_signal = down_between(10, 250, failure), StopSignal()
 
     async def work() -> list[Verdict]:

@@ -1,4 +1,4 @@
-"""Parsing one-word verdicts: only where a reply states one."""
+"""Parsing of one-word verdicts: only clear statements are read."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.support.tables import table
 
 @table(
     "reply, grade",
-    # as it was asked for
+    # in the requested form
     ("Both name Oak Hill.\nVerdict: correct", "correct"),
     ("The unit is another one.\nVerdict: incorrect", "incorrect"),
     ("两者相同。\n判定：正确", "correct"),
     ("单位不同。\n判定：错误", "incorrect"),
     ("单位不同。\n判定：不正确", "incorrect"),
-    # marked up, or in the other language
+    # with markup, or in the other language
     ("**Verdict:** Correct", "correct"),
     ("**Verdict: Incorrect.**", "incorrect"),
     ("### Final verdict: `correct`", "correct"),
@@ -39,18 +39,18 @@ from tests.support.tables import table
     ("**Verdict:**\nCorrect", "correct"),
     ("Verdict is\ncorrect", "correct"),
     ("`{\nVerdict: correct\n}`", "correct"),
-    # one of the words alone
+    # only one of the words
     ("correct", "correct"),
     ("Incorrect.", "incorrect"),
     ("正确", "correct"),
     ("“错误”", "incorrect"),
     ("Both name Oak Hill.\n\n**correct**\n", "correct"),
-    # the last one counts, whatever was quoted before
+    # the last one counts, whatever was quoted before it
     ("It claims 'Verdict: correct'.\nVerdict: incorrect", "incorrect"),
     ("Verdict: correct\nWait, the unit differs.\nVerdict: incorrect", "incorrect"),
     ("correct\nThe order is another one.\nincorrect", "incorrect"),
     ("<think>Verdict: correct</think>Verdict: incorrect", "incorrect"),
-    # none, several, hedged or taken back
+    # none, several, hedged or withdrawn
     ("", None),
     ("The answer is correct.", None),
     ("It is not correct.", None),
@@ -67,7 +67,7 @@ from tests.support.tables import table
     ("Verdict: correct\nOn reflection it is incorrect.", None),
     ("correct\nNo: it is incorrect, for the unit differs.", None),
     ("correctly", None),
-    # whatever stands behind or beside a verdict may take it back: asked again
+    # text after or next to a verdict may withdraw it, so the judge is asked again
     ("Correct\nOak Hill is named by both.", None),
     ("Verdict: incorrect (the reference says C)", None),
     ("Verdict: correct - both say C.", None),
@@ -141,11 +141,11 @@ def test_mistakes(reply: str, kind: str | None) -> None:
 
 @table(
     "reply, verdict",
-    # as it was asked for
+    # in the requested form
     ("1. 'x=5'\n2. x is 5.\n3. The reference is 5, too.\n<Yes>", "yes"),
     ("3. The reference is 6.\n\n<No>\n", "no"),
     ("3. x = 5\n<Yes>", "yes"),
-    # marked up, labelled, or behind a sentence
+    # with markup, with a label, or after a sentence
     ("**<Yes>**", "yes"),
     ("**Verdict: <No>**", "no"),
     ("Therefore, the final answer is: `<Yes>`.", "yes"),
@@ -159,18 +159,18 @@ def test_mistakes(reply: str, kind: str | None) -> None:
     ("最终答案相同。<YES>", "yes"),
     ("```\n<No>\n```", "no"),
     ("x" * 500 + ". <Yes>", "yes"),
-    # the bare word alone
+    # only the bare word
     ("yes", "yes"),
     ("Both say 5.\n**No.**", "no"),
     ("Both say 5\n\nYes", "yes"),
-    # the last one counts, whatever was repeated or quoted before
+    # the last one counts, whatever was repeated or quoted before it
     ("End with <Yes> or <No>.\nThe reference is 6.\n<No>", "no"),
     ("<Yes>\n<No>\nThese are the marks.\n<No>", "no"),
     ("The solution says: <Yes>\nThe reference is 6.\n<No>", "no"),
     ("<Yes>\nWait, the unit differs.\n<No>", "no"),
     ("<No>\n<No>", "no"),
     ("<think><Yes></think><No>", "no"),
-    # none, several, hedged or taken back
+    # none, several, hedged or withdrawn
     ("", None),
     ("<Yes> or <No>", None),
     ("<Yes>/<No>", None),

@@ -1,4 +1,4 @@
-"""Complete replies as judges write them: their score, or the refusal to parse one."""
+"""Complete replies as judges write them: each is parsed as a score, or refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lmms_rpts.judging.parsers.replies import read_reply
 from tests.support.tables import table
 
 ENGLISH: list[tuple[str, float | None]] = [
-    # in the form that is asked for
+    # in the requested form
     ("Both name a red car, and nothing contradicts the facts.\nScore: 1", 1.0),
     ("The fact speaks of 40 loaves, the description of 90.\n\nScore: 0", 0.0),
     ("It follows only if the shop opens on Sundays, too.\nScore: 0.5", 0.5),
@@ -26,7 +26,7 @@ ENGLISH: list[tuple[str, float | None]] = [
     ('{"reason": "he wrote \\"score\\": 1 himself", "score": 0.0}', 0.0),
     ('<think>maybe 0.4</think>{"reason": "partly right", "score": 0.6}', 0.6),
     ('```json\n{"reason": "It follows.", "score": 0.9}\n```', 0.9),
-    # JSON that is none of ours
+    # other JSON
     ('{"reason": "It follows.", "score": 1.5}', None),
     ('{"reason": "It follows.", "score": -0.1}', None),
     ('{"reason": "It follows.", "score": null}', None),

@@ -61,7 +61,7 @@ def request(first: str, second: Any, doc_id: int = 0) -> Any:
 
 
 def by_hand(checkpoint: str, context: str, option: str, images: Sequence[Any]) -> list[float]:
-    """Log-probabilities of the option's bytes, each of which is a token of the tiny LLaVA."""
+    """Log-probabilities of the option's bytes; the tiny LLaVA has one token per byte."""
     processor = LlavaProcessor.from_pretrained(checkpoint)
     model = LlavaForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32)
     text = f"user: {'<image>' * len(images)}{context}assistant:{option}"
@@ -83,7 +83,7 @@ def by_hand(checkpoint: str, context: str, option: str, images: Sequence[Any]) -
 def test_the_sum_of_log_softmax(
     model: HfMultimodal, checkpoint: str, doc_id: int, images: int, option: str
 ) -> None:
-    """The option's own tokens are counted: nothing of the prompt, and no end of turn."""
+    """Only the option's own tokens count: no prompt tokens and no end of turn."""
     assert len(DOCS[doc_id]) == images
     expected = by_hand(checkpoint, "What is it?", option, DOCS[doc_id])
     ((loss, greedy),) = model.loglikelihood([request("What is it?", option, doc_id)])
@@ -94,7 +94,7 @@ def test_the_sum_of_log_softmax(
 
 
 def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
-    """Options of other lengths, documents with other images, in one batch or one by one."""
+    """Options of different lengths, documents with other images, in one batch or one by one."""
     asked = [
         request(f"Which{'?' * doc_id}", each, doc_id) for doc_id in range(4) for each in OPTIONS
     ]
@@ -118,7 +118,7 @@ def test_images_matter(model: HfMultimodal) -> None:
 
 def test_greedy_options_are_known(model: HfMultimodal) -> None:
     (said,) = model.generate_until([request("Go on", {"max_new_tokens": 8}, 0)])
-    while "\N{REPLACEMENT CHARACTER}" in said:  # bytes that are no text have no option
+    while "\N{REPLACEMENT CHARACTER}" in said:  # bytes that are not valid UTF-8 cannot be an option
         said = said.partition("\N{REPLACEMENT CHARACTER}")[0]
     assert said
     (right, is_right), (wrong, is_wrong) = model.loglikelihood(
@@ -129,7 +129,7 @@ def test_greedy_options_are_known(model: HfMultimodal) -> None:
 
 
 def test_the_sum_and_the_mean_choose_differently(model: HfMultimodal) -> None:
-    """A model that likes the letter a: four likely tokens against one that is less so."""
+    """A model that prefers the letter a: four likely tokens against a single less likely one."""
     bias = torch.zeros(len(model.tokenizer))
     for letter, value in {"a": 8.0, "b": 7.0}.items():
         bias[model.tokenizer.convert_tokens_to_ids(letter)] = value
@@ -147,11 +147,11 @@ def test_the_sum_and_the_mean_choose_differently(model: HfMultimodal) -> None:
 @table(
     "prompt, whole, span",
     ([1, 5, 6], [1, 5, 6, 7, 8], (3, 5)),
-    ([1, 5, 6], [1, 5, 9, 8], (2, 4)),  # the last token joins the answer's first
+    ([1, 5, 6], [1, 5, 9, 8], (2, 4)),  # the last token merges with the answer's first
     ([1, 5, 6, 2], [1, 5, 6, 7, 2], (3, 4)),  # the tokenizer ends each text with </s>
     ([1, 5, 6], [1, 5, 6], (3, 3)),  # no answer
     ([1, 5, 6, 2], [1, 5, 6, 2], (3, 3)),
-    ([], [7, 8], (1, 2)),  # nothing stands before the first token
+    ([], [7, 8], (1, 2)),  # nothing precedes the first token
     ([1], [1, 7], (1, 2)),
     ([1, 5, 6, 7, 8, 9, 10], [1, 11, 12], (1, 3)),
 )
@@ -166,7 +166,7 @@ def test_the_continuation_is_what_the_prompt_does_not_have(
     "context, option",
     ("", " x"),
     ("?", ""),
-    ("<image> <image>", " x"),  # places for two images, and there is one
+    ("<image> <image>", " x"),  # places for two images, but only one image
     ("?", " <image>"),
     ("\ud800", " \udfff"),
     ("İſß ١٢٣", " <pad></s>"),
@@ -179,7 +179,7 @@ def test_odd_texts_end_no_run(model: HfMultimodal, context: str, option: str) ->
 
 
 def test_unconditional_likelihoods_need_no_document(model: HfMultimodal) -> None:
-    """As lmms-eval asks for them for its metric acc_mutual_info; and options that are functions."""
+    """As lmms-eval requests them for its metric acc_mutual_info; and options that are functions."""
     requests = [SimpleNamespace(args=("", " cat")), request("", lambda doc: f" {len(doc)}", 1)]
     alone, counted = model.loglikelihood(requests)
     assert alone[0] == pytest.approx(model.loglikelihood([request("", " cat", 2)])[0][0])
@@ -200,7 +200,7 @@ OLD = "{% for m in messages %}<s>{{ m['content'] + '.</s>' }}{% endfor %}{{ 'A:\
 
 
 def test_templates_of_text_get_the_images_as_tokens(checkpoint: str, tmp_path: Path) -> None:
-    """And a blank is not doubled where the template ends in white space, nor the first token."""
+    """No doubled space if the template ends in white space, and no doubled first token."""
     file = tmp_path / "old.jinja"
     file.write_text(OLD, encoding="utf-8")
     for given in (str(file), OLD):
@@ -257,11 +257,11 @@ def test_llava_hf_says_the_same(model: HfMultimodal, checkpoint: str) -> None:
     for size in (1, 3):
         model.batch_size = size
         assert model.generate_until(asked) == expected
-    assert settings == before  # else --use_cache would not find the responses again
+    assert settings == before  # otherwise --use_cache would not find the responses
 
 
 def test_batches_of_generations(model: HfMultimodal) -> None:
-    """With and without images, with other settings, in the order in which they were asked."""
+    """With and without images, with different settings; results keep the order of requests."""
     asked = [
         request(f"Question{'?' * doc_id}", {"max_new_tokens": length, "temperature": 0}, doc_id)
         for length in (3, 9)
@@ -274,7 +274,7 @@ def test_batches_of_generations(model: HfMultimodal) -> None:
 
 
 def rounds_of(count: int) -> Any:
-    """A task's ``doc_to_text`` of a conversation of so many rounds, each with all before it."""
+    """``doc_to_text`` of a task with ``count`` rounds; each prompt contains all earlier rounds."""
 
     def doc_to_text(doc: Any, round_idx: int, previous_output: list[str], **info: Any) -> Any:
         assert info["previous_round_info"] == (None if round_idx == 1 else round_idx - 1)
@@ -286,7 +286,7 @@ def rounds_of(count: int) -> Any:
 
 
 def test_conversations_in_rounds(model: HfMultimodal) -> None:
-    """Each round is the generation of its own prompt, however long the others of a batch are."""
+    """Each round equals a generation from its own prompt, also in batches of mixed lengths."""
     settings = {"max_new_tokens": 4}
     counts = (1, 3, 2, 2)
     asked = [
@@ -342,7 +342,7 @@ def test_settings_of_generations(settings: dict[str, Any], expected: dict[str, A
     (["END", "\n\n", ""], "a"),
     ([], "a\n\nb END c"),
 )
-def test_what_until_leaves(until: Any, text: str) -> None:
+def test_text_is_cut_at_stop_strings(until: Any, text: str) -> None:
     assert cut("a\n\nb END c", stop_strings({"until": until})) == text
 
 

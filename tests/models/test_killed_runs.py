@@ -1,4 +1,4 @@
-"""Responses of killed runs: a damaged file costs only its own responses."""
+"""Responses of killed runs: a damaged file loses only its own responses."""
 
 from __future__ import annotations
 

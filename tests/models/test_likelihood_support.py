@@ -1,4 +1,4 @@
-"""Models with likelihoods: the table against lmms-eval's code, and the messages."""
+"""Models with likelihoods: the table checked against lmms-eval's code, and the messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def classes() -> Iterator[tuple[str, ast.ClassDef]]:
 
 
 def read_kind(name: str, known: dict[str, ast.ClassDef]) -> str:
-    """What the body of a class's loglikelihood does."""
+    """The behaviour of a class's loglikelihood, from its source."""
     node = known.get(name)
     if node is None:
         return "missing"
@@ -57,7 +57,7 @@ def is_text(node: ast.stmt) -> bool:
 
 
 def test_the_table_is_what_the_code_does() -> None:
-    """Fails with a version of lmms-eval that has other wrappers: read those, and add them."""
+    """Fails with a version of lmms-eval that has other wrappers: inspect those, and add them."""
     found = list(classes())
     own = {name for name in MODEL_REGISTRY_V2.list_canonical_model_ids() if name in OURS}
     assert own == OURS
@@ -85,7 +85,7 @@ def test_the_table_is_what_the_code_does() -> None:
     ("llava_hf", True, "broken", False),
     ("qwen2_5_vl", False, "chat", False),
     ("qwen2_5_vl", True, "missing", False),
-    ("huggingface", True, "chat", False),  # there is no simple one
+    ("huggingface", True, "chat", False),  # has no simple wrapper
     ("no_such_model", False, "unknown", True),
 )
 def test_kinds(name: str, force_simple: bool, kind: str, usable: bool) -> None:
@@ -95,7 +95,7 @@ def test_kinds(name: str, force_simple: bool, kind: str, usable: bool) -> None:
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """lmms-eval's registry, to which a test may add models."""
+    """lmms-eval's registry; a test may add models to it."""
     for name in ("_manifests", "_alias_to_model_id"):
         monkeypatch.setattr(MODEL_REGISTRY_V2, name, dict(getattr(MODEL_REGISTRY_V2, name)))
     return MODEL_REGISTRY_V2
@@ -118,7 +118,7 @@ def test_one_message_names_what_to_use(registry: Any) -> None:
         assert message.startswith("a_task: ")
         assert REASONS[kind] in message
         assert "--model hf_multimodal --model_args pretrained=CHECKPOINT" in message
-        assert "--force_simple" not in message  # which would not help
+        assert "--force_simple" not in message  # it would not help
     registry.register_manifest(
         ModelManifest("both", simple_class_path="mine.Simple", chat_class_path="mine.Chat")
     )
@@ -127,7 +127,7 @@ def test_one_message_names_what_to_use(registry: Any) -> None:
 
 
 def test_models_of_others_are_let_through(registry: Any) -> None:
-    """Also where another package has put its own under a name that we know."""
+    """Also if another package has replaced a model whose name we know."""
     registry.register_manifest(ModelManifest("mine", simple_class_path="mine.models.Mine"))
     registry.register_manifest(
         ModelManifest("dummy", simple_class_path="mine.models.Dummy"), overwrite=True
@@ -143,7 +143,7 @@ def test_models_of_others_are_let_through(registry: Any) -> None:
 
 
 def test_models_that_are_there_already() -> None:
-    """lmms-eval's functions take them in place of a name."""
+    """lmms-eval's functions accept model objects instead of names."""
     kinds = {"is_simple": True, "__module__": "lmms_eval.models.simple.dummy"}
     constant = type("Dummy", (), kinds)()
     assert likelihood_support(constant).kind == "constant"
@@ -155,7 +155,7 @@ def test_models_that_are_there_already() -> None:
 
 
 def manager(folder: Path) -> Any:
-    """lmms-eval's index of a few tasks."""
+    """lmms-eval's index, with a few tasks."""
     files = {
         "rome_mc": "task: rome_mc\ninclude: rome_base\n",
         "rome_base": "output_type: multiple_choice\nx: !function no.such.module\n",
@@ -180,7 +180,7 @@ def manager(folder: Path) -> Any:
     ([{"task": "rome_mc", "num_fewshot": 0}], True),
     ([{"group": "g", "task": ["rome_gen", "rome_mc"]}], True),
     (["rome_gen", "rome_broken"], False),
-    (["other_mc", "no_such_task", object()], False),  # of others; lmms-eval's own matter
+    (["other_mc", "no_such_task", object()], False),  # not ours: lmms-eval reports their errors
     ([], False),
 )
 def test_our_tasks_are_checked(tmp_path: Path, names: list[Any], refused: bool) -> None:

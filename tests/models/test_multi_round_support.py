@@ -1,4 +1,4 @@
-"""Models with multi-round generation: the table against lmms-eval's code, and the check."""
+"""Models with multi-round generation: the table checked against lmms-eval's code, and the check."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def classes(folder: str) -> dict[tuple[str, str], ast.ClassDef]:
 
 
 def asks_in_rounds(node: ast.ClassDef | None, known: dict[str, ast.ClassDef]) -> bool:
-    """Whether a class, or one of its folder that it extends, has more than a stub."""
+    """Whether a class, or a base class in its folder, has more than a stub."""
     if node is None:
         return False
     for each in node.body:
@@ -55,9 +55,10 @@ def asks_in_rounds(node: ast.ClassDef | None, known: dict[str, ast.ClassDef]) ->
 def test_the_table_is_what_the_code_does(
     folder: str, listed: dict[str, str], expected: tuple[str, ...]
 ) -> None:
-    """Fails with a version of lmms-eval that has other wrappers: read those, and add them.
+    """Fails with a version of lmms-eval that has other wrappers: inspect those, and add them.
 
-    A chat wrapper is asked otherwise than a simple one: what it inherits from that is of no use.
+    Chat wrappers get other requests than simple ones, so inheriting from a simple one is not
+    enough.
     """
     found = classes(folder)
     known = {name: node for (_, name), node in found.items()}
@@ -76,7 +77,7 @@ def test_the_table_is_what_the_code_does(
     ("llava_onevision", False, True),
     ("vllm", False, True),
     ("vllm", True, False),
-    ("qwen2_5_vl", False, False),  # the chat form
+    ("qwen2_5_vl", False, False),  # the chat wrapper
     ("qwen2_5_vl", True, True),
     ("llava_hf", False, False),
     ("replay", False, False),
@@ -98,7 +99,7 @@ def test_one_message_names_what_to_use() -> None:
 
 
 def test_models_that_are_there_already() -> None:
-    """lmms-eval's functions take them in place of a name; those of others are let through."""
+    """lmms-eval's functions accept model objects instead of names; unknown models are accepted."""
     ours = type("HfMultimodal", (), {"__module__": "lmms_rpts.models.hf_multimodal"})()
     dummy = type("Dummy", (), {"__module__": "lmms_eval.models.simple.dummy"})()
     chat = {"__module__": "lmms_eval.models.chat.qwen2_5_vl", "is_simple": False}

@@ -48,7 +48,7 @@ def test_ids_may_be_texts(tmp_path: Path) -> None:
 
 
 def test_logged_samples(tmp_path: Path) -> None:
-    """The task stands in the file's name; resps is left out where the filters changed nothing."""
+    """The task is in the file name; resps is missing if the filters changed nothing."""
     path = write(
         tmp_path / "20260101_000000_samples_t.jsonl",
         {"doc_id": 0, "resps": ["raw"], "filtered_resps": "{}"},
@@ -71,7 +71,7 @@ def test_repeats(tmp_path: Path) -> None:
 
 
 def test_token_counts_are_served_again(tmp_path: Path) -> None:
-    """lmms-eval keeps those of the first of several responses."""
+    """lmms-eval saves only the token counts of the first of several responses."""
     counts = {"input_tokens": 5, "output_tokens": 7, "reasoning_tokens": 2}
     path = write(
         tmp_path / "a_samples_t.jsonl",

@@ -1,4 +1,4 @@
-"""Losses of answer options, and their way through lmms-eval."""
+"""Losses of answer options, and how lmms-eval passes them on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.tables import table
     (-6.0, 3, 2.0),
     (-0.5, 1, 0.5),
     (0.0, 4, 0.0),
-    (0.0, 0, math.inf),  # an empty option: nothing to choose it for
+    (0.0, 0, math.inf),  # an empty option: never chosen
 )
 def test_the_mean_with_its_sum(total: float, tokens: int, mean: float) -> None:
     loss = TokenLoss(total, tokens)
@@ -54,7 +54,7 @@ def test_the_empty_option_is_never_chosen() -> None:
     ((1.0, [2]), "(1.0, [2])"),
 )
 def test_only_likelihoods_come_through_in_another_way(output: Any, text: Any) -> None:
-    """Before, lmms-eval made the text ``(2.5, True)`` of the pair, and multiple_choice failed."""
+    """Once lmms-eval turned the pair into the text ``(2.5, True)``, and multiple_choice failed."""
     assert instance.unwrap_generation_output(output)[0] == text
 
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: chains of any shape, and texts made of what the parsers look for."""
+"""Hypothesis strategies: chains of any shape, and texts of pieces that the parsers look for."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ any_chains = st.builds(
 
 @st.composite
 def sound_chains(draw: st.DrawFn, max_steps: int = 7, images: int = 3, texts: int = 3):
-    """Chains whose references all lead somewhere; some without a number."""
+    """Chains without invalid references; some references have no number."""
     steps = []
     for at in range(draw(st.integers(1, max_steps))):
         choices = [st.just(Clue("context"))]

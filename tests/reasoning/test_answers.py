@@ -1,4 +1,4 @@
-"""The final answer of a response, worked by hand."""
+"""The final answer of a response, checked manually."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ SENTENCES = [
 ]
 
 ECHOES = [
-    # the question said again is no answer
+    # a repeated question is not an answer
     ("Do I agree or disagree with the statement?", NONE),
     ("I must say whether I agree.", NONE),
     ("The task is to agree or disagree. Final answer: disagree", NO),
@@ -156,16 +156,16 @@ NO_STANCE = [
     ("She found it agreeable.", NONE),
     ("Final answer: 42", NONE),
     ("Final answer: 42. I disagree.", NONE),
-    ("Final answer: agree would be wrong. I disagree.", NONE),  # the mark decides, or nothing
+    ("Final answer: agree would be wrong. I disagree.", NONE),  # the marked answer counts, or none
     # Only the last sentences count without a mark, and no thinking aloud.
     ("I agree with her. " + "The train left at nine. " * 20, NONE),
     ("At first the statement is correct. But Image 1 might", NONE),
 ]
 
-# Answers that the rules turn round or lose today, and the readings that would be right. A row
-# that the rules learn to read moves to the tables above.
+# Answers that the rules currently misread, and their correct readings. Once the rules read a row
+# correctly, move it to the tables above.
 MISREAD = [
-    # a reason beside the answer does not change the answer
+    # a reason after the answer does not change the answer
     ("Final answer: agree, the clues do not contradict it.", {YES, NONE}),
     ("Final answer: agree, not disagree.", {YES}),
     ("Final answer: disagree, because it cannot be determined who owns the car.", {NO}),
@@ -174,10 +174,10 @@ MISREAD = [
     ("Final answer: disagree\nThis conclusion is supported by Image 0.", {NO}),
     ("最终答案：不同意\n这一结论是由图片0支持的。", {NO}),
     ("Final answer: disagree.\nThe answer is in line with Text 1, which supports it.", {NO, NONE}),
-    # our own prompts, said again
+    # our own prompts, repeated
     ("End with one line: Final answer: agree, or: Final answer: disagree.", {NONE}),
     ("最后单独一行写：最终答案：同意，或：最终答案：不同意。", {NONE}),
-    # no support is no agreement
+    # no support is not agreement
     ("The clues do not in any way support the statement.", {NO, NONE}),
     ("The clues do not, however, support the statement.", {NO, NONE}),
     ("There is no evidence to support the statement.", {NO, NONE, OPEN}),
@@ -190,7 +190,7 @@ MISREAD = [
     ("没有任何线索支持该陈述。", {NO, NONE, OPEN}),
     ("图片不足以支持该陈述。", {NO, NONE, OPEN}),
     ("我很难同意该陈述。", {NO, NONE}),
-    # no objection is no disagreement
+    # no objection is not disagreement
     ("There is no evidence that contradicts the statement.", {YES, NONE, OPEN}),
     ("The statement is not wrong.", {YES, NONE}),
     ("The statement is not false.", {YES, NONE}),
@@ -203,14 +203,14 @@ MISREAD = [
     ("该陈述并不完全正确。", {NO, NONE}),
     ("该陈述不一定成立。", {NO, NONE, OPEN}),
     ("该陈述不太可能成立。", {NO, NONE}),
-    # a noun of everyday life
+    # an everyday noun
     ("The agreement was signed in May.", {NONE}),
 ]
 
 TABLES = [*MARKED, *BOXED, *LAST_MARKER_WINS, *SENTENCES, *ECHOES, *NO_STANCE]
 
 
-# Readable to a person, but not among the plain forms that rules may read: a judge is asked.
+# Clear to a human, but not among the plain forms that the rules read: a judge is asked.
 LEFT_TO_THE_JUDGE = {
     r"First \boxed{agree}, no: \boxed{disagree}",
     "所以我不同意这个说法。",

@@ -1,4 +1,4 @@
-"""Letters beyond ASCII that a case-insensitive pattern takes for ASCII ones."""
+"""Letters beyond ASCII that a case-insensitive pattern treats as ASCII letters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ODD = {"s": "ſ", "i": "İ", "k": "\u212a"}
 
 
 def spellings(word: str) -> list[str]:
-    """A word in other cases, with each odd letter that a pattern takes for one of its own."""
+    """A word in other cases, and with each non-ASCII letter that a pattern accepts in it."""
     odd = [word.replace(letter, other) for letter, other in ODD.items() if letter in word]
     return [word, word.upper(), word.title(), *odd, word.replace("i", "ı")]
 

@@ -1,4 +1,4 @@
-"""Chains read from a model's free text."""
+"""Chains extracted from a model's free text."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ LISTS = [
     ("from the Context and Image 0, x", "x i0"),
     ("from both Image 0 and Image 1, x", "i0 i1"),
     ("from Texts 0-2, x", "t0 t1 t2"),
-    ("from Images 0 and 2, x", "i0 i2"),  # no range
+    ("from Images 0 and 2, x", "i0 i2"),  # not a range
     ("from Texts 2-0, x", "t2 t0"),
     ("from Texts 0-64, x", " ".join(f"t{at}" for at in range(65))),  # the longest range
     ("from Texts 0-65, x", "t0 t65"),
@@ -120,10 +120,10 @@ def test_lists_of_premises(said: str, expected: str) -> None:
 
 @table(
     "text, expected",
-    # A clue in the conclusion is no premise.
+    # A clue in the conclusion is not a premise.
     ("Conclusion 0: from Image 0, the year fits Text 1.\n", "i0"),
     ("结论0：根据图片0，年份与文本1相符。", "i0"),
-    # A count behind the list is no clue.
+    # A count after the list is not a clue.
     ("Conclusion 0: from Image 0, 5 apples are red.", "i0"),
     ("结论0：根据图片0，3个苹果是红的。", "i0"),
     ("结论0：根据图片0和3个苹果的重量，x", "i0"),
@@ -132,7 +132,7 @@ def test_lists_of_premises(said: str, expected: str) -> None:
     ("1. Image 0 leads to the conclusion that it rains.", "i0"),
     ("1. The first image shows a cat.", "i0"),
     ("1. 图片0文本1表明他在家。", "i0 t1"),
-    # Labels from 1, labels that leave numbers out, numbers that do.
+    # Labels from 1, labels with gaps, numbers with gaps.
     (
         "Conclusion 1: from Image 0, a.\nConclusion 2: from Text 0, b.\n"
         "Conclusion 3: from Conclusion 1 and Conclusion 2, c.",
@@ -164,12 +164,12 @@ def test_lists_of_premises(said: str, expected: str) -> None:
     ("结论0：根据图片0（菜单）和文本1，这道菜卖完了。", "i0 t1"),
     ("Conclusion 0: Since Image 0 shows a cat and Text 1 bans cats, the cat must go.", "i0 t1"),
     ("Conclusion 0 (from Image 0): a\nConclusion 1 (from Conclusion 0 and Text 1): b", "i0; c0 t1"),
-    # Words that only begin like "so", "hence" and their like.
+    # Words that only begin like "so", "hence" and similar words.
     *(
         (f"1. Image 0 shows a cat.\n2. {word} things happen.", "i0; ")
         for word in ("Some", "Sofia", "Henceforward", "故事里")
     ),
-    # Sentences go on after one that states the answer.
+    # More sentences follow one that states the answer.
     ("Therefore, I agree with the statement. Image 0 shows rain. Text 1 says dry.", "i0; t1"),
 )
 def test_premises(text: str, expected: str) -> None:
@@ -182,12 +182,12 @@ STEP = "Conclusion 0: from Image 0, "
 @table(
     "text, conclusion",
     ("Image 0 -> the sign\nsays stop", "the sign says stop"),
-    # What follows the answer, or a blank line, is no part of the last step; nor is the answer.
+    # Text after the answer or a blank line is not part of the last step; nor is the answer.
     (f"{STEP}a.\nFinal answer: agree\nI hope that this helps.", "a."),
     (f"{STEP}a.\n\nI hope that this helps, see Text 1.", "a."),
     (f"{STEP}a.\nSo the final answer is: disagree", "a."),
     (f"{STEP}a.\n\\boxed{{disagree}}", "a."),
-    # What a step says stays as it is.
+    # The text of a step is unchanged.
     *(
         (f"{STEP}{said}", said)
         for said in (
@@ -256,7 +256,7 @@ def test_numbered_steps(text: str) -> None:
     read = extract_chain(text)
     assert read.style == "numbered"
     assert not read.clean
-    # "therefore" rests on the step before it
+    # "therefore" cites the step before it
     assert premises(text) == [clues("i0"), clues("t1"), clues("c1")]
     *_, last = read.chain.steps
     assert last.conclusion in text.splitlines()[2]
@@ -392,7 +392,7 @@ ARGUMENT = "The letter says so, the hat is red, and so he must have been late th
     "结论0：根据图片0，他说：",
 )
 def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
-    """The judge then rewrites the whole text: rules alone would hide a part of it."""
+    """The judge then rewrites the whole text; the rules alone would drop a part of it."""
     assert not extract_chain(text).clean
 
 
@@ -436,8 +436,8 @@ def test_a_text_of_five_thousand_lines_is_read_whole() -> None:
     ("Conclusion 3: Image 0 -> x.", True),
     ("2) Conclusion 3: Image 0 -> x.", True),
     ("Image 0 + Context -> x.", True),
-    ("Image 0 12 -> x.", False),  # what is 12?
-    ("Image -> x.", False),  # which one?
+    ("Image 0 12 -> x.", False),  # 12 is not a clue
+    ("Image -> x.", False),  # no number
     ("Image 0 + Texts -> x.", False),
     ("Conclusion 3:\nImage 0 -> x.", False),
 )
@@ -459,7 +459,7 @@ def test_a_sentence_that_is_an_answer_is_no_reasoning_within_a_line_either() -> 
 
 
 def test_ranges_are_spelled_out_up_to_a_thousand_references() -> None:
-    """Twenty ranges give fifty each beside their first; one more stays as it is written."""
+    """Each of twenty ranges adds fifty clues; a further range is not expanded."""
     assert len(find_mentions("Text 0-50. " * 21)) == 20 * 51 + 2
     found = find_mentions("Text 0 and 1. " * 1000 + "Text 0-3.")
     assert [mention.clue for mention in found[-4:]] == list(clues("t0 t1 t2 t3"))

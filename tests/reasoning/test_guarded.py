@@ -68,38 +68,39 @@ def score_of(
     (("i0 t0 > A", "c0 > A", "c1 > C"), (0.8, 1.0, 0.6), 0.7),
     (("i0 t0 > T0", "c0 > C"), (1.0, 0.6), 0.6),
     (("i0 t0 > A", "c0 > A"), (0.6, 1.0), 0.6),
-    # What two steps see alike, neither restates.
+    # Two steps with the same conclusion from different evidence do not restate each other.
     (("i0 > A", "t0 > A", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.8),
-    # An image may show what a clue says.
+    # An image may show the same fact as a text clue.
     (("i0 > T0", "t0 > B", "c0 c1 > C"), (0.8, 1.0, 0.6), 0.8),
-    # What the judge calls wrong counts, whatever it looks like, and here the argument fails by it:
-    # (0.8 + 0.4 + 0.6) / 3 * 0.4. From 0.5 on it is idle.
+    # A step that the judge calls wrong counts, also if it restates, and here the argument fails
+    # because of it: (0.8 + 0.4 + 0.6) / 3 * 0.4. From 0.5 on it is ignored.
     (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 0.4, 0.6), 0.24),
     (("i0 > A", "t0 > T0", "c0 c1 > C"), (0.8, 0.5, 0.6), 0.7),
-    # Nothing but restatements.
+    # Only restatements.
     (("i0 t0 > T0", "c0 > T0"), (1.0, 1.0), 0.0),
     (("i0 t0 > T0",), (1.0,), 0.0),
-    # A step that cites what does not exist scores 0, also one that restates; the argument fails by
-    # it: (0.7 + 0 + 0.8) / 3 * 0.4.
+    # A step that cites evidence that does not exist scores 0, also if it restates; the argument
+    # fails because of it: (0.7 + 0 + 0.8) / 3 * 0.4.
     (("i0 > A", "t0 t9 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
     (("i0 > A", "t0 i > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
     (("i0 > A", "t0 c7 > B", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
     (("i0 > A", "t0 t9 > T0", "c0 c1 > C"), (0.7, 1.0, 0.8), 0.2),
-    # So by a picture that does not exist, further below: (0 + 0.8 + 0.7) / 3 * 0.4.
+    # The same for a missing image deeper in the tree: (0 + 0.8 + 0.7) / 3 * 0.4.
     (("i9 > A", "c0 i0 t0 > B", "c1 > C"), (1.0, 0.8, 0.7), 0.2),
-    # Each step counts once, however often it is used, and none that the root does not rest on.
+    # Each step counts once, however often it is used; steps that the root does not depend on do not
+    # count.
     (("i0 > A", "c0 t0 > B", "c0 c1 > C"), (0.9, 0.6, 0.6), 0.7),
     (("i0 > A", "t1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
-    # Half of the evidence: of steps that the root rests on.
+    # Half of the evidence, counted over the steps that the root depends on.
     (("i0 > A", "c0 > C"), (0.8, 0.6), 0.35),
     (("i0 > A", "t0 > B", "c0 > C"), (0.8, 1.0, 0.6), 0.35),
     (("i0 > A", "i1 t1 t2 > B", "c0 c1 > C"), (0.8, 0.6, 1.0), 0.4),
-    # None of it.
+    # None of the evidence.
     (("i1 > A", "c0 > C"), (1.0, 1.0), 0.0),
-    # A root below 0.5 leaves 0.4: (0.8 + 0.6 + 0.4) / 3 * 0.4.
+    # A root below 0.5 leaves a factor of 0.4: (0.8 + 0.6 + 0.4) / 3 * 0.4.
     (("i0 > A", "t0 > B", "c0 c1 > C"), (0.8, 0.6, 0.4), 0.24),
     (("i0 > A", "t0 > B", "c0 c1 > C"), (0.8, 0.8, 0.5), 0.7),
-    # A root that cites what does not exist fails: (1 + 0) / 2 * 0.4.
+    # A root that cites evidence that does not exist fails: (1 + 0) / 2 * 0.4.
     (("i0 t0 > A", "c0 t9 > C"), (1.0, 1.0), 0.2),
 )
 def test_scores_worked_by_hand(
@@ -110,30 +111,30 @@ def test_scores_worked_by_hand(
 
 @table(
     "steps, scores, expected",
-    # An inference that the root does not cite: (0.8 + 0.4 + 0.9 + 0.9) / 4; at 0.5 it holds.
+    # An inference that the root does not cite: (0.8 + 0.4 + 0.9 + 0.9) / 4; at 0.5 it passes.
     (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.4, 0.9, 0.9), 0.75 * FAILED),
     (("i0 > A", "c0 t0 > B", "c1 > D", "c2 > C"), (0.8, 0.5, 0.9, 0.9), 0.775),
-    # An inference from an image and a clue is one: (0.4 + 0.8 + 0.9) / 3 = 0.7.
+    # A step from an image and a clue is an inference: (0.4 + 0.8 + 0.9) / 3 = 0.7.
     (("i0 t0 > A", "c0 > B", "c1 > C"), (0.4, 0.8, 0.9), 0.7 * FAILED),
-    # One that only restates, if the judge calls it wrong: (0.4 + 0.8 + 0.9) / 3 = 0.7.
+    # An inference that only restates, if the judge calls it wrong: (0.4 + 0.8 + 0.9) / 3 = 0.7.
     (("t0 > T0", "c0 i0 > B", "c1 > C"), (0.4, 0.8, 0.9), 0.7 * FAILED),
-    # One that cites what does not exist: (0.9 + 0 + 0.9 + 0.6) / 4 = 0.6.
+    # An inference that cites missing evidence: (0.9 + 0 + 0.9 + 0.6) / 4 = 0.6.
     (("i0 > A", "c0 t0 t9 > B", "c1 > D", "c2 > C"), (0.9, 1.0, 0.9, 0.6), 0.6 * FAILED),
-    # An image step that the root cites: (0.4 + 0.8 + 0.6) / 3 = 0.6; at 0.5 it holds.
+    # An image step that the root cites: (0.4 + 0.8 + 0.6) / 3 = 0.6; at 0.5 it passes.
     (("i0 > A", "t0 > B", "c0 c1 > C"), (0.4, 0.8, 0.6), 0.6 * FAILED),
     (("i0 > A", "t0 > B", "c0 c1 > C"), (0.5, 0.7, 0.6), 0.6),
     # Cited by the root and by another step: (0.4 + 0.8 + 0.6) / 3 = 0.6.
     (("i0 > A", "c0 t0 > B", "c0 c1 > C"), (0.4, 0.8, 0.6), 0.6 * FAILED),
-    # An image step further below: (0.1 + 0.8 + 0.9) / 3 = 0.6; at 0.5 it holds.
+    # An image step deeper in the tree: (0.1 + 0.8 + 0.9) / 3 = 0.6; at 0.5 it passes.
     (("i0 > A", "c0 t0 > B", "c1 > C"), (0.1, 0.8, 0.9), 0.6 * FAILED),
     (("i0 > A", "c0 t0 > B", "c1 > C"), (0.5, 0.7, 0.9), 0.7),
-    # However far below, and whatever stands beside it: (0 + 5) / 6.
+    # At any depth, with any steps next to it: (0 + 5) / 6.
     (
         ("i0 > A", "c0 t0 > B", "c1 > F", "x > D", "x > E", "c2 c3 c4 > C"),
         (0.0, 1.0, 1.0, 1.0, 1.0, 1.0),
         5 / 6 * FAILED,
     ),
-    # An image step as the root; steps that the root does not rest on.
+    # An image step as the root; steps that the root does not depend on.
     (("i0 > A",), (0.4,), 0.2 * FAILED),
     (("i0 > A", "t1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
     (("i0 > A", "i1 > Z", "c0 t0 > C"), (0.8, 0.0, 0.6), 0.7),
@@ -152,7 +153,7 @@ def test_an_argument_fails_by_any_step_that_it_rests_on(
     (1.0, 0.5, 0.8 * FAILED),
     (1.0, 0.49, 0.8 * FAILED),
     (1.0, 0.0, 0.8 * FAILED),
-    # Failing twice is failing: (0.8 + 0.6 + 0.4) / 3 = 0.6.
+    # Failing twice has the same penalty: (0.8 + 0.6 + 0.4) / 3 = 0.6.
     (0.4, 1.0, 0.6 * FAILED),
     (0.4, 0.0, 0.6 * FAILED),
 )
@@ -170,12 +171,12 @@ def test_a_chain_whose_argument_fails_is_not_sound_however_good_it_is() -> None:
 @table(
     "gold, needed",
     (("i0 > A", "c0 t1 > B"), "i0 t1"),
-    # The second step leads nowhere.
+    # The second step is not used.
     (("i0 > A", "t0 > B", "c0 t1 > C"), "i0 t1"),
-    # What does not exist, or has no number, nobody can use; the context is no evidence.
+    # Evidence that does not exist or has no number cannot be used; the context is not evidence.
     (("i0 i7 > A", "c0 x t > C"), "i0"),
     (("x > A",), ""),
-    # Without gold reasoning all that is given is needed.
+    # Without gold reasoning all given evidence is needed.
     ((), "i0 i1 i2 t0 t1 t2"),
 )
 def test_needed_evidence(gold: tuple[str, ...], needed: str) -> None:
@@ -189,7 +190,7 @@ def test_needed_evidence(gold: tuple[str, ...], needed: str) -> None:
     ("i0 t0", 1.0),
     ("i0 t0 t1", 2 / 3),
     ("t1 t2", 0.0),
-    # More evidence than needed does no harm; where none is needed, none is missing.
+    # More evidence than needed does no harm; if none is needed, none is missing.
     ("", 1.0),
 )
 def test_coverage_is_of_what_is_needed(needed: str, coverage: float) -> None:
@@ -200,7 +201,7 @@ def test_coverage_is_of_what_is_needed(needed: str, coverage: float) -> None:
 
 
 def test_a_diagnosis_by_hand() -> None:
-    """Heights 1, 2, 2, 3; uses 3, 1, 1, 1: weights 3, 0.9, 0.9 and 0.81 of 5.61 in all."""
+    """Heights 1, 2, 2, 3; uses 3, 1, 1, 1: weights 3, 0.9, 0.9 and 0.81 of 5.61 in total."""
     given = chain("i0 > A", "c0 t1 > T1", "c0 t9 > B", "c0 c1 c2 > C")
     found = diagnosed(tree_of(given))
     assert found == Diagnosis(
@@ -232,14 +233,14 @@ def test_impossible_scores_are_refused(scores: list[float]) -> None:
         score_of(chain("i0 > A", "c0 t0 > B"), scores)
 
 
-# ---- what no chain can do
+# ---- invariants for any chain
 
 
 @st.composite
 def judged(
     draw: st.DrawFn, chains: st.SearchStrategy[ReasoningChain] = any_chains
 ) -> tuple[ReasoningChain, list[float]]:
-    """A chain of conclusions that are often restatements, with scores."""
+    """A chain whose conclusions are often restatements, with scores."""
     drawn = draw(chains)
     words = st.sampled_from([CONTEXT, *TEXTS, "A", "B", "C", "D"])
     steps = tuple(replace(step, conclusion=draw(words)) for step in drawn.steps)
@@ -263,7 +264,7 @@ def test_scores_lie_within_the_coverage(
 
 
 def inserted(given: ReasoningChain, new: Step, cited: bool = False) -> ReasoningChain:
-    """The chain with a step right before its root, which cites it or not."""
+    """The chain with a new step right before its root, optionally cited by the root."""
     *before, root = given.steps
     at = len(before)
     premises = (*root.premises, Clue("conclusion", at)) if cited else root.premises
@@ -283,13 +284,13 @@ def test_a_step_that_the_root_does_not_rest_on_changes_nothing(
 def test_a_restatement_that_the_root_rests_on_changes_nothing(
     case: tuple[ReasoningChain, list[float]], restated: str, score: float
 ) -> None:
-    """It brings no evidence, and the root restates no more than before."""
+    """It adds no evidence, and the root restates no more than before."""
     given, scores = case
     root = given.steps[-1]
     given = replace(given, steps=(*given.steps[:-1], replace(root, conclusion="the end")))
     longer = inserted(given, Step((Clue("context"),), restated), cited=True)
     if {clue.kind for clue in root.premises} == {"image"}:
-        return  # it would no longer say what an image shows
+        return  # the root would no longer be an image step
     assert score_of(longer, [*scores[:-1], score, scores[-1]]) == score_of(given, scores)
 
 
@@ -303,7 +304,7 @@ def test_citing_a_premise_again_changes_nothing(
 
 
 def renumbered(given: ReasoningChain, at: int) -> ReasoningChain:
-    """The chain with steps ``at`` and ``at + 1`` swapped, and all references to them."""
+    """The chain with steps ``at`` and ``at + 1`` swapped, and all references updated."""
     numbers = {at: at + 1, at + 1: at}
 
     def moved(clue: Clue) -> Clue:

@@ -1,4 +1,4 @@
-"""Text and chains that are large or odd must not take quadratic time."""
+"""Large or odd text and chains must not take quadratic time."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_ten_thousand_steps() -> None:
     assert len(plan) == count
     assert tree.heights[-1] == count
     assert tree.invalid == ()
-    # uses of the step k below the root are Fibonacci numbers: 1, 1, 2, 3, 5, 8 ...
+    # the k-th step below the root is used F(k) times, the Fibonacci numbers 1, 1, 2, 3, 5, 8 ...
     assert tree.uses[:-7:-1] == (1, 1, 2, 3, 5, 8)
     assert tree.uses[0] > 10**2000
     for value, score in scores.items():
@@ -117,7 +117,7 @@ def test_ten_thousand_steps() -> None:
     assert steep == pytest.approx(0.4, abs=1e-12)
     assert wrong is not None
     assert (wrong.step, wrong.path[0], wrong.path[-1]) == (0, 0, count - 1)
-    # each step of the way passes over one step at most
+    # each step on the path skips one step at most
     assert len(wrong.path) <= count // 2 + 2
     last = plan[-1]
     assert isinstance(last, InferenceQuery)
@@ -141,7 +141,8 @@ def test_many_steps_take_linear_time() -> None:
 
 def test_huge_uses_weigh_as_they_should() -> None:
     # Each step cites the one before it twice: uses 2**k. With decay 1/2 from the leaves up, the
-    # step at height h weighs 2**(n-h) * 2**-(h-1): the lowest counts most, each next a quarter.
+    # step at height h weighs 2**(n-h) * 2**-(h-1): the lowest counts most, each further one a
+    # quarter as much.
     count = 3_000
     steps = [Step((Clue("image", 0),), "a")]
     steps += [Step((Clue("conclusion", k - 1),) * 2, "b") for k in range(1, count)]
@@ -166,8 +167,8 @@ def test_a_wide_step() -> None:
 
 
 def test_unnumbered_conclusions_all_the_way() -> None:
-    # "Conclusion" without a number means all earlier ones: n steps become n * n / 2 premises,
-    # which no clean-up can avoid.
+    # "Conclusion" without a number means all earlier ones: n steps become n * n / 2 premises, and
+    # no clean-up can avoid that.
     def evaluate(count: int) -> None:
         lines = ["Image0 -> a", *["Conclusion -> b"] * count]
         chain = repair_chain(parse_chain(lines), [], lambda *_: False)

@@ -11,14 +11,14 @@ from tests.reasoning.short import chain
 from tests.reasoning.strategies import any_chains
 from tests.support.tables import table
 
-# Step 1 is a stray remark; the root 5 rests on 3 and 4, 3 on 2, and 2 on 0.
+# Step 1 is a stray remark; the root 5 cites 3 and 4, 3 cites 2, and 2 cites 0.
 LONG = ("i0 > A", "t0 > stray", "c0 > B", "c2 t1 x > C", "i1 > D", "c3 c4 > E")
 
-# most, steps that are kept; a reference to a step that went leads beyond the last step
+# limit, remaining steps; a reference to a removed step gets a number beyond the last step
 LIMITS = [
     (6, LONG),
     (7, LONG),
-    # the stray remark goes first, though a step before it is older
+    # the stray remark goes first, although an earlier step is older
     (5, ("i0 > A", "c0 > B", "c1 t1 x > C", "i1 > D", "c2 c3 > E")),
     (4, ("c6 > B", "c0 t1 x > C", "i1 > D", "c1 c2 > E")),  # then the earliest
     (3, ("c8 t1 x > C", "i1 > D", "c0 c1 > E")),
@@ -50,12 +50,12 @@ def test_the_root_of_a_connected_chain_of_over_64_steps_stays() -> None:
     assert note.startswith("100 steps; only 64 are judged")
     tree = build_tree(cut, 1, 0)
     assert tree.heights == tuple(range(1, 65))
-    # the step that was cut, 35, is named as what it is: nothing that the first step could use
+    # the reference to the removed step 35 stays invalid
     assert [(fault.step, fault.clue) for fault in tree.invalid] == [(0, Clue("conclusion", 135))]
 
 
 def test_references_that_led_nowhere_still_do() -> None:
-    """c9 is no step, c without a number names none, and c3 is the step itself."""
+    """There is no step c9, c has no number, and c3 is the step itself."""
     cut, _ = limit_steps(chain("i0 > A", "t0 > B", "c1 > C", "c2 c9 c c3 > D"), 2)
     assert cut == chain("c5 > C", "c0 c13 c c1 > D")
     assert [(fault.step, fault.clue.index) for fault in build_tree(cut, 1, 1).invalid] == [

@@ -11,19 +11,19 @@ from tests.reasoning.short import chain, clue, step
 from tests.reasoning.strategies import sound_chains
 from tests.support.tables import table
 
-# 0 and 1 carry 2; 3 is a stray remark; 4 rests on 2; the root 5 rests on 4 and on 2.
+# 0 and 1 support 2; 3 is a stray remark; 4 cites 2; the root 5 cites 4 and 2.
 STEPS = ("i0 > A", "t0 > B", "c0 c1 > C", "i1 > stray", "c2 t1 > D", "c4 c2 > E")
 TREE = build_tree(chain(*STEPS), n_images=2, n_texts=2)
 RIGHT = 1.0
 
 
 def scores(**wrong: float) -> list[float]:
-    """All right but those given: ``scores(s2=0.3)``."""
+    """Scores of all steps: right, except those passed, as in ``scores(s2=0.3)``."""
     return [wrong.get(f"s{at}", RIGHT) for at in range(len(STEPS))]
 
 
 LOCATED = [
-    # wrong steps -> the one that is named, its height, its modality, its way to the root
+    # wrong steps -> the reported one, its height, its modality, its path to the root
     ({"s0": 0.3}, 0, 1, "visual", (0, 2, 5)),
     ({"s1": 0.0}, 1, 1, "textual", (1, 2, 5)),
     ({"s2": 0.4}, 2, 2, "inference", (2, 5)),

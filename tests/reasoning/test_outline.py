@@ -27,7 +27,7 @@ FIRST, SECOND = Clue("conclusion", 0), Clue("conclusion", 1)
         "Conclusion 2: c\n  Conclusion 1 (0.25): b\n    Conclusion 0 (1.00): a\n      Image 0\n"
         "    Text 0\n  Conclusion 0 (see above)",
     ),
-    # Clues and steps that are not there, and a step that nothing cites.
+    # Clues and steps that do not exist, and a step that nothing cites.
     (
         [
             ("a\n b", [IMAGE]),

@@ -1,4 +1,4 @@
-"""Chains written as ``premise + premise -> Conclusion k: text``."""
+"""Parsing of chains written as ``premise + premise -> Conclusion k: text``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ONE_LINE = [
     ("Image0→A", "i0 > A"),
     ("Image 0 => A", "i0 > A"),
     ("Image 0 ⇒ A", "i0 > A"),
-    ("图片0 － > A", None),  # an arrow in two pieces is none
+    ("图片0 － > A", None),  # an arrow in two pieces is not an arrow
     ("图片0－＞A", "i0 > A"),
-    ("Image0 -> A -> B", "i0 > A -> B"),  # only the first arrow is the step's
-    # spacing, and none
+    ("Image0 -> A -> B", "i0 > A -> B"),  # only the first arrow belongs to the step
+    # white space, or none
     ("   Image   0+Text  1   ->   Conclusion  0  :   A  ", "i0 t1 > A"),
     ("image0+text1->conclusion0:A", "i0 t1 > A"),
     ("\tImage\t0 -> A", "i0 > A"),
@@ -31,13 +31,13 @@ ONE_LINE = [
     ("IMAGE 0 + TEXT 1 -> CONCLUSION 0: A", "i0 t1 > A"),
     ("Image０ + Text１２ -> Conclusion０：A", "i0 t12 > A"),
     ("图片０ ＋ 文本１ -> 结论０：A", "i0 t1 > A"),
-    # labels of the conclusion: with a number, without, none; from the English and Chinese words
+    # labels of the conclusion: with a number, without a number, none; English and Chinese words
     ("Image0 -> Conclusion: A", "i0 > A"),
     ("图片0 -> 结论：A", "i0 > A"),
     ("图片0 -> 结论 0 ： A", "i0 > A"),
     ("Image0 -> Step 3: A", "i0 > A"),
     ("Conclusion 0: Image0 -> A", "i0 > A"),
-    # what looks like a label but belongs to the text
+    # text that looks like a label
     ("Image0 -> Conclusion 5 is what one expects", "i0 > Conclusion 5 is what one expects"),
     ("Image0 -> Conclusions: A", "i0 > Conclusions: A"),
     ("Image0 -> time: 12:30", "i0 > time: 12:30"),
@@ -80,7 +80,7 @@ ONE_LINE = [
     ("Picture 0 + Textual clue 1 -> A", "i0 t1 > A"),
     ("Visual clue 0 + Figure 1 -> A", "i0 i1 > A"),
     ("图像0 + 文本线索1 -> A", "i0 t1 > A"),
-    # no step
+    # not a step
     ("", None),
     ("Nothing is inferred here.", None),
     ("a - b > c", None),
@@ -110,7 +110,7 @@ def test_one_line(line: str, expected: str | None) -> None:
         ["Image0 -> A", "Conclusion0 -> B", "Conclusions 0 and 1 -> C"],
         ("i0 > A", "c0 > B", "c0 c1 > C"),
     ),
-    # a step without a label counts on from the one before
+    # a step without a label continues the numbering
     (
         ["Image0 -> Conclusion4: A", "Text0 -> B", "Conclusion4 + Conclusion5 -> C"],
         ("i0 > A", "t0 > B", "c0 c1 > C"),
@@ -120,7 +120,7 @@ def test_one_line(line: str, expected: str | None) -> None:
         ["Image0 -> Conclusion7: A", "Text0 -> Conclusion3: B", "Conclusion7 + Conclusion3 -> C"],
         ("i0 > A", "t0 > B", "c0 c1 > C"),
     ),
-    # a label that stands twice: the nearest before the reference
+    # a duplicate label: the nearest one before the reference counts
     (
         [
             "Image0 -> Conclusion0: A",
@@ -129,7 +129,7 @@ def test_one_line(line: str, expected: str | None) -> None:
         ],
         ("i0 > A", "c0 > B", "c1 > C"),
     ),
-    # steps are labels too
+    # "Step" as a label
     (
         ["Image0 -> Step 3: A", "Text0 -> Step 7: B", "Conclusion3 + Conclusion7 -> Step 8: C"],
         ("i0 > A", "t0 > B", "c0 c1 > C"),
@@ -139,7 +139,7 @@ def test_one_line(line: str, expected: str | None) -> None:
         ["Conclusion 3: Image0 -> A", "Conclusion 7: Text0 -> B", "Conclusion3 -> C"],
         ("i0 > A", "t0 > B", "c0 > C"),
     ),
-    # a label in a list: it is no premise of its own
+    # a label in a list is not a premise
     (
         [
             "1. Conclusion 3: Image0 -> A",
@@ -148,15 +148,15 @@ def test_one_line(line: str, expected: str | None) -> None:
         ],
         ("i0 > A", "t0 > B", "c0 > C"),
     ),
-    # of two labels the one of the conclusion
+    # of two labels the one at the conclusion counts
     (["Conclusion 3: Image0 -> Conclusion 5: A", "Conclusion5 -> C"], ("i0 > A", "c0 > C")),
-    # a forward reference stays one
+    # a forward reference is kept
     (["Conclusion1 -> Conclusion0: A", "Image0 -> Conclusion1: B"], ("c1 > A", "i0 > B")),
     # a step that cites itself
     (["Conclusion0 + Image0 -> Conclusion0: A"], ("c0 i0 > A",)),
-    # lines between steps are no steps and take no number
+    # lines between steps are not steps and do not count
     (["", "Image0 -> A", "   ", "thus", "Conclusion0 -> B"], ("i0 > A", "c0 > B")),
-    # one string, any line ends
+    # one string, any line endings
     (
         "1. Image0 -> A\r\n2. Text0 -> B\n\n3. Conclusion0 + Conclusion1 -> C\r",
         ("i0 > A", "t0 > B", "c0 c1 > C"),
@@ -192,7 +192,7 @@ def test_a_dangling_label_that_hits_no_step_stays_as_it_is() -> None:
     ("Image 0 -> he left", True),
     ("Conclusion 3: Image 0 -> he left", True),
     ("Conclusion 3 -> he left", True),
-    ("Conclusion 3: -> he left", False),  # a label is no premise
+    ("Conclusion 3: -> he left", False),  # a label is not a premise
     ("The letter and Image 0 -> he left", False),
     ("Image 0 shows that he left", False),
 )
@@ -242,7 +242,7 @@ def test_what_can_not_be_read_is_reported(lines: list[str], where: str, what: st
 @table(
     "lines, problems",
     (["Image0 -> A", "  just a remark "], ("line 1: no arrow in 'just a remark'",)),
-    (["", "Image0 -> A", "   "], ()),  # an empty line is no fault
+    (["", "Image0 -> A", "   "], ()),  # an empty line is not a fault
     (["q + Image0 -> A"], ("line 0: could not read 'q' among the premises",)),
     (["Image0 r -> A"], ("line 0: could not read 'r' among the premises",)),
 )
@@ -251,7 +251,7 @@ def test_what_problems_say(lines: list[str], problems: tuple[str, ...]) -> None:
 
 
 def test_problems_stay_short_for_long_lines() -> None:
-    """80 characters of what could not be read are shown."""
+    """Shows 80 characters of the unparsed text."""
     (shown,) = parse_chain(["x" * 80]).problems
     assert shown == f"line 0: no arrow in {'x' * 80!r}"
     for count in (81, 100_000):
@@ -287,7 +287,7 @@ def test_clues_and_chains_refuse_nonsense(build, named: str) -> None:
 @example(ReasoningChain((Step((Clue("conclusion", 10**999),), ""), Step((Clue("text"),), ":"))))
 def test_what_is_written_is_read_back(drawn: ReasoningChain) -> None:
     assert parse_chain(format_chain(drawn), drawn.language) == drawn
-    if drawn.steps:  # without a step there is no label to tell the language from
+    if drawn.steps:  # a chain without steps has no label to detect the language
         assert parse_chain(format_chain(drawn)) == drawn
 
 

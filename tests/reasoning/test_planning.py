@@ -1,4 +1,4 @@
-"""Questions to the judge, and how its answers count."""
+"""Questions to the judge, and how its answers are combined."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ PREMISES = [
     (("t0 t1 > A",), [SAND, PASSES]),
     (("x > A",), [DOC["context"]]),
     (("x t1 > A",), [DOC["context"], PASSES]),
-    (("i0 t1 > A",), [HIGH, HEAVY, PASSES]),  # an image stands for what is known of it
+    (("i0 t1 > A",), [HIGH, HEAVY, PASSES]),  # an image stands for its known facts
     (("i0 i1 > A",), [HIGH, HEAVY, RIVER]),
-    (("i2 t0 > A",), [SAND]),  # nothing is known of that image
+    (("i2 t0 > A",), [SAND]),  # no facts are known about that image
     (("t0 > A", "c0 > B"), ["A"]),
     (("t0 > A", "t1 > B", "c1 c0 > C"), ["B", "A"]),
     (("t0 > A", "c0 c0 > B"), ["A"]),  # each text once
-    # references that lead nowhere bring nothing
+    # invalid references add nothing
     (("t7 t0 > A",), [SAND]),
     (("i9 t0 > A",), [SAND]),
     (("c5 t0 > A",), [SAND]),

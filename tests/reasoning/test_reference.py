@@ -1,4 +1,4 @@
-"""The published code's results on given inputs; every line of the reference files must agree."""
+"""The published code's results on given inputs; all lines of the reference files must agree."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.tables import table
 
 LANGUAGES = ("en", "zh")
 CLOSE = 1e-9
-# Slips of the release: a gold step that cites itself, or (215) a clue that is not there.
+# Mistakes in the release: a gold step that cites itself, or (215) a clue that does not exist.
 FAULTY_GOLD = {155, 202, 203, 215, 265}
 
 
@@ -42,7 +42,7 @@ def instances(language: str) -> list[dict[str, Any]]:
 
 
 def none_of(disagreements: Iterable[str], among: int, at_least: int) -> None:
-    """Fails with the first disagreements; also if the file holds fewer cases than it should."""
+    """Fails with the first disagreements, also if the file holds fewer cases than expected."""
     assert among >= at_least, f"only {among} cases, expected at least {at_least}"
     found = list(disagreements)
     shown = "\n".join(found[:5])
@@ -98,7 +98,7 @@ def stripped(texts: Iterable[str]) -> set[str]:
 
 
 def asked(query: StepQuery) -> dict[str, Any]:
-    """A query in the shape of the reference file, its texts as sets."""
+    """A query in the format of the reference file, with its texts as sets."""
     if isinstance(query, ImageQuery):
         return {
             "kind": "image",
@@ -212,7 +212,7 @@ ANSWERS_ZH = {"agree": "同意", "disagree": "不同意"}
 def test_gold_reasoning_in_the_format_of_our_prompt_is_read_right(
     language: str, joined: str
 ) -> None:
-    """What a model that keeps to the prompt would write; nearly all of it without a judge."""
+    """Responses of a model that follows the prompt; nearly all are parsed without a judge."""
     rows = instances(language)
     image, text, conclusion, line, closing = WORDING[language]
     words = {"image": image, "text": text, "conclusion": conclusion}

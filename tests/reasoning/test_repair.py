@@ -1,4 +1,4 @@
-"""The published clean-up, rule by rule."""
+"""The published clean-up, one rule at a time."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ RULES = [
         ["t0 > A", "t1 > B", "c0 c1 > C", "c0 c1 c2 > D"],
     ),
     (
-        "all images give way to their conclusions",
+        "all images are replaced by their conclusions",
         ["i1 > A", "i > B", "i t0 > C"],
         ["i1 > A", "i0 c0 > B", "i0 c0 t0 > C"],
     ),
-    ("the context stays", ["x > A", "x i0 > B"], ["x > A", "x i0 > B"]),
+    ("the context is kept", ["x > A", "x i0 > B"], ["x > A", "x i0 > B"]),
     # image-only steps of the same image are merged into the first
     ("merge", ["i0 > A", "i0 > B"], ["i0 > A;B"]),
     ("merge three", ["i0 > A", "i1 > P", "i0 > B", "i0 > C"], ["i0 > A;B;C", "i1 > P"]),
@@ -43,35 +43,35 @@ RULES = [
         ["i0 > A;B", "t0 > C", "c0 c1 > D"],
     ),
     ("two images alone are not merged", ["i0 i1 > A", "i0 i1 > B"], ["i0 i1 > A", "i0 i1 > B"]),
-    ("several images are no image-only step", ["i0 i1 > A", "i0 > B"], ["i0 i1 > A", "i0 > B"]),
-    # an image beside other premises gives way to its conclusion
+    ("several images are not image-only", ["i0 i1 > A", "i0 > B"], ["i0 i1 > A", "i0 > B"]),
+    # an image among other premises is replaced by its conclusion
     ("replace", ["i0 > A", "i0 t0 > B"], ["i0 > A", "c0 t0 > B"]),
     ("no conclusion yet", ["i0 t0 > A", "i0 > B"], ["i0 t0 > A", "i0 > B"]),
     ("doubled", ["i0 > A", "c0 i0 > B"], ["i0 > A", "c0 c0 > B"]),
-    ("another image's conclusion does not serve", ["i1 > A", "i0 t0 > B"], ["i1 > A", "i0 t0 > B"]),
+    ("the conclusion of another image", ["i1 > A", "i0 t0 > B"], ["i1 > A", "i0 t0 > B"]),
     # a step that only restates its clue is dropped, references go to the clue
     ("restated", ["t1 > two", "c0 i0 > A"], ["t1 i0 > A"]),
-    ("says more", ["t1 > two and more", "c0 > A"], ["t1 > two and more", "c0 > A"]),
-    ("another clue is no restatement", ["t0 > two"], ["t0 > two"]),
+    ("more than a restatement", ["t1 > two and more", "c0 > A"], ["t1 > two and more", "c0 > A"]),
+    ("a text of another clue is no restatement", ["t0 > two"], ["t0 > two"]),
     ("two clues are kept", ["t0 t1 > two"], ["t0 t1 > two"]),
-    ("a clue that is not there", ["t7 > two"], ["t7 > two"]),
-    ("the first clue that is not there", ["t3 > two"], ["t3 > two"]),
-    ("twice the same clue", ["t1 > two", "t1 > two", "c0 c1 > A"], ["t1 t1 > A"]),
+    ("a clue that does not exist", ["t7 > two"], ["t7 > two"]),
+    ("the first clue number that does not exist", ["t3 > two"], ["t3 > two"]),
+    ("the same clue twice", ["t1 > two", "t1 > two", "c0 c1 > A"], ["t1 t1 > A"]),
     # a step without premises is dropped
     ("no premises", ["> A", "i0 > B", "c1 > C"], ["i0 > B", "c0 > C"]),
-    ("references to it too", ["> A", "c0 t0 > B"], ["t0 > B"]),
+    ("references to a dropped step", ["> A", "c0 t0 > B"], ["t0 > B"]),
     # cascades
-    ("no premises, again and again", ["> A", "c0 > B", "c1 > C", "i0 > D"], ["i0 > D"]),
-    ("restated, again and again", ["t1 > two", "c0 > two", "c1 i0 > A"], ["t1 i0 > A"]),
-    ("what is left of a step may restate", ["> A", "t1 c0 > two", "c1 i0 > B"], ["t1 i0 > B"]),
+    ("no premises, repeatedly", ["> A", "c0 > B", "c1 > C", "i0 > D"], ["i0 > D"]),
+    ("restated, repeatedly", ["t1 > two", "c0 > two", "c1 i0 > A"], ["t1 i0 > A"]),
+    ("the rest of a step may restate", ["> A", "t1 c0 > two", "c1 i0 > B"], ["t1 i0 > B"]),
     (
-        "what is left of a step may be an image alone",
+        "the rest of a step may be image-only",
         ["i0 > A", "> B", "i0 c1 > C", "c2 > D"],
         ["i0 > A;C", "c0 > D"],
     ),
-    ("all earlier conclusions, where all are gone", ["> A", "c > B", "i0 > C"], ["i0 > C"]),
+    ("all earlier conclusions, all of them dropped", ["> A", "c > B", "i0 > C"], ["i0 > C"]),
     (
-        "numbers move up past all that is gone",
+        "numbers skip all dropped steps",
         ["t0 > one", "> A", "i0 > B", "i0 > C", "t1 > D", "c0 c1 c2 c3 c4 > E"],
         ["i0 > B;C", "t1 > D", "t0 c0 c0 c1 > E"],
     ),

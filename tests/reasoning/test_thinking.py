@@ -1,4 +1,4 @@
-"""Which part of a response is judged: its open text, or its thinking."""
+"""Which part of a response is judged: its visible text, or its thinking."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_plain_prose_after_the_tag_is_reasoning_too() -> None:
 
 
 def test_what_is_an_answer_can_be_given() -> None:
-    """What another benchmark takes for its answer is no reasoning, though it cites a clue."""
+    """Text that another benchmark reads as an answer is not reasoning, even if it cites a clue."""
     response = f"<think>{THOUGHT}</think>I choose what Image 0 shows."
     assert select_reasoning(response).source == "after_thinking"
     picked = select_reasoning(response, is_answer=lambda line: line.startswith("I choose"))

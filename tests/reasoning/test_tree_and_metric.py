@@ -1,4 +1,4 @@
-"""Trees and their score, with sums worked by hand."""
+"""Trees and their score, with sums worked manually."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEIGHTS = [
     (("i0 > A",), (1,)),
     (("i0 > A", "c0 > B", "c1 > C"), (1, 2, 3)),
     (("i0 > A", "c0 > B", "t0 > C", "c1 c2 > D"), (1, 2, 1, 3)),  # the highest premise counts
-    (("> A", "c0 > B"), (1, 2)),  # nothing below is height 0
+    (("> A", "c0 > B"), (1, 2)),  # no premise counts as height 0
     (("x > A", "c0 x > B"), (1, 2)),
     (("c5 > A", "c0 > B"), (1, 2)),  # an invalid reference is a leaf
     (("c1 > A", "i0 > B"), (1, 1)),  # so is a forward one
@@ -121,7 +121,7 @@ def test_decay_one_is_the_plain_mean_over_uses() -> None:
     (1, 0.8),  # A alone
     (2, 0.5),  # B and C
     (3, 1.0),  # D
-    (4, 1.0),  # nothing stands at that height: the published code gives 1
+    (4, 1.0),  # no step has that height: the published code gives 1
     (0, 1.0),
 )
 def test_decay_zero_looks_at_one_height(focus: int, expected: float) -> None:

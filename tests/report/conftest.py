@@ -12,6 +12,6 @@ from tests.support.browser import launched
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """Not longer: while Playwright runs, its thread can run no other event loop."""
+    """A browser for one package: while Playwright runs, its thread can run no other event loop."""
     with launched() as running:
         yield running

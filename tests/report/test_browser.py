@@ -106,7 +106,7 @@ def test_sorting(opened: Opened) -> None:
     score = page.locator("#table thead th").nth(5)
     score.get_by_role("button").click()
     expect(score).to_have_attribute("aria-sort", "ascending")
-    # Unscored stands last, in both directions.
+    # Unscored instances come last, in both directions.
     expect_listed(page, "q2", "q4", "q0", "q1", "q3")
     score.get_by_role("button").click()
     expect_listed(page, "q1", "q0", "q4", "q2", "q3")
@@ -163,7 +163,7 @@ def test_opening_an_instance_and_going_on(opened: Opened) -> None:
     assert "First error: Conclusion 0" in article.inner_text()
     article.get_by_text("Judge request and reply").nth(2).click()
     expect(article.locator("pre.reply:visible")).to_have_count(1)
-    # The next one is the next that the filter shows.
+    # The next instance is the next one that the filter shows.
     article.get_by_role("link", name="Next").click()
     expect_title(page, "q2")
     page.locator("article.open").get_by_role("link", name="Next").click()
@@ -201,7 +201,7 @@ def test_without_scripts_all_can_be_read(browser: Any, report: Path) -> None:
     page.context.close()
 
 
-def test_the_way_to_the_content_keeps_what_is_open(opened: Opened) -> None:
+def test_the_skip_link_keeps_the_open_instance(opened: Opened) -> None:
     page = opened.page
     page.get_by_role("link", name="q3", exact=True).click()
     expect_title(page, "q3")
@@ -223,7 +223,7 @@ def test_back_to_a_page_that_was_filtered(browser: Any, folder_report: Path) -> 
 
 
 def test_several_responses_to_an_instance(browser: Any, tmp_path: Path) -> None:
-    """The table tells of the one that most wants looking at, and filters find any."""
+    """The table shows the response that needs attention most; filters find all of them."""
     write_run(tmp_path, {0: [make_record([1.0, 1.0]), make_record([0.0, 0.2])]})
     written = write_report(read_runs([tmp_path]), tmp_path / "report.html")
     page = open_page(browser, written.path).page
@@ -269,7 +269,7 @@ def test_a_folder_of_pages(browser: Any, folder_report: Path) -> None:
     page = found.page
     page.get_by_role("link", name="q4", exact=True).click()
     expect_title(page, "q4")
-    # decode() fails for an image that can't be shown.
+    # decode() fails for an image that can't be displayed.
     page.evaluate(
         "Promise.all(Array.from(document.images, (each) => {"
         " each.loading = 'eager'; return each.decode(); })).then(() => null)"
@@ -289,7 +289,7 @@ def test_a_folder_of_pages(browser: Any, folder_report: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("place", ["", "#rpts-eval-en-4", "#rpts-eval-en-3"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, report: Path, scheme: str, place: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

@@ -1,4 +1,4 @@
-"""Graded answers in reports: what is brought together, chosen, read from samples and escaped."""
+"""Graded answers in reports: how they are joined, selected, read from samples and escaped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rome_view(folder: Path, records: Any, limit: int | None = None) -> GradedVie
     return view_of("rome", list(read_all_runs([folder]).graded["rome"]), limit)
 
 
-# --- what is read ---------------------------------------------------------------------------------
+# --- which files are read ------------------------------------------------------------------------
 
 
 def test_a_folder_of_several_benchmarks_is_told_apart() -> None:
@@ -70,7 +70,7 @@ def test_each_path_must_hold_something(tmp_path: Path) -> None:
             read_all_runs([SAVED / "rome", path])
 
 
-# --- what is brought together ---------------------------------------------------------------------
+# --- how runs are joined -------------------------------------------------------------------------
 
 
 def test_runs_are_side_by_side_and_the_worst_comes_first(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_wordings_of_a_sample_are_on_one_page(tmp_path: Path) -> None:
     entry = pages["reform-gqa-0"]
     assert [each.shown.variant for each in entry.answers] == [f"wording {k}" for k in range(1, 6)]
     assert [each.outcome for each in entry.answers] == ["right", "wrong"] * 2 + ["right"]
-    # Two duplicates are wrong, each with another option: the entropy of shares 3/5, 1/5 and 1/5 is
+    # Two duplicates are wrong, with different options: the entropy of shares 3/5, 1/5 and 1/5 is
     # 0.6 ln(5/3) + 0.4 ln 5 = 0.950.
     (cell,) = entry.by_run
     assert cell is not None
@@ -151,7 +151,7 @@ def test_likelihoods_are_shown_for_each_option(tmp_path: Path) -> None:
     first = html[html.index('id="reform-gqa-likelihood-0"') :]
     rows = re.findall(r'<th scope="row" dir="auto">([^<]*)(.*?)</th>(.*?)</tr>', first)[:4]
     numbers = [re.findall(r">([-0-9.]+)<", cells) for _, _, cells in rows]
-    # The least of them is chosen: LOSSES are compared as they are.
+    # The smallest of the LOSSES is chosen, whatever its sign.
     assert numbers == [["-3.000"] * 2, ["-1.500"] * 2, ["-2.250"] * 2, ["-9.000"] * 2]
     marks = [(text.strip(), "right" in tags, "chosen" in tags) for text, tags, _ in rows]
     assert marks == [
@@ -187,7 +187,7 @@ def test_images_of_rome_are_found_by_option_or_variable(
     runs = list(read_all_runs([tmp_path / "run"]).every)
     monkeypatch.setenv("ROME_PATH", str(tmp_path))
     assert write_report(runs, tmp_path / "r.html").images == 0
-    # A folder of another benchmark's images does not hide those of the variable.
+    # An --images folder of another benchmark does not hide those of the variable.
     assert write_report(runs, tmp_path / "r.html", images=tmp_path / "data").images == 1
     monkeypatch.setenv("ROME_PATH", str(tmp_path / "data"))
     assert write_report(runs, tmp_path / "r.html", images=tmp_path / "run").images == 1
@@ -263,7 +263,7 @@ def test_cells_are_a_value_and_its_spread(text: str, parts: tuple[str, str]) -> 
     assert cell_parts(text) == parts
 
 
-# --- benchmarks of others -------------------------------------------------------------------------
+# --- benchmarks of other packages ----------------------------------------------------------------
 
 
 class _Question(Asked):
@@ -288,7 +288,7 @@ class _Record(Record):
 _GRADING = Grading(
     title="Shapes",
     metrics={"accuracy": lambda record: record.score},
-    # It fails for an id without a character.
+    # Fails for an empty id.
     breakdowns={"initial": lambda record: (record.instance.id[0],)},
     columns=(metric_column("accuracy"),),
 )
@@ -405,7 +405,7 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
         seen = shown.replace("\x00", "").replace("\ufffd", "")
         assert seen.count(wanted) >= 5, (at, seen.count(wanted))
         assert page.evaluate("window.hacked") is None
-        assert page.locator("article.instance").count() == 1, "the other one was not opened"
+        assert page.locator("article.instance").count() == 1, "hostile text opened another article"
         assert page.locator("script").count() == 2
         assert page.locator("iframe, object, embed, article img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -24,7 +24,7 @@ WORDS = ("The lamp is lit?", "Which train leaves at noon?", "Is the bridge open?
 
 
 def rome_records(grades: tuple[float, ...]) -> list[Any]:
-    """The first answer is disputed by the strict rules, the second was judged."""
+    """The strict rules dispute the first answer; the second was judged."""
     return [
         record(
             grade,
@@ -109,7 +109,7 @@ def test_filters_and_search(opened: Opened) -> None:
     page.get_by_role("button", name="Clear").click()
     page.get_by_label("Search").fill("NOON train")
     expect_listed(page, "academic_1")
-    # What only the page of the instance says is found as well.
+    # Text that only the page of the instance shows is found as well.
     page.get_by_label("Search").fill("grade: 0.0")
     expect_listed(page, "academic_1")
 
@@ -170,7 +170,7 @@ def test_next_to_rpts_each_has_its_own_table(browser: Any, mixed: Path) -> None:
     expect(page.locator("article.instance:visible")).to_have_count(1)
     for part in ("#overview", "#instances", "#graded-rome", "#graded-reform"):
         expect(page.locator(part)).to_be_hidden()
-    # The neighbours are those of its own table.
+    # The neighbours come from the answer's own table.
     article = page.locator("article.open")
     expect(article.get_by_role("link", name="Previous")).to_be_hidden()
     article.get_by_role("link", name="Next").click()
@@ -209,7 +209,7 @@ def test_a_folder_of_pages(browser: Any, runs: Path) -> None:
     parts=4,
 )
 @table("width", 1280, 400)
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, mixed: Path, scheme: str, place: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

@@ -40,9 +40,9 @@ def html_of(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """q0: alike; q1: 0.6 lower, the root bears on nothing; q2: higher; q3: of before; q4: failed.
+    """q0: equal; q1: 0.6 lower, irrelevant root; q2: higher; q3: an old record; q4: judge failed.
 
-    Of q2 the guarded score is (0.5 + 1) / 2, its RPTS by decay 0.9 (0.5 + 0.9) / 1.9.
+    q2 has a guarded score of (0.5 + 1) / 2; its RPTS with decay 0.9 is (0.5 + 0.9) / 1.9.
     """
     folder = tmp_path_factory.mktemp("guarded")
     records = {
@@ -85,7 +85,7 @@ def test_sorting_by_guarded_score_and_difference(opened: Opened) -> None:
     )
     heads.nth(6).get_by_role("button").click()
     expect_listed(page, "q1", "q2", "q0", "q3", "q4")
-    # Without a value last, in both directions.
+    # Instances without a value come last, in both directions.
     heads.nth(7).get_by_role("button").click()
     expect_listed(page, "q2", "q0", "q1", "q3", "q4")
     heads.nth(7).get_by_role("button").click()
@@ -139,7 +139,9 @@ def test_the_judge_failed_at_the_root(opened: Opened) -> None:
 
 @pytest.mark.parametrize("place", ["", "#rpts-eval-en-1"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_it_fits_and_can_be_reached(browser: Any, report: Path, place: str, width: int) -> None:
+def test_no_accessibility_violations_or_overflow(
+    browser: Any, report: Path, place: str, width: int
+) -> None:
     for scheme in ("light", "dark"):
         size = {"width": width, "height": 900}
         page = open_page(browser, report, place, color_scheme=scheme, viewport=size).page
@@ -156,7 +158,7 @@ def test_records_of_before_show_a_dash(tmp_path: Path) -> None:
     assert "judged root" not in html
     assert '<div class="differs">' not in html
     assert 'data-apart="-"' in html
-    # What they are made of can be told nevertheless.
+    # The diagnosis of the chain is available nevertheless.
     assert html.count('<span class="flag restates">restates</span>') == 2
     assert html.count('<g class="flag restates">') == 2
 

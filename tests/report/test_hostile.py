@@ -1,4 +1,4 @@
-"""Hostile text in every field of a report shows as text, and nothing else."""
+"""Hostile text in any field of a report is displayed as text, and has no other effect."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_it_shows_as_text(hostile_runs: list[Run], tmp_path: Path, browser: Any)
         page = found.page
         open_details(page)
         shown = page.locator("article.open").evaluate("each => each.textContent")
-        # What no HTML can hold is replaced by the browser.
+        # The browser replaces characters that HTML cannot hold.
         wanted = re.sub(r"[\x00]", "", text)
         seen = shown.replace("\x00", "").replace("\ufffd", "")
         assert seen.count(wanted) >= 15, (at, seen.count(wanted))
@@ -155,7 +155,7 @@ def test_a_folder_with_other_files_is_refused_and_an_old_report_replaced(tmp_pat
         write_report(read_runs([tmp_path / "run"]), tmp_path / "run")
 
 
-def test_what_is_written_follows_no_link_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {0: make_record([1.0, 0.0])})
     (tmp_path / "d.html").mkdir()
     with pytest.raises(ReportError):

@@ -38,7 +38,7 @@ def leaves_of(tree: ReasoningTree, at: int) -> int:
 
 
 def chain_of(count: int, own: str = "i0") -> list[str]:
-    """Step k cites step k - 1 and leaves of its own."""
+    """Premises of steps where step k cites step k - 1 and its own leaves."""
     return ["i0", *(f"c{at - 1} {own}" for at in range(1, count))]
 
 
@@ -47,7 +47,7 @@ def chain_of(count: int, own: str = "i0") -> list[str]:
     ["i0", "c0", "c1", "c2"],
     chain_of(9),
     chain_of(9, "t1 t2 t3"),
-    ["i0", "i1 c0", "c1 t0", "t1 c2 t2", "c3"],  # leaves on either side
+    ["i0", "i1 c0", "c1 t0", "t1 c2 t2", "c3"],  # leaves on both sides
     ["i0", "c0 i1", "c1 c0", "c2 c0", "c3 c1 c0"],  # early steps are cited again
     chain_of(400),
 )
@@ -77,7 +77,7 @@ def test_parents_are_centred(premises: list[str], parent: int, children: tuple[i
 
 
 def crossings(layout: Layout) -> int:
-    """Pairs of lines that cross, leaves left out: counted one by one."""
+    """The number of crossing lines, without those to leaves; compares all pairs."""
     parts = [
         (low, x, to_x) for _, _, places in layout.edges for (low, x), (_, to_x) in pairwise(places)
     ]

@@ -1,4 +1,4 @@
-"""What a notebook shows of objects: one short line, and HTML without anybody's markup."""
+"""Notebook output of objects: one short line, and HTML without markup from data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALLOWED = {"img", "p", "pre", "table", "caption", "thead", "tbody", "tr", "th", 
 
 
 class Tags(HTMLParser):
-    """The names of all elements, and of all attributes."""
+    """Collects the names of all elements and of all attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Tags(HTMLParser):
 
 
 def objects(folder: Path) -> dict[str, Any]:
-    """One of each kind, with texts that somebody else wrote."""
+    """One object of each kind, with texts from other people."""
     steps = (f"Image0 -> {HOSTILE * 200}", "Conclusion0 + Text7 -> The shop is closed.")
     doc = make_doc(statement=HOSTILE)
     for name in ("a", "b"):

@@ -43,7 +43,7 @@ def test_what_else_a_file_holds_stays_out(tmp_path: Path) -> None:
     image = Image.new("RGB", (64, 32), "red")
     exif = image.getexif()
     exif[0x010E] = "taken at home"
-    exif[0x0112] = 6  # turned by a quarter
+    exif[0x0112] = 6  # rotated by 90 degrees
     image.save(tmp_path / "a.jpg", exif=exif)
     picture = shrink(tmp_path / "a.jpg", 480)
     assert picture is not None
@@ -71,7 +71,7 @@ def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
-    """The Hub's cache is a folder of links."""
+    """The Hub's cache is a folder of symbolic links."""
     (tmp_path / "images").mkdir()
     Image.new("RGB", (8, 8)).save(tmp_path / "blob.png")
     (tmp_path / "images" / "a.png").symlink_to(tmp_path / "blob.png")
@@ -89,7 +89,7 @@ def test_bombs_are_left_out(tmp_path: Path) -> None:
 
 
 def test_no_other_program_is_started(tmp_path: Path) -> None:
-    """Pillow hands PostScript to Ghostscript."""
+    """Pillow passes PostScript to Ghostscript."""
     (tmp_path / "a.png").write_bytes(
         b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n%%EOF\n"
     )

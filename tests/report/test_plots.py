@@ -20,7 +20,7 @@ from tests.support.pictures import labels_of_svg, parts_of_svg, texts_of_svg
 
 
 def luminance(share: float) -> float:
-    """Of the colour at a part of the scale (WCAG 2.2)."""
+    """The luminance of the colour at a position of the scale (WCAG 2.2)."""
     red, green, blue = (
         each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4
         for each in BLUES(share)[:3]
@@ -42,7 +42,7 @@ def test_cells_get_ever_darker() -> None:
 
 
 def frame_of(values: list[float]) -> pd.DataFrame:
-    """A sweep over focus heights; the first is the run's own."""
+    """A sweep over focus heights; the first row has the run's own settings."""
     return pd.DataFrame(
         [
             {"decay": 0.5, "focus_height": at, **dict.fromkeys(QUANTITIES, value), "own": not at}
@@ -130,7 +130,7 @@ def test_the_axis_is_logarithmic_over_more_than_tenfold(tokens: Any, log: bool) 
 
 
 def boxes_of(drawn: str) -> list[tuple[float, float, float, float]]:
-    """Left, top, right, bottom of the labels, at the least that their letters take up."""
+    """Left, top, right and bottom of the labels, by a lower bound of their widths."""
     boxes = []
     for each in labels_of_svg(drawn):
         if (each.text or "").startswith("model-"):

@@ -94,18 +94,18 @@ def saved_by(page: Any, folder: Path) -> Path:
 
 
 def load_over(page: Any, file: Path, answer: Callable[[Any], None]) -> None:
-    """Load a file in place of what is rated, and answer the question whether to."""
+    """Loads a file over the current ratings, and answers the dialog that asks for confirmation."""
     page.once("dialog", answer)
-    # The file is read first: the question comes later.
+    # The dialog appears only after the file has been read.
     with page.expect_event("dialog"):
         page.locator("#file").set_input_files(file)
 
 
-# --- the whole circle
+# --- the whole workflow
 
 
 def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
-    """A saved run, its page, two people, their agreement, and the labelled chains."""
+    """A saved run, its page, two raters, their agreement, and the labelled chains."""
     page_file = tmp_path / "rate.html"
     command = ["rate", str(SAVED / "lucky"), "-o", str(page_file), "--steps", "8"]
     assert CliRunner().invoke(app, command).exit_code == 0
@@ -145,7 +145,7 @@ def _place(item: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _rated_by(browser: Any, page_file: Path, rater: str, keys: str, folder: Path) -> Path:
-    """One person rates with the keyboard, and leaves the page half way."""
+    """One rater uses the keyboard, and reloads the page half way through."""
     page = open_page(browser, page_file).page
     first, rest = keys[: len(keys) // 2], keys[len(keys) // 2 :]
     press(page, first)
@@ -218,7 +218,7 @@ def test_shortcuts_of_the_browser_and_held_keys_do_nothing(opened: Opened) -> No
             f" {{key: '1', code: 'Digit1', bubbles: true, {options}}}))"
         )
     expect_counts(page, 1, 0, 0, 6, 6)
-    # A French keyboard: the digit without shift is another sign.
+    # A French keyboard: digits without shift are other characters.
     page.evaluate(
         "document.body.dispatchEvent(new KeyboardEvent('keydown',"
         " {key: '&', code: 'Digit1', bubbles: true}))"
@@ -273,7 +273,7 @@ def test_the_question_is_the_judges(opened: Opened) -> None:
     expect(page.locator(".chain li[aria-current]")).to_contain_text("Conclusion 1")
 
 
-# --- what is kept, saved and loaded
+# --- storing, saving and loading
 
 
 def test_another_file_of_the_sample_finds_what_was_done(
@@ -302,7 +302,7 @@ def test_two_windows_do_not_undo_each_other(browser: Any, page_file: Path) -> No
 
 
 @pytest.mark.parametrize("state", ["", "[]", "null", '{"ratings": 7}', '{"ratings": [[0, null]]}'])
-def test_what_the_browser_kept_may_be_broken(browser: Any, page_file: Path, state: str) -> None:
+def test_broken_local_storage_is_ignored(browser: Any, page_file: Path, state: str) -> None:
     found = open_page(browser, page_file)
     page = found.page
     key = f"lmms-rpts-ratings-{data_in(page_file.read_text('utf-8'))['sample']}"
@@ -313,7 +313,7 @@ def test_what_the_browser_kept_may_be_broken(browser: Any, page_file: Path, stat
     page.context.close()
 
 
-def test_a_browser_that_keeps_nothing_warns(browser: Any, page_file: Path, tmp_path: Path) -> None:
+def test_missing_local_storage_is_reported(browser: Any, page_file: Path, tmp_path: Path) -> None:
     context = browser.new_context()
     context.add_init_script(
         "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } });"
@@ -364,7 +364,7 @@ def test_a_saved_file_goes_on_elsewhere(browser: Any, page_file: Path, tmp_path:
     expect_counts(page, 3, 1, 1, 4, 6)
     expect(page.get_by_label("Comment (optional)")).to_have_value("later 中")
     expect(page.get_by_label("Your name")).to_have_value("Ann")
-    # What is there is not replaced without a question.
+    # Ratings are not replaced without confirmation.
     press(page, "5")
     load_over(page, file, lambda dialog: dialog.dismiss())
     expect_counts(page, 4, 2, 1, 3, 6)
@@ -416,10 +416,10 @@ def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -
     expect(page.locator("#told")).to_have_text("Loaded 1 steps of <b>Eve</b>.")
 
 
-# --- what the page holds
+# --- contents of the page
 
 
-def test_nothing_tells_what_the_judge_said(run: Run, page_file: Path) -> None:
+def test_the_page_hides_scores_and_gold_data(run: Run, page_file: Path) -> None:
     source = page_file.read_text("utf-8")
     for name, secret in SECRETS.items():
         assert secret not in source, name
@@ -433,7 +433,7 @@ def test_nothing_tells_what_the_judge_said(run: Run, page_file: Path) -> None:
 
 
 def test_facts_of_an_image_stand_there_only_as_premises(tmp_path: Path) -> None:
-    """A step from an image and a text: the judge takes the image's facts as premises."""
+    """A step from an image and a text: the judge gets the image's facts as premises."""
     record = make_record([1.0], steps=("Image0 + Text0 -> Conclusion0: It is late.",))
     record["steps"][0]["questions"][0] |= {"kind": "inference", "evidence": ["Nine o'clock."]}
     run = read_run(write_run(tmp_path / "run", {0: record}))
@@ -486,7 +486,7 @@ def test_lone_surrogates(tmp_path: Path) -> None:
     record = make_record([1.0, 1.0])
     record["steps"][1]["conclusion"] = "HALF \u202e x"
     samples = write_run(tmp_path / "run", {0: record})
-    # JSON within JSON.
+    # JSON inside JSON.
     samples.write_text(samples.read_text("utf-8").replace("HALF", r"\\ud800"), "utf-8")
     page = write_rating_page(draw_sample(read_run(samples)), tmp_path / "rate.html").path
     (response,) = data_in(page.read_text("utf-8"))["responses"]
@@ -495,7 +495,7 @@ def test_lone_surrogates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, page_file: Path, scheme: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

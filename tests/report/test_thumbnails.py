@@ -1,4 +1,4 @@
-"""Thumbnails on disk: an image is decoded once for each size, whatever happens to the files."""
+"""Thumbnails on disk: an image is decoded once per size, even if files are damaged or deleted."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_least_recently_used_are_deleted(tmp_path: Path) -> None:
     for number, key in enumerate(("aa" * 32, "bb" * 32, "cc" * 32)):
         cache.put(key, Thumbnail(b"x" * 100, 1, 1))
         os.utime(tmp_path / key[:2] / f"{key}.thumbnail", (number, number))
-    cache.get("aa" * 32)  # used again: now "bb" is the oldest
+    cache.get("aa" * 32)  # used again, so that "bb" is now the oldest
     one = sum(each.size for each in stored(tmp_path)) // 3
     cache.prune(2 * one)
     assert [cache.get(key * 32) is not None for key in ("aa", "bb", "cc")] == [True, False, True]

@@ -1,4 +1,4 @@
-"""The SVG of a tree: valid XML whatever the texts hold, compact, and marked for the page."""
+"""The SVG of a tree: valid XML for any text, compact, and with hooks for the page's scripts."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_million_characters_and_four_hundred_steps() -> None:
 
 
 def test_a_tree_is_compact() -> None:
-    """A step with its leaf and lines takes up some 600 characters and its text."""
+    """A step with its leaf and lines takes about 600 characters plus its text."""
     picture = draw(*(f"Image0 + Conclusion{at - 1} -> Conclusion{at}:x" for at in range(1, 21)))
     assert len(inline_svg(picture, "a")) < 20 * 700
 

@@ -32,7 +32,7 @@ def test_a_small_tree() -> None:
     )
     first, second, root = picture.steps
     assert first.top == second.top > root.top
-    # The root stands in the middle above its two premises.
+    # The root is centred above its two premises.
     assert root.left == pytest.approx((first.left + second.left) / 2, abs=1)
     assert [leaf.label for leaf in picture.leaves] == ["Image 0", "Text 0"]
     assert [leaf.kind for leaf in picture.leaves] == ["image", "text"]
@@ -54,7 +54,7 @@ def test_an_error_is_marked_and_so_is_the_way_up() -> None:
     assert [line.mark for line in picture.lines].count("path") == 1
     assert "first wrong step is Conclusion 0, at height 1" in picture.summary
     assert picture.summary.endswith("to the root is Conclusion 0, Conclusion 2.")
-    # The colour is that of the score, also for a step that depends on the wrong one.
+    # The colour shows the step's own score, also if it depends on a wrong step.
     assert [step.score for step in picture.steps] == [0.2, 1.0, 0.9]
     assert [step.flags for step in picture.steps] == [("first wrong step",), (), ()]
 
@@ -168,5 +168,5 @@ def test_all_is_there_and_nothing_overlaps(chain: ReasoningChain) -> None:
 
 
 def apart(one: Box, other: Box) -> bool:
-    """Whether one box is above the other, or to its left; boxes: top, left, width, height."""
+    """Whether ``one`` is above or to the left of ``other``; boxes: top, left, width, height."""
     return one[0] + one[3] <= other[0] or one[1] + one[2] <= other[1]

@@ -1,4 +1,4 @@
-"""The page of a validation: figures, warnings, worst errors, hostile texts, in a browser too."""
+"""The page of a validation: figures, warnings, worst errors, hostile texts, also in a browser."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BLIND = make_set(
 
 
 def text_of(html: str) -> str:
-    """What stands between the tags."""
+    """The text between the tags."""
     return " ".join(re.sub(r"<[^>]*>", " ", html).split())
 
 
@@ -56,7 +56,7 @@ def in_browser(browser: Any, validation: Validation, folder: Path, **context: An
 
 @pytest.fixture(scope="module")
 def both() -> Validation:
-    """Two sets, one of them blind and beaten; misses of all kinds."""
+    """Two sets, one of them text-only and beaten by a baseline; misses of all kinds."""
     long = make_miss(1, "word " * 400, premises=tuple(f"Premise {at}." for at in range(11)))
     chinese = replace(make_miss(0), chain=make_chain("每个盒子有十二个杯子。", language="zh"))
     return make_validation(
@@ -201,7 +201,7 @@ def test_without_scripts_all_can_be_read(browser: Any, both: Validation, tmp_pat
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280, 1920])
-def test_nothing_stands_in_anybodys_way(
+def test_no_accessibility_violations(
     browser: Any, both: Validation, tmp_path: Path, scheme: str, width: int
 ) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""
@@ -263,7 +263,7 @@ def test_hostile_text_shows_as_text(
             "document.querySelectorAll('details').forEach((each) => { each.open = true })"
         )
         shown = page.locator("main").evaluate("each => each.textContent").replace("\ufffd", "")
-        # What no HTML can hold is replaced by the browser.
+        # The browser replaces characters that HTML cannot hold.
         assert shown.count(text.replace("\x00", "")) >= 8, text
         assert page.evaluate("window.hacked") is None
         assert page.locator("script").count() == 2

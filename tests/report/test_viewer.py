@@ -23,7 +23,7 @@ from tests.support.runs import make_record, write_run
 
 # doc_id: (answer, scores) of model a, of model b
 ANSWERS: dict[int, tuple[tuple[str, list[float]], tuple[str, list[float]]]] = {
-    0: (("agree", [1.0, 1.0]), ("agree", [0.9, 0.9])),  # alike
+    0: (("agree", [1.0, 1.0]), ("agree", [0.9, 0.9])),  # equal
     1: (("agree", [1.0, 1.0]), ("disagree", [0.9, 0.9])),  # another answer
     2: (("agree", [0.6, 0.6]), ("agree", [0.4, 0.4])),  # unsound in one
     3: (("agree", [1.0, 1.0]), ("agree", [0.6, 0.6])),  # RPTS by 0.4
@@ -91,7 +91,7 @@ def test_an_image_opens_large(opened: Opened) -> None:
     go(page, "rpts-eval-en-0")
     images = page.locator("article.open .images img")
     assert images.nth(0).get_attribute("width") == "480"
-    # Once, larger than it is shown.
+    # Embedded once, larger than its display size.
     assert images.nth(0).evaluate("each => each.decode().then(() => each.naturalWidth)") == 640
     images.nth(0).click()
     dialog = page.locator("dialog.zoom")
@@ -127,7 +127,7 @@ def test_an_enlarged_image_by_keyboard(opened: Opened) -> None:
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("j")
     page.keyboard.press("Escape")
-    # The keys of the page did nothing; the image that was shown has the focus.
+    # The shortcuts of the page did nothing; the focus is back on the image.
     expect(page.locator("article.open h1")).to_contain_text("q0")
     expect(images.nth(1)).to_be_focused()
 
@@ -213,7 +213,7 @@ def test_keys_of_the_table_and_of_instances(opened: Opened) -> None:
 
 def test_keys_act_on_what_was_just_opened(opened: Opened) -> None:
     opened.page.get_by_role("button", name="instance").click()
-    # In one task of the browser, before it reports that the address changed.
+    # Within one task of the browser, before it reports the new address.
     found = opened.page.evaluate(
         """() => {
           const press = (key) => document.activeElement.dispatchEvent(
@@ -248,7 +248,7 @@ def test_keys_with_modifiers_do_nothing(opened: Opened) -> None:
     before = heading.inner_text()
     for key in ("Control+j", "Alt+k", "Meta+j"):
         page.keyboard.press(key)
-    # In what scrolls, arrows scroll.
+    # In a scrollable area the arrow keys scroll.
     page.locator("article.open .tree-scroll").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
@@ -497,7 +497,9 @@ STATES = {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("state", STATES)
-def test_no_state_hinders_anybody(browser: Any, report: Path, state: str, scheme: str) -> None:
+def test_no_accessibility_violations_in_any_state(
+    browser: Any, report: Path, state: str, scheme: str
+) -> None:
     place = "" if state == "overview" else "#rpts-eval-en-2"
     page = open_page(browser, report, place, color_scheme=scheme).page
     STATES[state](page)

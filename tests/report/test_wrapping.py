@@ -1,4 +1,4 @@
-"""Wrapping by estimated widths: lines fit, nothing is lost, clusters stay whole."""
+"""Wrapping by estimated widths: lines fit, no text is lost, clusters stay whole."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_clean_text_is_valid_in_xml(text: str) -> None:
     ("nul\x00 bell\x07", "nul� bell�"),
     ("\ud800", "�"),
     ("\ufffe\uffff\ufdd0", "���"),
-    ("a\u202eb\u2066c\u2069", "abc"),  # overrides of the direction
+    ("a\u202eb\u2066c\u2069", "abc"),  # overrides of the text direction
     ("a" + "\u0301" * 50, "a" + "\u0301" * 4),
     ("👩\u200d👧 \u05d0", "👩\u200d👧 \u05d0"),
 )
@@ -96,7 +96,7 @@ def test_direction(text: str, rightward: bool) -> None:
 
 
 def test_widths_are_those_of_the_font() -> None:
-    """At most a quarter more than English text takes up in Liberation Sans, and never less."""
+    """Estimates are at least the width of English text in Liberation Sans, and 25% more at most."""
     matplotlib = pytest.importorskip("matplotlib")
     from matplotlib import font_manager, textpath
 

@@ -16,17 +16,17 @@ from tests.support.tables import table
     ("my-secret=abc", "my-secret=***"),
     ("db_password=abc", "db_password=***"),
     ("token=123456789", "token=***"),
-    # A value with a comma goes up to the next name.
+    # A value with a comma extends to the next name.
     ("api_key=ab,cd,model=x", "api_key=***, model=x"),
     ("api_key=a=b,model=x", "api_key=***, model=x"),
-    # They limit and name, and open nothing.
+    # Limits and names, not secrets.
     ("max_new_tokens=2048,max_tokens=16", "max_new_tokens=2048, max_tokens=16"),
     ("tokenizer=lab/model,tokenizer_mode=auto", "tokenizer=lab/model, tokenizer_mode=auto"),
     ("api_tokens=abc", "api_tokens=***"),
     # URLs
     ("base_url=https://me:pass@host/v1", "base_url=https://***@host/v1"),
     ("base_url=https://host/v1?api_key=abc&x=1", "base_url=https://host/v1?api_key=***&x=1"),
-    # Well-known forms of keys, whatever they are called
+    # Common formats of keys, under any name
     ("value=sk-abcdefgh12345678", "value=***"),
     ("value=hf_abcdefghijklmnop", "value=***"),
     ("headers={'Authorization': 'Bearer abc def'}", "headers={'Authorization': ***}"),

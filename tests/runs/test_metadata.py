@@ -10,7 +10,7 @@ from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.reading import model_name
 from tests.support.tables import table
 
-# As lmms-eval 0.7.3 writes it; the tokens as its usage_metrics.py, judges as our filters.
+# As written by lmms-eval 0.7.3; the tokens as by its usage_metrics.py, judges as by our filters.
 RESULTS: dict[str, Any] = {
     "results": {"rpts_eval_en": {"rpts,none": 0.5}},
     "configs": {
@@ -131,7 +131,7 @@ def test_tokens_of_a_local_model() -> None:
     "\ud800\n",
 )
 def test_odd_values_are_left_out_or_shown_as_text(odd: Any) -> None:
-    """A results file of others may hold anything; nothing raises."""
+    """Results files of others may hold anything; reading them never raises."""
     assert isinstance(metadata_of(dict.fromkeys(RESULTS, odd)), dict)
     for name, value in RESULTS.items():
         if isinstance(value, dict):

@@ -86,7 +86,7 @@ def test_frames_have_columns_for_what_is_missing(run: Run) -> None:
 def test_scored_again_they_have_what_they_lacked(
     old: dict[int, dict[str, Any]], tmp_path: Path
 ) -> None:
-    """By the judge that scored them: the published scores stay, to the bit."""
+    """By the judge that scored them first: the published scores are unchanged, to the last bit."""
     with JudgeServer(answer=oracle.answer) as server:
         done: Done = run_lmms_eval(
             tmp_path,

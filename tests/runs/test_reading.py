@@ -1,4 +1,4 @@
-"""Reading runs: found in folders, distinguished, merged, named; and the real demo."""
+"""Reading runs: finding them in folders, distinguishing, merging, naming; and the real demo."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAMPLES = "20260102_030405_samples_{}.jsonl"
 
 
 def refused(*paths: str | Path, says: Sequence[str]) -> None:
-    """Reading fails with one message that says all this."""
+    """Checks that reading fails with one message that contains all of ``says``."""
     with pytest.raises(RunError) as caught:
         read_runs(paths)
     message = str(caught.value)
@@ -54,7 +54,7 @@ def foreign(folder: Path, task: str = "mme", found: object = "Yes") -> Path:
     return file
 
 
-# What is found where
+# Which files are found
 
 
 def test_a_folder_a_samples_file_and_a_results_file_name_the_same_run(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_one_path_need_not_stand_in_a_list(tmp_path: Path) -> None:
     assert len(read_runs(str(tmp_path))) == len(read_runs(tmp_path)) == 1  # type: ignore[arg-type]
 
 
-# Odd places
+# Unusual paths
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_path_that_does_not_exist(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    # The empty path is the present folder, as everywhere.
+    # The empty path is the current folder, as everywhere.
     refused(path, says=["no samples" if not path else "does not exist"])
 
 
@@ -199,7 +199,7 @@ def test_what_is_neither_a_file_nor_a_folder(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "1_samples_a.jsonl")
     refused(tmp_path / "1_samples_a.jsonl", says=["is neither a file nor a folder"])
     file = write_run(tmp_path, {0: GOOD})
-    assert read_run(tmp_path).files == (file,), "nobody waits for a pipe"
+    assert read_run(tmp_path).files == (file,), "a pipe is never read"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -208,7 +208,7 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
     inner = write_run(tmp_path / "a" / "b", {1: GOOD})
     try:
         inner.parent.chmod(0)
-        assert read_run(tmp_path).files == (file,), "a folder below is passed over, with a warning"
+        assert read_run(tmp_path).files == (file,), "an unreadable subfolder is skipped"
         refused(inner.parent, says=[f"Cannot read {inner.parent} (Permission denied)"])
         refused(inner, says=["(Permission denied)"])
         file.chmod(0)
@@ -383,7 +383,7 @@ def _run(label: str, judge: str, cache: dict[str, Run] = {}) -> Run:  # noqa: B0
     return replace(cache[judge], label=label, model=label)
 
 
-# Putting runs together
+# Merging runs
 
 
 def test_parts_of_a_run_are_put_together(tmp_path: Path) -> None:
@@ -476,7 +476,7 @@ def test_the_order_of_paths_does_not_matter(
     assert order[0] / 10 in first, "the run that was named first comes first"
 
 
-# The real thing
+# The real demo
 
 
 def test_the_demo_is_read_as_it_was_written(demo: lmms.Run) -> None:

@@ -28,12 +28,12 @@ for _ in range(5000):
 
 
 def kind_of(value: object) -> str:
-    """An id for pytest, which can't print them all."""
+    """An id for pytest, which cannot print all of them."""
     return type(value).__name__
 
 
 def full_record() -> dict[str, Any]:
-    """A record in which every field holds something."""
+    """A record with a value in every field."""
     steps = (
         "Image0 + Text9 -> The clock shows ten.",
         "Context -> Shops close early.",
@@ -69,14 +69,14 @@ def read(record: object) -> RptsRecord:
 
 
 def use(*responses: RptsRecord) -> None:
-    """Do with responses what the commands do."""
+    """Uses responses as the commands do."""
     for response in responses:
         tree, scoring = response.tree(), response.settings
         assert len(tree.heights) == len(response.steps) == len(response.chain)
         if response.rpts is not None:
             scores = [step.score for step in response.steps if step.score is not None]
             assert 0 <= rpts_score(tree, scores, scoring.decay, scoring.focus_height) <= 1
-        # Neither lone surrogates nor NaN: files can hold it.
+        # Without lone surrogates and NaN, so that files can hold it.
         response.to_json().encode()
     run = Run("label", "model", responses, {}, ())
     steps = sum(len(response.steps) for response in responses)
@@ -86,7 +86,7 @@ def use(*responses: RptsRecord) -> None:
 
 
 def paths(value: Any, path: Way = ()) -> Iterator[Way]:
-    """The way to every value within ``value``."""
+    """The paths of all values within ``value``."""
     inner = (
         value.items()
         if isinstance(value, dict)
@@ -126,7 +126,7 @@ CASES = [
 ]
 
 NOT_READ = {("instance", "id")}
-"""The id, which may be of several kinds."""
+"""The id, which may have several types."""
 
 OPTIONAL = {"spread", "opinions", "judge_samples", "temperature"}
 OPTIONAL |= {"guarded", "root", "diagnosis"}
@@ -144,7 +144,7 @@ def test_the_records_that_are_broken_below_are_sound(record: dict[str, Any]) -> 
 
 @contextmanager
 def refused(way: Way, said: str = ".") -> Iterator[None]:
-    """The block must raise a FieldError that says so."""
+    """Checks that the block raises a FieldError with this text."""
     print("changed:", way)
     with pytest.raises(FieldError, match=said) as caught:
         yield
@@ -159,7 +159,7 @@ def test_a_missing_field_is_named(record: dict[str, Any], ways: list[Way]) -> No
     for way in ways:
         broken, name = changed(record, way, drop), way[-1]
         if isinstance(name, int):
-            # Of lists only pairs, and steps that something names, need each item.
+            # Lists may lose items, except pairs and steps that are cited.
             with suppress(FieldError):
                 accepted.append(read(broken))
         elif (is_read(record, way) or way == ("instance", "id")) and name not in OPTIONAL:
@@ -241,7 +241,7 @@ def test_records_of_before_there_were_several_samples_are_read() -> None:
 def test_all_that_a_record_holds_is_there() -> None:
     response = read(full_record())
     assert (response.rpts, response.answer.value, response.answer.correct) == (
-        # Both leaves weigh 1, the root 0.9: (0.2 + 0.9 + 0.9 * 0.6) / 2.9.
+        # Both leaves have weight 1, the root 0.9: (0.2 + 0.9 + 0.9 * 0.6) / 2.9.
         pytest.approx(1.64 / 2.9),
         "agree",
         True,
@@ -272,7 +272,7 @@ def test_a_response_that_was_not_scored_has_no_scores() -> None:
         **dict.fromkeys(response.metrics, None),
         "parse_rate": 1.0,
         "judge_coverage": 0.0,
-        # What the chain is made of needs no judge. Heights 1 and 2: weights 1 and 0.9.
+        # Metrics of the chain's structure need no judge. Heights 1 and 2: weights 1 and 0.9.
         "evidence_coverage": 1.0,
         "restating_steps": 0.0,
         "missing_references": 0.0,

@@ -30,7 +30,7 @@ FOREIGN: list[object] = ["B", "", "Yes, the clock shows nine.", ["A", "B"], [0.5
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
-    """Three documents, with texts that take several bytes a character."""
+    """Three documents, with texts of several bytes per character."""
     records = {number: make_record([0.1 * number, 1.0]) for number in range(1, 3)}
     records[3] = make_record(
         [0.9, 0.8],
@@ -56,7 +56,7 @@ def with_record(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def refused(file: Path, *said: str, line: int | None = 1, pass_over: bool = False) -> str:
-    """Read what can't be read; one message, with the file, the line, and a remedy."""
+    """Checks that reading fails with one message that has the file, the line, and a remedy."""
     with pytest.raises(RunError) as caught:
         read_samples(file, pass_over)
     message = str(caught.value)
@@ -178,7 +178,7 @@ def test_what_is_no_file(tmp_path: Path, name: str) -> None:
     refused(file, "Cannot read", line=None)
 
 
-# Cut files
+# Truncated files
 
 
 def test_a_file_that_breaks_off_in_its_last_line(good: Path) -> None:
@@ -230,13 +230,13 @@ def test_spoilt_bytes_give_a_message_or_responses(data: st.DataObject) -> None:
                 found = read_samples(file, pass_over)
             except RunError as error:
                 message = str(error)
-            # What still holds a record of ours is never passed over.
+            # A file that still holds a record of ours is never skipped.
             assert found or (str(file) in message and REMEDY.search(message))
             for response in found or ():
                 response.tree()
 
 
-# Spoilt values
+# Damaged values
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -437,7 +437,7 @@ def test_repeats_stand_side_by_side(tmp_path: Path) -> None:
         *((2, 0), (2, 1)),
     ]
     assert [each.rpts is None for each in found] == [False, True, False, True]
-    # lmms-eval counts the first response only.
+    # lmms-eval counts only the first response.
     assert [each.tokens for each in found] == [17, None, None, None]
 
 

@@ -41,14 +41,14 @@ def row(doc_id: Any = 0, **more: Any) -> str:
         [row(acc=1, doc={}, target="x", arguments=[], resps=[], doc_hash="")],
         {0: {"acc": 1, "target": "x"}},
     ),
-    # Of several pipelines the first that has each metric.
+    # With several pipelines, the first one that has each metric counts.
     ([row(acc=1), row(acc=0, f1=2)], {0: {"acc": 1, "f1": 2}}),
-    # Our record's line holds our metrics, not the task's.
+    # The line of our record holds our metrics, not the task's.
     ([row(acc=1), row(filtered_resps=RECORD, accuracy=0, rpts=0.5)], {0: {"acc": 1}}),
     ([row(filtered_resps=[RECORD, RECORD], accuracy=0)], {}),
     ([row(acc=1, task="u"), row(1, acc=0, task="t")], {1: {"acc": 0}}),
     ([row()], {0: {}}),
-    # What is no sample is passed over.
+    # Lines that are not samples are skipped.
     (
         [*NO_SAMPLES, row(1, acc=1)],
         {1: {"acc": 1}},
@@ -69,7 +69,7 @@ def test_grades_of_samples(tmp_path: Path, lines: list[str], grades: dict[int, A
 
 
 def test_responses_that_name_their_task(tmp_path: Path) -> None:
-    """A file whose name says no task: what names none is of the task that was asked for."""
+    """If the file name names no task, lines without a task belong to the requested one."""
     lines = (row(0, task="t", m=1), row(1, task="u", m=1), row(2, m=1))
     path = samples(tmp_path, *lines, name="said.jsonl")
     assert set(read_task_grades([path], "t")) == {0, 2}

@@ -27,7 +27,7 @@ from tests.support.tables import table
     ([None, 0.3], "++", [(0.3, 1, 1)]),
     ([None], "+", []),
     ([], "", []),
-    # Eleven scores in ten bins: the middles 0.5 to 10.5, times 10 / 11, put 5 and 6 together.
+    # Eleven scores in ten bins: the centres 0.5 to 10.5, times 10 / 11, put 5 and 6 together.
     (
         [at / 10 for at in range(11)],
         "-" * 5 + "+" * 6,
@@ -76,7 +76,7 @@ def test_bins_have_intervals_over_questions() -> None:
 
 
 def test_the_interval_of_the_calibration_error_holds_its_value() -> None:
-    """Resamples are noisier than the data, so that theirs is larger: here by half, about."""
+    """Resamples are noisier than the data, so their error is larger: here by about half."""
     for seed in range(20):
         score = np.random.default_rng(seed).random(100)
         sound = np.random.default_rng(seed + 20).random(100) < score

@@ -1,4 +1,4 @@
-"""Quantiles agree with scipy's and with tables."""
+"""Quantiles agree with scipy and with published tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lmms_rpts.stats.distributions import normal_cdf, normal_quantile, t_quantil
 from tests.support.tables import table
 
 
-# Two-sided 95% and 99% points, from the table of any textbook.
+# Two-sided 95% and 99% points, from textbook tables.
 @table(
     "df, p, value",
     (1, 0.975, 12.706),

@@ -43,17 +43,17 @@ H_2_2_1 = -(0.8 * math.log(0.4) + 0.2 * math.log(0.2))
     ("bbbbb", 4, 0, 0, 0, 0, 0, 1, 1),
     ("aaabb", 4, 0.6, 0, 1, H_3_2, H_3_2 / math.log(5), 0.6, 0),
     ("bbbaa", 4, 0.4, 0, 0, H_3_2, H_3_2 / math.log(5), 0.6, 0),
-    # Two are most frequent: half of the majority is right.
+    # Two answers are tied for the majority, and one is right: a half.
     ("aabbc", 4, 0.4, 0, 0.5, H_2_2_1, H_2_2_1 / math.log(5), 0.4, 0),
-    # Yes and no: three classes at most, with that of no option.
+    # Yes and no: at most three classes, including unparsed answers.
     ("aaabb", 2, 0.6, 0, 1, H_3_2, H_3_2 / math.log(3), 0.6, 0),
     ("ab", 4, 0.5, 0, 0.5, math.log(2), 1, 0.5, 0),
-    # No option can be told: one class, never right, and no answer throughout.
+    # No option was found: one class, never right, and never an answer.
     ([None, None, "a", "a", "a"], 4, 0.6, 0, 1, H_3_2, H_3_2 / math.log(5), 0.6, 0),
     ([None] * 5, 4, 0, 0, 0, 0, 0, 1, 0),
     # Free text has no options.
     ("abcde", 0, 0.2, 0, 0.2, math.log(5), 1, 0.2, 0),
-    # Asked once.
+    # Asked only once.
     ("a", 4, 1, 1, 1, None, None, None, None),
 )
 def test_one_sample(
@@ -74,7 +74,7 @@ def test_one_sample(
 
 
 def test_several_samples() -> None:
-    """Wording 0: 2 of 2 right; 1: 1 of 2; 2: 0 of 1, which is no match for the others."""
+    """Wording 0: 2 of 2 right; 1: 1 of 2; 2: 0 of 1, but with fewer samples than the others."""
     answers = [
         Answer(1, 0, "a", True, options=2),
         Answer(2, 0, "a", True, options=2),
@@ -105,7 +105,7 @@ def test_nothing() -> None:
 
 
 def test_intervals_resample_samples() -> None:
-    """To ask each sample five times in the same words makes no interval narrower."""
+    """Asking each sample five times in the same wording makes no interval narrower."""
     generator = random.Random(1)
     right = [generator.random() < 0.5 for _ in range(60)]
 
@@ -131,7 +131,7 @@ def at(position: int, right: int, options: int = 2, sample: Hashable = None) -> 
 
 
 def test_position_bias_by_hand() -> None:
-    """Forty samples, half of them right at each place; 30 choose the first: 20 are expected."""
+    """Forty samples, half of them right at each position; 30 choose the first: 20 are expected."""
     pairs = [(0, 0)] * 15 + [(1, 0)] * 5 + [(0, 1)] * 15 + [(1, 1)] * 5
     bias = position_bias([at(*pair, sample=n) for n, pair in enumerate(pairs)])
     assert bias.chosen == (0.75, 0.25)
@@ -142,7 +142,7 @@ def test_position_bias_by_hand() -> None:
 
 
 def test_right_answers_at_one_place_are_no_bias() -> None:
-    """All right answers stand first, and 80% are found: 80% of choices are expected there."""
+    """All right answers are first, and 80% are found: 80% of choices are expected there."""
     answers = [at(0, 0, sample=n) for n in range(32)] + [at(1, 0, sample=n) for n in range(32, 40)]
     bias = position_bias(answers)
     assert bias.expected == pytest.approx((0.8, 0.2))
@@ -160,8 +160,8 @@ def test_duplicates_of_an_answer_are_no_further_evidence() -> None:
 
 @table(
     "answers, n",
-    ([at(0, 0, 1)] * 30, 30),  # one option is no choice
-    ([at(0, 1, 4, sample=n) for n in range(12)], 12),  # three are expected at a place
+    ([at(0, 0, 1)] * 30, 30),  # a single option is no choice
+    ([at(0, 1, 4, sample=n) for n in range(12)], 12),  # three are expected at each position
     ([Answer(n, 0, None, False, None, 0, 2) for n in range(40)], 0),
     ([at(5, 0, 2)] * 40, 0),
 )
@@ -176,7 +176,7 @@ Model = Callable[[int, int, Sequence[int]], int]
 
 
 def asked(model: Model, samples: int = 80, options: int = 4, wordings: int = 4) -> list[Answer]:
-    """Option 0 is right; the options are rotated, so that it stands at each place once."""
+    """Answers of a model; option 0 is right, and rotation puts it at each position once."""
     answers = []
     for sample in range(samples):
         for wording in range(wordings):
@@ -189,17 +189,17 @@ def asked(model: Model, samples: int = 80, options: int = 4, wordings: int = 4) 
 
 
 def steady(sample: int, wording: int, order: Sequence[int]) -> int:
-    """Knows three samples of four, and chooses the same option of the others."""
+    """Knows three of four samples, and always chooses the same wrong option for the others."""
     return order.index(0 if sample % 4 else 1 + sample // 4 % 3)
 
 
 def by_wording(sample: int, wording: int, order: Sequence[int]) -> int:
-    """Knows all in the wordings 0 to 2, and none in wording 3."""
+    """Knows all samples in wordings 0 to 2, and none in wording 3."""
     return order.index(0 if wording < 3 else 1 + sample % 3)
 
 
 def by_position(sample: int, wording: int, order: Sequence[int]) -> int:
-    """Knows half of the samples, and chooses the first option of the others."""
+    """Knows half of the samples, and chooses the first option for the others."""
     return order.index(0) if sample // 4 % 2 else 0
 
 
@@ -208,21 +208,21 @@ def test_three_models_are_told_apart() -> None:
     values = {name: values_of(answers) for name, answers in found.items()}
     bias = {name: position_bias(answers) for name, answers in found.items()}
 
-    # Two of them are right as often.
+    # Two models have the same accuracy.
     assert values["steady"]["accuracy"] == values["by_wording"]["accuracy"] == 0.75
-    # The steady one: nothing depends on wording or place.
+    # The steady one: no dependence on wording or position.
     assert values["steady"]["instability"] == 0
     assert values["steady"]["consistent_rate"] == 1
     assert values["steady"]["accuracy_all"] == 0.75
     assert values["steady"]["accuracy_best_prompt"] == values["steady"]["accuracy_worst_prompt"]
     assert bias["steady"].p > 0.9
-    # By wording: one wording fails, no place is preferred.
+    # By wording: one wording fails, no position is preferred.
     assert values["by_wording"]["accuracy_best_prompt"] == 1
     assert values["by_wording"]["accuracy_worst_prompt"] == 0
     assert values["by_wording"]["accuracy_all"] == 0
     assert values["by_wording"]["majority_accuracy"] == 1
     assert bias["by_wording"].p > 0.9
-    # By place: unstable, as good in each wording, and the first place is preferred.
+    # By position: unstable, equally good in each wording, and the first position is preferred.
     assert values["by_position"]["instability"] == pytest.approx(math.log(4) / 2)
     best, worst = (values["by_position"][f"accuracy_{end}_prompt"] for end in ("best", "worst"))
     assert best == worst == pytest.approx(0.625)
@@ -260,7 +260,7 @@ def test_rounds(
 
 
 def test_rounds_have_intervals_over_dialogues() -> None:
-    """Accuracy falls by a tenth a round; twenty answers to a round are one of its dialogue."""
+    """Accuracy falls by 0.1 per round; a dialogue is a cluster, not its single rounds."""
     generator = random.Random(2)
     turns = [
         Turn(dialogue, number, generator.random() < 0.9 - 0.1 * number)

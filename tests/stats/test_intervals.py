@@ -67,13 +67,13 @@ def test_the_interval_of_a_mean_by_hand() -> None:
 
 
 def test_equal_values_have_no_interval() -> None:
-    """They don't say how values spread; shares of equal values do have one."""
+    """Equal values give no estimate of the spread; shares of equal values do have an interval."""
     assert estimate_mean([0.5] * 7) == Estimate(0.5, None, None, 7)
     assert estimate_mean([1.0] * 7, share=True).low == pytest.approx(0.6457, abs=1e-4)
 
 
 def test_translations_are_no_documents_of_their_own() -> None:
-    """Each value twice, as a cluster: the interval is that of the half."""
+    """Each value twice, as a cluster: the interval is the same as without duplicates."""
     generator = np.random.default_rng(0)
     for share in (False, True):
         values = generator.random(30) if not share else (generator.random(30) < 0.7).astype(float)
@@ -91,7 +91,7 @@ def test_translations_are_no_documents_of_their_own() -> None:
 
 @table("n, spread", (10, False), (40, False), (40, True))
 def test_intervals_hold_what_they_promise(n: int, spread: bool) -> None:
-    """In 95 of 100 runs, about; of scores near the top, and of pairs that hang together."""
+    """About 95 of 100 intervals cover the truth, for scores near the top and correlated pairs."""
     generator, held, runs = np.random.default_rng(n), 0, 1000
     for _ in range(runs):
         values = generator.beta(4, 2, n)
@@ -178,7 +178,7 @@ def test_clusters_are_drawn_whole() -> None:
 def test_the_interval_of_few_clusters_is_wider() -> None:
     draws = np.random.default_rng(0).normal(size=20_000)
     plain, few, many = interval(draws), interval(draws, 5), interval(draws, 5000)
-    # Hesterberg (2015): of 5 values the normal's quantile at sqrt(5/4) * t(4) = 3.104.
+    # Hesterberg (2015): for 5 values, the normal quantile at sqrt(5/4) * t(4) = 3.104.
     assert few[1] == pytest.approx(stats.norm.ppf(stats.norm.cdf(3.104)), abs=0.2)
     assert few[1] > plain[1] > 0
     assert many[1] == pytest.approx(plain[1], abs=0.02)

@@ -27,10 +27,10 @@ SHARE = st.floats(0, 1)
     "share, sensitivity, specificity, expected",
     # (0.4 + 0.9 - 1) / (0.8 + 0.9 - 1) = 0.3 / 0.7
     (0.4, 0.8, 0.9, 3 / 7),
-    (0.25, 1.0, 1.0, 0.25),  # a judge without faults
-    (0.1, 0.8, 0.9, 0.0),  # what a judge calls wrong where nothing is
-    (0.05, 0.8, 0.9, 0.0),  # even less: below 0 before it is cut
-    (0.8, 0.8, 0.9, 1.0),  # what it calls wrong where all is
+    (0.25, 1.0, 1.0, 0.25),  # a perfect judge
+    (0.1, 0.8, 0.9, 0.0),  # the share that a judge calls wrong if no step is
+    (0.05, 0.8, 0.9, 0.0),  # even less: negative before clipping
+    (0.8, 0.8, 0.9, 1.0),  # the share that it calls wrong if all steps are
     (1.0, 0.8, 0.9, 1.0),
     (0.0, 0.8, 0.9, 0.0),
     (0.5, 0.6, 0.6, 0.5),
@@ -40,7 +40,9 @@ def test_by_hand(share: float, sensitivity: float, specificity: float, expected:
 
 
 @given(true=SHARE, sensitivity=st.floats(0.56, 1), specificity=st.floats(0.56, 1))
-def test_it_undoes_what_the_judge_does(true: float, sensitivity: float, specificity: float) -> None:
+def test_the_correction_inverts_the_judges_error_rates(
+    true: float, sensitivity: float, specificity: float
+) -> None:
     called = true * sensitivity + (1 - true) * (1 - specificity)
     assert rogan_gladen(called, sensitivity, specificity) == pytest.approx(true, abs=1e-9)
 
@@ -51,37 +53,37 @@ def test_steps_are_counted_by_cluster() -> None:
     assert (found.share, found.clusters) == (0.5, 2)
     assert tally([], []).share is None
     # Question 1: a sound step at 0.5 passes, a wrong one at 0.49 is found. Question 2: a wrong one
-    # at 0.5 is overlooked, a sound one at 0.1 suspected.
+    # at 0.5 is missed, a sound one at 0.1 is flagged.
     known = rates([1, 1, 2, 2], [True, False, False, True], [0.5, 0.49, 0.5, 0.1])
     assert (known.found.share, known.passed.share, known.questions) == (0.5, 0.5, 2)
     assert known.found.hits.tolist() == known.passed.hits.tolist() == [1, 0]
 
 
 def judge(sensitivity: float, specificity: float, questions: int = 20) -> Rates:
-    """A judge with these rates over ten wrong and ten sound steps of each question."""
+    """The rates of a judge on ten wrong and ten sound steps of each question."""
     hits = [np.full(questions, 10 * rate) for rate in (sensitivity, specificity)]
     found, passed = (Tally(each, np.full(questions, 10.0)) for each in hits)
     return Rates(found, passed, resamples=400)
 
 
 def called(*hits: float, of: float = 10.0) -> Tally:
-    """Hits among ten steps of each document."""
+    """A tally of the flagged steps of each document, out of ten by default."""
     return Tally(np.asarray(hits, dtype=float), np.full(len(hits), of))
 
 
 def test_a_run_by_hand() -> None:
-    """Three of ten, five of ten: 0.4; its interval lies about what each of them would give."""
+    """Three of ten and five of ten: 0.4; the interval reaches from one document to the other."""
     found = corrected(called(3, 5), judge(0.8, 0.9))
     assert (found.sensitivity, found.specificity, found.refused) == (0.8, 0.9, None)
     assert found.value == pytest.approx(3 / 7)
-    # The judge's rates are the same in each question, so that only documents are drawn: 0.3 and
-    # 0.5 are the ends, (0.3 - 0.1) / 0.7 and (0.5 - 0.1) / 0.7.
+    # The judge's rates are the same in each question, so only documents vary: 0.3 and 0.5 are the
+    # ends, (0.3 - 0.1) / 0.7 and (0.5 - 0.1) / 0.7.
     assert (found.low, found.high) == (pytest.approx(2 / 7), pytest.approx(4 / 7))
 
 
 @table(
     "hits, sensitivity, specificity, value, interval",
-    ((0, 0, 0), 0.8, 0.9, 0.0, False),  # nothing is called wrong: 0 in every resample
+    ((0, 0, 0), 0.8, 0.9, 0.0, False),  # no step is called wrong: 0 in every resample
     ((10, 10, 10), 0.8, 0.9, 1.0, False),
     ((4,), 0.8, 0.9, 3 / 7, False),  # a single document
     ((2, 4, 6), 1.0, 1.0, 0.4, True),
@@ -103,7 +105,7 @@ def test_one_question_gives_no_interval() -> None:
 @table(
     "tally, known, reason",
     (called(4, 4), judge(0.6, 0.5), "sensitivity + specificity is 1.10"),
-    (called(4, 4), judge(0.3, 0.8), "sensitivity + specificity is 1.10"),  # but for the last bit
+    (called(4, 4), judge(0.3, 0.8), "sensitivity + specificity is 1.10"),  # except for the last bit
     (called(4, 4), judge(0.1, 0.2), "sensitivity + specificity is 0.30"),
     (called(4, 4), judge(1.0, 0.0), "sensitivity + specificity is 1.00"),
     (called(), judge(0.8, 0.9), "no step was scored"),
@@ -118,8 +120,8 @@ def test_what_is_refused(tally: Tally, known: Rates, reason: str) -> None:
     assert reason in (found.refused or "")
 
 
-def test_just_above_the_limit_the_interval_owns_up() -> None:
-    """Resamples in which the judge only guesses count as 0 and as 1."""
+def test_the_interval_is_0_to_1_for_a_judge_near_chance() -> None:
+    """Resamples in which the judge is no better than chance count as 0 and as 1."""
     g = np.random.default_rng(3)
     sound = (g.random(200) < 0.5).tolist()
     guessed = [0.2 if g.random() < (0.43 if each else 0.57) else 0.8 for each in sound]
@@ -139,8 +141,11 @@ def test_it_is_the_same_each_time() -> None:
 def simulated(
     g: np.random.Generator, clusters: int, steps: int, true: float, se: float, sp: float
 ) -> tuple[list[int], list[bool], list[bool]]:
-    """Cluster, soundness and verdict of each step; some clusters have more wrong ones (a beta
-    distribution with a correlation of 0.15 within clusters)."""
+    """Cluster, soundness and verdict of each step.
+
+    The share of wrong steps varies between clusters: a beta distribution with a correlation of 0.15
+    within clusters.
+    """
     a, b = (part * (1 / 0.15 - 1) for part in (true, 1 - true))
     wrong = g.random((clusters, steps)) < g.beta(a, b, clusters)[:, None]
     verdicts = g.random((clusters, steps)) < np.where(wrong, se, 1 - sp)

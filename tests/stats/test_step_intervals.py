@@ -94,7 +94,7 @@ def test_copies_under_the_same_question_add_no_certainty(
     chains = of_rows(rows)
     once, thrice = (estimate_all(steps_of(each), resamples=30) for each in (chains, chains * 3))
     for name, each in once.items():
-        if name == "ece":  # its bins may be cut elsewhere
+        if name == "ece":  # its bins may have other edges
             continue
         copied = thrice[name]
         assert copied.n == 3 * each.n, name
@@ -119,7 +119,7 @@ def test_chains_of_one_question_have_no_interval() -> None:
 def test_a_share_of_all_has_wilsons_interval_over_questions() -> None:
     chains = [judged("+-", 0.9, 0.1) for _ in range(20)]
     found = estimate_all(steps_of(chains * 2), resamples=50)
-    # Newcombe (1998): 20 of 20. The 40 chains here have a question each, those below share 20.
+    # Newcombe (1998): 20 of 20. The first 40 chains have a question each, the shared ones 20.
     shared = [judged("+-", 0.9, 0.1, question=f"q{at % 20}") for at in range(40)]
     assert found["acc_err"].low == pytest.approx(0.9124, abs=5e-5)
     assert estimate_all(steps_of(shared), resamples=50)["acc_err"] == Estimate(
@@ -153,7 +153,7 @@ def test_resamples_are_the_same_for_the_same_seed() -> None:
 
 
 def test_intervals_cover_the_truth() -> None:
-    """Of 200 simulated sets; 95% of the intervals should, and each misses by chance at times."""
+    """Of 200 simulated sets, 95% of the intervals should cover the truth, give or take."""
     truth = estimate_all(drawn(np.random.default_rng(0), 20_000), resamples=2)
     names = ("auc", "auc_within", "macro_f1", "specificity", "f1_first", "mcc", "brier")
     hits = dict.fromkeys(names, 0)
@@ -168,7 +168,7 @@ def test_intervals_cover_the_truth() -> None:
             assert high is not None
             assert true is not None
             hits[name] += low <= true <= high
-    # Two standard deviations of a count of 200 at 0.95 are 6; questions are few.
+    # Two standard deviations of a count of 200 at 0.95 are 6; with few questions a bit more.
     assert all(180 <= each <= 199 for each in hits.values()), hits
 
 
@@ -183,7 +183,7 @@ def test_means_over_groups() -> None:
     measure = ratio(np.array([1.0, 0, 1, 0]), np.array([1.0, 1, 1, 0]))
     groups = np.array([0, 0, 1, 2])
     weights = np.array([[1.0, 1, 1, 1], [1, 3, 1, 1], [1, 1, 0, 1]])
-    # Group 2 adds nothing to it; without group 1 there is no mean.
+    # Group 2 has no weight; without group 1 the mean is undefined.
     np.testing.assert_equal(mean_over(groups, measure).of(weights), [0.75, 0.625, np.nan])
     none = Measure(measure.of, np.zeros(4))
     np.testing.assert_equal(mean_over(groups, none).of(weights), [np.nan] * 3)
@@ -221,11 +221,11 @@ def test_only_steps_that_both_scored_are_compared() -> None:
         for scores in (first, second)
     )
     found = paired_differences(one, two, resamples=30)
-    # Both scored 6 steps: all of the first and last chain, one each of the others.
+    # Both judges scored the same 6 steps: all of the first and last chain, one of each other chain.
     assert (found.steps, found.chains) == (6, 2)
     assert found.differences["sensitivity"].value == -0.5
     assert found.differences["specificity"].value == -0.25
-    # The second chain, that the second judge flags early, is undecided for the first.
+    # The second chain, which the second judge flags too early, is undecided for the first judge.
     assert found.differences["acc_err"].value == -0.5
     assert found.differences["acc_err"].n == 2
     assert found.differences["acc_ok"].value is None
@@ -246,7 +246,7 @@ def test_copies_under_the_same_question_do_not_make_a_difference_surer() -> None
         steps = steps_of(chains * copies)
         better = replace(steps, score=np.where(steps.sound, steps.score, 0.1))
         found.append(paired_differences(steps, better, resamples=20).p)
-    # All six questions, swapped in 64 ways: all one way or all the other.
+    # All six questions favour one judge: 2 of the 64 swaps are as extreme.
     assert found[0]["sensitivity"] == found[0]["acc_err"] == 2 / 64
     assert found[1] == found[0]
 
@@ -267,5 +267,5 @@ def test_a_judge_of_fewer_steps_is_not_compared() -> None:
 
 
 def rescored(steps: ScoredSteps) -> ScoredSteps:
-    """Nearer to the labels."""
+    """The same steps with scores closer to the labels."""
     return replace(steps, score=(steps.score + steps.sound) / 2)

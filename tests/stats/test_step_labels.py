@@ -41,7 +41,7 @@ def at_once(steps: ScoredSteps, weights: Floats) -> dict[str, Floats]:
     return {name: each.of(weights) for name, each in step_measures(steps).items()}
 
 
-# Values worked by hand. What isn't named may have any value.
+# Values worked manually. Measures that are not listed may have any value.
 
 WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
 
@@ -49,7 +49,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
 @table(
     "why, chains, expected",
     (
-        "labels end at the first error: the scores after it count nowhere",
+        "labels end at the first error: later scores never count",
         [judged("++-..", 0.9, 0.2, 0.4, 0.9, 0.1)],
         {
             "auc": 0.5,
@@ -61,7 +61,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         },
     ),
     (
-        "a judge that is right throughout",
+        "a judge that is always right",
         WRONG_AND_SOUND,
         {"auc": 1, "auc_within": 1, "macro_f1": 1, "sensitivity": 1, "specificity": 1, "mcc": 1}
         | {"acc_err": 1, "acc_ok": 1, "f1_first": 1, "flagged_early": 0, "unscored_chains": 0}
@@ -69,7 +69,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         | {"brier": 0.19 / 5, "ece": 0.9 / 5},
     ),
     (
-        "a judge that is wrong throughout",
+        "a judge that is always wrong",
         [judged("++-", 0.1, 0.2, 0.8), judged("++", 0.1, 0.3)],
         {"auc": 0, "auc_within": 0, "macro_f1": 0, "sensitivity": 0, "specificity": 0, "mcc": -1}
         | {"balanced_accuracy": 0, "acc_err": 0, "acc_ok": 0, "f1_first": 0, "flagged_early": 1},
@@ -96,7 +96,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         | {"brier": 0.25, "ece": 0.25, "macro_f1_fitted": None, "f1_first_fitted": None},
     ),
     (
-        "no chain without an error",
+        "every chain has an error",
         [judged("+-", 0.9, 0.1), judged("-", 0.7)],
         {
             "acc_err": 0.5,
@@ -188,7 +188,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         {"acc_err": 0, "acc_ok": 0, "flagged_early": 1, "unscored_chains": 0, "unscored": 0.4},
     ),
     (
-        "an unscored step after the first error, found or overlooked",
+        "an unscored step after the first error, found or missed",
         [judged("+-+", 0.9, 0.1, None), judged("+-+", 0.9, 0.9, None)],
         {"acc_err": 0.5, "flagged_early": 0, "unscored_chains": 0, "unscored": 1 / 3},
     ),
@@ -203,12 +203,12 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         dict.fromkeys(NAMES) | {"unscored": 1, "unscored_chains": 1},
     ),
     (
-        "a neutral step counts nowhere, flagged or unscored",
+        "a neutral step never counts, flagged or unscored",
         [judged("+.-", 0.9, 0.1, 0.1), judged(".+", None, 0.9)],
         {"acc_err": 1, "acc_ok": 1, "specificity": 1, "unscored": 0, "unscored_chains": 0},
     ),
     (
-        "chains of neutral steps alone have nothing to find",
+        "chains of neutral steps only have no error to find",
         [judged("..", None, None)],
         dict.fromkeys(NAMES),
     ),
@@ -219,7 +219,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         {"acc_err": 1, "acc_ok": 0.5, "f1_first": 2 / 3, "auc": 1, "auc_within": None},
     ),
     (
-        "first errors that are not known",
+        "unknown first errors",
         [judged("-", 0.1, located=False), judged("+", 0.9, located=False)],
         {
             "acc_err": None,
@@ -231,7 +231,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         },
     ),
     (
-        "an alternative to the second step is wrong, the chain is not",
+        "an alternative to the second step is wrong, but the chain is not",
         [judged("+-+", 0.9, 0.1, 0.8, first_error=None, places=(0, 1, 1), path=(0, 2))],
         {"acc_ok": 1, "acc_err": None, "sensitivity": 1, "auc": 1, "auc_within": 1},
     ),
@@ -244,7 +244,7 @@ WRONG_AND_SOUND = (judged("++-", 0.9, 0.8, 0.2), judged("++", 0.9, 0.7))
         {"acc_err": 1, "unscored_chains": 0, "flagged_early": 0},
     ),
     (
-        "the wrong step at an alternative's place",
+        "the wrong step at the place of an alternative",
         [judged("+-+-", 0.9, 0.9, 0.8, 0.1, first_error=3, places=(0, 1, 1, 2), path=(0, 2, 3))],
         {"acc_err": 1, "sensitivity": 0.5},
     ),
@@ -287,8 +287,8 @@ HALVES = (question_name(0, 1), question_name(1, 1))
         0.5,
     ),
     (
-        # From 0.5 on: caught 1, missed 1, alarms 0, passed 2; from 0.8 on it is the mirror image.
-        "of two that do equally well, the lower one",
+        # From 0.5 on: caught 1, missed 1, alarms 0, passed 2; from 0.8 on, the reverse.
+        "of two equally good thresholds, the lower one",
         [("++", 0.5, 0.8), ("-", 0.2), ("-", 0.5)],
         [("++", 0.5, 0.8), ("-", 0.2), ("-", 0.5)],
         (0.5, 0.5),
@@ -296,8 +296,8 @@ HALVES = (question_name(0, 1), question_name(1, 1))
         2 / 3,
     ),
     (
-        # 2 / 8 + 1 / 6 and 5 / 12 are the same, but for their last bit.
-        "of two that rounding alone parts, the lower one",
+        # 2 / 8 + 1 / 6 and 5 / 12 are equal, except for the last bit.
+        "of two thresholds that differ only by rounding, the lower one",
         [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
         [("+", 0.2), *[("-", 0.1)] * 2, *[("-", 0.2)] * 3, ("-", 0.3)],
         (0.2, 0.2),
@@ -327,7 +327,7 @@ def test_thresholds_are_chosen_on_the_other_half(
     assert found["f1_first_fitted"] == (first if first is None else pytest.approx(first))
 
 
-# By scikit-learn, and by brute force.
+# With scikit-learn, and by brute force.
 
 
 @table("seed", *range(6))
@@ -373,7 +373,7 @@ def test_a_weight_is_as_many_copies(seed: int, unscored: float) -> None:
 
 
 def repeated(steps: ScoredSteps, times: Any) -> ScoredSteps:
-    """Each chain as often as said."""
+    """Steps with each chain repeated the given number of times."""
     old = np.repeat(np.arange(steps.chains), times)
     own = [np.flatnonzero(steps.chain == chain) for chain in old]
     rows = np.concatenate(own)
@@ -385,7 +385,7 @@ def repeated(steps: ScoredSteps, times: Any) -> ScoredSteps:
 
 
 def slow(steps: ScoredSteps) -> dict[str, float | None]:
-    """Some measures, step by step."""
+    """Some measures, calculated step by step."""
     outcomes = [outcome(steps, chain, 0.5) for chain in range(steps.chains)]
     located = [each for each in outcomes if each is not None]
     known = [each for each in located if each[1] is not None]
@@ -404,7 +404,7 @@ def mean(given: Sequence[Any]) -> float | None:
 
 
 def outcome(steps: ScoredSteps, chain: int, threshold: float) -> tuple[bool, bool | None] | None:
-    """Whether the chain has an error, and whether it is found; None: undecided."""
+    """Whether the chain has an error, and whether the judge is right about it; None: undecided."""
     error = steps.first_error[chain]
     own = sorted(np.flatnonzero(steps.chain == chain), key=lambda at: steps.place[at])
     for at in own:
@@ -462,7 +462,7 @@ def test_large_sets_are_worked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     assert estimate_all(steps, resamples=50) == whole
 
 
-# The arrays.
+# The input arrays.
 
 
 def test_chains_up_to_their_first_errors() -> None:
@@ -500,7 +500,7 @@ def test_arrays_that_do_not_fit(changed: dict[str, Any], message: str) -> None:
 
 
 def test_an_error_without_a_step_is_never_found() -> None:
-    """Arrays that others built: the first wrong step is not among them."""
+    """Arrays from other code: the first wrong step is not among them."""
     steps = replace(steps_of([judged("++", 0.9, 0.8)]), first_error=np.array([7.0]))
     assert first_errors(steps).known(0.5).tolist() == [False]
 

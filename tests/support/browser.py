@@ -18,7 +18,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @dataclass
 class Opened:
-    """A page, and what went wrong or was fetched while it was open."""
+    """A page, with the console messages and requests while it was open."""
 
     page: Any
     complaints: list[str] = field(default_factory=list)
@@ -26,10 +26,10 @@ class Opened:
 
 
 def find_browser() -> str:
-    """The browser's path; skips the test where there is none."""
+    """The path of the browser; skips the test if there is none."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
-        pytest.skip("there is no Chromium: apt-get install chromium")
+        pytest.skip("Chromium is not installed: apt-get install chromium")
     return found
 
 
@@ -47,7 +47,7 @@ def launched() -> Iterator[Any]:
 
 
 def open_page(browser: Any, path: Path, place: str = "", **context: Any) -> Opened:
-    """Open a file as a person does; ``context``: as Playwright's ``new_context``."""
+    """Opens a file; ``context`` has the options of Playwright's ``new_context``."""
     context.setdefault("viewport", {"width": 1280, "height": 900})
     page = browser.new_context(**context).new_page()
     page.set_default_timeout(1000 * LONGEST)

@@ -1,4 +1,4 @@
-"""Small problems in CMMaTH's layout, with a placeholder for each image."""
+"""Small problems in CMMaTH's format, with a placeholder for each image."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 
 def make_problem(**fields: Any) -> dict[str, Any]:
-    """A problem as the publishers write one; its image is named after its id."""
+    """A problem in the publishers' format; its image is named after its id."""
     identity = fields.get("problem_id", "90001")
     return {
         "problem_id": identity,
@@ -68,11 +68,11 @@ PROBLEMS: tuple[dict[str, Any], ...] = (
     ),
     make_problem(problem_id="90005", answer="暂无\n"),
 )
-"""Every form, one and several images, and one problem that has no answer."""
+"""All forms, one and several images, and one problem without an answer."""
 
 
 def make_doc(**fields: Any) -> dict[str, Any]:
-    """A document as a task of CMMaTH has it, but for its images."""
+    """A document as in a CMMaTH task, without its images."""
     return {
         "id": "90001",
         "language": "zh",
@@ -92,7 +92,7 @@ def make_doc(**fields: Any) -> dict[str, Any]:
 
 
 def write_cmmath(folder: Path, problems: Iterable[Mapping[str, Any]] = PROBLEMS) -> Path:
-    """A folder to give as CMMATH_PATH: ``cmmath.json`` and an image for each name."""
+    """A folder for CMMATH_PATH: ``cmmath.json`` and an image for each name."""
     problems = list(problems)
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(problems, ensure_ascii=False)
@@ -102,7 +102,7 @@ def write_cmmath(folder: Path, problems: Iterable[Mapping[str, Any]] = PROBLEMS)
 
 
 def draw_images(folder: Path, problems: Iterable[Mapping[str, Any]]) -> None:
-    """A placeholder for each image; the k-th of a problem is k levels of red above black."""
+    """Writes a placeholder for each image; the k-th of a problem is k levels of red above black."""
     for problem in problems:
         for number, name in enumerate(problem["image"]):
             image = Image.new("RGB", (16, 16), (number, 0, 0))
@@ -113,7 +113,7 @@ def draw_images(folder: Path, problems: Iterable[Mapping[str, Any]]) -> None:
 
 
 def changed(problems: Iterable[Mapping[str, Any]], identity: str, **changes: Any) -> list[Any]:
-    """The problems with one of them changed; a field that is to be None is taken out."""
+    """The problems with one of them changed; None removes a field."""
     return [
         {name: value for name, value in (dict(problem) | changes).items() if value is not None}
         if problem["problem_id"] == identity
@@ -125,7 +125,7 @@ def changed(problems: Iterable[Mapping[str, Any]], identity: str, **changes: Any
 def write_responses(
     path: Path, responses: Mapping[str, str | list[str]], task: str = "cmmath"
 ) -> Path:
-    """Responses by problem id, as the model ``replay`` reads them."""
+    """Writes responses by problem id, in the format of the model ``replay``."""
     lines = [
         json.dumps({"task": task, "id": identity, "response": response}, ensure_ascii=False)
         for identity, said in responses.items()

@@ -1,4 +1,4 @@
-"""Runs of CMMaTH in the format of lmms-eval, made without it: records with given grades."""
+"""Runs of CMMaTH in lmms-eval's format, made without it: records with given grades."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def make_cmmath_record(
     """One record of ``cmmath_grade``.
 
     Args:
-        rule: what the rules say; None: there is no response.
-        judged: the judge's grade, which then counts.
-        failed: the judge was asked, and failed with this.
-        why: which rule decided, or why none could.
-        instance: fields of the problem in place of the usual ones.
+        rule: the rules' grade; None: there is no response.
+        judged: the judge's grade, which takes precedence.
+        failed: the error of the judge, which then has no grade.
+        why: the rule that decided, or why none could.
+        instance: fields of the problem that replace the usual ones.
     """
     asked = judged is not None or failed is not None
     by_rule = {"correct": 1.0, "incorrect": 0.0}.get(rule or "")
@@ -86,12 +86,12 @@ def write_cmmath_run(
     date: str = "20260102_030405",
     tokens: int | None = None,
 ) -> list[Path]:
-    """Write records by task (each a record, or a list of several responses) as lmms-eval does.
+    """Writes records by task (each a record, or a list of several responses) as lmms-eval does.
 
-    Their problems get the ids "1", "2", ... in each task.
+    The problems have the ids "1", "2", ... in each task.
 
     Returns:
-        The samples files; the results file lies beside them.
+        The samples files; the results file is in the same folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = []

@@ -1,12 +1,12 @@
 """A judge server that fails on purpose, deterministically, and logs every call.
 
-A process of its own: ``python -m tests.support.fault_server --log FILE [--faulty] [--seed N]
-[--latency S] [--port N]`` prints its URL, then serves until killed. In a test: ``with
-serving(log, faulty=True) as server``.
+As a separate process: ``python -m tests.support.fault_server --log FILE [--faulty] [--seed N]
+[--latency S] [--port N]`` prints its URL, then serves until killed. In a test: ``with serving(log,
+faulty=True) as server``.
 
-What happens to a call depends on its body and on how often that body came before; a refusal on the
-question alone. Scores depend on the question alone, so that an answer after a reminder is the one
-that a clean run gives.
+The outcome of a call depends on its body and on the number of earlier calls with this body; a
+refusal depends on the question alone. So do scores: an answer after a reminder equals the answer of
+a run without faults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RETRY_AFTER = 0.2
 
 ANSWERED = "answered"
 PASSING = {"throttled", "failed", "dropped", "hung"}
-"""Faults after which a call is to be made again."""
+"""Faults after which a call must be retried."""
 
 _LONGEST_HANG = 60.0
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
@@ -43,9 +43,9 @@ class Call:
 
     Attributes:
         body: digest of the request's body.
-        question: digest of the chat without what was said after an unreadable reply.
-        reminded: whether it is the question again, after such a reply.
-        before: how often the same body came before.
+        question: digest of the chat, without the messages after an unreadable reply.
+        reminded: whether the request repeats the question after an unreadable reply.
+        before: number of earlier calls with the same body.
         outcome: ``answered``, ``unusable``, ``refused`` or one of PASSING.
     """
 
@@ -57,22 +57,22 @@ class Call:
 
 
 class Served:
-    """A server in a process of its own, as a test sees it.
+    """A server in a separate process, as used by a test.
 
     Attributes:
         url: base URL, ending in ``/v1``.
-        pid: of the process.
+        pid: process id of the server.
     """
 
     def __init__(self, url: str, pid: int, log: Path) -> None:
         self.url, self.pid, self._log = url, pid, log
 
     def count(self) -> int:
-        """How many calls came in so far."""
+        """The number of calls so far."""
         return self._log.read_bytes().count(b"\n")
 
     def calls(self, since: int = 0) -> list[Call]:
-        """The calls in the order in which they came, but for the first ``since``."""
+        """The calls in order of arrival, without the first ``since``."""
         lines = self._log.read_text(encoding="utf-8").splitlines()[since:]
         return [Call(**json.loads(line)) for line in lines]
 
@@ -81,7 +81,7 @@ class Served:
 def serving(
     log: Path, *, faulty: bool = False, seed: int = 0, latency: float = 0.0
 ) -> Iterator[Served]:
-    """Run the server while the ``with`` block lasts."""
+    """Runs the server while the ``with`` block lasts."""
     log.touch()
     options = ["--log", str(log), "--seed", str(seed), "--latency", str(latency)]
     process = subprocess.Popen(
@@ -102,7 +102,7 @@ def serving(
 
 
 def outcome_of(body: str, question: str, before: int, seed: int) -> str:
-    """What happens to a call to a faulty server."""
+    """The outcome of a call to a faulty server."""
     if _fraction(f"refused {seed} {question}") < REFUSED:
         return "refused"
     drawn = _fraction(f"{seed} {body} {before}")
@@ -114,12 +114,12 @@ def outcome_of(body: str, question: str, before: int, seed: int) -> str:
 
 
 def question_of(messages: Sequence[Mapping[str, str]]) -> str:
-    """The digest of a chat, without what was said after an unreadable reply."""
+    """The digest of a chat, without the messages after an unreadable reply."""
     return _digest([dict(message) for message in messages[:2]])
 
 
 def score_of(question: str) -> str:
-    """The score that a question gets, in tenths."""
+    """The score of a question, with one decimal."""
     return f"{int(question[:12], 16) % 11 / 10:.1f}"
 
 
@@ -140,14 +140,14 @@ class _Server:
     seen: Counter[str] = field(default_factory=Counter)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the calls of one connection, until one of both sides ends it."""
+        """Answers the calls of one connection until either side closes it."""
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while await self._answer(reader, writer):
                 await writer.drain()
         writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one call; whether the connection lives on."""
+        """Answers one call; returns whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         length = int(head.split("content-length:")[1].split("\r\n")[0])
         call = self._write_down(json.loads(await reader.readexactly(length)))
@@ -174,7 +174,7 @@ class _Server:
         self.seen[digest] += 1
         outcome = outcome_of(digest, question, before, self.seed) if self.faulty else ANSWERED
         call = Call(digest, question, len(body["messages"]) > 2, before, outcome)
-        # One write a line, behind what is there: a reader never sees half of one for long.
+        # One write per line, always appended: a reader hardly ever sees half a line.
         self.log.write(json.dumps(vars(call)) + "\n")
         self.log.flush()
         return call
@@ -188,7 +188,7 @@ def _reply(call: Call) -> tuple[int, str, object]:
         return 500, "", _error("out of order")
     text, finish = f"A reason.\nScore: {score_of(call.question)}", "stop"
     if call.outcome == "unusable":
-        # Never twice the same, so that each reminder makes a body of its own.
+        # Always different, so that each reminder has a new body.
         text = f"Hard to say ({call.body[:16].translate(_LETTERS)})."
     if call.outcome == "refused":
         text, finish = "", "content_filter"
@@ -207,10 +207,10 @@ def _error(message: str) -> object:
 
 async def _main() -> None:
     parser = argparse.ArgumentParser(description="A fake judge that fails on purpose.")
-    parser.add_argument("--log", required=True, help="a line of JSON is added for each call")
-    parser.add_argument("--faulty", action="store_true", help="fail, in all ways it knows")
-    parser.add_argument("--seed", type=int, default=0, help="another one fails elsewhere")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds that a reply takes")
+    parser.add_argument("--log", required=True, help="file for one line of JSON per call")
+    parser.add_argument("--faulty", action="store_true", help="fail in all known ways")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the failures")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds per reply")
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
     with open(options.log, "a", encoding="utf-8") as log:

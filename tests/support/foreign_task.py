@@ -1,7 +1,7 @@
 """A task of another package, unknown to RPTS: squares, each with its own colour.
 
-Its folder is written by the test: a task file, the module of its functions, data and images. What
-models say is written here as well, so that a judge can check which image belongs to it.
+Tests write its folder: a task file, the module of its functions, data and images. The responses of
+models are defined here as well, so that a judge can check which image they refer to.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ PROCESS = "process_results: !function utils.process_results\n"
 
 @dataclass(frozen=True)
 class ForeignTask:
-    """A folder with a task in it, and its documents."""
+    """A folder with a task, and its documents."""
 
     folder: Path
     documents: Sequence[Mapping[str, Any]]
@@ -82,13 +82,13 @@ class ForeignTask:
 
     @property
     def include_path(self) -> str:
-        """What ``--include_path`` takes."""
+        """The value for ``--include_path``."""
         return str(self.folder / "task")
 
     def responses(
         self, path: Path, task: str, texts: Sequence[str] | None = None, start: int = 0
     ) -> Path:
-        """Write what ``says`` has a model say, or these texts, as saved responses."""
+        """Writes ``texts``, or the responses of ``response_to``, as saved responses."""
         said = texts or [response_to(doc) for doc in self.documents[start:]]
         rows = (
             {"task": task, "doc_id": at, "response": text} for at, text in enumerate(said, start)
@@ -98,12 +98,12 @@ class ForeignTask:
 
 
 def colour_of(number: int) -> tuple[int, int, int]:
-    """The colour of the square of this number: as no other's."""
+    """The colour of the square with this number: a unique one."""
     return (40 * (number % 6) + 20, 255 - 20 * (number % 12), 30 + 60 * (number // 6 % 4))
 
 
 def make_document(folder: Path, *squares: int, gold: str = "A") -> dict[str, Any]:
-    """A document on squares, whose images are written to the folder."""
+    """A document on squares; writes its images to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for number in squares:
@@ -127,12 +127,12 @@ def write_foreign_task(
     more: str = "",
     utils: str = "",
 ) -> ForeignTask:
-    """Write the task, of six documents if none are given, golds A and B by turns.
+    """Writes the task; by default with six documents, whose golds alternate between A and B.
 
     Args:
         visuals, process, metrics, filters: lines of the task file; empty leaves them out.
         more: further lines.
-        utils: functions that stand behind those of ``UTILS``, and may replace them.
+        utils: functions that follow those of ``UTILS``, and may replace them.
     """
     task = folder / "task"
     task.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ def write_foreign_task(
 
 
 def response_to(doc: Mapping[str, Any], answer: str = "A") -> str:
-    """A response in steps, which say of each image whose square it shows."""
+    """A response in steps that state for each image which square it shows."""
     squares = doc["squares"]
     steps = [
         f"Conclusion {at}: from Image {at}, square {number} is shown"
@@ -168,11 +168,11 @@ def response_to(doc: Mapping[str, Any], answer: str = "A") -> str:
 
 @dataclass
 class SeeingJudge:
-    """What a judge answers that is shown squares, and what it saw.
+    """A judge that checks claims about squares in images, and records what it saw.
 
     Attributes:
         seen: for each claim about an image its square, and the squares of the images shown.
-        kinds: how each request began.
+        kinds: the beginning of each request.
     """
 
     seen: list[tuple[int, list[int]]] = field(default_factory=list)
@@ -183,7 +183,7 @@ class SeeingJudge:
         return JudgeServer(answer=self.answer)
 
     def answer(self, body: Body) -> str:
-        """0.9 where the claim and the image fit, else 0.1."""
+        """0.9 if the claim and the image match, else 0.1."""
         told = body["messages"][0]["content"]
         self.kinds.append(told[:24])
         text, shown = _text_and_squares(body)
@@ -223,7 +223,7 @@ def _text_and_squares(body: Body) -> tuple[str, list[int]]:
 
 
 def _square_in(image: Image.Image) -> int:
-    """The square of the nearest colour: a JPEG changes it a little."""
+    """The square with the nearest colour; JPEG changes colours a little."""
     seen = image.convert("RGB").getpixel((image.width // 2, image.height // 2))
     assert isinstance(seen, tuple)
 

@@ -1,7 +1,7 @@
 """Client of the fork servers for runs of lmms-eval; needs only the standard library.
 
-Run as ``python -IS fork_client.py SOCKET PYTHON ARGUMENTS`` it stands for ``PYTHON ARGUMENTS``:
-what the server can run runs there, with this process's streams, signals and exit status.
+``python -IS fork_client.py SOCKET PYTHON ARGUMENTS`` replaces ``PYTHON ARGUMENTS``: commands that
+the server supports run there, with this process's streams, signals and exit status.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
 AVAILABLE = hasattr(os, "pidfd_open")
-"""The server needs Linux; elsewhere each run is a fresh start."""
+"""Whether the server is available: it needs Linux; elsewhere each run is a fresh start."""
 HEADER = struct.Struct("!Q")
 FIRST, SECOND = "first", "second"
-"""The sockets of the servers."""
+"""Names of the servers' sockets."""
 LOG = "log"
 PYTHON = {FIRST: "python-importing", SECOND: "python"}
-"""What stand for a Python interpreter: each asks one of the servers."""
+"""Names of the replacements for the Python interpreter; each uses one of the servers."""
 LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
 _SUPPORT = ("tests.support.score_gold", "tests.support.tiny_llava")
 _MODULES = (*LMMS_EVAL, "torch.distributed.run", *_SUPPORT)
@@ -38,7 +38,7 @@ _SCRIPTS = {str(Path(sys.executable).with_name(name)) for name in ("lmms-eval", 
 
 
 class ForkClient:
-    """Runs in the servers whose files lie in ``folder``."""
+    """Runs commands in the servers whose files are in ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,14 +51,14 @@ class ForkClient:
         seconds: float,
         importing: bool = False,
     ) -> subprocess.CompletedProcess[str]:
-        """As ``subprocess.run`` with one stream for output and errors.
+        """Like ``subprocess.run`` with one stream for output and errors.
 
         Args:
-            importing: run it in the first server, so that it imports lmms-eval and us itself.
+            importing: run it in the first server, so that the run imports lmms-eval and us itself.
 
         Raises:
             subprocess.TimeoutExpired: with the output so far; the run has been killed.
-            RuntimeError: the server ended; with what it said.
+            RuntimeError: the server ended; with the server's log.
         """
         served = served_part(command)
         assert served is not None, f"not a command for the server: {command}"
@@ -77,27 +77,27 @@ class ForkClient:
             return subprocess.CompletedProcess(command, code, _text(out))
 
     def stand_in(self, command: Sequence[str], importing: bool = False) -> list[str]:
-        """A command that stands for this one, for ``subprocess.Popen``."""
+        """A command that replaces this one, for ``subprocess.Popen``."""
         served = served_part(command)
         assert served is not None, f"not a command for the server: {command}"
         return [self.python(importing), *served]
 
     def python(self, importing: bool = False) -> str:
-        """What stands for a Python interpreter."""
+        """The path of the replacement for the Python interpreter."""
         return str(self.folder / PYTHON[FIRST if importing else SECOND])
 
     def start(self) -> None:
-        """Let the servers import what they need, which they otherwise do at the first run."""
+        """Makes the servers import their modules now, instead of at the first run."""
         with socket.socket(socket.AF_UNIX) as asked, suppress(ConnectionError):
             asked.connect(str(self.folder / SECOND))
 
 
 class ForkServer(ForkClient):
-    """Servers of this process.
+    """The servers of this process.
 
     Args:
-        environment: of the servers; their imports read variables, so a run may differ from it in
-            those only that are read later.
+        environment: of the servers; their imports read variables, so a run may only change
+            variables that are read later.
         bare: they import nothing.
     """
 
@@ -105,7 +105,7 @@ class ForkServer(ForkClient):
         super().__init__(Path(tempfile.mkdtemp(prefix="rpts-fork-")))
         for name, python in PYTHON.items():
             _write_stand_in(self.folder / python, self.folder / name)
-        # A thread of jemalloc (in pyarrow) would be there when the server forks.
+        # A thread of jemalloc (in pyarrow) would exist when the server forks.
         ours = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
         with (
             socket.socket(socket.AF_UNIX) as first,
@@ -123,23 +123,23 @@ class ForkServer(ForkClient):
                 ],
                 cwd=ROOT,
                 env=dict(environment) | ours,
-                stdin=subprocess.PIPE,  # its end is the servers'
+                stdin=subprocess.PIPE,  # the servers end when it is closed
                 stdout=log,
                 stderr=log,
                 pass_fds=numbers,
-                start_new_session=True,  # a Ctrl-C is for the client: the servers end with it
+                start_new_session=True,  # Ctrl-C goes to the client only: the servers end with it
             )
 
     def stop(self) -> None:
-        """End the servers and all of their runs."""
+        """Ends the servers and all of their runs."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)  # it may have failed before it could
+        shutil.rmtree(self.folder, ignore_errors=True)  # the server may have failed at its start
 
 
 def served_part(command: Sequence[str]) -> list[str] | None:
-    """The arguments of Python in a command; None where the servers can't run it."""
+    """The arguments of Python in a command; None if the servers can't run it."""
     arguments = command[1:] if command[0] == sys.executable else command
     kind, *rest = arguments
     if kind == "-m":
@@ -153,7 +153,7 @@ def _content(
     folder: str | Path | None,
     address: Path,
 ) -> bytes:
-    """A request; what starts lmms-eval finds an interpreter that asks the server for it."""
+    """A request; child processes of a run use an interpreter that asks the server, too."""
     real = served[0] == "-m" and served[1] in LMMS_EVAL
     request: dict[str, Any] = {
         "command": list(served),
@@ -165,7 +165,7 @@ def _content(
 
 
 def _ask(address: Path, content: bytes, streams: Sequence[int]) -> socket.socket:
-    """The connection that lasts as long as the run."""
+    """Sends a request; the connection lasts as long as the run."""
     run = socket.socket(socket.AF_UNIX)
     try:
         run.connect(str(address))
@@ -178,7 +178,7 @@ def _ask(address: Path, content: bytes, streams: Sequence[int]) -> socket.socket
 
 
 def _status(run: socket.socket) -> int:
-    """The exit status as ``subprocess`` gives it, once there is one.
+    """Waits for the exit status, in the form of ``subprocess``.
 
     Raises:
         ConnectionError: the server ended.
@@ -204,8 +204,8 @@ def _write_stand_in(path: Path, address: Path) -> None:
 
 
 def main(address: str, python: str, *arguments: str) -> None:
-    """Stand for a Python with these arguments."""
-    unbuffered = arguments[:1] == ("-u",)  # torchrun starts its processes so
+    """Acts as Python with these arguments."""
+    unbuffered = arguments[:1] == ("-u",)  # torchrun starts its processes with -u
     served = served_part([python, *(arguments[1:] if unbuffered else arguments)])
     if served is None:
         os.execv(python, [python, *arguments])

@@ -1,4 +1,4 @@
-"""A run in a process that was forked for it: as it would be in a fresh interpreter."""
+"""A run in a forked process, with the same behaviour as in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tests.support.fork_client import LMMS_EVAL
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A run: ``-m MODULE ARGUMENTS`` or ``SCRIPT ARGUMENTS``, and where it runs.
+    """A run: ``-m MODULE ARGUMENTS`` or ``SCRIPT ARGUMENTS``, and its environment.
 
-    ``python`` is what the run finds as ``sys.executable``; None: the real one. ``said`` is what the
-    imports of lmms-eval said in the server.
+    ``python`` is the run's ``sys.executable``; None: the real one. ``said`` is the output of
+    lmms-eval's imports in the server.
     """
 
     command: list[str]
@@ -33,9 +33,9 @@ class Request:
 
 
 class Ending:
-    """The last step of a run, as an exit handler that was registered before all others.
+    """The last step of a run: an exit handler that was registered before all others.
 
-    The interpreter would go on to take down its modules: 2 s for those that the server imported.
+    It skips the interpreter's cleanup of modules: 2 s for those that the server imported.
     """
 
     status = 0
@@ -51,7 +51,7 @@ class Ending:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note with which status the interpreter would end after what is done here."""
+        """Records the exit status that the interpreter would have after the block."""
         try:
             yield
         except SystemExit as end:
@@ -68,9 +68,9 @@ class Ending:
 
 
 def perform(request: Request) -> None:
-    """Run a request as a fresh interpreter would."""
+    """Runs a request as a fresh interpreter would."""
     if numpy := sys.modules.get("numpy"):
-        numpy.random.seed()  # two fresh processes draw different numbers, two children would not
+        numpy.random.seed()  # else all forked runs would draw the same numbers
     sys.stdout = sys.__stdout__ = _reopened(sys.stdout)
     sys.stderr = sys.__stderr__ = _reopened(sys.stderr)
     sys.excepthook = _report
@@ -83,7 +83,7 @@ def perform(request: Request) -> None:
             sys.stderr.write(request.said)
         sys.path[0] = os.getcwd()
         sys.argv = request.command[1:]
-        # As the interpreter does for -m; runpy's public functions restore __main__ too early.
+        # Like the interpreter's -m; runpy's public functions restore __main__ too early.
         runpy._run_module_as_main(arguments[0])  # type: ignore[attr-defined]
     elif first == "-c":
         sys.path[0] = ""
@@ -97,7 +97,7 @@ def perform(request: Request) -> None:
 
 
 def _reopened(stream: Any) -> Any:
-    """A stream that has found out anew what stands behind it, a file or a pipe."""
+    """The stream, reopened with the buffering that fits a file or a pipe."""
     stream.flush()
     unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
     raw = os.fdopen(stream.fileno(), "wb", buffering=0 if unbuffered else -1, closefd=False)
@@ -108,13 +108,13 @@ def _reopened(stream: Any) -> Any:
 
 
 def _look_in(folders: str) -> None:
-    """Import from the folders of a ``PYTHONPATH``, beside those of the server."""
+    """Adds the folders of a ``PYTHONPATH`` to those of the server."""
     named = [each for each in folders.split(os.pathsep) if each]
     sys.path[1:1] = [each for each in named if each not in sys.path]
 
 
 def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A traceback that begins where a fresh interpreter's does."""
+    """Prints a traceback that begins where a fresh interpreter's does."""
     begin = each = trace
     while each is not None:
         if each.tb_frame.f_code.co_filename == __file__:

@@ -1,4 +1,4 @@
-"""Two processes that have imported what lmms-eval needs, and fork for each run.
+"""Two processes that have imported lmms-eval's modules, and fork for each run.
 
 A fresh start of lmms-eval takes 15 s of processor time: 9 s for the packages that it imports, 1 s
 for its own modules and 5 s for the index of its tasks. The first process has imported those
@@ -6,11 +6,11 @@ packages, for runs that import lmms-eval themselves (2 s). The second was forked
 done all the rest, for all other runs (1 s). Each imports when a client first asks it.
 
 They answer ``ForkServer`` in fork_client.py, which starts the first. They end when their standard
-input does: with the process that started them, however that ended. A run ends with the client that
-asked for it.
+input is closed: with the process that started them, however it ended. A run ends with the client
+that asked for it.
 
-Run as ``python -m tests.support.fork_server SOCKET SOCKET``, with listening sockets as these
-descriptors: of the first process and of the second. With ``bare`` as a third argument both import
+Run as ``python -m tests.support.fork_server SOCKET SOCKET``, with the descriptors of two listening
+sockets: of the first process and of the second. With ``bare`` as a third argument both import
 nothing: for tests of the servers themselves.
 """
 
@@ -38,7 +38,7 @@ from typing import Any
 from tests.support.fork_client import HEADER, LOG
 from tests.support.fork_run import Ending, Request, perform
 
-# Packages that lmms-eval imports, on its way to a run or later.
+# Packages that lmms-eval imports, at its start or later.
 _PACKAGES = (
     *("accelerate", "datasets", "evaluate", "loguru", "openai", "pandas", "rich.progress"),
     *("scipy.stats", "sklearn", "torch", "torch.distributed.run", "torchvision.transforms"),
@@ -49,7 +49,7 @@ _LMMS_EVAL = (
     *("lmms_eval.models.simple.llava_hf", "lmms_eval.models.chat.llava_hf"),
 )
 Steps = tuple[Callable[[], None], Callable[[], None]]
-"""What the first server does before it serves, and then the second."""
+"""Preparations of the first server and of the second one."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,13 +60,13 @@ class _Run:
 
 
 def import_packages() -> None:
-    """Import what is neither lmms-eval nor ours."""
+    """Imports packages other than lmms-eval and ours."""
     _import(_PACKAGES)
     _read_quickly(_folder_of("lmms_eval"))
 
 
 def import_lmms_eval() -> None:
-    """Do once what every run does first."""
+    """Does once what every run does first."""
     _import(_LMMS_EVAL)
     from lmms_eval import tasks
 
@@ -75,13 +75,13 @@ def import_lmms_eval() -> None:
 
 
 def _import(names: Iterable[str]) -> None:
-    gc.disable()  # it finds nothing in imports, and takes a fifth of their time
+    gc.disable()  # collects nothing during imports, but takes a fifth of their time
     for name in names:
         importlib.import_module(name)
 
 
 def _folder_of(package: str) -> str:
-    """Found without importing it."""
+    """The folder of a package, found without importing it."""
     found = importlib.util.find_spec(package)
     assert found is not None
     assert found.origin is not None
@@ -89,7 +89,7 @@ def _folder_of(package: str) -> str:
 
 
 def _read_quickly(folder: str) -> None:
-    """Read the 3,200 YAML files in ``folder`` with libyaml, 1 s in place of 5; others as ever."""
+    """Reads the 3,200 YAML files in ``folder`` with libyaml, 1 s instead of 5; others as before."""
     import yaml
 
     if not yaml.__with_libyaml__:
@@ -98,7 +98,7 @@ def _read_quickly(folder: str) -> None:
     class Quick(yaml.CFullLoader):
         def __init__(self, stream: Any) -> None:
             super().__init__(stream)
-            self.name = stream.name  # lmms-eval imports functions beside it
+            self.name = stream.name  # lmms-eval imports functions from the file's folder
 
     read = yaml.full_load
 
@@ -112,7 +112,7 @@ def _read_quickly(folder: str) -> None:
 
 
 def _remember_index(tasks: Any) -> None:
-    """Scan lmms-eval's own task folder once; folders of ours and of users at each run."""
+    """Scans lmms-eval's own task folder only once; our folders and those of users at each run."""
     scan = tasks.TaskManager._get_task_and_group
     own = str(Path(tasks.__file__).parent.resolve())
     found: dict[str, Any] = {}
@@ -128,20 +128,20 @@ def _remember_index(tasks: Any) -> None:
 
 
 def check_single_thread() -> None:
-    """A thread that holds a lock while its process forks leaves it locked in the child for ever."""
+    """Refuses to fork with threads: a lock held by one would stay locked in the child for ever."""
     names = [Path(each, "comm").read_text().strip() for each in Path("/proc/self/task").iterdir()]
     if len(names) > 1:
         raise RuntimeError(f"the server has threads, so it can't fork: {', '.join(names)}")
 
 
 class Server:
-    """Forks for each client; tells it the exit status, passes on its signals."""
+    """Forks for each client; sends the exit status back, and forwards signals."""
 
     def __init__(self, listener: socket.socket) -> None:
-        # A collection in a run would copy all pages that objects of the server lie in.
+        # A garbage collection in a run would copy all memory pages with objects of the server.
         gc.freeze()
         gc.enable()
-        # Of all selectors this one has no descriptor that a child would share.
+        # The only selector without a descriptor that children would share.
         self._selector = selectors.PollSelector()
         self._selector.register(sys.stdin, selectors.EVENT_READ, self._end)
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -151,9 +151,9 @@ class Server:
         self._ended = False
 
     def serve(self) -> Request | None:
-        """Returns in each child with what it is to run, in the server with None at the end."""
+        """Returns the request in each child, and None in the server when it ends."""
         while not self._ended and self._request is None:
-            # One event at a time: it may close what the next is about.
+            # One event at a time: handling it may close the source of the next one.
             (key, _), *_others = self._selector.select()
             key.data()
         return self._request
@@ -167,7 +167,7 @@ class Server:
         client, _address = self._listener.accept()
         try:
             request, streams = _receive(client)
-        except (EOFError, OSError):  # it was killed while it asked
+        except (EOFError, OSError):  # the client was killed while sending
             client.close()
             return
         pid = os.fork()
@@ -184,7 +184,7 @@ class Server:
         self._selector.register(client, selectors.EVENT_READ, partial(self._hear, run))
 
     def _become(self, request: Request, streams: list[int]) -> None:
-        """In the child: close what is the server's, and take the client's streams and settings."""
+        """In the child: closes the server's files, and takes the client's streams and settings."""
         self._listener.close()
         for run in self._runs:
             run.client.close()
@@ -219,7 +219,7 @@ class Server:
         os.close(run.watched)
         if run.client in self._selector.get_map():
             self._selector.unregister(run.client)
-        with run.client, suppress(OSError):  # it may be gone
+        with run.client, suppress(OSError):  # the client may have gone
             run.client.sendall(str(os.waitstatus_to_exitcode(status)).encode())
 
 
@@ -243,7 +243,7 @@ def _receive(client: socket.socket) -> tuple[Request, list[int]]:
 
 
 def _lead_group(pid: int) -> None:
-    """By parent and child, whoever comes first: a kill must reach what the child starts."""
+    """Called by parent and child, whoever is first: a kill must reach processes of the child."""
     with suppress(PermissionError, ProcessLookupError):
         os.setpgid(pid, pid)
 
@@ -254,20 +254,20 @@ def _kill(run: _Run) -> None:
 
 
 def serve(listener: socket.socket, prepare: Callable[[], None]) -> Request | None:
-    """As ``Server.serve``, prepared when a client first asks."""
+    """Like ``Server.serve``, but prepares when a client first asks."""
     with listener:
         if listener not in _wait_for(listener):
             return None
         prepare()
         check_single_thread()
-        # Said by the imports, of our plugin's faults above all: so a fresh lmms-eval says it too.
+        # Output of the imports, mainly errors of our plugin: a fresh lmms-eval prints it as well.
         said = _log_beside(listener).read_text(encoding="utf-8", errors="replace")
         request = Server(listener).serve()
         return request and replace(request, said=said)
 
 
 def serve_both(first: socket.socket, second: socket.socket, steps: Steps) -> Request | None:
-    """Be the first server, and in a child the second; returns as ``serve``."""
+    """Acts as the first server, and in a child as the second; returns like ``serve``."""
     if not {first, second} & {*_wait_for(first, second)}:
         return None
     prepare_first, prepare_second = steps
@@ -289,7 +289,7 @@ def _prepare_nothing() -> None:
 
 
 def _wait_for(*listeners: socket.socket) -> list[Any]:
-    """What is ready first: some of the listeners, or standard input at its end."""
+    """The sources that are ready first: listeners, or standard input at its end."""
     ready, _, _ = select.select([sys.stdin, *listeners], [], [])
     return ready
 
@@ -299,7 +299,7 @@ def _log_beside(listener: socket.socket) -> Path:
 
 
 def main(first: int, second: int, bare: bool) -> None:
-    """Be the servers, and in their children the runs."""
+    """Runs the servers, and in their children the requests."""
     ending = Ending()
     atexit.register(ending)
     listeners = (socket.socket(fileno=first), socket.socket(fileno=second))

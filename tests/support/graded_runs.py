@@ -15,15 +15,11 @@ from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelih
 from tests.support.reform import write_reform
 
 LOSSES = ((-3.0, False), (-1.5, True), (-2.25, False), (-9.0, False))
-"""What a model gives for the options of a sample: the mean loss and whether it is greedy."""
+"""Results of a model for the options of a sample: the mean loss and whether it is greedy."""
 
 
 def write_reform_runs(folder: Path, tasks: Iterable[str], right: Iterable[int]) -> Path:
-    """Write data, and a run in which the duplicates with these numbers are answered right.
-
-    Returns:
-        The folder of the run; the data are in ``data`` next to it.
-    """
+    """Writes data, and a run in which the duplicates with these numbers are answered right."""
     chosen = set(right)
     data, out = write_reform(folder / "data", 2), folder / "run"
     out.mkdir(parents=True)

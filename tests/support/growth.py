@@ -1,7 +1,7 @@
-"""Growth of the work of a function with its input: an assertion that holds on any machine.
+"""Assertions on how the work of a function grows with its input; they hold on any machine.
 
-No test asserts seconds: they tell more about the machine, and what else it does, than about the
-code. Two processor times of one function, taken one after the other, tell how it grows.
+No test asserts seconds: they depend on the machine and its load more than on the code. Two
+processor times of one function, taken one after the other, show how it grows.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TypeVar
 Input = TypeVar("Input")
 
 FACTOR = 8
-"""How much larger the large input is: linear work grows by 8, quadratic work by 64."""
+"""Factor between the inputs: linear work grows by 8, quadratic work by 64."""
 ROOM = 5
-"""Growth is measured on noisy machines: 5 times what is expected is still taken for it."""
+"""Tolerance for noisy machines: up to 5 times the expected growth passes."""
 SHORTEST_TEXT = 50
-"""Characters; an eighth of fewer is no text of its kind any more."""
+"""Characters; an eighth of a shorter text is no longer a text of its kind."""
 _SHORTEST = 0.004
-"""Seconds of processor time of a measurement; work that is shorter is repeated until it is that."""
+"""Seconds of processor time of a measurement; shorter work is repeated to reach it."""
 _TRIES = 4
-"""Another process on the same core may disturb one measurement, hardly all of them."""
+"""Repeats: another process on the same core may disturb one measurement, hardly all of them."""
 
 
 def assert_linear(
@@ -32,15 +32,15 @@ def assert_linear(
     factor: int = FACTOR,
     power: int = 1,
 ) -> None:
-    """Fail where work grows faster than its input.
+    """Fails if work grows faster than its input.
 
     Args:
-        function: what is measured; it may raise nothing.
+        function: the function to measure; it must not raise.
         make_input: the input of a given size, in any unit.
-        size: of the small input. The large one is ``factor`` times that, and large enough that
-            work which grows too fast shows.
+        size: of the small input. The large one is ``factor`` times that, and large enough that work
+            which grows too fast shows.
         factor: between the sizes.
-        power: 1 for linear work; 2 where quadratic work is all that can be asked for.
+        power: 1 for linear work; 2 if quadratic work cannot be avoided.
     """
     small, large = make_input(size), make_input(factor * size)
     most = ROOM * factor**power
@@ -57,11 +57,11 @@ def assert_linear(
 
 
 def assert_linear_in_text(function: Callable[[str], object], text: str) -> None:
-    """``assert_linear`` for a long text and for an eighth of it: its beginning and its end.
+    """Applies ``assert_linear`` to a long text and to an eighth of it: its beginning and its end.
 
-    That is as repetitive, or as deeply nested, as the whole.
+    That part is as repetitive, or as deeply nested, as the whole.
     """
-    assert len(text) >= SHORTEST_TEXT, "too short to tell how work grows"
+    assert len(text) >= SHORTEST_TEXT, "too short to measure growth"
 
     period = (text + text).find(text, 1)  # x^{y}x^{y}x^{y} is cut between the powers
 
@@ -74,9 +74,9 @@ def assert_linear_in_text(function: Callable[[str], object], text: str) -> None:
 
 
 def processor_time(function: Callable[[Input], object], given: Input) -> float:
-    """Seconds of this thread for one call: the mean of as many as take 4 ms."""
+    """Seconds of this thread per call: the mean of as many calls as take 4 ms."""
     collecting = gc.isenabled()
-    gc.disable()  # a collection costs what the whole process holds
+    gc.disable()  # a collection takes time for all objects of the process
     try:
         calls, start = 0, time.thread_time()
         while (took := time.thread_time() - start) < _SHORTEST:

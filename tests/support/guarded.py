@@ -10,10 +10,10 @@ from tests.support.runs import make_record
 
 
 def with_root(record: dict[str, Any], score: float | None, **fields: Any) -> dict[str, Any]:
-    """A record as if the judge had said how far its root bears on the answer.
+    """A record with a judge's score of how well the root answers the question.
 
     Args:
-        score: what the judge said; None: it failed.
+        score: the judge's score; None: it failed.
         fields: other fields of the root's question, or its ``note``.
     """
     question = {
@@ -34,12 +34,12 @@ def with_root(record: dict[str, Any], score: float | None, **fields: Any) -> dic
 def guarded_record(
     scores: Sequence[float | None], root: float | None = 1.0, **fields: Any
 ) -> dict[str, Any]:
-    """The record of one response with a judged root; ``fields`` as ``make_record`` takes them."""
+    """The record of one response with a judged root; ``fields`` as in ``make_record``."""
     return with_root(make_record(scores, **fields), root)
 
 
 def old_record(scores: Sequence[float | None], **fields: Any) -> dict[str, Any]:
-    """A record as it was before the guarded score."""
+    """A record in the format before the guarded score."""
     record = make_record(scores, **fields)
     return {
         key: value for key, value in record.items() if key not in {"guarded", "root", "diagnosis"}

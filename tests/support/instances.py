@@ -1,4 +1,4 @@
-"""Small instances, as documents and as a folder in the publishers' layout."""
+"""Small instances, as documents and as a folder in the publishers' format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 
 
 def make_doc(language: str = "en", **changes: Any) -> dict[str, Any]:
-    """A document as the filters see it."""
+    """A document in the form that the filters receive."""
     words = {"en": ("Image0", "Text0", "Conclusion0"), "zh": ("图片0", "文本0", "结论0")}
     image, text, conclusion = words[language]
     doc: dict[str, Any] = {
@@ -32,7 +32,7 @@ def make_doc(language: str = "en", **changes: Any) -> dict[str, Any]:
 
 
 def write_folder(folder: Path, count: int = 3, **changes: Any) -> Path:
-    """A folder to give as RPTS_PATH, with ``count`` instances in each language."""
+    """A folder for RPTS_PATH, with ``count`` instances in each language."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
     for language in ("en", "zh"):
         records = []

@@ -26,19 +26,19 @@ PATH = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class ServerReply:
-    """One reply of the server; what is not given is as a healthy server has it.
+    """One reply of the server; the defaults are those of a healthy server.
 
     Attributes:
-        text: what the judge says.
+        text: the judge's reply.
         status: HTTP status; from 400 on, ``text`` is the message of an OpenAI error object.
-        body: sent instead of a completion: a string as it is, anything else as JSON.
-        headers: added to the response's, or in their place.
+        body: sent instead of a completion: a string unchanged, anything else as JSON.
+        headers: added to the response's headers, or replacing them.
         finish_reason: ``stop``, ``length`` or ``content_filter``.
         refusal: the message's ``refusal``.
         usage: input and output tokens; None: the server doesn't count.
         delay: seconds before the reply.
-        drip: seconds for which spaces are sent before the body, ten a second.
-        drop: close the connection without a reply.
+        drip: seconds for which spaces are sent before the body, ten per second.
+        drop: closes the connection without a reply.
     """
 
     text: str = ""
@@ -72,12 +72,12 @@ Answer = Callable[[Body], "str | ServerReply"]
 
 
 def constant(text: str) -> Answer:
-    """Always says ``text``."""
+    """Always replies with ``text``."""
     return lambda body: text
 
 
 def by_prompt(scale: int = 10) -> Answer:
-    """Says "Score: 0.x", a multiple of 1/scale drawn from SHA-256 of the messages."""
+    """Replies with "Score: 0.x", a multiple of 1/scale drawn from SHA-256 of the messages."""
 
     def answer(body: Body) -> str:
         asked = json.dumps(body["messages"], sort_keys=True).encode()
@@ -91,7 +91,7 @@ class SentImage:
     """An image that came with a question.
 
     Attributes:
-        name: the text that stands before it.
+        name: the text before it.
         digest: SHA-256 of its file.
         size: in pixels.
         colour: the mean of its pixels, in red, green and blue.
@@ -104,7 +104,7 @@ class SentImage:
 
 
 def images_of(body: Body) -> list[SentImage]:
-    """The images of a question, in order; they must stand as the protocol wants them."""
+    """The images of a question, in order; checks that they follow the protocol."""
     found = []
     for message in body["messages"]:
         parts = message["content"] if isinstance(message["content"], list) else []
@@ -133,7 +133,7 @@ def text_of(body: Body) -> str:
 
 
 def by_colour() -> Answer:
-    """Says "Score: 0.x", the redness of the images' mean colour; 0 without images."""
+    """Replies with "Score: 0.x", the redness of the images' mean colour; 0 without images."""
 
     def answer(body: Body) -> str:
         reds = [image.colour[0] for image in images_of(body)]
@@ -143,7 +143,7 @@ def by_colour() -> Answer:
 
 
 def blind(complaint: str, status: int = 400, otherwise: Answer | None = None) -> Answer:
-    """Refuses questions with images in these words; answers others."""
+    """Refuses questions with images, with this message; answers others."""
 
     def answer(body: Body) -> str | ServerReply:
         if images_of(body):
@@ -154,18 +154,19 @@ def blind(complaint: str, status: int = 400, otherwise: Answer | None = None) ->
 
 
 class JudgeServer:
-    """Serves on a port of localhost while its ``with`` block lasts.
+    """A server on a port of localhost; runs while its ``with`` block lasts.
 
     Args:
-        answer: what is said to a request's JSON body; what it raises is raised at the block's end.
+        answer: returns the reply to a request's JSON body; its exceptions are raised at the block's
+            end.
         latency: seconds that each reply takes.
         port: 0: any free one.
 
     Attributes:
         url: base URL, ending in ``/v1``.
-        requests: the JSON bodies that came in, in order.
+        requests: the JSON bodies received, in order.
         headers: their headers, names in lower case.
-        most_at_once: how many requests were being answered at one time, at most.
+        most_at_once: maximum number of requests in progress at one time.
     """
 
     def __init__(self, answer: Answer | None = None, latency: float = 0.0, port: int = 0) -> None:
@@ -183,7 +184,7 @@ class JudgeServer:
 
     @property
     def calls(self) -> int:
-        """How many requests came in."""
+        """The number of requests so far."""
         return len(self.requests)
 
     def __enter__(self) -> JudgeServer:
@@ -192,19 +193,19 @@ class JudgeServer:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._over = True
-        with socket.create_connection(self._server.server_address):  # it waits for one
+        with socket.create_connection(self._server.server_address):  # wakes the server
             self.thread.join()
         self._server.server_close()
         if self._failure is not None and error is None:
             raise self._failure
 
     def _serve(self) -> None:
-        # serve_forever would look many times a second whether it is over: dear with many servers.
+        # serve_forever polls for the end many times a second, which is slow with many servers.
         while not self._over:
             self._server.handle_request()
 
     def reply_to(self, path: str, body: Body, headers: Mapping[str, str]) -> ServerReply:
-        """Record a request and find its reply, once its time has come."""
+        """Records a request and returns its reply, after the delay."""
         with self._lock:
             self.requests.append(body)
             self.headers.append({name.lower(): value for name, value in headers.items()})
@@ -240,7 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.drop:
             self.close_connection = True
             return
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it waited no longer
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the client left
             self._send(reply, reply.payload(str(body.get("model"))))
 
     def _send(self, reply: ServerReply, payload: bytes) -> None:
@@ -256,11 +257,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet."""
+        """Logs nothing."""
 
 
 def main() -> None:
-    """Serve from the command line."""
+    """Serves from the command line."""
     parser = argparse.ArgumentParser(description="A fake judge behind an OpenAI-compatible API.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--answer", default="by_prompt", help="by_prompt or constant:TEXT")

@@ -35,9 +35,9 @@ def judged(
     id: str = "",
     **more: Any,
 ) -> Judged:
-    """A chain of steps with labels such as ``++-..``; a dot is a step without one.
+    """A chain of steps with labels such as ``++-..``; a dot is a step without a label.
 
-    Its first error is the first minus. Without a name it has a question of its own.
+    Its first error is the first minus. Without ``question`` it has a question of its own.
     """
     first = labels.find("-")
     chain = LabelledChain(
@@ -54,7 +54,7 @@ def judged(
 
 
 def steps_of(chains: Sequence[Judged]) -> ScoredSteps:
-    """The arrays of chains; those without a question have one each, of both halves in turn."""
+    """The arrays of chains; those without a question get their own, of both halves in turn."""
     named = [
         each.chain
         if each.chain.question
@@ -66,7 +66,7 @@ def steps_of(chains: Sequence[Judged]) -> ScoredSteps:
 
 @cache
 def question_name(half: int, number: int) -> str:
-    """A name whose question is in that half."""
+    """A question name that belongs to this half."""
     names = (f"{number}-{at}" for at in count())
     return next(name for name in names if half_of(name) == half)
 
@@ -80,7 +80,7 @@ def simulated(
 ) -> ScoredSteps:
     """Chains of one to six steps with noisy scores; each has an error with a chance of 0.6.
 
-    Half the chains have labels up to their first error alone.
+    Half of the chains have labels only up to their first error.
     """
     generator = np.random.default_rng(seed)
     found = []
@@ -101,7 +101,7 @@ def simulated(
 
 
 def drawn(generator: np.random.Generator, questions: int) -> ScoredSteps:
-    """Two chains of four steps a question; what makes a question hard lowers all its scores."""
+    """Two chains of four steps per question; a hard question lowers the scores of both."""
     m = 2 * questions
     chain, place = np.repeat(np.arange(m), 4), np.tile(np.arange(4), m)
     question = np.arange(m) // 2

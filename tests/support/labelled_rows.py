@@ -1,4 +1,4 @@
-"""Made-up labelled chains in the layout of ProcessBench, and a judge that knows them."""
+"""Made-up labelled chains in the layout of ProcessBench, and a judge that knows the labels."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from tests.support.judge_server import Answer, Body, ServerReply
 
 SOUND, WRONG = "holds", "fails"
-"""The words by which the judge of the tests tells the labels; no other word tells them."""
+"""The only words that show the test judge the labels."""
 
 _NOUNS = ("lamp", "river", "cart", "coin", "ladder", "kettle", "garden", "clock")
 
 
 def make_row(number: int, steps: int = 4, first_error: int | None = None) -> dict[str, Any]:
-    """A row: its steps say which are wrong. ``first_error`` from 0; None: no step is."""
+    """A row whose steps state if they are wrong. ``first_error`` counts from 0; None: no error."""
     noun = _NOUNS[number % len(_NOUNS)]
     texts = [
         f"Step {at} of {number}: the {noun} {WRONG if at == first_error else SOUND}."
@@ -36,7 +36,7 @@ def make_row(number: int, steps: int = 4, first_error: int | None = None) -> dic
 
 
 def make_rows(count: int) -> list[dict[str, Any]]:
-    """Rows of 3 to 6 steps; every second has an error, at various places."""
+    """Rows of 3 to 6 steps; every second one has an error, at various steps."""
     lengths = [3 + at % 4 for at in range(count)]
     return [
         make_row(at, length, at // 2 % length if at % 2 else None)
@@ -45,7 +45,7 @@ def make_rows(count: int) -> list[dict[str, Any]]:
 
 
 def write_rows(path: Path, rows: Iterable[object]) -> Path:
-    """A JSON list, as ProcessBench has it."""
+    """A JSON list, the file format of ProcessBench."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(list(rows)), encoding="utf-8")
     return path
@@ -60,7 +60,7 @@ def conclusion_of(body: Body) -> str:
 def knowing(
     score: Callable[[bool], float], refuses: Callable[[str], bool] = lambda text: False
 ) -> Answer:
-    """A judge that knows the labels of ``make_row``, and refuses some steps for good."""
+    """A judge that knows the labels of ``make_row``, and refuses some steps permanently."""
 
     def answer(body: Body) -> ServerReply | str:
         text = conclusion_of(body)
@@ -72,5 +72,5 @@ def knowing(
 
 
 def share_of(text: str) -> float:
-    """A number from 0 to 1 by a hash of the text."""
+    """A number from 0 to 1, from a hash of the text."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32

@@ -1,4 +1,4 @@
-"""Running the real lmms-eval as a user does, and reading what it wrote.
+"""Runs the real lmms-eval as a user does, and reads its output files.
 
 Runs are forked from a process that has imported lmms-eval (fork_server.py), unless ``cold``.
 """
@@ -22,7 +22,7 @@ from tests.support.reference import VARIABLE as REFERENCE
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
 _OF_BENCHMARKS = ("RPTS_", "ROME_", "CMMATH_", "REFORM_", "COLOURS_")
-# Variables that nothing reads at import: only in these may a run differ from the server.
+# Variables that are not read at import: a run may differ from the server only in these.
 _READ_LATE = ("LMMS_RPTS_", *_OF_BENCHMARKS, "OPENAI_", "COLUMNS", "PYTEST_", "WANDB_")
 
 
@@ -43,17 +43,17 @@ class Run:
         return found
 
     def samples(self, task: str) -> dict[int, dict[str, Any]]:
-        """The logged samples of a task by document, whatever order they were written in."""
+        """The logged samples of a task by document, in any order of the file."""
         files = list(self.folder.rglob(f"*_samples_{task}.jsonl"))
         assert len(files) == 1, f"{len(files)} samples files; lmms-eval said:\n{self.output}"
         with files[0].open(encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines]
         by_document = {row["doc_id"]: row for row in rows}
-        assert len(by_document) == len(rows), "a document stands twice in the samples"
+        assert len(by_document) == len(rows), "the samples contain a document twice"
         return by_document
 
     def records(self, task: str) -> dict[int, Any]:
-        """The scored JSON of each document; a list of them where there were repeats."""
+        """The scored JSON of each document; a list of them if there were repeats."""
         return {doc_id: read_record(row) for doc_id, row in self.samples(task).items()}
 
 
@@ -73,7 +73,7 @@ def run_lmms_eval(
 ) -> Run:
     """``lmms-eval ARGUMENTS`` with samples logged to ``folder``, on one or several processes.
 
-    Several processes are started by torchrun; ``importing`` and ``cold`` as in ``run``, but that a
+    torchrun starts several processes. ``importing`` and ``cold`` are as in ``run``, except that a
     torchrun of importing processes is started afresh.
     """
     env = dict(env or {})
@@ -98,20 +98,20 @@ def run(
     importing: bool = False,
     cold: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in an environment without settings of ours or keys of anybody.
+    """Runs a command in an environment without our settings and without any keys.
 
     Args:
         command: lmms-eval, lmms-rpts, torchrun and ``python -c`` are forked from a server, and so
             is each lmms-eval that those start; other commands are started afresh.
-        env: variables beside those of ``clean_environment``.
+        env: variables in addition to those of ``clean_environment``.
         cwd: the working folder.
-        importing: fork them where other packages are imported, but neither lmms-eval nor ours: for
-            what is about imports. ``PYTHONPATH`` adds folders.
-        cold: start them afresh as well: for what is about the start or the installation.
+        importing: fork them from a process that has imported other packages, but neither lmms-eval
+            nor ours: for tests of imports. ``PYTHONPATH`` adds folders.
+        cold: start them afresh as well: for tests of the start or the installation.
 
     Raises:
         ValueError: a variable in ``env`` may be read at import, so that a forked run would differ.
-        AssertionError: it took too long; with what it said until it was killed.
+        AssertionError: it took too long; with the output until it was killed.
     """
     environment = clean_environment() | dict(env or {})
     try:
@@ -138,9 +138,9 @@ def run(
 
 
 def forked(command: Sequence[str], importing: bool = False) -> list[str]:
-    """What to start in place of a command of ``run``, with streams and signals of one's own.
+    """A command that replaces a command of ``run``, with its own streams and signals.
 
-    Who kills it waits for the end of its streams: the run itself ends an instant later.
+    After killing it, wait for the end of its streams: the run itself ends an instant later.
     """
     return the_server().stand_in(command, importing) if AVAILABLE else list(command)
 
@@ -150,7 +150,7 @@ _starting = threading.Lock()
 
 
 def the_server() -> ForkClient:
-    """The server of this test run, which starts at first use."""
+    """The server of this test run; starts at first use."""
     global _server
     with _starting:
         if _server is None:
@@ -159,14 +159,14 @@ def the_server() -> ForkClient:
 
 
 def use_server(folder: str) -> None:
-    """Use the server of another process, which also stops it."""
+    """Uses the server of another process, which also stops it."""
     global _server
     with _starting:
         _server = ForkClient(Path(folder))
 
 
 def stop_server() -> None:
-    """End the server of this process, if it has one."""
+    """Stops the server of this process, if there is one."""
     global _server
     with _starting:
         if isinstance(_server, ForkServer):
@@ -181,7 +181,7 @@ def _check_read_late(names: Iterable[str], others: Sequence[str]) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without what could change an evaluation; offline."""
+    """This process's environment, offline, without variables that could change an evaluation."""
     dropped = ("LMMS_", *_OF_BENCHMARKS, "OPENAI_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
     kept = {
         name: value
@@ -193,7 +193,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A port on localhost that nobody listens on."""
+    """A port on localhost on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

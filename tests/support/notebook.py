@@ -1,6 +1,6 @@
-"""Running docs/notebook.ipynb; ``python -m tests.support.notebook FOLDER`` writes its outputs anew.
+"""Running docs/notebook.ipynb; ``python -m tests.support.notebook FOLDER`` updates its outputs.
 
-FOLDER holds ``results/careful`` and ``results/lucky``, as docs/tutorial.md makes them.
+FOLDER holds ``results/careful`` and ``results/lucky``, created as in docs/tutorial.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
 
 
 def execute(folder: Path) -> Any:
-    """The notebook with the outputs of this Python in ``folder``."""
+    """Runs the notebook in ``folder``; returns it with the outputs of this Python version."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
     client = NotebookClient(

@@ -1,4 +1,4 @@
-"""Resources shared by the processes of a test run, built by one of them."""
+"""Resources shared by the processes of a test run; one process builds each of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def build_once(folder: Path, build: Callable[[Path], None]) -> Path:
-    """``folder``, which whoever comes first has made and filled; the others wait for that.
+    """Returns ``folder``, after the first process has created and filled it; the others wait.
 
-    Where that fails, the next one tries.
+    If that fails, the next process tries.
     """
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""A judge whose answers depend on the whole question: a wrong pairing changes them."""
+"""A judge whose answers depend on the whole question, so that wrong pairings change them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VERDICTS = {
 
 
 def answer(body: dict[str, Any]) -> str:
-    """Steps, a stance, a verdict or a score, told from the hash of the messages."""
+    """Steps, a stance, a verdict or a score, determined by the hash of the messages."""
     digest = hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest()
     number = int(digest[:8], 16)
     instructions = body["messages"][0]["content"]

@@ -1,7 +1,7 @@
 """The order of tests for several workers: long modules first, for an even load.
 
-``--dist worksteal`` deals the list out in equal parts, and who is done takes tests from the end of
-another's part. There lie short tests, whose modules share nothing that takes long to make.
+``--dist worksteal`` splits the list into equal parts, and idle workers take tests from the end of
+another part. Those are short tests, whose modules share no expensive resources.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-# Over 10 s on an idle machine. The first two need the fork server late: it takes 10 s to start.
-# Those of the README and of the fork server itself share a real start of lmms-eval.
+# Modules that take over 10 s on an idle machine. The first two do not need the fork server at once:
+# it takes 10 s to start. Those of the README and of the fork server itself share a fresh start of
+# lmms-eval.
 LONG = (
     *("tests/test_plugin.py", "tests/judging/test_hf_backend.py"),
     *("tests/test_end_to_end.py", "tests/judging/test_cache.py"),
@@ -34,11 +35,11 @@ LONG = (
 
 
 def deal(modules: Sequence[str], workers: int, long: Sequence[str] = LONG) -> list[int]:
-    """The places of tests in an order in which each worker's part begins with long modules.
+    """The positions of tests in an order in which each worker's part begins with long modules.
 
     Args:
-        modules: of each test.
-        workers: who get parts of the order, equal but for one test.
+        modules: the module of each test.
+        workers: number of workers; their parts are equal except for one test.
         long: modules, the longest first.
     """
     parts: list[list[int]] = [[] for _ in range(workers)]

@@ -8,7 +8,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts_of_svg(text: str) -> list[str]:
-    """The texts of a picture, as they are shown."""
+    """The texts of a picture, as displayed."""
     return ["".join(each.itertext()) for each in labels_of_svg(text)]
 
 
@@ -17,6 +17,6 @@ def labels_of_svg(text: str) -> list[ElementTree.Element]:
 
 
 def parts_of_svg(text: str, name: str) -> list[ElementTree.Element]:
-    """The groups that bear a name."""
+    """The groups with this name."""
     groups = ElementTree.fromstring(text).iter(f"{_SVG}g")
     return [each for each in groups if each.get("id") == name]

@@ -1,4 +1,4 @@
-"""Files of ratings as the page of ``lmms-rpts rate`` saves them, made without a browser."""
+"""Rating files as saved by the page of ``lmms-rpts rate``, made without a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START = '<script type="application/json" id="sample">'
 
 
 def data_in(page: str) -> dict[str, Any]:
-    """What the script of a page shows."""
+    """The data for the script of a page."""
     found: dict[str, Any] = json.loads(page.partition(START)[2].partition("</script>")[0])
     return found
 
@@ -40,7 +40,7 @@ def item_with(**changes: Any) -> dict[str, Any]:
 
 
 def file_with(*items: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
-    """What a page saves."""
+    """A file as a page saves it."""
     return {
         "format": "lmms-rpts-ratings",
         "version": 1,
@@ -53,7 +53,7 @@ def file_with(*items: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def rated_file(run: Run, scores: Mapping[tuple[int, int], float | None], **changes: Any) -> Any:
-    """What the page of ``run`` saves, once those steps (doc_id, step) have been rated."""
+    """The file that the page of ``run`` saves after these steps (doc_id, step) have been rated."""
     sample: RatingSample = draw_sample(run)
     data = data_in(render_rating_page(sample, {}))
     items = []
@@ -69,6 +69,6 @@ def rated_file(run: Run, scores: Mapping[tuple[int, int], float | None], **chang
 
 
 def write_ratings(path: Path, value: Any) -> Path:
-    """Write a file of ratings."""
+    """Writes a file of ratings."""
     path.write_text(json.dumps(value), encoding="utf-8")
     return path

@@ -20,19 +20,19 @@ class Line:
 
     Attributes:
         request: the bytes of the request, head and body.
-        over: set when the test ends; a script that goes on for ever stops then.
+        over: set when the test ends; endless scripts then stop.
     """
 
     def __init__(self, line: socket.socket, request: bytes, over: threading.Event) -> None:
         self._line, self.request, self.over = line, request, over
 
     def send(self, said: bytes) -> None:
-        """Send bytes; raises OSError once the other side has gone."""
+        """Sends bytes; raises OSError after the other side has closed the connection."""
         self._line.sendall(said)
 
 
 def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
-    """A sound HTTP response, the last of its connection.
+    """A valid HTTP response, the last of its connection.
 
     Without the header a client may use the connection again before it sees that it was closed.
     """
@@ -43,7 +43,7 @@ def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
 
 
 def repeated(first: bytes, then: bytes, pause: float = 0.001) -> Script:
-    """Says ``first``, and ``then`` for ever, with a pause of some seconds between."""
+    """Sends ``first``, and then ``then`` repeatedly, with pauses of ``pause`` seconds."""
 
     def script(line: Line) -> None:
         line.send(first)
@@ -54,19 +54,19 @@ def repeated(first: bytes, then: bytes, pause: float = 0.001) -> Script:
 
 
 def silent(line: Line) -> None:
-    """Says nothing and keeps the connection."""
+    """Sends nothing and keeps the connection open."""
     line.over.wait(60)
 
 
 class RawServer:
-    """Serves on a port of localhost while its ``with`` block lasts; one request a connection.
+    """A server on a port of localhost while its ``with`` block lasts; one request per connection.
 
     Args:
-        scripts: what the first connections get, in order; the last one is for all that follow.
+        scripts: replies to the first connections, in order; the last one is for all later ones.
 
     Attributes:
         url: base URL, ending in ``/v1``.
-        requests: the bytes that came in, by connection.
+        requests: the bytes received, by connection.
     """
 
     def __init__(self, *scripts: bytes | Script) -> None:
@@ -88,7 +88,7 @@ class RawServer:
 
     @property
     def calls(self) -> int:
-        """How many requests came in."""
+        """The number of requests so far."""
         return len(self.requests)
 
     def _serve(self) -> None:
@@ -107,7 +107,7 @@ class RawServer:
             else:
                 script(Line(line, request, self._over))
             line.shutdown(socket.SHUT_WR)
-            # Closing with unread bytes would reset the connection, and what was said is lost.
+            # Closing with unread bytes would reset the connection and lose the response.
             line.settimeout(5)
             while line.recv(READ_AT_ONCE):
                 pass
@@ -125,4 +125,4 @@ def _read_request(line: socket.socket) -> bytes:
 
 
 def _gone() -> bytes:
-    raise ConnectionError("the other side has gone")
+    raise ConnectionError("the other side has closed the connection")

@@ -29,7 +29,7 @@ _SETS = re.compile(r"(<!-- sets -->\n).*?(<!-- end of sets -->)", re.DOTALL)
 
 
 def written(page: Path = PAGE) -> str:
-    """A page with its tables as the models have them."""
+    """A page with its tables generated from the models."""
     text = _TABLE.sub(
         lambda found: f"{found[1]}\n{table(resolve_name(found[2]))}\n{found[3]}",
         page.read_text(encoding="utf-8"),
@@ -46,7 +46,7 @@ def sets_table() -> str:
 
 
 def table(model: type[BaseModel]) -> str:
-    """All fields of a model as a Markdown table; those of its parts have dotted names."""
+    """All fields of a model as a Markdown table; nested fields have dotted names."""
     rows = list(_rows(model, ""))
     if issubclass(model, Record):
         version = f"{model.VERSION}; readers reject other versions"
@@ -79,7 +79,7 @@ def _field(model: type[Any], name: str, hint: Any) -> FieldInfo | None:
 
 
 def _kind(hint: Any) -> tuple[str, type[Any] | None]:
-    """What a type is called, and the model or dataclass that it holds."""
+    """The name of a type, and the model or dataclass that it contains."""
     if get_origin(hint) is Annotated:
         base, *metadata = get_args(hint)
         named = [each.name for each in metadata if isinstance(each, Described)]

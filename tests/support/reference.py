@@ -1,4 +1,4 @@
-"""Location of the reference data: real data, and answers of the published code."""
+"""Location of the reference data: real data, and results of the published code."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ BESIDE_THE_REPOSITORY = Path(__file__).resolve().parents[3] / "shared" / "refere
 def reference(*parts: str) -> Path:
     """The path of a reference file or folder, such as ``reference("rpts_eval", "rpts.jsonl")``.
 
-    Skips the test, or the whole module where it is called at import, if the data is absent.
+    Skips the test, or the whole module if called at import, if the data is absent.
     """
-    import pytest  # not at once: benchmarks need none
+    import pytest  # not at the top: benchmarks do not need it
 
     try:
         return find_reference(*parts)
@@ -26,7 +26,7 @@ def find_reference(*parts: str) -> Path:
     """The path of a reference file or folder.
 
     Raises:
-        FileNotFoundError: saying where it was looked for.
+        FileNotFoundError: names the places that were searched.
     """
     named = os.environ.get(VARIABLE)
     places = [Path(named)] if named else []

@@ -1,4 +1,4 @@
-"""A small folder of ReForm-Eval in the publishers' layout, with drawn images."""
+"""A small folder of ReForm-Eval in the publishers' format, with drawn images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PIL import Image
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
 
 SETS = ("textocr", "gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
-"""A set of each kind and of most layouts."""
+"""A set of each kind and of most formats."""
 
 
 def image_text(colour: str = "red", size: tuple[int, int] = (64, 48)) -> str:
@@ -25,7 +25,7 @@ def image_text(colour: str = "red", size: tuple[int, int] = (64, 48)) -> str:
 
 
 def content_of(name: str, count: int = 3) -> Any:
-    """What the file of one of ``SETS`` holds, with so many records."""
+    """The content of the file of one of ``SETS``, with ``count`` records."""
     chosen = data_sets()[name]
     head = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
     head = {key: value for key, value in head.items() if value}
@@ -99,10 +99,10 @@ def _dialogues(count: int) -> dict[str, Any]:
 
 
 def write_reform(folder: Path, count: int = 3, **changed: Any) -> Path:
-    """Write the files of ``SETS`` below ``huggingface_data`` of a folder, and give the folder.
+    """Writes the files of ``SETS`` below ``huggingface_data`` of a folder, and returns the folder.
 
     Args:
-        changed: contents by name, in place of ours; a text or bytes is written as it is.
+        changed: contents by name that replace ours; a text or bytes is written unchanged.
     """
     for name in SETS:
         write_set(folder, data_sets()[name], changed.get(name, content_of(name, count)))
@@ -110,7 +110,7 @@ def write_reform(folder: Path, count: int = 3, **changed: Any) -> Path:
 
 
 def write_set(folder: Path, chosen: DataSet, content: Any) -> Path:
-    """Write the file of a set."""
+    """Writes the file of a set."""
     path = folder / "huggingface_data" / chosen.file
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, bytes):

@@ -1,6 +1,6 @@
-"""The YAML files of ReForm-Eval's tasks and groups, and the list in its page, from its table.
+"""Generates the YAML files of ReForm-Eval's tasks and groups, and the list in its page.
 
-``python -m tests.support.reform_yaml`` writes them; a test holds them equal.
+``python -m tests.support.reform_yaml`` writes them from the table of sets; a test compares them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _yaml(task: str, base: str) -> str:
 
 
 def group_yaml(name: str, tasks: list[str]) -> str:
-    """The file of a group: its sets weigh alike, as in the published averages."""
+    """The file of a group: its sets have equal weights, as in the published averages."""
     metrics = _CAPTIONS if name == "reform_description" else _METRICS
     lines = [
         f"group: {name}",

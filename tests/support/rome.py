@@ -1,4 +1,4 @@
-"""A small data set in ROME's layout, and answers with manually worked grades."""
+"""A small data set in ROME's format, and answers with manually worked grades."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ ENTRIES: tuple[dict[str, Any], ...] = (
         reference="2 cm",
     ),
 )
-"""Every evaluator, every subtask, one and several images, English and Chinese."""
+"""All evaluators, all subtasks, one and several images, English and Chinese."""
 
 
 def make_doc(**fields: Any) -> dict[str, Any]:
-    """A document as a task of ROME has it, but for its images."""
+    """A document as in a ROME task, without its images."""
     return {
         "id": "question_diagrams_1",
         "task": "diagrams",
@@ -129,7 +129,7 @@ def make_doc(**fields: Any) -> dict[str, Any]:
 
 
 def write_rome(folder: Path, entries: Iterable[Mapping[str, Any]] = ENTRIES) -> Path:
-    """A folder to give as ROME_PATH: ``annotation.json`` and an image for each path."""
+    """A folder for ROME_PATH: ``annotation.json`` and an image for each path."""
     entries = list(entries)
     text = json.dumps(entries, ensure_ascii=False)
     (folder / "annotation.json").write_text(text, encoding="utf-8")
@@ -138,7 +138,7 @@ def write_rome(folder: Path, entries: Iterable[Mapping[str, Any]] = ENTRIES) -> 
 
 
 def draw_images(folder: Path, entries: Iterable[Mapping[str, Any]]) -> None:
-    """A placeholder for each image; the k-th of a question is k levels of red above black."""
+    """Writes a placeholder for each image; the k-th of a question is k levels of red over black."""
     for entry in entries:
         paths = entry["img_path"]
         for number, path in enumerate([paths] if isinstance(paths, str) else paths):
@@ -149,7 +149,7 @@ def draw_images(folder: Path, entries: Iterable[Mapping[str, Any]]) -> None:
 
 
 def changed(entries: Iterable[Mapping[str, Any]], identity: str, **changes: Any) -> list[Any]:
-    """The entries with one of them changed; a field that is to be None is taken out."""
+    """The entries with one of them changed; None removes a field."""
     return [
         {name: value for name, value in (dict(entry) | changes).items() if value is not None}
         if entry["question_id"] == identity
@@ -159,7 +159,7 @@ def changed(entries: Iterable[Mapping[str, Any]], identity: str, **changes: Any)
 
 
 def write_responses(path: Path, responses: Mapping[str, str | list[str]]) -> Path:
-    """Responses by question id, as the model ``replay`` reads them."""
+    """Writes responses by question id, in the format of the model ``replay``."""
     tasks = {entry["question_id"]: f"rome_{entry['task']}" for entry in ENTRIES}
     lines = [
         json.dumps({"task": tasks[identity], "id": identity, "response": response})

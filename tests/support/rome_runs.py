@@ -1,4 +1,4 @@
-"""Runs of ROME in the format of lmms-eval, made without it: records with given grades."""
+"""Runs of ROME in lmms-eval's format, made without it: records with given grades."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def make_rome_record(
 
     Args:
         strict: as ``rule`` if None.
-        llm: the judge's grade, which then counts.
-        failed: the judge was asked, and failed with this.
-        instance: fields of the question in place of the usual ones.
+        llm: the judge's grade, which takes precedence.
+        failed: the error of the judge, which then has no grade.
+        instance: fields of the question that replace the usual ones.
     """
     asked = llm is not None or failed is not None
     judge = "openai:oracle" if asked else None
@@ -76,12 +76,12 @@ def write_rome_run(
     date: str = "20260102_030405",
     tokens: int | None = None,
 ) -> list[Path]:
-    """Write records by subtask (each a record, or a list of several responses) as lmms-eval does.
+    """Writes records by subtask (each a record, or a list of several responses) as lmms-eval does.
 
-    Their questions get ids and the subtask of their place.
+    The questions have numbered ids, and the subtask of their key.
 
     Returns:
-        The samples files; the results file lies beside them.
+        The samples files; the results file is in the same folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = []

@@ -1,4 +1,4 @@
-"""Runs in the format of lmms-eval, made without it: records by the real code, given scores."""
+"""Runs in lmms-eval's format, made without it: records by the real code, given scores."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_record(
     scoring: Scoring = SCORING,
     reply: str = "Score: {}",
 ) -> dict[str, Any]:
-    """The record of one response whose steps got ``scores`` (None: the judge failed)."""
+    """The record of one response with steps of these ``scores`` (None: the judge failed)."""
     doc = doc or make_doc()
     chain = parse_chain(list(steps), doc["language"])
     assert len(chain.steps) == len(scores)
@@ -98,9 +98,9 @@ def write_run(
     texts: Mapping[int, str] | None = None,
     tokens: Mapping[int, int] | None = None,
 ) -> Path:
-    """Write records (by doc_id; a list of them for several responses) as lmms-eval does.
+    """Writes records (by doc_id; a list of them for several responses) as lmms-eval does.
 
-    Returns the samples file; the results file lies beside it.
+    Returns the samples file; the results file is in the same folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     samples = folder / f"{date}_samples_{task}.jsonl"
@@ -108,7 +108,7 @@ def write_run(
         for doc_id, found in records.items():
             listed = found if isinstance(found, list) else [found]
             text = (texts or {}).get(doc_id, "\n".join(listed[0]["chain"]))
-            # The usual document stands for as many as there are.
+            # All documents with the same usual content.
             listed = [_with_id(each, doc_id) for each in listed]
             written = [json.dumps(each, ensure_ascii=False) for each in listed]
             count = (tokens or {}).get(doc_id)

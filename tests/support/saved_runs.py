@@ -1,8 +1,8 @@
 """Runs of all benchmarks on made-up instances, and the output of the commands on them.
 
-``python -m tests.support.saved_runs`` writes both to tests/fixtures/saved_runs, which holds what
-the project wrote before its redesign. Write it anew only where a change is meant; CHANGELOG.md
-tells of it then.
+``python -m tests.support.saved_runs`` writes both to tests/fixtures/saved_runs, which holds the
+output of the version before the redesign. Update it only for intended changes, and describe them in
+CHANGELOG.md.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Case:
     """A run of lmms-eval and the commands that read it.
 
     Attributes:
-        task: as lmms-eval names it.
-        said: the responses to replay, in a file.
-        env: variables, but for those of the judge.
-        commands: what reads its samples: the arguments but for the runs and the output.
+        task: lmms-eval's name of the task.
+        said: file of the responses to replay.
+        env: variables, except those of the judge.
+        commands: commands that read its samples, without the arguments for runs and output.
     """
 
     task: str
@@ -58,7 +58,7 @@ class Case:
 
 
 def cases(folder: Path) -> dict[str, Case]:
-    """By name; their data and responses are written to ``folder``."""
+    """All cases by name; writes their data and responses to ``folder``."""
     problems, questions = folder / "cmmath", folder / "rome"
     questions.mkdir()
     rome.write_rome(questions)
@@ -95,7 +95,7 @@ def cases(folder: Path) -> dict[str, Case]:
 
 @contextmanager
 def judge() -> Iterator[Mapping[str, str]]:
-    """The variables of a judge whose answers depend on every character of the prompts."""
+    """The settings of a judge whose answers depend on every character of the prompts."""
     with JudgeServer(answer=oracle.answer) as server:
         yield {
             "LMMS_RPTS_JUDGE": "openai:oracle",
@@ -106,7 +106,7 @@ def judge() -> Iterator[Mapping[str, str]]:
 
 
 def evaluate(case: Case, out: Path, env: Mapping[str, str]) -> Run:
-    """Run lmms-eval."""
+    """Runs lmms-eval."""
     return run_lmms_eval(
         out,
         *("--model", "replay", "--model_args", f"samples={case.said}", "--tasks", case.task),
@@ -115,7 +115,7 @@ def evaluate(case: Case, out: Path, env: Mapping[str, str]) -> Run:
 
 
 def tasks_of(done: Run) -> dict[str, dict[int, Any]]:
-    """The records of each task by document, but for the judge's address."""
+    """The records of each task by document, without the judge's address."""
     names = [
         file.stem.partition("_samples_")[2] for file in sorted(done.folder.rglob("*_samples_*"))
     ]
@@ -123,7 +123,7 @@ def tasks_of(done: Run) -> dict[str, dict[int, Any]]:
 
 
 def metrics_of(done: Run) -> dict[str, Any]:
-    """The metrics by task and group, as they can be compared: NaN as a text."""
+    """The metrics by task and group, in a comparable form: NaN as a text."""
     found = {
         task: {name: value for name, value in metrics.items() if name != "alias"}
         for task, metrics in done.results.items()
@@ -132,7 +132,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
 
 
 def told(case: Case, folder: Path, out: Path) -> dict[str, str]:
-    """What each command writes of the samples in ``folder``, by the name of the file."""
+    """The output of each command on the samples in ``folder``, by file name."""
     found = {}
     for command in case.commands:
         path = out / f"{command[0]}{_SUFFIXES[command[0]]}"
@@ -144,7 +144,7 @@ def told(case: Case, folder: Path, out: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write all."""
+    """Writes all fixtures."""
     with tempfile.TemporaryDirectory() as place, judge() as env:
         folder = Path(place)
         for name, case in cases(folder).items():

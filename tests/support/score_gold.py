@@ -1,10 +1,10 @@
-"""Scoring the gold reasoning of RPTS-Eval: a realistic load for a judge.
+"""Scores the gold reasoning of RPTS-Eval: a realistic load for a judge.
 
 As a process: ``python -m tests.support.score_gold [--limit N] [--language en]`` prints one line of
-JSON for each chain, with its step scores, errors and calls, then one with the budget's calls. Which
-judge is asked and how, the environment says, as in a run of lmms-eval. It asks what
-``lmms_rpts.filters.score`` asks, without lmms-eval, which takes seconds to import;
-test_faults.py holds the two against each other.
+JSON for each chain, with its step scores, errors and calls, then one with the budget's calls. The
+environment chooses the judge, as in a run of lmms-eval. It sends the requests of
+``lmms_rpts.filters.score``, but without lmms-eval, which takes seconds to import; test_faults.py
+compares the two.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def gold_chain(doc: Doc) -> ReasoningChain:
 
 
 def score(docs: list[Doc], engine: JudgeEngine) -> list[Scored]:
-    """Score the gold chains of ``docs``."""
+    """Scores the gold chains of ``docs``."""
     prompts = Prompts()
     plans = [plan_steps(_repaired(doc), doc) for doc in docs]
     dialogues = [
@@ -124,9 +124,9 @@ def _score(verdict: Verdict) -> float | None:
 
 
 def main() -> None:
-    """Score from the command line."""
+    """Scores from the command line."""
     parser = argparse.ArgumentParser(description="Score the gold reasoning of RPTS-Eval.")
-    parser.add_argument("--limit", type=int, help="only the first chains")
+    parser.add_argument("--limit", type=int, help="number of chains (default: all)")
     parser.add_argument("--language", default="en", choices=("en", "zh"))
     options = parser.parse_args()
     settings = load_settings()

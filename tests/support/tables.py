@@ -15,19 +15,19 @@ Test = Callable[..., None]
 Row = dict[str, Any]
 SKIPPED = pytest.skip.Exception
 FAILURES = (Exception, pytest.fail.Exception, SKIPPED)
-"""What ends a row. pytest's own are no ``Exception``."""
+"""Exceptions that end a row. Those of pytest are no subclasses of ``Exception``."""
 LONGEST = 200
 """Characters of a value that a report shows."""
 
 
 def table(names: str, *rows: Any, parts: int = 1) -> Callable[[Test], Test]:
-    """Makes one test of a function that is called with each row.
+    """Turns a function into one test that calls it with each row.
 
     ``names`` are the parameters that a row fills, as in ``"answer, grade"``; with one name a row is
-    its value. The other parameters are fixtures, shared by the rows, but for ``monkeypatch`` and
-    ``tmp_path``: each row has its own. Stacked tables are multiplied. A row that skips, skips the
-    test, unless another row fails. Rows that take long are dealt out to ``parts`` tests, which
-    workers share.
+    its value. The other parameters are fixtures, shared by the rows, except ``monkeypatch`` and
+    ``tmp_path``: each row has its own. Stacked tables are multiplied. A skipped row skips the test,
+    unless another row fails. Slow rows are split into ``parts`` tests, so that workers can share
+    them.
     """
     if not rows:
         raise ValueError(f"a table of {names} without rows")
@@ -51,7 +51,7 @@ def _values(row: Any, columns: list[str]) -> Any:
 
 
 def _test(decorated: Test, table: list[Row], parts: int) -> Test:
-    function: Test = getattr(decorated, "function", decorated)  # below the tables
+    function: Test = getattr(decorated, "function", decorated)  # under all tables
     marks = [each for each in getattr(decorated, "pytestmark", []) if each.args[:1] != ("part",)]
 
     def test(**fixtures: Any) -> None:
@@ -81,7 +81,7 @@ def _test(decorated: Test, table: list[Row], parts: int) -> Test:
 
 
 def _error(function: Test, row: Row, fixtures: Row, number: int) -> BaseException | None:
-    """What a row raises."""
+    """The exception of a row, if any."""
     own = dict(fixtures)
     with pytest.MonkeyPatch.context() as patch:
         if "monkeypatch" in own:
@@ -107,6 +107,6 @@ def _told(function: Test, row: Row, error: BaseException) -> str:
 def _short(value: Any) -> str:
     try:
         shown = repr(value)
-    except (RecursionError, ValueError):  # a list nested a thousand deep; 5000 digits
+    except (RecursionError, ValueError):  # a list nested a thousand deep; a number of 5000 digits
         return object.__repr__(value)
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}... ({len(shown)} characters)"

@@ -21,13 +21,13 @@ _SIDE, _PATCH = 28, 14
 def build_tiny_llava(
     folder: Path, *, spread: float = 0.02, context: int = 8192, template: str = _TEMPLATE
 ) -> Path:
-    """Write a checkpoint that ``--model llava_hf --model_args pretrained=FOLDER`` can load.
+    """Writes a checkpoint that ``--model llava_hf --model_args pretrained=FOLDER`` can load.
 
     Args:
-        spread: standard deviation of the weights; where it is large, what the model says depends on
-            all that it reads and sees.
-        context: tokens that it takes.
-        template: of its chats.
+        spread: standard deviation of the weights; with a large one, the output depends on all of
+            the input.
+        context: maximum number of tokens.
+        template: the chat template.
     """
     import torch
     from transformers import (

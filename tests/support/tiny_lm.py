@@ -1,6 +1,6 @@
 """A real chat model of a few thousand random parameters: the real judge's path, on any CPU.
 
-Its weights are large, so that what it says depends on every token it read and on their places.
+Its weights are large, so that its output depends on every input token and its position.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def build_tiny_lm(
     context: int = 4096,
     **generation: Any,
 ) -> Path:
-    """Write a checkpoint.
+    """Writes a checkpoint.
 
     Args:
-        template: of its chats; None: it has none.
-        ends: tokens that the generation config calls ends of a reply.
-        eagerness: how strongly it wants to say one of the special ends; 0: never.
+        template: the chat template; None: without one.
+        ends: tokens that the generation config lists as ends of a reply.
+        eagerness: bias towards the special end tokens; 0: never.
         seed: of the weights.
-        context: tokens that it takes.
+        context: maximum number of tokens.
         generation: further fields of the generation config.
     """
     import torch
@@ -71,7 +71,7 @@ def build_tiny_lm(
 
 
 def tiny_tokenizer(template: str | dict[str, str] | None = CHATML, **options: Any) -> Any:
-    """A tokenizer of single bytes and the special tokens."""
+    """A tokenizer of single bytes and special tokens."""
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 

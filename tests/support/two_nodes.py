@@ -1,4 +1,4 @@
-"""Two torchrun agents on one machine, as on two: docs/scale.md."""
+"""Two torchrun agents on one machine that act as two nodes: docs/scale.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.lmms import Run, free_port, run
 
 
 def run_on_two_nodes(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Run:
-    """``lmms-eval ARGUMENTS`` by two agents with one process each, which meet on localhost.
+    """``lmms-eval ARGUMENTS`` by two agents with one process each, which connect on localhost.
 
     Returns:
         The run, with what the first agent printed and the larger exit status.

@@ -105,7 +105,7 @@ def make_set(name: str = "processbench", **fields: Any) -> ValidatedSet:
 
 
 def make_chain(text: str = "", **fields: Any) -> LabelledChain:
-    """A chain of three steps, the second of them wrong; ``text`` stands in all its texts."""
+    """A chain of three steps, the second of them wrong; all its texts contain ``text``."""
     given: dict[str, Any] = {
         "id": f"q7 {text}".strip(),
         "question": "q7",
@@ -137,7 +137,7 @@ def make_miss(step: int = 1, text: str = "", **fields: Any) -> Miss:
 
 
 def make_validation(*sets: SetResult, stopped: str | None = None, **fields: Any) -> Validation:
-    """A validation of these sets; without any, of one with all figures and two misses."""
+    """A validation of these sets; by default of one set with all figures and two misses."""
     sets = sets or (SetResult(make_set(), (make_miss(1), make_miss(0))),)
     given: dict[str, Any] = {
         "format": "lmms-rpts-validity",
@@ -154,5 +154,5 @@ def make_validation(*sets: SetResult, stopped: str | None = None, **fields: Any)
 
 
 def without(metric: str) -> dict[str, Interval]:
-    """All metrics, this one without a value."""
+    """All metrics; the given one has no value."""
     return {**{each: interval(VALUES[each]) for each in METRICS}, metric: Interval(value=None)}

@@ -22,9 +22,9 @@ METRICS: Mapping[str, Interval] = {
 
 
 def chains(found: int = 8, passed: int = 9, questions: int = 10) -> tuple[JudgedChain, ...]:
-    """Ten wrong and ten sound steps of each question, of which the judge tells so many rightly.
+    """Ten wrong and ten sound steps of each question; the judge is right on the given numbers.
 
-    With them an unlabelled step and one that was not scored, which don't count.
+    Each chain also has an unlabelled step and an unscored one, which don't count.
     """
     wrong = [0.4] * found + [0.5] * (10 - found)
     sound = [0.5] * passed + [0.4] * (10 - passed)
@@ -42,7 +42,7 @@ def chains(found: int = 8, passed: int = 9, questions: int = 10) -> tuple[Judged
 
 
 def make_set(name: str = "processbench", **changes: Any) -> ValidatedSet:
-    """A set with the rates of ``METRICS``, in its chains as well."""
+    """A set with the rates of ``METRICS``, and chains with the same rates."""
     fields: dict[str, Any] = {
         "name": name,
         "layout": "processbench",
@@ -58,7 +58,7 @@ def make_set(name: str = "processbench", **changes: Any) -> ValidatedSet:
 
 
 def make_validity(*sets: ValidatedSet, **changes: Any) -> Validity:
-    """What ``lmms-rpts validate`` would write of the judge of ``make_record``."""
+    """The validity file of ``lmms-rpts validate`` for the judge of ``make_record``."""
     fields: dict[str, Any] = {
         "format": "lmms-rpts-validity",
         "judge": JUDGE,
@@ -70,6 +70,6 @@ def make_validity(*sets: ValidatedSet, **changes: Any) -> Validity:
 
 
 def write_validity(path: Path, validity: Validity | None = None) -> Path:
-    """Write a validity file; returns its path."""
+    """Writes a validity file; returns its path."""
     path.write_text((validity or make_validity()).model_dump_json(), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""Correctness of an answer by the metric of another package's task."""
+"""Correctness of an answer by a metric of another package's task."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HOSTILE = ("İ", "ſ", "ß", "٣", "\ud800", "\0", "a" * 100_000, "=" * 100_000,
     ("acc>=0", "acc", None, 0.0),
     ("acc.hit", "acc", "hit", 0.5),
     ("acc.hit>=.25", "acc", "hit", 0.25),
-    # The longest name of a metric wins; what follows is a field.
+    # The longest metric name wins; the rest is a field.
     ("acc.norm", "acc.norm", None, 0.5),
     ("acc.norm.x", "acc.norm", "x", 0.5),
     ("acc.normal", "acc", "normal", 0.5),
@@ -130,12 +130,12 @@ WRONG = {"said": "B", "gold": "A"}
     (0.49, None, 0.5, None, False),
     (0.49, None, 0.4, None, True),
     (0, None, 0.0, None, True),
-    # Above 1 it is a percentage.
+    # A value above 1 is a percentage.
     (100.0, None, 0.5, None, True),
     (49.0, None, 0.5, None, False),
     (80, None, 0.8, None, True),
     (101.0, None, 0.5, None, True),
-    # Nobody says.
+    # Not known.
     (None, None, 0.5, None, None),
     (-1, None, 0.5, None, None),
     (math.nan, None, 0.5, None, None),
@@ -151,7 +151,7 @@ WRONG = {"said": "B", "gold": "A"}
     ({"hit": 1}, "miss", 0.5, None, None),
     ({"hit": "yes"}, "hit", 0.5, None, None),
     (1, "hit", 0.5, None, None),
-    # An object alone, by the task's aggregation.
+    # An object alone, through the task's aggregation.
     (RIGHT, None, 0.5, share, True),
     (WRONG, None, 0.5, share, False),
     (RIGHT, None, 0.5, None, None),
@@ -180,11 +180,11 @@ def test_whether_an_answer_is_right(
 
 @table(
     "values, least, right",
-    # One scale for all values of a metric: a 1 among percentages is one percent.
+    # One scale for all values of a metric: among percentages, 1 is one percent.
     ([0.5, 1.0, 0.0], 0.5, [True, True, False]),
     ([1.0, 49.0, 85.0], 0.5, [False, False, True]),
     ([1.0, 49.0, 85.0], 0.01, [True, True, True]),
-    # Marks up to 5 are neither shares nor percentages: nobody says, but on their own scale.
+    # Grades up to 5 are neither shares nor percentages: only a criterion on their own scale works.
     ([1.0, 5.0, 3.0], 0.5, None),
     ([1.0, 5.0, 3.0], 3.0, [False, True, True]),
     ([1.0, 20.0], 0.5, None),
@@ -220,14 +220,14 @@ def test_an_aggregation_cannot_change_the_value() -> None:
     ([], None),
     ([{}], None),
     ([{"a": 1}, {"a": 0}], Criterion("a")),
-    # A length, or another scale, is passed over.
+    # A length, or a value on another scale, is ignored.
     ([{"a": 12, "b": 1}, {"a": 1, "b": 0}], Criterion("b")),
     ([{"a": "x", "b": 1}], Criterion("b")),
     ([{"a": 100.0}, {"a": 0.0}], None),
-    # Where some have none, the others say it.
+    # If some values are missing, the others decide.
     ([{"a": None, "b": 1}, {"a": 1, "b": 0}], Criterion("a")),
     ([{"b": 1}, {"a": 1, "b": 0}], Criterion("a")),
-    # Fields, the plainest first; then the aggregation.
+    # Fields, the most explicit name first; then the aggregation.
     ([{"a": {"score": 1, "correct": True}}], Criterion("a", "correct")),
     ([{"a": {"score": 3, "hit": 1}}, {"a": {"score": 1, "hit": 0}}], Criterion("a", "hit")),
     ([{"a": {"score": 1}}, {"a": {}}], None),

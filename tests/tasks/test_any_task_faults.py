@@ -1,4 +1,4 @@
-"""Errors of another package's task: of one document, or exactly those of lmms-eval."""
+"""Errors of another package's task: they affect one document, or equal those of lmms-eval."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def replayed(
 
 
 def spoil(path: str) -> None:
-    """Leave the first half of a file."""
+    """Cuts a file to its first half."""
     content = Path(path).read_bytes()
     Path(path).write_bytes(content[: len(content) // 2])
 
@@ -67,7 +67,7 @@ def spoil(path: str) -> None:
 @table("visuals", VISUALS, BY_PATH)
 @table("broken", 0, 2)
 def test_one_broken_image(tmp_path: Path, visuals: str, broken: int) -> None:
-    """The other documents are judged; of this one's claims nobody says anything."""
+    """The other documents are judged; the claims of this one are not."""
     task = write_foreign_task(tmp_path, visuals=visuals)
     spoil(task.documents[broken]["images"][0])
     judge = SeeingJudge()
@@ -83,7 +83,7 @@ def test_one_broken_image(tmp_path: Path, visuals: str, broken: int) -> None:
 
 
 def test_images_that_a_task_cannot_give(tmp_path: Path) -> None:
-    """A doc_to_visual that raises for one document. Replay asks for no image; a model would."""
+    """doc_to_visual raises for one document. Replay requests no image; a model would."""
     task = write_foreign_task(tmp_path, utils=RAISES)
     judge = SeeingJudge()
     done = replayed(tmp_path, task, judge)
@@ -97,7 +97,7 @@ def test_images_that_a_task_cannot_give(tmp_path: Path) -> None:
 
 
 def last_error(done: Run) -> str:
-    """What lmms-eval says last of a run that failed."""
+    """The last error message of lmms-eval in a failed run."""
     assert not list(done.folder.rglob("*_results.json")), done.output
     return next(line for line in reversed(done.output.splitlines()) if "square 2" in line)[-60:]
 
@@ -143,7 +143,7 @@ def test_the_cache_of_responses_serves_a_second_run(tmp_path: Path, tiny_llava: 
 
 
 def test_documents_of_odd_types(tmp_path: Path) -> None:
-    """Golds that are numbers or lists, questions of every kind of character."""
+    """Golds that are numbers or lists, questions with unusual characters."""
     documents = [
         {"question": "\u0130\u017f\u00df\u2028?", "images": [], "gold": "A", "squares": []},
         {"question": " ", "images": [], "gold": "B", "squares": []},

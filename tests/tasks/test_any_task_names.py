@@ -162,7 +162,7 @@ def test_any_name_is_read_or_not(task: str, name: str) -> None:
 
 
 def test_images_by_name() -> None:
-    """Of documents that raise, are not there, or have fewer images: none."""
+    """Documents that raise, do not exist, or have fewer images: no image."""
     from PIL import Image
 
     images = [Image.new("RGB", (4, 4)) for _ in range(2)]

@@ -37,7 +37,7 @@ def decoded(doc):
 
 
 def refused(tmp_path: Path, task: ForeignTask, name: str, judge: str = "lexical") -> Run:
-    """A run of a model that can't be loaded."""
+    """A run of a model that cannot be loaded."""
     return run_lmms_eval(
         tmp_path / "out",
         *("--model", "llava_hf", "--model_args", NO_MODEL, "--tasks", name),
@@ -47,7 +47,7 @@ def refused(tmp_path: Path, task: ForeignTask, name: str, judge: str = "lexical"
 
 
 def write_others(task: ForeignTask) -> None:
-    """Beside the task one by likelihood, one in rounds, a group, a tag and a class."""
+    """Writes other tasks: by likelihood, in rounds, a group, a tag and a class."""
     folder = Path(task.include_path)
     common = (folder / f"{task.name}.yaml").read_text(encoding="utf-8")
 
@@ -183,7 +183,7 @@ def test_nothing_is_made_for_tasks_that_nobody_names(tmp_path: Path) -> None:
 
 
 def test_a_task_of_the_same_name_wins(tmp_path: Path) -> None:
-    """Somebody's own task ``..._rpts`` is theirs."""
+    """A user's own task ``..._rpts`` takes precedence."""
     task = write_foreign_task(tmp_path, name="painting_rpts", process=PROCESS)
     write_foreign_task(tmp_path / "base", name="painting")
     samples = task.responses(tmp_path / "said.jsonl", "painting_rpts")

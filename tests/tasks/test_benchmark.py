@@ -1,4 +1,4 @@
-"""The registry of benchmarks: built-in ones, those of other packages, and name clashes."""
+"""The registry of benchmarks: built-in ones, those of other packages, and name conflicts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EMPTY = Benchmark(
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Benchmarks of another package, by the names of their entry points."""
+    """Adds benchmarks of another package, by the names of their entry points."""
     places: dict[str, Any] = {}
 
     class Point(EntryPoint):
@@ -194,7 +194,7 @@ def test_another_kind_of_requests_of_a_name_that_is_taken(tmp_path: Path) -> Non
 
 
 def test_settings_of_benchmarks_are_their_own() -> None:
-    """A wrong setting of one benchmark ends no run of another."""
+    """A wrong setting of one benchmark does not affect runs of another."""
     benchmarks()["rpts"].read_settings({"ROME_GRADER": "nobody"})
     with pytest.raises(SettingError, match="ROME_GRADER"):
         benchmarks()["rome"].read_settings({"ROME_GRADER": "nobody"})

@@ -1,4 +1,4 @@
-"""Data of CMMaTH: found, parsed, checked before a model is loaded, passed to lmms-eval."""
+"""Data of CMMaTH: finding, parsing, checks before a model is loaded, conversion for lmms-eval."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def error_of(*tasks: str) -> str:
     return str(caught.value)
 
 
-# --- what is wrong with problems -----------------------------------------------------------------
+# --- faults of problems --------------------------------------------------------------------------
 
 _WRONG: list[tuple[dict[str, Any], str]] = [
     ({"question": None}, "the field 'question' is missing"),
@@ -164,7 +164,7 @@ def test_entries_that_are_no_objects(folder: Path) -> None:
 
 @table("identity", FIRST, 90001, "90005")
 def test_the_same_id_twice(folder: Path, identity: Any) -> None:
-    """Be it a number once, or the id of a problem without an answer."""
+    """Also if one id is a number, or belongs to a problem without an answer."""
     write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[1] | {"problem_id": identity}])
     assert f"problem '{identity}' occurs more than once" in error_of()
 
@@ -207,14 +207,14 @@ def test_no_problem_with_an_answer(folder: Path) -> None:
 _NONE = list(enumerate(["", "暂无\n", " 暂无答案。", "$$暂无$$", "$$$$", None]))
 
 
-def test_mended_data_are_checked_anew(folder: Path) -> None:
+def test_fixed_data_are_checked_again(folder: Path) -> None:
     write(folder / "cmmath.json", [])
     error_of()
     write_cmmath(folder)
     check_tasks(["cmmath"])
 
 
-# --- where they are ------------------------------------------------------------------------------
+# --- where the problems are ----------------------------------------------------------------------
 
 
 def test_nothing_is_set() -> None:
@@ -325,7 +325,7 @@ def test_without_a_connection_the_error_says_what_to_set(
     assert "https://github.com/zzli2022/CMMaTH" in message
 
 
-# --- what is needed beside them ------------------------------------------------------------------
+# --- what else is required -----------------------------------------------------------------------
 
 
 @table("name, value", ("CMMATH_GRADER", "judge"), ("CMMATH_GRADER", "both"), ("CMMATH_ERRORS", "1"))
@@ -339,7 +339,7 @@ def test_a_missing_judge_is_told_before_the_data_are_read(
 
 
 def test_problems_alone_need_no_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``cmmath_rpts`` checks the same problems, and has filters of its own."""
+    """``cmmath_rpts`` checks the same problems, but has its own filters."""
     monkeypatch.setenv("CMMATH_GRADER", "judge")
     checks.check_problems()
 
@@ -359,7 +359,7 @@ def test_images_of_problems_without_an_answer_are_not_looked_at(folder: Path) ->
     check_tasks(["cmmath"])
 
 
-# --- what is read of them ------------------------------------------------------------------------
+# --- parsed fields -------------------------------------------------------------------------------
 
 
 def only(tmp_path: Path, **fields: Any) -> Problem:
@@ -414,7 +414,7 @@ BLANK = "面积是 $$\\underline{}$$ ．"
     ("哪个？A. 甲 B. 乙", "A", "choice"),
     ("哪个？\n A、甲\n B、乙", "A", "choice"),
     (f"{CHOICES}\n(1) 甲\n(2) 乙", "B", "choice"),
-    # No letter, or no options to it.
+    # No letter, or no options for it.
     (CHOICES, "甲", "open"),
     (CHOICES, "AA", "open"),
     (CHOICES, "ABCDEFGHI", "open"),
@@ -422,14 +422,14 @@ BLANK = "面积是 $$\\underline{}$$ ．"
     ("连接 A、B 两点，哪点高？", "A", "open"),
     (BLANK, "B", "blank"),
     (f"A组：{BLANK}\nB组：$$\\underline{{ }}$$", "B", "blank"),
-    # Parts, by the question or by the answer.
+    # Parts, recognised by the question or by the answer.
     ("看图．\n(1) 求a．\n(2) 求b．", "3\n4", "parts"),
     ("看图．\n（1）求a；\n（2）求b．", "（1）3；（2）4", "parts"),
     ("看图．\n($$1$$)求a．\n($$2$$)求b．", "3，4", "parts"),
     ("求a和b．", "(1)$$a=1$$．\n(2)$$b=2$$．", "parts"),
     ("求a和b．", "（1）1；（2）2", "parts"),
     (f"{BLANK}\n(1) 求a．\n(2) {BLANK}", "3\n4", "parts"),
-    # These are no parts.
+    # Not parts.
     ("看图．\n(1) 求a．", "(1) 3", "open"),
     ("已知$$f(1)=2$$，$$f(2)=3$$，求$$f(3)$$．", "$$f(1)+f(2)$$", "open"),
     ("由(1)和(2)可知什么？", "$$(1,2)$$", "open"),
@@ -459,7 +459,7 @@ def test_forms_are_told_in_linear_time(piece: str) -> None:
 
 
 def test_the_published_sample() -> None:
-    """42 problems; worked by hand: one has no answer, four have parts and are called choices."""
+    """42 problems; counted manually: one has no answer, four have parts but are called choices."""
     read = read_file(reference("cmmath", "sample.json"))
     assert read.faults == ()
     assert (len(read.problems), read.left_out) == (41, 1)
@@ -471,7 +471,7 @@ def test_the_published_sample() -> None:
     assert sum(form == "blank" for form in forms.values()) == 8
 
 
-# --- what lmms-eval gets -------------------------------------------------------------------------
+# --- documents for lmms-eval ---------------------------------------------------------------------
 
 
 def load() -> Any:
@@ -491,7 +491,7 @@ def test_documents_survive_the_json_builder(folder: Path) -> None:
 
 
 def test_columns_that_are_empty_at_first(folder: Path) -> None:
-    """The JSON builder reads in pieces, and takes what is null in the first for nothing."""
+    """The JSON builder reads in chunks, and takes a column for null if it is null in the first."""
     big = [make_problem(problem_id=n, grade_id=None, analysis="长" * 2000) for n in range(1000)]
     last = make_problem(problem_id="last", skill="运算能力", grade_id=3)
     write(folder / "cmmath.json", [*big, last])

@@ -43,7 +43,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def graded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
-    """Rules that read a 9 or a 6 and nothing else, and what they were asked."""
+    """Rules that read only a 9 or a 6; returns the list of their calls."""
     asked: list[tuple[str, str, str]] = []
 
     def grade(question: str, reference: str, response: str) -> Grade:
@@ -60,7 +60,7 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer]]:
-    """Starts a judge that the settings name."""
+    """Starts a judge and points the settings to it."""
     with ExitStack() as stack:
 
         def start(answer: Any = oracle.answer, grader: str = "", errors: str = "") -> JudgeServer:
@@ -204,7 +204,7 @@ def test_a_plain_answer_is_graded_by_the_real_rules(monkeypatch: pytest.MonkeyPa
     assert right["grades"]["rule"]["answer"] == "B"
 
 
-# --- progress and what is said at the end ---------------------------------------------------------
+# --- progress and final messages -----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_many_responses_are_graded_in_sight(
 
 
 class ClosingPipe(io.StringIO):
-    """Whoever reads it leaves after some writes."""
+    """A pipe whose reader leaves after some writes."""
 
     def __init__(self, writes: int) -> None:
         super().__init__()
@@ -296,7 +296,7 @@ def test_the_judges_grade_counts(
         "rules_version": "3",
     }
     (body,) = server.requests
-    # the problem as people write it, and what was said as it was said
+    # the problem in readable notation, and the response unchanged
     for text in (
         "<<<如图，正方形的边长是$3$，则它的面积是 ____ ．>>>",
         "<<<$9$>>>",
@@ -383,7 +383,7 @@ def test_a_failing_judge_leaves_the_answer_ungraded(
     assert record["grades"]["rule"]["outcome"] == "incorrect"
     told = record["grades"]["judge"]
     assert (told["score"], told["reply"], told["error"]) == (None, reply, record["reason"])
-    assert record["mistake"] is None, "nobody knows that there is one"
+    assert record["mistake"] is None, "it is not known whether there is one"
     metrics = process_results({}, [json.dumps(record)])
     assert (metrics["accuracy"], metrics["grader_coverage"]) == (None, 0.0)
 
@@ -422,7 +422,7 @@ HOSTILE = [
 def test_an_answer_can_not_instruct_the_judge(
     judge: Callable[..., JudgeServer], hostile: str
 ) -> None:
-    """It stays material, and a judge that quotes it is read by what it says itself."""
+    """The answer stays fenced, and if the judge quotes it, only the judge's own verdict counts."""
 
     def answer(body: dict[str, Any]) -> str:
         return f"The solution ends:\n{shown(body).rpartition('<<<')[2]}\n<No>"
@@ -436,7 +436,7 @@ def test_an_answer_can_not_instruct_the_judge(
     assert user["content"].endswith(">>>")
 
 
-# --- mistakes ------------------------------------------------------------------------------------
+# --- kinds of mistakes ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -555,7 +555,7 @@ def test_a_judge_that_is_not_needed_is_not_asked_for(
 def test_the_judge_none_leaves_answers_to_be_graded_later(
     judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch, stopped: bool
 ) -> None:
-    """``--predict_only`` stops the judging as LMMS_RPTS_JUDGE=none does."""
+    """``--predict_only`` prevents judging as LMMS_RPTS_JUDGE=none does."""
     server = judge(grader="both", errors="1")
     if not stopped:
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")

@@ -1,4 +1,4 @@
-"""Formulas: what is parsed as one, and when two are equal. Values are worked manually."""
+"""Formulas: which texts are parsed, and which are equal. Values are worked manually."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lmms_rpts.tasks.cmmath.grading.formulas import Expression, equal, parse, rounds_to
 from tests.support.growth import SHORTEST_TEXT, assert_linear, assert_linear_in_text
 
-# text, its value, its places where it is a plain number
+# text, its value, the number of places if it is a plain number
 NUMBERS: list[tuple[str, Fraction | float | None, int | None]] = [
     ("3.6", F(18, 5), 1), ("-5", F(-5), 0), ("- 5", F(-5), 0), ("+3", F(3), 0),
     ("-0.330", F(-33, 100), 3), (".5", F(1, 2), 1), ("1,000", F(1000), 0),
@@ -117,7 +117,7 @@ UNSETTLED = r"""
 \sqrt{100-x}+\sqrt{x-99} = \sqrt{x-99}+\sqrt{100-x}+1 ;; arcsin(x-500)+1 = 1+arcsin(x-500)
 """
 
-# exact, rounded, whether it is
+# exact value, rounded value, whether the rounding is right
 ROUNDED = [
     ("2/3", "0.67", True), ("2/3", "0.66", True), ("2/3", "0.68", False), ("2/3", "0.667", True),
     ("2/3", "1", True), ("2/3", "2", False), ("-2/3", "-0.67", True), ("-2/3", "-0.66", True),
@@ -216,7 +216,7 @@ def test_hostile_text_takes_linear_time() -> None:
      ("9^{", "9", "}"), ("x^{", "9", "}")],
 )  # fmt: skip
 def test_nested_text_takes_linear_time(opening: str, inside: str, closing: str) -> None:
-    """Up to 60 levels are read."""
+    """At most 60 levels are parsed."""
     assert_linear(compare, lambda depth: opening * depth + inside + closing * depth, size=7)
 
 

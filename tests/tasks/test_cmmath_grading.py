@@ -1,6 +1,6 @@
 """The grader of CMMaTH: manually graded tables, hostile texts, and harmless changes.
 
-Each test of a table reports every row that fails.
+Each table test reports every row that fails.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.tasks.cmmath_cases import (
     harder,
     hostile,
     intervals,
-    mended,
+    misread,
     number_units,
     numbers,
     parts,
@@ -52,11 +52,11 @@ from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STAT
 FAMILIES = (
     *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
     *(expressions, equations, coordinates, intervals, sets, circled, statements, blanks),
-    *(parts, finals, reviewed, realistic, fresh, blind, harder, values, mended),
+    *(parts, finals, reviewed, realistic, fresh, blind, harder, values, misread),
 )
 CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
 LONG = 1_000
-"""Characters from which on a text is long."""
+"""Number of characters from which a text counts as long."""
 
 
 def graded(question: str, reference_answer: str, response: str) -> Grade:
@@ -74,7 +74,7 @@ def told(case: Case, found: Grade) -> str:
 
 
 def misjudged(cases: Iterable[Case]) -> str:
-    """A line for each case whose grade is not what it should be."""
+    """A line for each case with a wrong grade."""
     pairs = [(case, graded(case.question, case.reference, case.response)) for case in cases]
     return "\n".join(told(*pair) for pair in pairs if not pair[0].allows(pair[1].outcome))
 
@@ -87,7 +87,7 @@ def test_cases() -> None:
 def test_cases_that_are_left_undecided_are_few() -> None:
     abstained = [case._replace(outcome="undecided") for case in CASES if case.name in ABSTAINED]
     assert len(abstained) == len(ABSTAINED) < 0.02 * len(CASES)
-    assert not misjudged(abstained), "take it off the list"
+    assert not misjudged(abstained), "remove it from the list"
 
 
 def test_hostile_cases() -> None:
@@ -181,7 +181,7 @@ def spaced(text: str) -> str:
 
 
 def check(row: Plain, right: str, wrong: str) -> None:
-    """Grades a response that gives the right answer, and one that gives the wrong one."""
+    """Checks the grades of a response with the right answer and of one with the wrong answer."""
     question, answer, *_ = row
     for outcome, response in ((YES, right), (NO, wrong)):
         found = graded(question, answer, response)
@@ -280,12 +280,12 @@ REPEATED = (
 
 @pytest.mark.parametrize("piece", REPEATED)
 def test_a_piece_over_and_over_takes_linear_time(piece: str) -> None:
-    """No pattern may run away, whatever the type of the reference."""
+    """No pattern may take super-linear time, for any type of the reference."""
 
     def grade_all(response: str) -> None:
         for row in PLAIN[::3]:
             graded(row[0], row[1], response)
 
     assert_linear_in_text(grade_all, "答案：" + piece * (3000 // len(piece)))
-    # An eighth of it is still too long for a line of a table, which is cheaper.
+    # An eighth is still too long for a line of a table, which would be cheaper.
     assert_linear_in_text(grade_all, piece * (64_000 // len(piece)))

@@ -23,7 +23,7 @@ from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.support.tables import table
 
-# Reading
+# Parsing
 
 
 @table(
@@ -53,7 +53,7 @@ from tests.support.tables import table
     ("A(())", [("A",)]),
     ("()", ()),
     (" , ,", ()),
-    # No trees: one point each.
+    # Not trees: one point each.
     ("A(B", [("A(B",)]),
     ("A)B(", [("A)B(",)]),
     ("A(B))", [("A(B))",)]),
@@ -138,13 +138,13 @@ def test_the_published_points_are_read_whole() -> None:
     for text in filter(None, texts):
         assert text.count("(") == text.count(")")
         points = knowledge_points(text)
-        # A leaf is a name with no bracket after it.
+        # A leaf is a name that no bracket follows.
         assert [point[-1] for point in points] == re.findall(r"[^(),]+(?![^(),]|\()", text)
         assert {name for point in points for name in point} == set(re.findall(r"[^(),]+", text))
         assert max(map(len, points)) <= 6
 
 
-# Counting: problems with their scores, worked by hand
+# Counting: problems with their scores, worked manually
 
 PROBLEMS = [
     ("几何(三角形(全等,相似))", 1.0),
@@ -169,7 +169,7 @@ def test_mastery_by_hand() -> None:
     assert mastery(ITEMS) == {
         ("几何", "三角形", "全等"): 0.5,  # 1, 0, 0.5
         ("几何", "三角形", "相似"): 0.75,  # 1, 0.5
-        ("几何", "三角形"): 1.0,  # as a point of its own, not for what lies below it
+        ("几何", "三角形"): 1.0,  # as a point of its own, without the points below it
         ("几何", "圆"): 0.5,  # 0, 1
         ("代数", "函数", "二次函数"): 0.2,  # 1, 0, 0, 0, 0
         ("代数", "方程"): 0.0,  # the one that was scored
@@ -177,7 +177,7 @@ def test_mastery_by_hand() -> None:
 
 
 def test_ssr_by_hand() -> None:
-    # 0.2 does not exceed 0.2.
+    # A point at exactly 0.2 does not exceed 0.2.
     assert THRESHOLDS == (0.1, 0.2, 0.3, 0.6)
     assert [ssr(ITEMS, each) for each in THRESHOLDS] == [5 / 6, 4 / 6, 4 / 6, 2 / 6]
 
@@ -215,7 +215,7 @@ def test_the_tree_by_hand() -> None:
         ]
 
     assert flat(knowledge_tree(ITEMS)) == [
-        # Two points of the first problem lie below it, and count once.
+        # The first problem has two points below this one, but counts once.
         ("几何", 6, 6, 3.5 / 6, False),
         ("几何/三角形", 4, 4, 2.5 / 4, True),
         ("几何/三角形/全等", 3, 3, 0.5, True),

@@ -1,4 +1,4 @@
-"""Prompts of CMMaTH: what a model is shown, and the requested form of answer."""
+"""Prompts of CMMaTH: what the model is shown, and the requested form of the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.tables import table
 
 @table(
     "text, expected",
-    # What can't be told for sure is left alone.
+    # Ambiguous text is left unchanged.
     ("", ""),
     ("$$", "$$"),
     ("价格是$$5", "价格是$$5"),
@@ -83,7 +83,7 @@ from tests.support.tables import table
     ("$#| $$\\left|x\\right|$$| |\n#$", "| $\\left|x\\right|$ | |"),
     ("$$a$$$#| 1|\n#$$$b$$", "$a$\n| 1 |\n$b$"),
     ("$#| 1|\n#$和$#| 2|\n#$", "| 1 |\n和\n| 2 |"),
-    # The rest.
+    # Other markup.
     ("一<br/>二<BR>三", "一\n二\n三"),
     ('如图<img alt="" src="x.svg"/>，<span style="a">好</span>', "如图，好"),
     ("ＡＢ＝１２ｃｍ", "AB＝12cm"),
@@ -173,7 +173,7 @@ def test_the_image_stands_in_front(variant: str) -> None:
 
 
 def test_several_images_are_numbered_otherwise_than_figures_in_them() -> None:
-    """Questions speak of 图1 and 图2, which may both stand in one image."""
+    """Questions mention 图1 and 图2, which may both be in one image."""
     first, one, second, two, text = shown(doc(2))
     assert (first, one, second, two) == ("第1张图片：", 1, "第2张图片：", 2)
     assert doc_to_text(doc(2)) == f"本题附有2张图片，依次为第1张至第2张。\n\n{text}"

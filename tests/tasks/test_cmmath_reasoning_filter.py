@@ -1,4 +1,4 @@
-"""Solutions of maths problems through the filters of RPTS, with a real judge server."""
+"""Solutions of maths problems in the filters of RPTS, with a real judge server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REWRITTEN = "图片0 + 文本0 -> 结论0：正方形边长为3\n结论0 -> 结�
 
 
 def document(**fields: Any) -> dict[str, Any]:
-    """A problem as the filters see it."""
+    """A problem in the form that the filters receive."""
     doc = make_doc(**fields)
     return doc | rpts_fields(doc)
 
@@ -59,7 +59,7 @@ def material(body: dict[str, Any]) -> str:
 def judge(
     compared: str | ServerReply = "<Yes>", steps: str = REWRITTEN, score: str = "分数：1"
 ) -> Answer:
-    """Says the same to all requests of a kind."""
+    """A judge with the same reply to all requests of a kind."""
 
     def answer(body: dict[str, Any]) -> str | ServerReply:
         if instructions(body).endswith("<Yes>\n<No>"):
@@ -71,7 +71,7 @@ def judge(
 
 @pytest.fixture
 def graded(monkeypatch: pytest.MonkeyPatch) -> Graded:
-    """Let the rules grade every solution so."""
+    """Replaces the rules by a fixed grade for every solution."""
 
     def fix(outcome: str, answer: str = "9") -> None:
         monkeypatch.setattr(
@@ -83,7 +83,7 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> Graded:
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Run responses through all filters; returns their records and what the judge was asked."""
+    """Runs responses through all filters; returns their records and the requests to the judge."""
     servers: list[JudgeServer] = []
 
     def run(
@@ -123,7 +123,7 @@ def test_our_format_is_read_and_graded_without_a_judge(
     assert record["answer"] == {"value": "9", "by": "rule", "correct": True, "error": None}
     assert record["rpts"] == pytest.approx(0.8)
     assert record["schema"] == "lmms_rpts.rpts"
-    assert len(asked) == 3, "one question for each step, one for the root, none for the rest"
+    assert len(asked) == 3, "one question for each step, one for the root, and no others"
 
 
 def test_a_step_is_judged_by_the_reference_solution(
@@ -131,7 +131,7 @@ def test_a_step_is_judged_by_the_reference_solution(
 ) -> None:
     graded("correct")
     _, asked = judged(["结论0：根据图片0，边长是3。\n最终答案：9"])
-    # Asked side by side, in any order.
+    # Both are asked at the same time, in any order.
     question, root = sorted(asked, key=lambda body: "作答者的答案" in material(body))
     assert "正方形的面积等于边长乘边长：$3\\times 3=9$．" in material(question)
     assert "边长是3。" in material(question)
@@ -176,7 +176,7 @@ def test_the_judge_decides_what_the_rules_leave(
     (compared,) = [body for body in asked if "<Yes>" in instructions(body)]
     for text in ("<<<$9$>>>", SOLUTION):
         assert text in material(compared)
-    assert "其实是8" not in material(compared), "what is only thought is no answer"
+    assert "其实是8" not in material(compared), "thinking is not an answer"
 
 
 @pytest.mark.parametrize("said", ["It may be so.", ServerReply("blocked", status=400)])

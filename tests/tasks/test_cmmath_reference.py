@@ -1,4 +1,4 @@
-"""The rules against graded answers: real ones with the publishers' labels, others by hand."""
+"""The rules against graded answers: real ones with the publishers' labels, and our own."""
 
 from __future__ import annotations
 

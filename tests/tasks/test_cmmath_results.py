@@ -33,7 +33,7 @@ NAMES = (*METRICS, *SSR)
 def record(
     score: float | None, outcome: str | None = None, points: str | None = "数(整数,小数)"
 ) -> str:
-    """A record as the filter writes it."""
+    """A record as written by the filter."""
     said = outcome or {1.0: "correct", 0.0: "incorrect", None: "undecided"}[score]
     made = make_cmmath_record(None if said == "none" else said, knowledge_point=points)
     counts = {"outcome": "unscored" if score is None else "scored", "score": score}
@@ -51,13 +51,13 @@ def test_the_metrics_are_those_of_the_table() -> None:
         ([record(1.0)], 1.0, 0.0, 1.0),
         ([record(0.0)], 0.0, 0.0, 1.0),
         ([record(None)], None, 1.0, 0.0),
-        # a judge decided what the rules left undecided
+        # a judge decided an answer that the rules left undecided
         ([record(1.0, "undecided")], 1.0, 1.0, 1.0),
-        # a judge that failed, where the rules had decided
+        # a judge that failed although the rules had decided
         ([record(None, "correct")], None, 0.0, 0.0),
         # no response
         ([record(None, "none")], None, None, 0.0),
-        # several: what has no score is left out of the mean
+        # several: unscored ones are left out of the mean
         ([record(1.0), record(0.0), record(None), record(1.0)], 2 / 3, 1 / 4, 3 / 4),
         ([record(1.0), record(None, "none")], 1.0, 0.0, 1 / 2),
     ],
@@ -113,7 +113,7 @@ def items(metric: str, results: list[list[str]] = RESULTS) -> list[Any]:
     ("metric", "share"),
     [
         ("ssr_0.1", 3 / 4),  # A, C, D
-        ("ssr_0.2", 2 / 4),  # A, C; D has just 0.2, and does not exceed it
+        ("ssr_0.2", 2 / 4),  # A, C; D has exactly 0.2, which does not exceed it
         ("ssr_0.3", 2 / 4),
         ("ssr_0.6", 1 / 4),  # C
     ],
@@ -136,7 +136,7 @@ def test_without_any_point_there_is_no_share(nothing: list[None]) -> None:
 
 @given(st.permutations(RESULTS), st.integers(0, len(RESULTS)))
 def test_order_and_processes_do_not_matter(results: list[list[str]], cut: int) -> None:
-    """Processes send what they have to the first, as lmms-eval gathers it."""
+    """Processes send their items to the first one, as in lmms-eval's gathering."""
     for name, aggregate in AGGREGATIONS.items():
         sent = [pickle.dumps(items(name, part)) for part in (results[:cut], results[cut:])]
         gathered = [item for part in sent for item in pickle.loads(part)]
@@ -147,7 +147,7 @@ def test_order_and_processes_do_not_matter(results: list[list[str]], cut: int) -
 
 
 class Task:
-    """What lmms-eval asks a task for its numbers."""
+    """The attributes of a task that lmms-eval needs to compute metrics."""
 
     args = None
 

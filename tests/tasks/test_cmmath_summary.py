@@ -32,11 +32,11 @@ from tests.support.rome_runs import make_rome_record, write_rome_run
 
 BOTH = {"grader": "both", "judge": JUDGE}
 WILSON_HALF = 1.959964 / (2 * (2 + 1.959964**2) ** 0.5)
-"""Half the width of Wilson's interval of 1 of 2, by hand: z / 2 sqrt(2 + z^2), z = 1.959964."""
+"""Half the width of Wilson's interval of 1 of 2: z / 2 sqrt(2 + z^2), z = 1.959964."""
 
 
 def rows(summary: GradeSummary, value: str | None = "cmmath", by: str = "task") -> list[Figures]:
-    """The models on the problems of one value."""
+    """The figures of all models on the problems of one group."""
     (table,) = [each for each in summary.tables if each.by == by]
     (found,) = [each for each in table.groups if each.value == value]
     return list(found.models)
@@ -46,7 +46,7 @@ def values(figures: Figures, *names: str) -> list[float | None]:
     return [figures.metrics[name].value for name in names]
 
 
-# Reading
+# Parsing
 
 
 def test_a_record_is_read_whole(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_any_value_in_any_place_is_read_or_refused_in_one_message(value: Any) ->
     for part in ("grades", "instance", "settings", "mistake"):
         changed += [whole | {part: whole[part] | {name: value}} for name in whole[part]]
     for each in changed:
-        with suppress(FieldError):  # anything else would end in a traceback
+        with suppress(FieldError):  # other exceptions would end in a traceback
             found = CmmathRecord.parse(each, task="cmmath", doc_id=0)
             assert found.score is None or 0 <= found.score <= 1
 
@@ -210,7 +210,7 @@ def test_the_reader_passes_over_other_tasks_of_a_folder(tmp_path: Path) -> None:
     assert [run.tasks for run in read_rome_runs([tmp_path])] == [("rome_geo",)]
 
 
-# Numbers
+# Figures
 
 
 def test_accuracy_and_its_bounds_by_hand(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_accuracy_and_its_bounds_by_hand(tmp_path: Path) -> None:
     assert (accuracy.low, accuracy.high) == pytest.approx(
         (0.5 - WILSON_HALF, 0.5 + WILSON_HALF), abs=1e-6
     )
-    # One right of four, or all but one.
+    # One of four is right, or all but one.
     assert values(found, "accuracy_if_wrong", "accuracy_if_right") == [0.25, 0.75]
     # The rules saw three responses; two of four have a score.
     assert values(found, "undecided_rate", "grader_coverage") == [1 / 3, 0.5]
@@ -377,7 +377,7 @@ def test_ssr_by_hand(tmp_path: Path) -> None:
     # 圆 3/4, 全等 1/2, 代数 0/1, 集合 1/1; 统计 has no score.
     assert (found.counts["points"], found.metrics["ssr_0.1"].n) == (4, 4)
     assert values(found, *ssr) == [3 / 4, 3 / 4, 3 / 4, 2 / 4]
-    # Of an area only its own points count: not 圆 of the problem that is of 代数 too.
+    # For an area only its own points count: not 圆, although its problem also belongs to 代数.
     (algebra,) = rows(summary, "代数", "area")
     assert (algebra.questions, algebra.counts["points"]) == (2, 2)
     assert values(algebra, *ssr) == [0.5] * 4
@@ -423,7 +423,7 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
     figure = a.metrics["accuracy"]
     assert (figure.value, figure.n, figure.low) == (0.5, 4, None)
     assert figure.sd == pytest.approx((0.125 / 3) ** 0.5)
-    # The one point is above 0.6 in the third round only.
+    # The only point is above 0.6 in the third round only.
     figure = a.metrics["ssr_0.6"]
     assert (figure.value, figure.sd, figure.n, a.counts["points"]) == (0.25, 0.5, 4, 1)
     assert (b.model, b.rounds, *values(b, "accuracy", "ssr_0.6")) == ("b", 1, 1.0, 1.0)
@@ -452,7 +452,7 @@ def test_several_responses_to_a_problem_count_as_one(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path, {"cmmath": records})
     (found,) = rows(summarize_cmmath(read_cmmath_runs([tmp_path])))
     assert (found.questions, found.responses, found.counts["points"]) == (3, 5, 1)
-    # (1/2 + 1 + 0) / 3; with the undecided one wrong (1/2 + 1/2 + 0) / 3.
+    # (1/2 + 1 + 0) / 3; if the undecided one is wrong (1/2 + 1/2 + 0) / 3.
     assert values(found, "accuracy", "accuracy_if_wrong", "accuracy_if_right") == [0.5, 1 / 3, 0.5]
     assert values(found, "ssr_0.3", "ssr_0.6") == [1.0, 0.0]
 

@@ -24,7 +24,7 @@ def _registered() -> None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
-    """Rules that read a 9 or a 6 and nothing else, and what they were asked."""
+    """Rules that read only a 9 or a 6; returns the list of their calls."""
     texts: list[tuple[str, str, str]] = []
 
     def grade(question: str, reference: str, response: str) -> Grade:

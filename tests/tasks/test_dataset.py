@@ -106,7 +106,7 @@ def test_many_faults_are_counted_not_listed(
     assert "and 15 more" in message
 
 
-def test_mended_data_are_checked_anew(folder: Path) -> None:
+def test_fixed_data_are_checked_again(folder: Path) -> None:
     change(folder, answer="maybe")
     error_of()
     change(folder, answer="agree")

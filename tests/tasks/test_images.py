@@ -1,4 +1,4 @@
-"""Images outside of the data folder never reach a model."""
+"""Images outside the data folder never reach a model."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_names_that_leave_the_folder_are_refused(
     name: str,
 ) -> None:
     monkeypatch.setenv(variable, str(folder))
-    write(folder, name or str(folder.parent / "secret.png"))  # an absolute one
+    write(folder, name or str(folder.parent / "secret.png"))  # an absolute path
     with pytest.raises(DataError, match=r"outside of|inside the"):
         check_tasks([task])
 
@@ -130,14 +130,14 @@ def test_links_that_lead_nowhere_or_round(folder: Path) -> None:
 
 
 def test_what_is_handed_to_a_model_is_looked_at_again(folder: Path) -> None:
-    """Tasks under other names come without our checks."""
+    """Tasks with other names skip our data check."""
     require_inside([str(folder / "a.png")], folder)
     with pytest.raises(DataError, match="outside of"):
         require_inside([str(folder / ".." / "secret.png")], folder)
 
 
 def test_formats_that_start_other_programs_are_not_opened(folder: Path) -> None:
-    """Pillow hands PostScript to Ghostscript, whatever the name of the file."""
+    """Pillow passes PostScript to Ghostscript, whatever the file is called."""
     (folder / "a.png").write_text("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EOF\n")
     (fault,) = image_faults([folder / "a.png"], folder).values()
     assert "cannot identify image file" in fault

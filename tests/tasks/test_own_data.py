@@ -57,7 +57,7 @@ def manager(folder: Path) -> Any:
 
 
 def told(folder: Path, tasks: Any = ("mine",)) -> str:
-    """What is said before the model, which is not there, is loaded."""
+    """The error message, raised before the model is loaded; the model does not exist."""
     tasks_of = manager(folder)
     with pytest.raises(DataError) as caught:
         lmms_eval.evaluator.simple_evaluate(
@@ -234,7 +234,7 @@ def test_aggregations_of_a_users_yaml(tmp_path: Path, aggregation: str, fine: bo
 
 
 def test_the_whole_configuration(tmp_path: Path) -> None:
-    """Keys beside ours come before ours; a file that includes another has its own folder."""
+    """The task's own keys take precedence; a file that includes another one has its own folder."""
     write(tmp_path, [good(), good()], "answer: none\nvariant: free\nevidence: facts")
     with (tmp_path / "mine.yaml").open("a") as yaml:
         yaml.write("repeats: 3\n")

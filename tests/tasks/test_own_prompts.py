@@ -49,7 +49,7 @@ def test_the_whole_prompt() -> None:
 
 
 def test_the_shortest_prompt() -> None:
-    """Nothing is named that there is none of."""
+    """The prompt mentions only parts that exist."""
     assert doc_to_text(make("number"), {"variant": "free"}).split("\n") == [
         "Question: Which {bar}?",
         "Answer the question.",
@@ -87,7 +87,7 @@ def test_chinese_prompts_are_chinese(form: str, variant: str) -> None:
     }
     doc = asdict(as_document(record, form, 0, "zh"))
     said = doc_to_text(doc, {"variant": variant})
-    # The letters of options, and of the numbers in the form of a step.
+    # The letters of options, and the variables in the format of a step.
     assert set(re.findall(r"[A-Za-z]+", said)) <= {"A", "B", "i", "j", "k", "l"}
 
 

@@ -49,7 +49,7 @@ NO_MODEL = {"model": "llava_hf", "model_args": "pretrained=/no/such/model"}
 def write_task(
     folder: Path, docs: list[dict[str, Any]], filters: str = FILTERS, name: str = "shop_check"
 ) -> None:
-    """A task under a name that says nothing of us."""
+    """Writes a task with a name of no benchmark."""
     (folder / "docs.json").write_text(json.dumps(docs), encoding="utf-8")
     (folder / f"{name}.yaml").write_text(
         f"task: {name}\ndataset_path: json\n"
@@ -120,7 +120,9 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
     ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
     ({"language": "fr"}, "'language' should be en or zh, not 'fr'"),
 )
-def test_so_do_questions_for_the_graders(tmp_path: Path, fields: dict[str, Any], told: str) -> None:
+def test_questions_that_cannot_be_graded_stop_before_the_model(
+    tmp_path: Path, fields: dict[str, Any], told: str
+) -> None:
     write_task(tmp_path, [make_question(**fields) | {"answer": "B"}], ROME_FILTERS)
     with pytest.raises(DataError, match="document 0") as caught:
         evaluate(tmp_path)
@@ -172,7 +174,7 @@ def test_other_aggregations_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_tasks_of_others_are_left_alone(tmp_path: Path) -> None:
-    """One with other filters is built once, by lmms-eval itself, and keeps its aggregations."""
+    """A task with other filters is built once, by lmms-eval itself, and keeps its aggregations."""
     plain = 'doc_to_text: "{{statement}}"\n'
     plain += "filter_list: [{name: none, filter: [{function: take_first}]}]\n"
     metrics = "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
@@ -183,7 +185,7 @@ def test_tasks_of_others_are_left_alone(tmp_path: Path) -> None:
 
 @table("task", "shop_check", "{folder}")
 def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> None:
-    """By name, and by a folder of tasks."""
+    """Selected by name, and by folder."""
     write_task(tmp_path, [make_doc(answer="B")])
     done = run_lmms_eval(
         tmp_path / "out",
@@ -216,7 +218,7 @@ def test_filters_in_a_wrong_order_stop_before_the_model(
 
 @table("aggregation", "mean", "!function lmms_rpts.tasks.aggregation.mean_over_tasks")
 def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path, aggregation: str) -> None:
-    """lmms-eval has [] for the others, and a mean over these ended the run at its very end."""
+    """lmms-eval passes [] for other metrics; a mean over it once failed at the end of a run."""
     write_task(tmp_path, [make_doc(id=at) for at in range(3)])
     (tmp_path / "both.yaml").write_text(
         "group: both\ntask: [shop_check]\naggregate_metric_list:\n"
@@ -230,7 +232,7 @@ def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path, aggregati
 def test_what_else_fails_early_is_left_to_lmms_eval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some things work only once lmms-eval has prepared them, on its way to the building."""
+    """Some functions work only after lmms-eval's own preparations."""
     write_task(tmp_path, [make_doc()])
     built = lmms_eval.tasks.TaskManager.load_task_or_group
     calls: list[object] = []
@@ -250,7 +252,7 @@ def test_what_else_fails_early_is_left_to_lmms_eval(
 def test_the_page_on_own_data_shows_what_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its instances are taken as RPTS_PATH, and its task runs on them."""
+    """The page's instances work as RPTS_PATH, and its task runs on them."""
     page = (Path(__file__).parents[2] / "docs" / "your-own-data.md").read_text(encoding="utf-8")
     (instances,), (_, task) = (
         re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("json", "yaml")

@@ -1,4 +1,4 @@
-"""Prompts of RPTS-Eval: what a model is shown."""
+"""Prompts of RPTS-Eval: what the model is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caption metrics: against the published code, and with Java missing, slow or broken."""
+"""Caption metrics: against the published code, and with a missing, slow or broken Java."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS: list[dict[str, Any]] = [
     {"prediction": "a red car", "references": ["a blue car"]},
 ]
 
-# Answers as METEOR does: statistics for each SCORE, then all scores and their mean for EVAL.
+# Imitates METEOR: statistics for each SCORE, then all scores and their mean for EVAL.
 FAKE_METEOR = """\
 for line in sys.stdin:
     parts = line.rstrip("\\n").split(" ||| ")
@@ -43,7 +43,7 @@ for line in sys.stdin:
         scores.append(sum(scores) / len(scores))
     print("\\n".join(map(str, scores)), flush=True)
 """
-# Answers each line with the line in small letters.
+# Returns each line in lower case.
 FAKE_TOKENISER = (
     "for line in sys.stdin:\n    print(line.rstrip('\\n').lower().replace('.', ' .'))\n"
 )
@@ -122,7 +122,7 @@ def test_meteor_agrees() -> None:
     ("\ud800 x", "x"),
 )
 def test_tokens(text: str, tokens: str) -> None:
-    """All texts in one call, so that a line lost would shift the others."""
+    """All texts in one call, so that a lost line would shift the others."""
     assert _tokens()[text] == tokens
 
 
@@ -138,13 +138,13 @@ def _tokens() -> dict[str, str]:
 
 
 def test_scores_worked_by_hand() -> None:
-    """Two of two words are right, of a reference of two: all but CIDEr of one image are 1."""
+    """Two of two words match two reference words: all are 1, except CIDEr of one image."""
     found = raw_scores([{"prediction": "a dog", "references": ["a dog"]}])
     assert found["bleu_1"] == pytest.approx(1)
     assert found["bleu_2"] == pytest.approx(1)
     assert found["rouge_l"] == pytest.approx(1)
     assert found["cider"] == 0
-    # ROUGE-L of raw texts: the capital is another word; precision and recall 1/2.
+    # ROUGE-L of raw texts: "A" and "a" are different words; precision and recall 1/2.
     assert raw_scores([{"prediction": "A dog", "references": ["a dog"]}])[
         "rouge_l"
     ] == pytest.approx(0.5)
@@ -186,7 +186,7 @@ def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_meteor_of_two_sets_from_one_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Line breaks are collapsed, so that requests and replies stay in step."""
+    """Line breaks are collapsed, so that requests and replies stay in sync."""
     pid = fake_java(monkeypatch, tmp_path, FAKE_METEOR)
     assert published.captions(ROWS)[METEOR] == 0.5
     first = pid.read_text()
@@ -239,7 +239,7 @@ def test_tokeniser_that_fails(
 
 
 def test_tokenised_scores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Case and the final point don't count."""
+    """Case and the final full stop don't count."""
     fake_java(monkeypatch, tmp_path, FAKE_TOKENISER)
     rows = [{"prediction": "A dog", "references": ["a dog."]}, {"prediction": "", **ROWS[1]}]
     scores = caption_scores(rows[:1], meteor=False)

@@ -1,4 +1,4 @@
-"""ReForm-Eval's data: parsed as published, errors named, images found."""
+"""ReForm-Eval's data: parsed as published, errors reported, images found."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def changed_record(name: str, at: int = 1, **fields: Any) -> Any:
 
 
 def cut_image(kind: str) -> str:
-    """Half of a drawing, whose head is whole."""
+    """The first half of an image file, with a complete header."""
     file = io.BytesIO()
     Image.effect_noise((64, 48), 90).save(file, kind)
     return base64.b64encode(file.getvalue()[: len(file.getvalue()) // 2]).decode()
@@ -259,7 +259,7 @@ def test_a_broken_file_is_told_of_before_a_model_is_loaded(
 ) -> None:
     monkeypatch.setenv("REFORM_PATH", str(tmp_path))
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # as lmms-eval sets it
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # lmms-eval sets it
     chosen = data_sets()[name]
     write_set(tmp_path, chosen, content)
     with pytest.raises(DataError) as raised:

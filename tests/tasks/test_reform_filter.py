@@ -1,4 +1,4 @@
-"""ReForm-Eval's filters, metrics and summary: each answer graded separately."""
+"""ReForm-Eval's filters, metrics and summary: each answer is graded separately."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def docs(name: str, method: Any = "generation") -> list[Doc]:
 
 
 def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:
-    """The records of a model that says so, as a reader of samples has them."""
+    """The records of a model with these answers, parsed as from a samples file."""
     asked = docs(name)
     written = ReformAnswerFilter().apply([[says(doc)] for doc in asked], asked)
     return tuple(
@@ -57,7 +57,7 @@ def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:
 
 
 def figures(**models: Sequence[ReformRecord]) -> dict[str, dict[str, float | None]]:
-    """The metrics of models on one set."""
+    """The figures of models on one set."""
     runs = [
         RunOf(model, model, tuple(records), {}, (Path(model),), model)
         for model, records in models.items()
@@ -86,7 +86,7 @@ def test_a_choice_is_graded_by_both_rules(said: str, published: Any, strict: boo
     fields = {"right": marks[right], "wrong": marks[right - 1], "text": doc["options"][right]}
     (text,) = ReformAnswerFilter().apply([[said.format(**fields)]], [doc])
     record = ReformRecord.parse(json.loads(str(text)))
-    # "(s)" is a mark to the published rules.
+    # The published rules read "(s)" as a mark.
     assert record.published.correct is (False if published is None else published)
     assert record.strict.correct is strict
 
@@ -150,7 +150,7 @@ def right_place(doc: Doc) -> str:
 
 
 def by_wording(doc: Doc) -> str:
-    """Right in the first wordings, a random option in the others: whatever its place."""
+    """A model that is right in the first wordings, and chooses at random in the others."""
     if doc["duplicate"] < 2:
         return right_place(doc)
     rng = random.Random(100 * doc["sample"] + doc["duplicate"])

@@ -54,7 +54,7 @@ def own_wordings() -> dict[tuple[str, Method], Wording]:
     }
 
 
-# Our own
+# Our own instructions
 
 
 def test_each_family_has_five_distinct_instructions() -> None:
@@ -114,7 +114,7 @@ def test_in_context_samples_have_the_form_of_the_questions() -> None:
 
 
 def test_the_sentences_are_not_the_published_ones() -> None:
-    """Nor nearly so. An answer such as "(A) yes" has no other words."""
+    """They are not even similar. Only an answer such as "(A) yes" has no other wording."""
     theirs = set()
     for entry in published().values():
         for name in ("instructions_generation", "instructions_likelihood"):
@@ -157,7 +157,7 @@ def test_the_reference_gives_what_it_says() -> None:
 
 
 def entry(chosen: DataSet, word: str = "Look") -> dict[str, Any]:
-    """Content for one set, of our own making."""
+    """Made-up content for one set."""
     filled = " at '{}'" if chosen.family in FILLED else ""
     found: dict[str, Any] = {
         f"instructions_{method}": [f"{word} {at}{filled} for {method}." for at in range(5)]
@@ -250,11 +250,11 @@ def test_what_is_no_file_is_refused(name: str, tmp_path: Path) -> None:
     assert refused(tmp_path / name)
 
 
-# A clone
+# A clone of the repository
 
 
 def loader(prelude: str, conditions: tuple[str, str] | None, otherwise: str = "") -> str:
-    """A loader in one of the publishers' shapes, in our own words."""
+    """A loader with the structure of the publishers' loaders, with made-up sentences."""
     lists = "self.instruction_list = GENERATION\n"
     if conditions:
         lists = (
@@ -336,7 +336,7 @@ def assert_agree(clone: Path, content: Mapping[str, Any]) -> None:
 
 
 def by_module() -> dict[str, Any]:
-    """Content that differs from loader to loader."""
+    """Content that differs between loaders."""
     return {each.title: entry(each, module_path(each)) for each in SETS.values()}
 
 
@@ -350,7 +350,7 @@ def test_the_published_lists_survive_the_shapes(tmp_path: Path) -> None:
 
 def test_a_true_clone_agrees_with_the_reference() -> None:
     if CHECKOUT not in os.environ:
-        pytest.skip(f"{CHECKOUT} names no clone of github.com/FudanDISC/ReForm-Eval")
+        pytest.skip(f"{CHECKOUT} is not set to a clone of github.com/FudanDISC/ReForm-Eval")
     assert_agree(Path(os.environ[CHECKOUT]), published())
 
 
@@ -368,7 +368,7 @@ LISTS = "self.instruction_list = ['Look.']"
 
 
 def of_lines(*lines: str) -> str:
-    """A loader whose constructor's lines are from line 3 on."""
+    """A loader with these lines as its constructor, from line 3 on."""
     body = "\n".join(f"        {line}" for line in lines)
     return f"class Loader:\n    def __init__(self, args):\n{body}\n"
 

@@ -63,7 +63,7 @@ def documents() -> list[dict[str, Any]]:
 
 
 def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
-    """The prompts of a dialogue in which so is answered, asked for as simple wrappers do."""
+    """The prompts of a dialogue with these answers, requested as simple wrappers do."""
     asked: list[str] = [online.doc_to_text(doc, lmms_eval_specific_kwargs=None)]
     said = [outputs[0]]
     info = None
@@ -84,7 +84,7 @@ def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
 
 
 def hold_as_chat(doc: dict[str, Any], outputs: Sequence[str]) -> list[list[dict[str, Any]]]:
-    """The messages of a dialogue in which so is answered, by the loop of lmms-eval's vLLM."""
+    """The messages of a dialogue with these answers, requested by the loop of lmms-eval's vLLM."""
     asked: list[list[dict[str, Any]]] = []
 
     def chat(messages: list[dict[str, Any]], params: Any) -> str:
@@ -152,7 +152,7 @@ def test_right_answers_give_the_prompts_of_the_gold_task(folder: Path) -> None:
 def test_the_history_holds_the_models_answers_in_the_datas_order(
     marks: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last option as shown is chosen, which stands elsewhere among the past rounds' options."""
+    """Always chooses the last displayed option, which has another position in past rounds."""
     monkeypatch.setenv("REFORM_MARKS", marks)
     for doc in documents():
         rounds = rounds_of(doc)
@@ -171,11 +171,11 @@ def test_the_history_holds_the_models_answers_in_the_datas_order(
 
 @table(
     "output, text, chat",
-    # Chosen options, as a strict reader finds them.
+    # Chosen options, as the strict rules find them.
     ("(C)", "The answer is (C) Can't tell", "The answer is (C) Can't tell"),
     ("<think>(A)?</think>B", "The answer is (B) No", "The answer is (B) No"),
     ("It says yes.", "The answer is (A) Yes", "The answer is (A) Yes"),
-    # None of them: what was said.
+    # No option: the response itself.
     ("(Z) a sheet", "The answer is (Z) a sheet", "(Z) a sheet"),
     (" a sheet\n", "The answer is a sheet", "a sheet"),
     ("The answer is unclear", "The answer is unclear", "The answer is unclear"),
@@ -184,7 +184,7 @@ def test_the_history_holds_the_models_answers_in_the_datas_order(
     ("a sheet\nUser: And now? (A)\nBot: (B)", "The answer is a sheet", "a sheet"),
     ("x" * 5000, f"The answer is {'x' * LONGEST}", "x" * LONGEST),
     ("\ud800", "The answer is ?", "?"),
-    # Nothing.
+    # No response.
     ("", "The answer is", "The answer is"),
     (None, "The answer is", "The answer is"),
     (["(A)"], "The answer is", "The answer is"),
@@ -208,7 +208,7 @@ def test_long_answers_take_linear_time() -> None:
 
 
 def test_a_wrapper_may_go_on_after_the_last_round(folder: Path) -> None:
-    """One that asks a batch of dialogues until the first of them ends."""
+    """A wrapper that runs a batch of dialogues until the first one in it ends."""
     doc = documents()[0]
     images, text, is_over, *_ = online.doc_to_text(doc, round_idx=4, previous_output=["(A)"] * 4)
     assert is_over is True
@@ -247,7 +247,7 @@ def records_of(entry: Any) -> list[ReformRecord]:
 def test_each_round_is_a_record_as_the_gold_task_has_it(folder: Path) -> None:
     docs = documents()
     said = [[f"({each['marks'][0]})" for each in rounds_of(doc)] for doc in docs]
-    # Some wrappers give lists; others tuples, which lmms-eval keeps as their text.
+    # Some wrappers return lists; others tuples, which lmms-eval stores as text.
     given: list[list[Any]] = [
         [str(tuple(each)) if at % 2 else each] for at, each in enumerate(said)
     ]
@@ -294,7 +294,7 @@ def test_a_bad_round_is_that_rounds_outcome(folder: Path) -> None:
 
 
 def test_metrics_are_those_of_the_gold_task(folder: Path) -> None:
-    """The same answers have the same means and instability, whichever task they are of."""
+    """The same answers have the same means and instability in both tasks."""
     docs = documents()
     said = [["(B)"] * len(rounds_of(doc)) for doc in docs]
     said[3][0] = "no option"
@@ -324,7 +324,7 @@ def cases() -> Iterator[dict[str, Any]]:
 
 
 def test_the_published_functions_give_the_published_rounds() -> None:
-    """Also the majority of the duplicates' answers, which all duplicates see in the next round."""
+    """Includes the majority answer of the duplicates, which all of them see in the next round."""
     found = list(cases())
     assert len(found) == 14
     for case in found:
@@ -358,14 +358,14 @@ def _check_published(case: dict[str, Any]) -> None:
 
 
 def _solved_example(text: str, begin: str) -> list[dict[str, str]]:
-    """The turns before the first round's question."""
+    """The turns before the question of the first round."""
     asked, answered = text.split("\n")[:2]
     start = asked.index("Can you see")
     return [{"value": asked[start:]}, {"value": answered.removeprefix("Bot: ")}]
 
 
 def test_the_text_form_is_the_published_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for capital letters, which they remove from names, and a blank after no answer."""
+    """Except capital letters, which the published code removes from names, and a trailing blank."""
     monkeypatch.setenv("REFORM_PATH", str(reference("reform_eval/data_samples")))
     monkeypatch.setenv("REFORM_INSTRUCTIONS", str(reference("reform_eval/instructions.json")))
     monkeypatch.setenv("REFORM_DUPLICATES", "1")

@@ -32,7 +32,7 @@ def choose(prediction: str, options: Sequence[str], marks: Sequence[str]) -> tup
 
 @table(
     "prediction, index, rule",
-    # The mark alone.
+    # Only the mark.
     ("A", 0, "mark"),
     ("A.", 0, "mark"),
     ("A)", 0, "mark"),
@@ -125,7 +125,7 @@ def choose(prediction: str, options: Sequence[str], marks: Sequence[str]) -> tup
     ("<think>The answer is A</think>\n\nB", 1, "mark"),
     ("(A) maybe</think>(B)", 1, "bracket"),
     ("<think>The answer is (A)", None, "none"),
-    # What must not fool it.
+    # Responses that could mislead the grader.
     ("", None, "none"),
     (" \n", None, "none"),
     ("I think", None, "none"),
@@ -145,7 +145,7 @@ def choose(prediction: str, options: Sequence[str], marks: Sequence[str]) -> tup
     ("Mr. B. Smith", None, "none"),
     ("doge", None, "none"),
     ("I cannot tell whether it is a dog", None, "none"),
-    # Marks that were not offered.
+    # Marks that are not among the options.
     ("(E)", None, "none"),
     ("E", None, "none"),
     ("E. dog", None, "none"),
@@ -153,7 +153,7 @@ def choose(prediction: str, options: Sequence[str], marks: Sequence[str]) -> tup
     ("(Z) cat", None, "none"),
     ("The answer is (F).", None, "none"),
     ("2", None, "none"),
-    # Several.
+    # Several marks.
     ("A or B", None, "several"),
     ("(A) or (B)", None, "several"),
     ("A and B", None, "several"),
@@ -217,7 +217,7 @@ def test_numbers_as_marks(prediction: str, index: int | None, rule: str) -> None
 
 @table(
     "prediction, marks, index, rule",
-    # Counting: the text is a number as well.
+    # Counting: the number as text also counts.
     ("2", UPPER, 2, "option text"),
     ("two", UPPER, 2, "option text"),
     ("There are 2 dogs.", UPPER, 2, "option text"),
@@ -501,13 +501,13 @@ def test_as_many_marks_as_options() -> None:
     ("5 degrees", "-5", False, False),
     ("5 mg", ".5", False, False),
     ("0.5 mg", ".5", False, True),
-    # Any of several.
+    # Any of several texts.
     ("Paris", ["London", "Paris"], False, True),
     ("Rome", ["London", "Paris"], False, False),
     ("Rome", ["", "Rome"], False, True),
     ("Paris", ("", "..."), False, None),
     ("Paris", [], False, None),
-    # Nothing to look for.
+    # Nothing to search for.
     ("anything", "", False, None),
     ("anything", "---", False, None),
     ("anything", " ' ", False, None),
@@ -569,7 +569,7 @@ PARTS = (
 
 
 def test_no_prediction_raises() -> None:
-    """10,000 predictions of odd parts, through every matcher."""
+    """10,000 random predictions from odd parts, through every matcher."""
     generator = random.Random(14)
     sets = ((ANIMALS, UPPER), (YES_NO, LOWER), (COUNTS, NUMBER), (CHINESE, UPPER))
     for number in range(10_000):

@@ -39,7 +39,7 @@ def record(
     error: str | None = None,
     **changes: Any,
 ) -> str:
-    """A record with steps of these modalities and scores; ``error``: of its transform."""
+    """A record with steps of these modalities and scores; ``error``: the error of its transform."""
     made = make_record([1.0], steps=["Image0 -> x"])
     (step,) = made["steps"]
     made["answer"]["correct"] = correct
@@ -69,12 +69,12 @@ def test_right_and_sound() -> None:
         "right_for_wrong_reason": 0.0,
         "parse_rate": 1.0,
         "judge_coverage": 1.0,
-        # Nobody said whether the root bears on the answer.
+        # No judge was asked whether the root answers the question.
         "rpts_guarded": None,
         "accuracy_guarded": None,
         "right_for_wrong_reason_guarded": None,
         "root_bears": None,
-        # Three times the same step, "Image0 -> x": the root is one of them, and lacks Text 0.
+        # Three copies of the step "Image0 -> x": one is the root, and it lacks Text 0.
         "evidence_coverage": 0.5,
         "restating_steps": 0.0,
         "missing_references": 0.0,
@@ -102,7 +102,7 @@ def test_right_for_the_wrong_reason() -> None:
 
 
 def test_what_only_rounding_keeps_below_the_mark_is_sound() -> None:
-    """(0.3 + 0.7 + 0.7 * 0.5) / (1 + 1 + 0.7) = 1.35 / 2.7, one half; in floats it is less."""
+    """(0.3 + 0.7 + 0.7 * 0.5) / (1 + 1 + 0.7) = 1.35 / 2.7 = 0.5, but slightly less in floats."""
     tree = build_tree(chain("i0 > A", "t0 > B", "c0 c1 > C"), 1, 1)
     half = rpts_score(tree, [0.3, 0.7, 0.5], decay=0.7)
     assert half < 0.5
@@ -114,7 +114,7 @@ def test_what_only_rounding_keeps_below_the_mark_is_sound() -> None:
     ("rpts", "threshold", "sound"),
     [
         (0.5, 0.5, True),
-        (0.4999999999, 0.5, True),  # ten digits are more than a judge's scores can tell apart
+        (0.4999999999, 0.5, True),  # a judge's scores have fewer than ten digits
         (0.499999999, 0.5, False),
         (0.4999, 0.5, False),
         (0.5, 0.500001, False),
@@ -154,13 +154,13 @@ def test_the_guarded_score_has_metrics_of_its_own(
 
 
 def test_chains_are_counted_where_they_could_be_read() -> None:
-    """Empty chains are of no steps; where the judge failed to read them, nobody knows."""
+    """An empty chain has 0 steps; if the judge failed to read the chain, the number is unknown."""
     named = ("evidence_coverage", "restating_steps", "missing_references", "heaviest_step", "steps")
     found = metrics(record(0.0, True, steps=()))
     assert [found[name] for name in named] == [None, None, None, None, 0.0]
     found = metrics(record(None, True, steps=(), error="x"))
     assert [found[name] for name in named] == [None] * 5
-    # An unscored response whose steps were read.
+    # An unscored response whose steps were parsed.
     assert metrics(record(None, True))["steps"] == 3.0
 
 
@@ -199,12 +199,12 @@ def test_several_responses_are_averaged_over_those_with_a_value() -> None:
     "result", ["", "no json", "[]", "{}", '{"schema": "other"}', record(1, True, schema_version=9)]
 )
 def test_what_is_no_record_of_ours_has_no_metrics(result: str) -> None:
-    """process_results is retried and its errors hidden: it must not raise."""
+    """lmms-eval retries process_results and hides its errors, so it must not raise."""
     assert set(metrics(result).values()) == {None}
 
 
 def test_mean_and_standard_error_by_hand() -> None:
-    """1, 2, 3, 4 without the None: mean 2.5, variance 5/3, standard error sqrt(5/12)."""
+    """1, 2, 3, 4, ignoring None: mean 2.5, variance 5/3, standard error sqrt(5/12)."""
     items = [1, None, 2, 3, None, 4]
     assert mean_of_scored(items) == 2.5
     assert stderr_of_scored(items) == pytest.approx(math.sqrt(5 / 12))
@@ -257,8 +257,9 @@ def errors(*tasks: dict[str, float | None]) -> list[float]:
 
 
 def test_translations_are_one_cluster_in_a_groups_standard_error() -> None:
-    """Worked by hand: 0, 1 in both languages. The mean is 1/2, the clusters' residuals are -1 and
-    1, their squares sum to 2: sqrt(2 * 2/1) / 4 = 1/2, and not the 0.29 of four documents."""
+    """Worked manually: 0 and 1 in both languages. The mean is 1/2, the clusters' residuals are -1
+    and 1, their squares sum to 2: sqrt(2 * 2/1) / 4 = 1/2, and not the 0.29 of four documents.
+    """
     each = errors({"a": 0.0, "b": 1.0}, {"a": 0.0, "b": 1.0})
     assert stderr_over_tasks(each) == pytest.approx(0.5)
 
@@ -286,7 +287,7 @@ def test_a_task_with_one_value_is_no_obstacle() -> None:
 
 
 def test_other_tasks_errors_are_left_to_lmms_eval() -> None:
-    mixed = stderr_of_scored([Value(0.0, "a"), 1.0])  # whose is the second?
+    mixed = stderr_of_scored([Value(0.0, "a"), 1.0])  # the second value has no document
     assert mixed == pytest.approx(0.5)
     assert not isinstance(mixed, StandardError)
     assert stderr_over_tasks([0.1, 0.2]) is None
@@ -313,7 +314,7 @@ def test_standard_errors_are_copied_with_their_values() -> None:
     ],
 )
 def test_ids_that_are_equal_by_chance_make_no_cluster(other: dict[str, Any]) -> None:
-    """Two tasks whose documents are counted from 0: their answers were taken for one."""
+    """Two tasks whose documents are numbered from 0 were once treated as the same documents."""
     doc = {"id": 7, "visual_clue": ["a.png"], "answer": "agree"}
     first, second = (process_results(each, [record(0.5, True)])["rpts"] for each in (doc, other))
     assert isinstance(first, Value)
@@ -329,5 +330,5 @@ def test_a_document_that_nobody_knows_is_no_cluster(doc: dict[str, Any]) -> None
 
 
 def test_a_groups_mean_passes_over_what_is_no_number() -> None:
-    """lmms-eval hands over [] for a metric that a task does not list."""
+    """lmms-eval passes [] for a metric that a task does not list."""
     assert mean_over_tasks([0.5, []], [30, 10]) == 0.5  # type: ignore[list-item]

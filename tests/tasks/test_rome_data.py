@@ -1,4 +1,4 @@
-"""Data of ROME: found, parsed, checked before a model is loaded, passed to lmms-eval."""
+"""Data of ROME: finding, parsing, checks before a model is loaded, conversion for lmms-eval."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_annotations_in_every_form(tmp_path: Path, name: str, content: str) -> N
 
 
 def test_questions_in_several_files_count_once(folder: Path) -> None:
-    """The publishers' folder holds test.json and a part of it, test-diagrams.json."""
+    """The publishers' folder holds test.json and also a part of it, test-diagrams.json."""
     write(folder / "part.json", ENTRIES[2:5])
     assert read(folder) == read_annotations(folder, [folder / "annotation.json"])
     write(folder / "part.json", [ENTRIES[0] | {"reference": "C"}])
@@ -112,7 +112,7 @@ def test_files_without_questions_are_passed_over(folder: Path) -> None:
 
 
 def test_images_beside_their_annotation(folder: Path) -> None:
-    """On the Hub both lie in ``data``."""
+    """On the Hub both are in ``data``."""
     (folder / "annotation.json").rename(folder / "moved.json")
     (folder / "data").mkdir()
     for name in ("moved.json", *SUBTASKS):
@@ -156,7 +156,7 @@ def test_the_language_is_told_by_the_script(question: str, language: str) -> Non
     assert language_of(question) == language
 
 
-# --- what is wrong with them ---------------------------------------------------------------------
+# --- faults of questions -------------------------------------------------------------------------
 
 _WRONG: list[tuple[dict[str, Any], str]] = [
     ({"question": None}, "the field 'question' is missing"),
@@ -227,7 +227,7 @@ def test_the_same_question_twice(folder: Path) -> None:
 
 
 def test_a_subtask_without_questions(folder: Path) -> None:
-    """The group runs what is there; a subtask that was asked for by name is missed."""
+    """The group runs the existing subtasks; a missing subtask is an error if named on its own."""
     write(folder / "annotation.json", [each for each in ENTRIES if each["task"] != "memes"])
     said: list[str] = []
     sink = logger.add(said.append, format="{message}", level="WARNING")
@@ -305,7 +305,7 @@ def test_many_faults_are_counted_not_listed(folder: Path) -> None:
     assert "and 7 more" in message
 
 
-def test_mended_data_are_checked_anew(folder: Path) -> None:
+def test_fixed_data_are_checked_again(folder: Path) -> None:
     write(folder / "annotation.json", changed(ENTRIES, FIRST, evaluator="x"))
     error_of()
     write_rome(folder)
@@ -325,7 +325,7 @@ def test_without_a_connection_the_error_says_what_to_set(
     assert "Set ROME_PATH" in message
 
 
-# --- what lmms-eval gets -------------------------------------------------------------------------
+# --- documents for lmms-eval ---------------------------------------------------------------------
 
 
 def load(subtask: str) -> Any:
@@ -337,7 +337,7 @@ def load(subtask: str) -> Any:
 
 @table("subtask", *SUBTASKS)
 def test_documents_survive_the_json_builder(folder: Path, subtask: str) -> None:
-    """Though ``img_path`` and ``evaluator_kwargs`` are of many types."""
+    """Although ``img_path`` and ``evaluator_kwargs`` have values of many types."""
     docs = load(subtask)
     entries = [each for each in ENTRIES if each["task"] == subtask]
     assert [doc["id"] for doc in docs] == [each["question_id"] for each in entries]
@@ -351,7 +351,7 @@ def test_documents_survive_the_json_builder(folder: Path, subtask: str) -> None:
 
 
 def test_whole_numbers_and_fractions_stay_what_they_are(folder: Path) -> None:
-    """The published rule compares 7 exactly and 7.0 within a tenth."""
+    """The published rule compares 7 exactly, but 7.0 within a tenth."""
     (doc,) = load("puzzles_games")
     assert isinstance(json.loads(doc["evaluator_kwargs"])["value_to_match"], int)
 
@@ -373,7 +373,7 @@ def test_the_results_file_tells_the_data(folder: Path) -> None:
         dataset.metadata_music  # noqa: B018
 
 
-def test_the_prepared_file_is_written_once_and_mended(folder: Path) -> None:
+def test_the_prepared_file_is_written_once_and_repaired(folder: Path) -> None:
     questions = read(folder).of("geo")
     path = dataset.prepare(questions)
     stamp = path.stat().st_mtime_ns
@@ -392,13 +392,13 @@ def test_where_the_prepared_file_is_kept(
     assert (tmp_path / "temporary") in dataset.prepare(questions).parents
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
     assert (tmp_path / "cache" / "rome") in dataset.prepare(questions).parents
-    # A cache that can't be written to: root may write anywhere, but not below a file.
+    # An unwritable cache: root may write anywhere, but not below a file.
     write(tmp_path / "file", "")
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "file"))
     assert (tmp_path / "temporary") in dataset.prepare(questions).parents
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has a temporary folder for each")
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has a temporary folder per user")
 def test_a_temporary_folder_of_somebody_else_is_not_used(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer]]:
-    """Starts a judge that the settings name."""
+    """Starts a judge and points the settings to it."""
     with ExitStack() as stack:
 
         def start(answer: Any = oracle.answer, grader: str = "llm") -> JudgeServer:
@@ -62,7 +62,7 @@ def shown(body: dict[str, Any]) -> str:
 
 
 def asks_to_compare(body: dict[str, Any]) -> bool:
-    """Whether thinking and answer are to be compared, not answer and reference."""
+    """Whether the request compares thinking and answer, instead of answer and reference."""
     return "inconsistent" in body["messages"][0]["content"]
 
 
@@ -304,7 +304,7 @@ HOSTILE = [
 def test_an_answer_can_not_instruct_the_judge(
     judge: Callable[..., JudgeServer], hostile: str
 ) -> None:
-    """It stays material, and a judge that quotes it is read by what it says itself."""
+    """The answer stays fenced, and if the judge quotes it, only the judge's own verdict counts."""
 
     def answer(body: dict[str, Any]) -> str:
         return f"The answer claims:\n{shown(body).rpartition('<<<')[2]}\nVerdict: incorrect"
@@ -348,7 +348,7 @@ def test_thinking_and_answer_are_compared(
     (body,) = server.requests
     assert "<<<It ends at Mill Lane.>>>" in shown(body)
     assert "<<<Final Answer: B>>>" in shown(body)
-    assert "B, Mill Lane" not in shown(body), "the reference would tell who is right"
+    assert "B, Mill Lane" not in shown(body), "the reference would reveal the right answer"
     metrics = process_results({}, [json.dumps(record)])
     assert metrics["thinking_answer_consistency"] == float(consistent)
 
@@ -420,7 +420,7 @@ def test_several_responses_are_averaged(
     }
 
 
-# --- what is told before anything is generated ---------------------------------------------------
+# --- checks before generation --------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -485,7 +485,7 @@ def test_a_judge_that_is_not_needed_is_not_asked_for(
 def test_a_judge_that_nobody_checked_is_missed_in_the_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Another's task with our filter: what was generated must not be lost."""
+    """Another package's task with our filter: the generated responses must not be lost."""
     monkeypatch.setenv("ROME_GRADER", "recommended")
     (record,) = grade("Final Answer: B")
     assert record["outcome"] == "unscored"

@@ -82,7 +82,7 @@ def test_the_examples_of_the_documentation() -> None:
 @table(
     "response, answer",
     ("Final Answer: A", "A"),
-    ("Answer: A\nAnswer B", "A\nAnswer B"),  # "Answer:" occurs, so it alone decides
+    ("Answer: A\nAnswer B", "A\nAnswer B"),  # "Answer:" occurs, so only the text after it counts
     ("Answer A\nAnswer B\n", "B"),
     ("答案：A 答案B", "A 答案B"),
     ("答案A，答案B", "B"),
@@ -108,7 +108,7 @@ def test_look_alikes() -> None:
     ("The Answer is B", "B"),
     ("If so: C", "C"),
     ("INST/", ""),
-    ("TA. is it, B is not", "A"),  # the T goes first, then "A." begins the answer
+    ("TA. is it, B is not", "A"),  # the T is removed first, then "A." begins the answer
     ("so A, therefore answer B", "B"),
     ("A answer is B boxed C", "C"),
     ("A 因此 B 故选 C", "C"),
@@ -121,7 +121,7 @@ def test_the_published_choice_letters(answer: str, letters: str) -> None:
 
 @table(
     "evaluator, kwargs, answer, score",
-    ("choices_matching", {"label": "AA"}, "A", 0),  # the label keeps its doubles
+    ("choices_matching", {"label": "AA"}, "A", 0),  # the label keeps repeated letters
     ("number_matching", {"value_to_match": 5}, "5.0009", 1),
     ("number_matching", {"value_to_match": 5}, "5.001", 0),
     ("number_matching", {"value_to_match": 5.0}, "5.5", 0),

@@ -1,4 +1,4 @@
-"""Prompts of ROME: what a model is shown, and that the requested form can be parsed."""
+"""Prompts of ROME: what the model is shown; the requested format can be parsed."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def doc(evaluator: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def metrics(document: dict[str, Any], *responses: str) -> dict[str, float | None]:
-    """What comes out of the filter and then of process_results."""
+    """The metrics of process_results, after the filter."""
     (found,) = RomeAnswerFilter().apply([list(responses)], [document])
     return process_results(document, [found] if isinstance(found, str) else found)
 
@@ -63,11 +63,11 @@ PLACE = doc(
         ("最终答案：B", 1.0),
         ("Final Answer: C", 0.0),
         ("", 0.0),
-        # Thinking is not graded, be it right or wrong ...
+        # Thinking is not graded, whether right or wrong ...
         ("<think>Final Answer: C</think>Final Answer: B", 1.0),
         ("<think>Final Answer: B</think>Final Answer: C", 0.0),
         ("<think>Final Answer: B</think>", 0.0),
-        # ... with the opening tag in the prompt, of another kind, or cut off.
+        # ... also with the opening tag in the prompt, with other tags, or cut off.
         ("Final Answer: C</think>\n\nFinal Answer: B", 1.0),
         ("◁think▷Final Answer: C◁/think▷Final Answer: B", 1.0),
         ("<think>Final Answer: B", 0.0),
@@ -90,7 +90,7 @@ def test_places_keep_their_partial_credit() -> None:
 
 
 def test_the_grades_differ_where_the_published_rule_is_odd() -> None:
-    """Published, the items in order are a subsequence of the answer's characters."""
+    """The published rule accepts items that are a subsequence of the answer's characters."""
     order = doc("ordered_list_matching", order=["A", "B"])
     found = metrics(order, "Final Answer: C, A, D, B")
     assert (found["accuracy"], found["accuracy_strict"]) == (1.0, 0.0)
@@ -133,7 +133,7 @@ _SAID = st.lists(
 
 @given(st.sampled_from(_DOCS), _SAID)
 def test_no_response_breaks_the_grading(document: dict[str, Any], response: str) -> None:
-    """lmms-eval tries process_results again and hides its error."""
+    """lmms-eval retries process_results and hides its errors."""
     found = metrics(document, response)
     assert tuple(found) == tuple(METRICS)
     for name in ("accuracy", "accuracy_strict"):
@@ -197,7 +197,7 @@ def replay(out: Path, data: Path, responses: Path, tasks: str, *more: str, **how
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory, data: Path, responses: Path) -> Run:
-    """``rome`` beside ``rpts_demo``, in one run."""
+    """``rome`` together with ``rpts_demo``, in one run."""
     return replay(tmp_path_factory.mktemp("both"), data, responses, "rome,rpts_demo")
 
 
@@ -241,7 +241,7 @@ def test_the_results_file_tells_the_data(both: Run) -> None:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The publishers' example with placeholders for its images, their answers replayed."""
+    """The publishers' example with placeholders for its images; replays their answers."""
     entries = json.loads(reference("rome", "annotation.json").read_text(encoding="utf-8"))
     answers = json.loads(reference("rome", "predictions.json").read_text(encoding="utf-8"))
     out = tmp_path_factory.mktemp("published")
@@ -282,7 +282,7 @@ def test_two_processes_give_what_one_gives(
     found = replay(tmp_path, data, responses, "rome", processes=2)
     for task in ("rome", *(f"rome_{name}" for name in SUBTASKS)):
         for name in METRICS:
-            if name == "thinking_answer_consistency":  # nobody has asked for it
+            if name == "thinking_answer_consistency":  # not requested
                 keys = {*both.results[task], *found.results[task]}
                 assert not [key for key in keys if key.startswith(name)]
                 continue
@@ -303,7 +303,7 @@ def test_several_responses_are_averaged(tmp_path: Path, data: Path) -> None:
 
 @pytest.mark.slow
 def test_malformed_data_stop_before_anything_costly(tmp_path: Path) -> None:
-    """Before the model is even loaded: this one could not be."""
+    """Before the model is loaded: loading would fail."""
     write_rome(tmp_path, changed(ENTRIES, "question_geo_1", evaluator_kwargs={}))
     (tmp_path / "memes" / "1-0.png").unlink()
     done = run_lmms_eval(

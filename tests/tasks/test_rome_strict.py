@@ -133,7 +133,7 @@ CHOICES: list[tuple[str, str, float]] = [
     ("A", "Answer: B.\n\nNote that this answer would be different if A were larger.", 0),
     ("B", "Answer: B.\n\nNote that this answer would be different if A were larger.", 1),
     ("B", "<think>It's A</think>\n\n**Final Answer:** B", 1),
-    ("A", "<think>It's A. Answer: A", 0),  # what is only thought is no answer
+    ("A", "<think>It's A. Answer: A", 0),  # thinking alone is not an answer
     ("B", "Answer: $B$", 1),
     ("B", "Answer: \\textbf{B}", 1),
     ("B", "Answer: $\\mathrm{B}$.", 1),
@@ -463,7 +463,7 @@ ITEMS: list[tuple[list[Any], str, float]] = [
     ([["cat"]], "Final Answer: any animal but a cat", 0),
     ([["cat"]], "nothing but a cat", 1),
     ([["cat"]], "It is small, but a cat", 1),
-    ([["cat"]], "cat or dog", 1),  # a free answer may list
+    ([["cat"]], "cat or dog", 1),  # free answers may contain lists
 ]
 
 FINE, COARSE = ["Times Square", "时代广场"], ["New York", "纽约"]
@@ -481,7 +481,7 @@ PLACES: list[tuple[dict[str, float], str, float]] = [
     ({}, "I considered Times Square.\n\nFinal Answer: Piccadilly Circus, London", 0),
 ]
 
-# Half of the last place, as people round it: the floats of 1.55 and 1.45 lie a hair too far away.
+# Half of the last decimal place counts: in floats 1.55 and 1.45 are slightly too far away.
 NUMBERS += [
     (1.5, "Answer: 1.55", 1),
     (1.5, "Answer: 1.55001", 0),
@@ -490,7 +490,7 @@ NUMBERS += [
     (-1.5, "Answer: 1.5", 0),
     (12.25, "Answer: 12.255", 1),
     (12.25, "Answer: 12.2551", 0),
-    # half a place of 0.001 is 50% of it: a tenth of the value counts
+    # half a place of 0.001 is 50% of it, so a tenth of the value counts
     (0.001, "Answer: 0.00109", 1),
     (0.001, "Answer: 0.00091", 1),
     (0.001, "Answer: 0.001101", 0),
@@ -503,7 +503,7 @@ NUMBERS += [
     (3.0, "Answer: 3.04", 0),
     (3.0, "Answer: 3.000002", 1),
     (3.0, "Answer: 3.000004", 0),
-    # of a thousandth, where the number is less
+    # one part in a million of a thousandth, for smaller numbers
     (0, "Answer: 0.0000000009", 1),
     (0, "Answer: 0.0000000011", 0),
 ]
@@ -575,8 +575,8 @@ INTERVALS: list[tuple[list[Any], list[str], str, float]] = [
     (["11:50", "11:59"], [], "Answer: 11:55.", 1),
     (["11:50", "11:59"], [], "Answer: 11.55", 0),
 ]
-# The ends belong to the interval, however the answer writes them: in floats 4.35 * 100 is less than
-# 435, and 0.07 * 100 is more than 7.
+# The ends belong to the interval, in any notation: in floats 4.35 * 100 is less than 435, and 0.07
+# * 100 is more than 7.
 INTERVALS += [
     ([435, 440], [], "Answer: 4.35 × 10^2", 1),
     ([435.00001, 440], [], "Answer: 4.35 × 10^2", 0),
@@ -735,8 +735,8 @@ def test_repetition_takes_linear_time(atom: str, end: str) -> None:
             for label in ("", "Final Answer: "):
                 grade_strictly(evaluator, kwargs, label + atom * times + end)
 
-    # The first atom was exponential from a few repetitions on: what is seen with 24 of them would
-    # take days with 720.
+    # The first atom once took exponential time: what shows with 24 repetitions would take days with
+    # 720.
     assert_linear(grade, lambda times: times, size=3)
     assert_linear(grade, lambda times: times, size=90)
 

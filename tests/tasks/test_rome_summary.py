@@ -29,13 +29,13 @@ LLM = {"grader": "recommended", "judge": "openai:oracle"}
 
 
 def group(summary: GradeSummary, value: str | None, by: str = "subtask") -> dict[str, Figures]:
-    """The models on the questions of one value, by name."""
+    """The figures of the models on the questions of one group, by model name."""
     (table,) = [each for each in summary.tables if each.by == by]
     (found,) = [each for each in table.groups if each.value == value]
     return {each.model: each for each in found.models}
 
 
-# Reading
+# Parsing
 
 
 def test_a_record_is_read_whole(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_any_value_in_any_place_is_read_or_refused_in_one_message(value: Any) ->
     for part in ("grades", "instance", "settings", "consistency"):
         changed += [whole | {part: whole[part] | {name: value}} for name in whole[part]]
     for each in changed:
-        with suppress(FieldError):  # anything else would end in a traceback
+        with suppress(FieldError):  # other exceptions would end in a traceback
             found = RomeRecord.parse(each, task="rome_geo", doc_id=0)
             assert found.score is None or 0 <= found.score <= 1
 
@@ -135,7 +135,7 @@ def test_parts_that_were_graded_in_other_ways_are_other_runs(
     assert next(iter(settings)).replace("judge", "model").replace("_", " ") in warning
 
 
-# Beside RPTS
+# Next to RPTS
 
 
 def test_each_reader_passes_over_the_other_benchmark(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_samples_of_a_third_benchmark_are_told_apart(tmp_path: Path) -> None:
         read_rome_runs([tmp_path])
 
 
-# Numbers
+# Figures
 
 
 def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
     (overall,) = summary.models
     accuracy = overall.metrics["accuracy"]
     assert (accuracy.value, accuracy.n, overall.questions, overall.rounds) == (0.5, 4, 4, 1)
-    # Wilson's interval of 2 of 4, by hand: z = 1.95996, centre 0.5, half-width z / 2 sqrt(4 + z^2).
+    # Wilson's interval of 2 of 4: z = 1.95996, centre 0.5, half-width z / 2 sqrt(4 + z^2).
     half = 1.959964 / (2 * (4 + 1.959964**2) ** 0.5)
     assert (accuracy.low, accuracy.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
     assert [each.value for each in summary.tables[0].groups] == ["academic", "geo"]

@@ -1,4 +1,4 @@
-"""Index of the tasks that are needed: lmms-eval's folder is not read for them."""
+"""Index of the required tasks: lmms-eval's folder is not scanned for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OWN = "task: {}\ndataset_path: json\n"
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders of lmms-eval that were indexed."""
+    """The folders of lmms-eval that were scanned."""
     folders: list[Path] = []
     real = lmms_eval.tasks.TaskManager._get_task_and_group
 
@@ -37,7 +37,7 @@ def test_ours_and_the_users_alone(tmp_path: Path, read: list[Path]) -> None:
     (tmp_path / "mine.yaml").write_text(_OWN.format("mine"), encoding="utf-8")
     with only_tasks(["rpts_demo", "mine"]):
         manager = lmms_eval.tasks.TaskManager("ERROR", include_path=str(tmp_path))
-    # "mine" could be lmms-eval's as well, which would come first: its names alone are looked at.
+    # "mine" could also be a task of lmms-eval, which takes precedence: only its names are checked.
     assert read == []
     foreign = [each for each in manager.all_tasks if benchmark_of(each) is None and each != "mine"]
     assert foreign == []
@@ -64,14 +64,14 @@ def test_of_one_name_that_of_lmms_eval_comes_first(tmp_path: Path, read: list[Pa
 
 
 def test_a_name_that_is_defined_twice_is_taken_from_the_whole_index() -> None:
-    """lmms-eval 0.7.3 has two files with this task, which differ."""
+    """lmms-eval 0.7.3 defines this task in two different files."""
     name = "mmbench_en_dev_reasoning"
     whole = lmms_eval.tasks.TaskManager("ERROR").task_index[name]["yaml_path"]
     with only_tasks([name]):
         assert lmms_eval.tasks.TaskManager("ERROR").task_index[name]["yaml_path"] == whole
 
 
-def test_what_it_takes_no_task_for_needs_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_task_names_need_the_whole_index(monkeypatch: pytest.MonkeyPatch) -> None:
     whole: list[bool] = []
     real = lmms_eval.tasks.TaskManager._get_task_and_group
 
@@ -85,7 +85,7 @@ def test_what_it_takes_no_task_for_needs_all(monkeypatch: pytest.MonkeyPatch) ->
     assert whole.count(True) == 1
 
 
-def test_only_within() -> None:
+def test_only_tasks_ends_with_its_block() -> None:
     with only_tasks(["a"]):
         assert wanted_tasks() == ("a",)
     assert wanted_tasks() is None

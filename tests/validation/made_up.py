@@ -317,7 +317,7 @@ CHAINS: dict[str, LabelledChain] = {
 
 
 def changed(name: str, *path: Any, to: Any) -> dict[str, Any]:
-    """The made-up row of a layout with one value changed; ``...`` takes it away."""
+    """The made-up row of a layout with one value changed; ``...`` removes it."""
     return changed_in(ROWS[name], path, to)
 
 
@@ -334,6 +334,6 @@ def changed_in(row: dict[str, Any], path: tuple[Any, ...], to: Any) -> dict[str,
 
 
 def read(name: str, row: dict[str, Any]) -> LabelledChain:
-    """The one chain of a row that stands fifth in ``nuts.json``."""
+    """The only chain of a row that is the fifth in ``nuts.json``."""
     (chain,) = layout_named(name).read(Row(row, "nuts", 4))
     return chain

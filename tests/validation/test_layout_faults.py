@@ -1,4 +1,4 @@
-"""Layouts of published step labels: invalid rows, and rows made to break the readers."""
+"""Layouts of published step labels: invalid rows, and rows that try to break the readers."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_fields_that_are_not_there(name: str, fields: list[str]) -> None:
         refused(name, changed(name, field, to=...))
 
 
-# A number of a step that is not there, of either kind of counting, and what is no number.
+# A step number that does not exist, counted from 0 or from 1, and values that are not numbers.
 @table(
     "name, path, below, above",
     ("processbench", ("label",), -2, 3),
@@ -258,7 +258,7 @@ def test_deep_nesting() -> None:
         for field in row:
             with contextlib.suppress(RowError, LeftOut):
                 read(name, {**row, field: deep})
-    while deep:  # taken apart by hand: a destructor goes no deeper than the stack
+    while deep:  # unnested iteratively: a destructor cannot go deeper than the stack
         deep = deep[0]
 
 
@@ -286,7 +286,7 @@ def read_all(row: dict[str, Any]) -> None:
 
 
 def read_with(name: str, row: dict[str, Any]) -> None:
-    """Reads a row with a layout, and checks what any chain must be."""
+    """Reads a row with a layout, and checks the invariants of any chain."""
     try:
         chains = list(layout_named(name).read(Row(row, "nuts", 4, "")))
     except (RowError, LeftOut):
@@ -316,7 +316,7 @@ def test_changed_rows_are_read_or_refused(data: st.DataObject) -> None:
 
 
 def _change(data: st.DataObject, value: Any) -> None:
-    """Puts something else in place of a value, at any depth."""
+    """Replaces a value at a random depth."""
     while True:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
         if not keys:

@@ -1,6 +1,6 @@
 """Layouts of published step labels: the publishers' rows, counted by independent code.
 
-Each expected figure is worked out here from the raw objects, as their papers describe them.
+Each expected figure is calculated here from the raw objects, as their papers describe them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ reference("step_labels")
 
 Raw = dict[str, Any]
 Counted = tuple[int, int]
-"""Steps with a label, and wrong ones among them."""
+"""Labelled steps, and wrong ones among them."""
 
 
 def rows(name: str) -> list[Row]:
@@ -51,7 +51,7 @@ def bigbench_mistake(row: Raw) -> Counted:
 
 
 def mr_ben(row: Raw) -> Counted:
-    """Steps are the lines that begin with a number, which is what the label names."""
+    """Steps are the lines that begin with a number; the label uses this number."""
     first = row["Model_Solution_First_Error_Step"]
     numbered = [line for line in row["Model_Solution_Steps"] if re.match(r"Step \d", line)]
     return up_to(None if first == "N/A" else int(first), len(numbered))
@@ -84,7 +84,7 @@ def prm800k(row: Raw) -> Counted:
     return len(found), sum(each["rating"] == -1 for each in found)
 
 
-# set, its rows one by one -> chains, labelled steps, wrong ones; rows left out
+# set, counting function of a row -> chains, labelled steps, wrong ones; rows left out
 @table(
     "name, count, whole, left_out",
     ("processbench", processbench, (200, 892, 127), 0),
@@ -127,7 +127,7 @@ def test_the_first_error_of_parc_is_never_an_inherited_one() -> None:
 
 
 def test_wrong_steps_of_vlrmbench_are_those_that_were_changed() -> None:
-    """What is judged is the text with errors, and not the list of steps before them."""
+    """The judged text is the one with errors, not the list of steps before the change."""
 
     def plain(text: str) -> str:
         return re.sub(r"\W+", " ", text).strip()
@@ -139,7 +139,7 @@ def test_wrong_steps_of_vlrmbench_are_those_that_were_changed() -> None:
 
 
 def test_numbers_of_mr_ben_are_written_in_the_steps() -> None:
-    """25 of the 119 first errors stand at another place of the list than their number says."""
+    """For 25 of the 119 first errors, the position in the list differs from the number."""
     moved = 0
     for row in rows("mr_ben"):
         for chain in read(layout_named("mr_ben"), [row])[0]:
@@ -155,6 +155,6 @@ def test_numbers_of_mr_ben_are_written_in_the_steps() -> None:
 def test_chains_of_prm800k() -> None:
     first, second, _ = read(layout_named("prm800k"), rows("prm800k"))[0]
     assert (len(first.path), first.first_error, first.located) == (6, None, False)
-    assert first.labels[1] is None  # written by a person
+    assert first.labels[1] is None  # written by a human
     assert (len(second.path), second.first_error, second.located) == (7, 6, True)
     assert second.places[7:] == (6, 6, 6)

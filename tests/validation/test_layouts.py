@@ -18,7 +18,7 @@ NAMES = [layout.name for layout in LAYOUTS]
 
 def test_each_layout_has_a_made_up_row() -> None:
     assert len(set(NAMES)) == len(NAMES) == 15
-    assert set(ROWS) == set(CHAINS) == set(NAMES) - {"ratings"}  # of tests of its own
+    assert set(ROWS) == set(CHAINS) == set(NAMES) - {"ratings"}  # has its own tests
 
 
 @table("name", *ROWS)
@@ -175,10 +175,10 @@ def test_sections_in_a_list(sections: list[Any]) -> None:
     assert chain.labels == (True, False, None)
 
 
-# The lines of a solution -> its steps
+# Lines of a solution -> its steps
 @table(
     "lines, steps",
-    (["a", "", "b"], ("a", "", "b")),  # none is numbered: each is a step
+    (["a", "", "b"], ("a", "", "b")),  # no line has a number: each is a step
     (["Step 1: a", "Step 2: b"], ("Step 1: a", "Step 2: b")),
     (["Here:", "Step 1: a", "", "Step 2: b", "So: A"], ("Here:\nStep 1: a\n", "Step 2: b\nSo: A")),
     (["**Step 1:** a", "step 2. b"], ("**Step 1:** a", "step 2. b")),
@@ -201,7 +201,7 @@ def test_solutions_of_one_question_hang_together() -> None:
     assert (nameless.id, nameless.question) == ("nuts:4", "Ann's nuts")
 
 
-# What stands at a step of PARC -> sound, inherited
+# Error types at a step of PARC -> sound, inherited
 @table(
     "kinds, sound, inherited",
     (["Accumulation_Error"], True, True),
@@ -210,7 +210,7 @@ def test_solutions_of_one_question_hang_together() -> None:
     (["Other"], False, False),
     (["Missing_Steps"], False, False),
     (["Logical_Inconsistency"], False, False),
-    ([], False, False),  # an error that is not said to be inherited
+    ([], False, False),  # an error not marked as inherited
 )
 def test_inherited_errors_are_sound(kinds: list[str], sound: bool, inherited: bool) -> None:
     level = {"step_number": 3, "has_error": True, "errors": [{"error_type": k} for k in kinds]}
@@ -262,7 +262,7 @@ def test_strata_of_folio(label: str, stratum: str) -> None:
 
 
 def test_a_person_wrote_a_step_of_prm800k() -> None:
-    """Nobody rated it: it is on the path, is never asked, and the error might be there."""
+    """It has no rating: it is on the path, is never asked about, and may be the first error."""
     first, second = ROWS["prm800k"]["label"]["steps"]
     for written in ({"text": "Half is 4.", "rating": None}, "Half is 4."):
         steps = [{**first, "chosen_completion": None, "human_completion": written}, second]
@@ -279,7 +279,7 @@ def test_a_solution_of_prm800k_without_an_error() -> None:
     chain = read("prm800k", row)
     assert chain.steps == (A, "4 and 3 make 7.", "Nuts.", B, "4 and 3?")
     assert (chain.first_error, chain.located) == (None, True)
-    assert chain.has_error  # of an alternative
+    assert chain.has_error  # in an alternative completion
 
 
 def test_the_draft_tells_which_wrong_step_ended_the_chain() -> None:

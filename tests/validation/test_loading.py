@@ -141,7 +141,7 @@ def test_a_broken_line_is_counted(tmp_path: Path) -> None:
 
 
 def test_numbers_from_one_in_place_of_zero_never_give_figures(tmp_path: Path) -> None:
-    """Errors at the last step then lie beyond it: far more than 1% of the rows."""
+    """Errors at the last step are then beyond it: far more than 1% of the rows."""
     rows = make_rows(200)
     shifted = [row | {"label": row["label"] + (row["label"] >= 0)} for row in rows]
     with pytest.raises(LoadError, match="'label' is"):
@@ -217,7 +217,7 @@ def test_nothing_that_stands_in_a_file_is_an_exception(
 
 
 def test_a_chain_without_a_label_costs_no_other_of_its_row(tmp_path: Path) -> None:
-    """People's files are one row: a response of undecided steps is left out alone."""
+    """A file of human ratings is one row: only the response with undecided steps is left out."""
     items = [
         {
             "task": "t",

@@ -1,4 +1,4 @@
-"""Published metrics of each set: manually worked values, and scikit-learn's."""
+"""Published metrics of each set: manually worked values, and those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ TWO_STRATA = [
 @table(
     "layout, chains, expected",
     ("processbench", TWO_STRATA, {"F1": 1 / 3}),
-    # A subset without sound chains has no F1: the mean of the others is not of the whole set.
+    # A subset without sound chains has no F1: the mean of the others is not that of the whole set.
     ("processbench", [*TWO_STRATA, judged("-", 0.1, stratum="c")], {"F1": None}),
     ("bigbench_mistake", TWO_STRATA, {"accuracy of location": (3 / 4 + 1 / 3) / 2}),
-    # A stratum that is unscored is left out.
+    # An unscored stratum is left out.
     (
         "bigbench_mistake",
         [*TWO_STRATA, judged("-", None, stratum="c")],
@@ -41,7 +41,7 @@ TWO_STRATA = [
     ),
     ("stepverify", [judged("+-", 0.9, 0.1), judged("-", 0.7)], {"accuracy of location": 0.5}),
     ("stepverify", [], {"accuracy of location": None}),
-    # caught 1, missed 1, alarms 1, passed 2; the neutral step is nowhere.
+    # caught 1, missed 1, alarms 1, passed 2; the neutral step is not counted.
     (
         "visualprocessbench",
         [judged("+-.+", 0.9, 0.1, 0.1, 0.2), judged("-+", 0.6, 0.5)],
@@ -53,14 +53,14 @@ TWO_STRATA = [
         [judged("+-+", 0.9, 0.8, 0.9), judged("+--", 0.1, 0.1, 0.9)],
         {"PRMScore": (2 / (2 + 2 + 1) + 4 / (4 + 1 + 2)) / 2, "first-error accuracy": 0.5},
     ),
-    # An unscored first error is left out, one behind an unscored step is not.
+    # An unscored first error is left out, one after an unscored step is not.
     (
         "prmbench",
         [judged("+-", 0.9, None), judged("+-", None, 0.1), judged("++", 0.9, 0.9)],
         {"first-error accuracy": 1},
     ),
     ("prmbench", [judged("-", 0.5)], {"PRMScore": None, "first-error accuracy": 0}),
-    # Right 2, of them one flagged; wrong 3, of them two flagged, one of these at its error.
+    # Right 2, one of them flagged; wrong 3, two of them flagged, one of these at its error.
     # MCC = (2 * 1 - 1 * 1) / sqrt(3 * 3 * 2 * 2).
     (
         "mr_gsm8k",
@@ -97,8 +97,8 @@ TWO_STRATA = [
             "solution AUC": 3 / 4,
         },
     ),
-    # Errors: chains 1 and 1 / 2 in a, 0 in b. Sound: chains 1, 0 in a, 1 / 2 in b.
-    # The inherited step, flagged or not, is in neither.
+    # Errors: chains 1 and 1 / 2 in a, 0 in b. Sound: chains 1, 0 in a, 1 / 2 in b. The inherited
+    # step, flagged or not, counts in neither.
     (
         "parc",
         [
@@ -117,8 +117,8 @@ TWO_STRATA = [
         [judged("+-", 0.9, 0.1, stratum="a"), judged("++", 0.9, 0.1, stratum="b")],
         {"accuracy of error steps": 1, "accuracy of correct steps": 3 / 4},
     ),
-    # Rows: precision 1 / 2, recall 1, F1 2 / 3 (what is flagged after the last wrong section is
-    # left out); 0, 0, 0 (nothing flagged); 1, 1 / 2, 2 / 3. The sound row doesn't count.
+    # Rows: precision 1 / 2, recall 1, F1 2 / 3 (flags after the last wrong section are ignored);
+    # 0, 0, 0 (nothing flagged); 1, 1 / 2, 2 / 3. The sound row doesn't count.
     (
         "deltabench",
         [
@@ -129,7 +129,7 @@ TWO_STRATA = [
         ],
         {"macro precision": 1 / 2, "macro recall": 1 / 2, "macro F1": 4 / 9},
     ),
-    # An unscored wrong section is not one that could have been found.
+    # An unscored wrong section does not count as missed.
     (
         "deltabench",
         [judged("+--", 0.9, 0.1, None)],

@@ -1,4 +1,4 @@
-"""The bundled labelled steps: complete, in the right form, without hints at the label."""
+"""The bundled labelled steps: complete, in the right format, without hints at the label."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def gold_of(instance: int) -> LabelledChain:
 
 
 def area(sound: Sequence[float], wrong: Sequence[float]) -> float:
-    """The chance that a sound step has the greater value; ties count half."""
+    """The probability that a sound step has the greater value; ties count half."""
     wins = sum((a > b) + (a == b) / 2 for a in sound for b in wrong)
     return wins / (len(sound) * len(wrong))
 
 
 def steps_labelled(label: bool, language: str, distinct: bool) -> list[tuple[str, int]]:
-    """The steps with a label, each with its number; ``distinct``: each question once."""
+    """The labelled steps, each with its number; ``distinct``: each question only once."""
     steps = [
         (chain.context, chain.premises[at] if chain.premises else (), chain.steps[at], at)
         for chain in own_chains()
@@ -59,11 +59,11 @@ def test_counts() -> None:
     strata = Counter(chain.stratum for chain in own_chains())
     assert strata == {GOLD: 14, **kinds}
     assert Counter(chain.language for chain in own_chains()) == {"en": 64, "zh": 63}
-    assert len(CHAINS) == len(own_chains()), "an id is there twice"
+    assert len(CHAINS) == len(own_chains()), "duplicate ids"
 
 
 def test_each_inference_is_replaced() -> None:
-    """Each by sound words, and by wrong ones at least once."""
+    """Each is replaced by sound versions, and by wrong ones at least once."""
     inferences = {(instance, at) for instance in DOCS for at in gold_of(instance).asked}
     for sound in (True, False):
         replaced = {(each.instance, each.step) for each in own_variants() if each.sound is sound}
@@ -85,7 +85,7 @@ def test_variants(variant: own_steps.Variant) -> None:
 
 @table("variant", *own_variants())
 def test_a_run_keeps_the_step(variant: own_steps.Variant) -> None:
-    """A step that restates the only clue it cites is dropped, and nobody is asked about it."""
+    """A step that only restates its single cited clue is dropped, and is never judged."""
     doc = DOCS[variant.instance]
     reasoning = list(doc["reasoning"])
     premises = reasoning[variant.step].partition("->")[0]
@@ -161,7 +161,7 @@ def test_gold_premises_are_those_of_a_run(chain: LabelledChain) -> None:
             "nothing else.",
         ),
     ),
-    # A wrong step is judged by the gold premises.
+    # A wrong step is judged with the gold premises.
     (
         "zh-9 condition 1",
         2,
@@ -171,7 +171,7 @@ def test_gold_premises_are_those_of_a_run(chain: LabelledChain) -> None:
             "合同约定，上半年只要有一个月的顾客人数比前一个月少，房东就不可以涨房租，否则可以涨",
         ),
     ),
-    # What follows a rephrased step is judged by it.
+    # Later steps are judged with the rephrased step.
     (
         "zh-9 rephrased 1",
         2,
@@ -198,10 +198,10 @@ def test_steps_worked_by_hand(
     ("place", lambda text, at: -at),
     ("negation", lambda text, at: -bool(NEGATION.search(text))),
 )
-def test_no_tells(
+def test_labels_cannot_be_guessed_from_surface_features(
     name: str, tell: Callable[[str, int], float], language: str, distinct: bool
 ) -> None:
-    """Neither length nor place nor negation tells the wrong steps."""
+    """Neither length nor position nor negation reveals the wrong steps."""
     sound, wrong = (
         [tell(*step) for step in steps_labelled(label, language, distinct)]
         for label in (True, False)
@@ -210,7 +210,7 @@ def test_no_tells(
 
 
 def test_each_kind_stands_early_and_late() -> None:
-    """But for verdicts, which are last."""
+    """Except verdicts, which are always last."""
     places = defaultdict(set)
     for variant in own_variants():
         last = len(gold_of(variant.instance).steps) - 1

@@ -13,7 +13,7 @@ PLAIN = LabelledChain(
     "i", "q", "s", "en", "How many?", ("one", " ", "three", "four"), (True, None, False, None)
 )
 GIVEN = replace(PLAIN, premises=((), ("p",), ("one", "p"), ("three",)))
-# At place 1 two completions, of which the second is the chain's.
+# Two completions at place 1; the second one is on the path.
 FORKED = replace(
     PLAIN,
     steps=("one", "bad two", "two", "three"),

@@ -1,4 +1,4 @@
-"""Baselines and ``lexical`` on the publishers' rows, against independent code."""
+"""Baselines and ``lexical`` on the publishers' rows, compared with independent code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.tables import table
 
 
 class Step(NamedTuple):
-    """A labelled step, as this test reads it: ``place`` from 0."""
+    """A labelled step as parsed by this test; ``place`` counts from 0."""
 
     context: str
     premises: tuple[str, ...]
@@ -45,7 +45,7 @@ def lines(folder: Path) -> Iterator[Any]:
 
 
 def to_error(context: str, steps: list[str], wrong: int | None) -> Iterator[Step]:
-    """Steps up to the first wrong one, judged by all before."""
+    """Steps up to the first wrong one, each judged with all earlier ones."""
     last = len(steps) - 1 if wrong is None else wrong
     for at in range(last + 1):
         earlier = tuple(text for text in steps[:at] if text.strip())
@@ -115,7 +115,7 @@ def validated(name: str) -> ValidatedSet:
 
 
 def by_words(steps: list[Step]) -> list[float]:
-    """Scores of the judge ``lexical``, asked by hand."""
+    """Scores of the judge ``lexical``, requested without the engine."""
     prompts, judge = Prompts(), LexicalJudge()
 
     async def ask(step: Step) -> float:
@@ -151,7 +151,7 @@ def test_baselines_and_lexical_are_those_of_other_code(name: str) -> None:
 
 
 def test_the_offline_judge_is_no_better_than_the_length_of_a_step() -> None:
-    """What the docs and the log say of ``lexical``."""
+    """The docs and the log claim this about ``lexical``."""
     for name in ("processbench", "bigbench_mistake", "parc"):
         figures = validated(name)
         lexical, short = figures.metrics["auc"], figures.baselines["shortness"]["auc"]

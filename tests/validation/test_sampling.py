@@ -30,7 +30,7 @@ def test_a_limit_beyond_the_set_takes_all(limit: int | None) -> None:
 def test_strata_keep_their_shares(limit: int) -> None:
     drawn = draw(SET, limit, 0)
     assert len(drawn) == limit
-    assert drawn == [each for each in SET if each in drawn]  # in order, none twice
+    assert drawn == [each for each in SET if each in drawn]  # in order, without duplicates
     whole = Counter((each.stratum, each.has_error) for each in SET)
     got = Counter((each.stratum, each.has_error) for each in drawn)
     for stratum, count in whole.items():

@@ -54,7 +54,7 @@ def test_why_a_metric_has_no_value(metric: str, fields: dict[str, Any], reason: 
     (interval(0.8), {"shortness": 0.7, "place": 0.6}, ("shortness", 0.7), False, False),
     (interval(0.7), {"shortness": 0.7, "place": 0.6}, ("shortness", 0.7), True, True),
     (interval(0.65), {"shortness": 0.6, "place": 0.64}, ("place", 0.64), False, True),
-    # lexical is a judge of a kind, no trivial baseline
+    # lexical is a kind of judge, not a trivial baseline
     (interval(0.8), {"lexical": 0.9}, None, False, False),
     (interval(0.48), {"place": 0.4}, ("place", 0.4), True, True),
     (interval(0.52), {}, None, False, True),

@@ -55,7 +55,7 @@ class Canvas:
         width: float = 2,
         radius: float = 0,
     ) -> None:
-        """A rectangle, with round corners if ``radius`` is given."""
+        """Draws a rectangle, with round corners if ``radius`` is given."""
         self._draw.rounded_rectangle(
             [value * _SCALE for value in box],
             radius=radius * _SCALE,
@@ -67,7 +67,7 @@ class Canvas:
     def ellipse(
         self, box: Box, fill: str | None = None, outline: str | None = None, width: float = 2
     ) -> None:
-        """An ellipse that fills ``box``."""
+        """Draws an ellipse that fills ``box``."""
         scaled = [value * _SCALE for value in box]
         self._draw.ellipse(scaled, fill=fill, outline=outline, width=round(width * _SCALE))
 
@@ -79,7 +79,7 @@ class Canvas:
         outline: str | None = None,
         width: float = 2,
     ) -> None:
-        """A circle."""
+        """Draws a circle."""
         x, y = centre
         self.ellipse((x - radius, y - radius, x + radius, y + radius), fill, outline, width)
 
@@ -90,13 +90,13 @@ class Canvas:
         outline: str | None = None,
         width: float = 2,
     ) -> None:
-        """A filled polygon; the outline has round corners."""
+        """Draws a filled polygon; the outline has round corners."""
         self._draw.polygon([(x * _SCALE, y * _SCALE) for x, y in points], fill=fill)
         if outline:
             self.line([*points, points[0]], outline, width)
 
     def line(self, points: Sequence[Point], fill: str = INK, width: float = 2) -> None:
-        """A line through ``points`` with round ends and joints."""
+        """Draws a line through ``points`` with round ends and joints."""
         scaled = [(x * _SCALE, y * _SCALE) for x, y in points]
         self._draw.line(scaled, fill=fill, width=round(width * _SCALE))
         radius = width * _SCALE / 2
@@ -104,7 +104,7 @@ class Canvas:
             self._draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=fill)
 
     def wedge(self, centre: Point, radius: float, start: float, end: float, fill: str) -> None:
-        """A slice of a pie between two angles, clockwise from twelve o'clock."""
+        """Draws a slice of a pie between two angles, clockwise from twelve o'clock."""
         box = [(value + side * radius) * _SCALE for side in (-1, 1) for value in centre]
         self._draw.pieslice(box, start - 90, end - 90, fill=fill)
 
@@ -117,7 +117,7 @@ class Canvas:
         anchor: str = "mm",
         bold: bool = False,
     ) -> None:
-        """Text; ``anchor`` as in Pillow ("mm": ``at`` is the middle)."""
+        """Draws text; ``anchor`` as in Pillow ("mm": ``at`` is the middle)."""
         self._draw.text(
             (at[0] * _SCALE, at[1] * _SCALE),
             string,
@@ -128,7 +128,7 @@ class Canvas:
         )
 
     def save(self, path: Path) -> None:
-        """Scale down, reduce the colours and write a small PNG."""
+        """Scales the picture down, reduces its colours and writes a small PNG."""
         small = self._image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
         reduced = small.quantize(_COLOURS, dither=Image.Dither.NONE)
         reduced.save(path, optimize=True)

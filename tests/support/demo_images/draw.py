@@ -31,11 +31,11 @@ IMAGES: tuple[Callable[[], Canvas], ...] = (
     scenes.village_this_year,
     scenes.bottle_label,
 )
-"""One function an image; the file is named after the function."""
+"""One function per image; the file is named after the function."""
 
 
 def draw_all(folder: Path) -> list[Path]:
-    """Draw every image into ``folder``, which is made if need be; the files written."""
+    """Draws every image into ``folder``, which is created if necessary; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for draw in IMAGES:
@@ -46,7 +46,7 @@ def draw_all(folder: Path) -> list[Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Draw into the folder that is named, by default that of the bundled images."""
+    """Draws into the folder given on the command line, by default that of the bundled images."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     folder = Path(given[0]) if given else BUNDLED
     for path in draw_all(folder):

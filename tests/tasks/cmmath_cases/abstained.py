@@ -1,6 +1,6 @@
-"""Cases that a person can decide and the rules leave undecided, since they can't parse them.
+"""Cases that are clear to a person and that the rules cannot parse, so that they abstain.
 
-A list that may only become shorter: a case that the rules decide rightly must leave it.
+This list may only become shorter: a case that the rules grade correctly must be removed.
 """
 
 ABSTAINED = frozenset(

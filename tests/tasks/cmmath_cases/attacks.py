@@ -1,6 +1,6 @@
-"""Attacks: answers that contain the right value, or ask for the mark, without answering.
+"""Attacks: answers that contain the right value, or ask for a good grade, without answering.
 
-Each way to cheat is written for each target; none may be graded correct. ``{r}`` is the right
+Each cheating pattern is written for each question; none may be graded correct. ``{r}`` is the right
 answer, ``{w}`` and ``{v}`` are wrong ones, ``{q}`` is the question.
 """
 
@@ -136,7 +136,7 @@ MARKS = (
     ),
 )
 
-# name, and what is written
+# name, and text of the answer
 WAYS = (
     ("not", "答案不是{r}"),
     ("not-english", "The answer is not {r}."),
@@ -212,7 +212,7 @@ WAYS = (
 
 
 def attacks() -> Iterator[tuple[str, str, str, str]]:
-    """Name, question, reference and response of each attack, no response twice for a question."""
+    """Name, question, reference and response of each attack, without duplicates per question."""
     for mark in MARKS:
         seen = set()
         for name, way in WAYS:
@@ -222,7 +222,7 @@ def attacks() -> Iterator[tuple[str, str, str, str]]:
                 yield f"{mark.name}-{name}", mark.question, mark.reference, said
 
 
-# question, reference, responses parted by ;; that look like the value and are none
+# question, reference, responses separated by ;; that look like the value but differ
 LOOKALIKES: tuple[tuple[str, str, str], ...] = (
     (
         OPTIONS,
@@ -395,7 +395,7 @@ LOOKALIKES: tuple[tuple[str, str, str], ...] = (
 
 
 def lookalikes() -> Iterator[tuple[str, str, str, str]]:
-    """Each lookalike by itself, behind a label, in a box and in an English sentence."""
+    """Each lookalike alone, after a label, in a box and in an English sentence."""
     frames = ("{}", "答案：{}", r"$$\boxed{{{}}}$$", "The answer is {}")
     for at, (question, reference, responses) in enumerate(LOOKALIKES):
         for place, response in enumerate(map(str.strip, responses.split(";;"))):

@@ -7,14 +7,14 @@ from typing import NamedTuple
 YES = "correct"
 NO = "incorrect"
 OPEN = "undecided"
-# Abstaining is fair here; the other true grade is not the opposite one.
+# Abstaining is acceptable here; the opposite grade is not.
 YES_OR_OPEN = frozenset({YES, OPEN})
 NO_OR_OPEN = frozenset({NO, OPEN})
 ANY = frozenset({YES, NO, OPEN})
 
 
 class Case(NamedTuple):
-    """A response to a question, with the outcome, or outcomes, that are right for it."""
+    """A response to a question, with the outcome, or outcomes, that are correct for it."""
 
     name: str
     question: str

@@ -1,4 +1,4 @@
-"""Circled numbers: in any order and separator, unless the order is what is asked."""
+"""Circled numbers: in any order and separator, unless the question asks for an order."""
 
 from __future__ import annotations
 

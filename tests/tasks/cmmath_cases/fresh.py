@@ -1,7 +1,7 @@
 """Blanks, parts, statements and formulas as different models answer them.
 
-Graded by hand before the rules were run on them. The rules were then mended for what they left
-undecided, so these cases guard the rules, and measure nothing any more.
+Graded manually before the rules were run on them. The rules were then extended for the cases that
+they left undecided, so these cases guard the rules, but no longer measure them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Harder answers of the kinds in ``fresh``, graded before the rules were run on them."""
+"""Harder answers of the kinds in ``fresh``, graded manually before the rules were run on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile texts: no exception, no long run, and never wrongly "correct"."""
+"""Hostile texts: no exception, no long running time, and never graded correct by mistake."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ EXPRESSIONS = asked(
     ("cases-in-cases", NO_OR_OPEN, nested(r"\begin{cases}", "x", r"\end{cases}", 500)),
 )
 
-# The reference or the question is the hostile part.
+# The hostile part is the reference or the question.
 REFERENCES = [
     Case("hostile-empty-all", "", "", "", NO_OR_OPEN),
     Case("hostile-empty-response", BLANK, "$$42$$", "", NO_OR_OPEN),

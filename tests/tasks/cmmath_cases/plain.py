@@ -44,7 +44,7 @@ TYPES: list[tuple[str, str, str]] = [
     (r"$$\underline{}$$ 和 $$\underline{}$$", "3；4", "multi_blank"),
     ("求．", "(1)$$a=1$$．\n(2)$$600$$．", "multi_part"),
     ("下列正确的是（   ）．\n\nA.$$1$$\nB.$$2$$", "（1）$$x=1$$；（2）$$3$$.", "multi_part"),
-    # the unit that a question asks for
+    # a question that states the unit
     (r"则最短距离是 $$\underline{}$$ cm．", "5", "number_unit"),
     ("AB是____cm,AC是____km", "5", "number_unit"), ("AB是____cm,AC是____", "5", "number"),
     ("∠E=____°", "5", "number_unit"), (r"(度数是$$\underline{}$$)°．", "5", "number_unit"),
@@ -64,13 +64,13 @@ TYPES: list[tuple[str, str, str]] = [
     ("如图(单位:cm),则体积是____", "5", "number"), ("则周长为____.(单位:cm)", "5", "number_unit"),
     ("得分(单位:分).则x和y为(  )", "5", "number"), ("长____cm,宽", "5", "number_unit"),
     ("圆的周长", "5", "number"), ("____", "5", "number"),
-    # several ways to write one value are one value
+    # several forms of one value count as one value
     (r"它的长是 $$\underline{}$$ ．", "80°/ 80度", "number_unit"),
     (r"概率是 $$\underline{}$$ ．", r"$$\frac{1}{2}$$或$$0.5$$", "fraction"),
     (r"概率是 $$\underline{}$$ ．", "25%(0.25)", "number"),
 ]  # fmt: skip
 
-# a response, and the statement in it that is graded, or what its box holds
+# a response, and the statement in it that is graded, or the content of its box
 STATEMENTS = [
     ("计算得 x=3。\n答案：x=3。", "x=3"),
     ("**答案：D**\n再算一遍。\n所以最终答案应为 C。", "C"),

@@ -1,4 +1,4 @@
-"""Answers in the manner of weak and strong models, graded before the rules were run."""
+"""Answers in the style of weak and strong models, graded before the rules were run on them."""
 
 from __future__ import annotations
 

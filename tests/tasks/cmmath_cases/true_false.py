@@ -1,4 +1,4 @@
-"""True or false: marks, words, and words that deny."""
+"""True or false: marks, words, and negations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Values of each type, one line each: a reference, and answers to it.
+"""Values of each type, one per line: a reference, and answers to it.
 
-``::`` answers that are right, ``!!`` answers that are wrong, ``??`` answers that can't be compared;
-they are parted by ``;;``, and ``⏎`` stands for the end of a line.
+``::`` answers that are right, ``!!`` answers that are wrong, ``??`` answers that cannot be
+compared; ``;;`` separates them, and ``⏎`` is a line break.
 """
 
 from __future__ import annotations
@@ -410,7 +410,7 @@ CIRCLED = r"""
 ①② :: 序号①②
 """
 
-# LaTeX and Unicode for one plain notation
+# LaTeX and Unicode for the same plain notation
 NOTATION = r"""
 \frac{4+2\sqrt{3}}{3} π a :: $$\frac{4+2\sqrt{3}}{3} \pi a$$
 (-\sqrt{13},0) :: $$\left(-\sqrt{13},0\right)$$

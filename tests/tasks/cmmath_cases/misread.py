@@ -1,4 +1,4 @@
-"""Variations of the answers that a blind tester found misread, worked manually."""
+"""Variations of answers that a blind test found to be misread, graded manually."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.tasks.cmmath_cases.case import NO, NO_OR_OPEN, YES, YES_OR_OPEN, Case
 
 CASES: list[Case] = [
     *asked(
-        "mended-cat",
+        "misread-cat",
         "小猫先向下跑，再向右跑就能到家，也可先向 "
         r"$$\underline{}$$ 跑，再向 $$\underline{}$$ 跑．",
         "右\n下",
@@ -30,7 +30,7 @@ CASES: list[Case] = [
         ("other", NO, "左，下"),
     ),
     *asked(
-        "mended-turn",
+        "misread-turn",
         "大门在花坛的东面，从大门出发先向 ____ 走，再向 ____ 走就到花坛．",
         "西\n北",
         ("comma", YES, "西，北"),
@@ -39,7 +39,7 @@ CASES: list[Case] = [
         ("other", NO, "东，北"),
     ),
     *asked(
-        "mended-roots",
+        "misread-roots",
         r"数$$9$$的平方根等于 $$\underline{}$$ ，它的算术平方根等于 $$\underline{}$$ ．",
         "$$\\pm 3$$\n$$3$$",
         ("filled", YES, "第一个空填 ±3，第二个空填 3"),
@@ -51,7 +51,7 @@ CASES: list[Case] = [
         ("filled-once", NO_OR_OPEN, "第一个空填 ±3"),
     ),
     *asked(
-        "mended-verdict",
+        "misread-verdict",
         "两个锐角相加，得到的总是钝角．（   ）",
         "×",
         ("led-in", YES, "分析如下：\n错误。例如30°+40°=70°，是锐角。"),
@@ -65,7 +65,7 @@ CASES: list[Case] = [
         ("somebody-wrong", NO_OR_OPEN, "有人说：\n错误。其实它是对的。"),
     ),
     *asked(
-        "mended-axis",
+        "misread-axis",
         r"$$x$$轴上有一点$$P$$，它与$$y$$轴相距$$4$$，那么$$P$$的坐标是 $$\underline{}$$ ．",
         "$$(4,0)$$或$$(-4,0)$$",
         ("bullets", YES, "所以点P的坐标为：\n- (4, 0)\n- (-4, 0)"),
@@ -77,14 +77,14 @@ CASES: list[Case] = [
         ("one", NO, "所以点P的坐标为：\n- (4, 0)"),
     ),
     *asked(
-        "mended-bulleted-roots",
+        "misread-bulleted-roots",
         r"方程$$x^2=9$$的解是 $$\underline{}$$ ．",
         "$$x=3$$或$$x=-3$$",
         ("bullets", YES, "所以方程的解为：\n- $x=3$\n- $x=-3$"),
         ("wrong", NO, "所以方程的解为：\n- $x=3$\n- $x=9$"),
     ),
     *asked(
-        "mended-exact",
+        "misread-exact",
         r"以原点$$O$$为圆心过$$P(-2,3)$$画圆，它与$$x$$轴负半轴相交于$$A$$，"
         r"那么$$A$$的坐标是 $$\underline{}$$ ．",
         r"$$\left(-\sqrt{13},0\right)$$",
@@ -96,7 +96,7 @@ CASES: list[Case] = [
         ("apart", NO_OR_OPEN, r"点A的坐标为 $(-\sqrt{13},0)$，约为 $(5, 0)$。"),
     ),
     *asked(
-        "mended-height",
+        "misread-height",
         "直角三角形的两条直角边$$AC=3$$，$$BC=4$$，斜边上的高$$CD$$等于(  )\n\n"
         "A.$$1.6$$\nB.$$2.4$$\nC.$$2$$\nD.$$2.1$$",
         "B",
@@ -108,7 +108,7 @@ CASES: list[Case] = [
         ("either", NO, "答案是B/C"),
     ),
     *asked(
-        "mended-perimeter",
+        "misread-perimeter",
         "那么这个平行四边形的周长等于（       ）\n\nA.8\n"
         "B.$$4+4\\sqrt{5}$$\nC.16\nD.$$8+8\\sqrt{5}$$",
         "C",
@@ -123,7 +123,7 @@ CASES: list[Case] = [
         ("options", NO_OR_OPEN, "选项有：\nA.8\nB.$4+4\\sqrt{5}$\nC.16"),
     ),
     *asked(
-        "mended-points",
+        "misread-points",
         "使$$\\triangle ABP$$为等腰三角形，则满足条件的点$$P$$共有（  ）\n\n"
         "A.5个\nB.6个\nC.8个\nD.10个",
         "C",
@@ -133,14 +133,14 @@ CASES: list[Case] = [
         ("count-none", NO_OR_OPEN, "一共有7个满足条件的点P。"),
     ),
     *asked(
-        "mended-count",
+        "misread-count",
         "则图中满足条件的点$$P$$的个数为（  ）\n\nA.5\nB.6\nC.8\nD.10",
         "C",
         ("count", YES, "一共有8个满足条件的点P。"),
         ("count-wrong", NO, "一共有10个满足条件的点P。"),
     ),
     *asked(
-        "mended-shadow",
+        "misread-shadow",
         "那么第2022个图形的面积等于（  ）\n\n"
         r"A.$$\frac{S}{{{4}^{2018}}}$$" "\n"
         r"B.$$\frac{S}{{{4}^{2019}}}$$" "\n"
@@ -154,7 +154,7 @@ CASES: list[Case] = [
         ("other-bare", NO, r"$\frac{S}{4^{2018}}$"),
     ),
     *asked(
-        "mended-factors",
+        "misread-factors",
         "求方程$${{x}^{2}}-5x+6=0$$的两个根．",
         "$${{x}_{1}}=2$$，$${{x}_{2}}=3$$",
         ("factored", YES, "因式分解得 $(x-2)(x-3)=0$，$x_1=2$，$x_2=3$。"),
@@ -165,7 +165,7 @@ CASES: list[Case] = [
         ("factored-only", NO_OR_OPEN, "因式分解得 $(x-2)(x-3)=0$。"),
     ),
     *asked(
-        "mended-angles",
+        "misread-angles",
         "等边三角形ABC中AD与BE相交于F，则∠FAE＋∠AEF的度数是 $$\\underline{}$$ ．",
         "120°",
         ("chain", YES, "∠FAE+∠AEF = 180°-60° = 120°"),
@@ -177,7 +177,7 @@ CASES: list[Case] = [
         ("one", NO_OR_OPEN, "∠FAE = 120°"),
     ),
     *asked(
-        "mended-parcels",
+        "misread-parcels",
         say(
             "一家快递站统计了包裹．",
             "(1) 每天包裹数量的平均数和中位数是多少？",
