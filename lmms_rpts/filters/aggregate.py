@@ -259,7 +259,7 @@ def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> Tra
 
 
 def _instance(doc: Doc) -> RptsInstance:
-    """The document as far as a record can represent it: no document may invalidate paid judgements."""
+    """The document, as far as it fits a record: odd fields must not lose paid judgements."""
     return RptsInstance(
         id=own_id(doc.get("id")),
         language=as_language(doc.get("language")),
