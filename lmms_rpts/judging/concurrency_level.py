@@ -48,7 +48,7 @@ class Level:
     calls that were answered, as TCP Westwood cuts its window to what was delivered (Mascolo et al.,
     2001); rounds without refusals raise it by 1, 2, 4, ... Since a server may refuse calls at
     random, a decrease is tested, as in PCC (Dong et al., 2015: the achieved rate counts, a loss
-    alone says nothing): for one round slightly fewer calls are made than were answered. If the
+    alone proves nothing): for one round slightly fewer calls are made than were answered. If the
     refusals stop, the server was overloaded. If they continue, they are random: the old limit is
     restored, and their share is expected in every later round.
     """
