@@ -1,1 +1,1 @@
-"""Parsers of final answers that benchmarks share; English and Chinese."""
+"""Parsers of final answers, shared by the benchmarks; English and Chinese."""

@@ -34,9 +34,9 @@ _FINAL_LINE = re.compile(rf"[\s*_#>\-]{{0,12}}{_FINAL}", re.IGNORECASE)
 
 
 def is_answer_line(line: str) -> bool:
-    """Whether a line states the final answer, whatever it is, and has no other content.
+    """Whether a line states the final answer, whatever the answer is, and nothing else.
 
-    A reason may follow "Final answer", since problems ask for reasons; but it cites no clue.
+    A reason may follow "Final answer", since problems ask for reasons, but it cites no clue.
     """
     said = _NUMBERING.sub("", line.strip(_FRAME), count=1).strip(_FRAME)
     marked = _MARKED.match(said)
@@ -49,10 +49,10 @@ def is_answer_line(line: str) -> bool:
 
 
 def without_answer(text: str) -> str:
-    """A solution without the final answer that it ends with, which may take several lines.
+    """A solution without its final answer at the end, which may take several lines.
 
-    Only the text from the last "最终答案" or "Final answer" on is removed, and only if it is short
-    and cites nothing: an answer may be announced first and derived below.
+    Only text from the last "最终答案" or "Final answer" on is removed, and only if it is short and
+    cites nothing: an answer may be stated first and derived below.
     """
     lines = _RUN_ON.sub("\n", text).splitlines()
     for at in reversed(range(len(lines))):

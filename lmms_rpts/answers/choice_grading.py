@@ -23,7 +23,7 @@ _FORM = (
     r"(?:[(\[{<\"'【（]\s?(?P<in>[A-Za-z])\s?[)\]}>\"'】）]"
     r"|(?P<bare>[A-Za-z])(?![A-Za-z0-9_'′+#^=]))"
 )
-# "B", "(B)", "option B", "选B", and what follows
+# "B", "(B)", "option B", "选B", with the text after it
 _LEADING = re.compile(
     rf"(?:{_NAME}\s?(?:(?:is|是|为)\s?)?[:：]?\s?){{0,3}}{_FORM}(?:\s?(?:选项|项))?", re.IGNORECASE
 )
@@ -82,14 +82,14 @@ _TAIL = re.compile(
 
 
 class Choice(NamedTuple):
-    """The option that a statement chooses, None where it is unclear; and the rule that found it."""
+    """The option that a statement chooses, None if unclear; and the rule that determined it."""
 
     letter: str | None
     rule: str
 
 
 def gold_letter(answer: str, options: Options) -> str | None:
-    """The letter of a gold answer; None where it is not an option, or ambiguous."""
+    """The letter of a gold answer; None if it is not an option, or ambiguous."""
     if len(answer) > 2_000:
         return None
     text = plain(answer).strip()
@@ -110,7 +110,7 @@ def choice_verdict(stated: Stated, options: Options, gold: str) -> Verdict:
     if choice.letter is None:
         return Verdict(None, choice.rule)
     if stated.marked and another_below(stated.after, choice.letter, options):
-        return Verdict(None, "another option is named below", choice.letter)
+        return Verdict(None, "another option is named after the answer", choice.letter)
     return Verdict(choice.letter == gold, choice.rule, choice.letter)
 
 
@@ -132,17 +132,17 @@ def chosen(stated: Stated, options: Options) -> Choice:
         found = read(stated, options)
         if found is not None:
             return found
-    return Choice(None, "no option can be told from the answer")
+    return Choice(None, "no option can be identified in the answer")
 
 
 def _is_list(spoken: str) -> bool:
-    """Whether a response ends in rows of options."""
+    """Whether a response ends in a list of options."""
     rows = _ROW.findall("\n".join(spoken.rstrip().rsplit("\n", 3)[-3:]))
     return len(set(rows)) > 1
 
 
 def _alone(text: str) -> str | None:
-    """The letter of a statement that is only a letter."""
+    """The letter of a statement that consists of a letter only."""
     found = _LEADING.match(text)
     if found is None or text[found.end() :].strip(" .:)。!"):
         return None
@@ -188,7 +188,7 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
     if named:
         agree = letter in named
         return Choice(
-            letter if agree else None, "letter and text" if agree else "letter against text"
+            letter if agree else None, "letter and text" if agree else "letter contradicts text"
         )
     found = _after_bare(letter, rest) or _after_bare(letter, " " + words)
     if found is not None:
@@ -204,18 +204,18 @@ def _beside(letter: str, rest: str, words: str, options: Options) -> Choice:
             if option.value == read.value
         }
         if equal and letter not in equal:
-            return Choice(None, "letter against value")
+            return Choice(None, "letter contradicts value")
     if set(STANDING.findall(bare)) - {letter} or _BAD_REST.search(words) or "~~" in words:
-        return Choice(None, "what follows the letter may say otherwise")
+        return Choice(None, "text after the letter may contradict it")
     if any(holds(said, other) for other in others) or _is_another(said, own, rest):
-        return Choice(None, "letter against text")
+        return Choice(None, "letter contradicts text")
     if letter in STANDING.findall(bare):
-        return Choice(None, "what follows the letter may say otherwise")
+        return Choice(None, "text after the letter may contradict it")
     return Choice(letter, "letter")
 
 
 def _is_another(said: Sequence[str], own: str, rest: str) -> bool:
-    """Whether a few words after "B." differ from its option: B. Berlin, where B is Paris."""
+    """Whether the few words after "B." differ from option B: "B. Berlin" if B is Paris."""
     short = said and len(said[0].split()) <= 3 and said[0][:1] < "\u3040"
     if not own or not short or _SURE.fullmatch(said[0]):
         return False
@@ -236,7 +236,7 @@ def _in_sentence(stated: Stated, options: Options) -> Choice | None:
     if len(letters) != 1 or not letters <= set(options.letters):
         return Choice(None, "several letters") if len(letters) > 1 else None
     if denies(text) or _BAD_REST.search(text):
-        return Choice(None, "a letter that is denied, or not settled on")
+        return Choice(None, "a letter that is denied or left open")
     for pattern in (_NAMED, _ENDS, _IS_RIGHT):
         found = pattern.match(text.strip())
         if found is None or not _is_plain(text.strip()[: found.start("letter")]):
@@ -249,17 +249,17 @@ def _in_sentence(stated: Stated, options: Options) -> Choice | None:
         if right or bare or (own and own in forms(words)):
             return Choice(found["letter"], "letter in a sentence")
         if options.of_text(forms(words)):
-            return Choice(None, "letter against text")
+            return Choice(None, "letter contradicts text")
     return None
 
 
 def _is_plain(head: str) -> bool:
-    """Whether the words before a letter only say that it is chosen: not "I ruled out option"."""
+    """Whether the words before a letter only choose it, unlike "I ruled out option"."""
     return set(re.findall(r"[a-z]+", lower(head))) <= _PLAIN_WORDS
 
 
 def _by_value(stated: Stated, options: Options) -> Choice | None:
-    """The option that is the same quantity."""
+    """The option with the same quantity."""
     found = stated_number(stated.text) if options.quantities else None
     if found is None or found.about:
         return None
@@ -270,7 +270,7 @@ def _by_value(stated: Stated, options: Options) -> Choice | None:
     }
     if len(equal) == 1 and agree == equal:
         return Choice(equal.pop(), "the option's value")
-    return Choice(None, "the value of no option, or of several")
+    return Choice(None, "value matches no option, or several")
 
 
 def _by_text(stated: Stated, options: Options) -> Choice | None:
@@ -291,17 +291,17 @@ def _by_text(stated: Stated, options: Options) -> Choice | None:
         if any(holds([said], other) for other in others):
             return Choice(None, "several options are named")
         if REPORTED.search(text):
-            return Choice(None, "what others say, or a condition")
+            return Choice(None, "reported from others, or conditional")
         if (
             denies(rest)
             or (denies(text) and not denies(own))
             or re.search(r"\bno\b|没有|不", rest)
             or _CONTRAST.search(rest)
         ):
-            return Choice(None, "an option that is denied, or not settled on")
+            return Choice(None, "an option that is denied or left open")
         letters = set(STANDING.findall(ARTICLE.sub(" ", text))) & set(options.letters)
         if letters - {letter}:
-            return Choice(None, "letter against text")
+            return Choice(None, "letter contradicts text")
         return Choice(letter, "the option's text in a sentence")
     return None
 
@@ -316,7 +316,7 @@ def is_choice(text: str, options: Options) -> bool:
 
 
 def mentions_others(text: str, line: str, options: Options) -> bool:
-    """Whether a text names letters of options that a line does not name."""
+    """Whether a text names letters of options other than those in a line."""
     found = _LEADING.match(line)
     own = {(found["in"] or found["bare"]).upper()} if found else set()
     letters = set(STANDING.findall(ARTICLE.sub(" ", text))) & set(options.letters)

@@ -1,7 +1,7 @@
 """Final statement of a response: the text that states the answer, and whether it is retracted.
 
-The last statement wins. A box or words (答案, 故选, 答：, "the answer is") mark an answer; else it
-is in the last sentence. Every pattern is bounded, so that no text is slow to parse.
+The last statement counts. A box or words (答案, 故选, 答：, "the answer is") mark an answer;
+otherwise it is in the last sentence. Every pattern is bounded, so that no text is slow to parse.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import islice
 from lmms_rpts.reasoning.thinking import select_reasoning
 
 READ = 60_000
-"""Characters of a response's end that are read."""
+"""Maximum number of characters that are parsed at the end of a response."""
 
 # <|im_end|>, <STEP1>
 _IGNORED = re.compile(r"<\|[a-z_]{1,20}\|>|</s>|</?(?:STEP|step|Step)\s?\d{0,3}>")
@@ -57,7 +57,7 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
-# "经检验，符合题意。" behind the answer
+# "经检验，符合题意。" after the answer
 _REMARK = re.compile(
     r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
     r"|(?<!不)成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
@@ -69,14 +69,14 @@ _REVISED = re.compile(
     r"|(?<![a-z])(?:wait|actually|correction|on\s{1,3}(?:second\s{1,3}thought|reflection)|hmm)\b",
     re.IGNORECASE,
 )
-# "抱歉，应该是 6", "No, I meant 6": only behind an answer
+# "抱歉，应该是 6", "No, I meant 6": only after an answer
 _TAKEN_BACK = re.compile(
     r"我错了|抱歉|对不起|(?:算|写|看|搞|弄)错了|应(?:该)?[是为]\s?\$?-?\d|其实|正确的是"
     r"|(?<![a-z])(?:sorry|i\s{1,3}meant|edit|(?:is|was)\s{1,3}(?:wrong|incorrect)|mistake)\b"
     r"|(?:^|[.!\s])no,",
     re.IGNORECASE,
 )
-# "所以面积为：" and the formula in the next line
+# "所以面积为：" with the formula in the next line
 _JOINS = re.compile(
     r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
 )
@@ -84,15 +84,15 @@ _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
-# "1. A 2. B 3. C", and "1. C" above "2. D": these points end no sentence
+# "1. A 2. B 3. C", and "1. C" above "2. D": these points do not end a sentence
 _NUMBERED = re.compile(r"\s{0,3}1[.)、]\s(?:.{0,200}?\s2[.)、]\s|\s{0,3}[A-Z]$)")
 _QUOTED = re.compile(r"^(?:>\s{1,3}){1,5}")  # "> 12" below a heading
-# the point of "B. 26" ends no sentence
+# the point of "B. 26" does not end a sentence
 _OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
-_EXPLAINED = re.compile(  # 解析：… behind an answer without a label
+_EXPLAINED = re.compile(  # 解析：… after an answer without a label
     r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
 )
-# The letters that are chosen, one a line
+# The chosen letters, one per line
 _LETTER_LINES = re.compile(
     r"(?:^|\n)[^\nA-Za-z]{0,12}(?:[A-HＡ-Ｈ](?:[.、．:：][^\n正错对不]{0,80}|[ \t.。．]{0,4})"
     r"(?:\n{1,2}[ \t]{0,4}|$)){2,8}$"
@@ -100,7 +100,7 @@ _LETTER_LINES = re.compile(
 _LONGEST_ROW = 4000
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _PLAIN_TAIL = 1600
-# the ends of sentences; no decimal point
+# the ends of sentences; not decimal points
 _END = re.compile(r"[。！？\n]|(?<![\d.])[．](?!\d)|[.!?](?=\s|$)|．(?=\s|$)")
 # 无法确定, 看不到图, "cannot be determined"
 _GIVES_UP = re.compile(
@@ -114,7 +114,7 @@ _GIVES_UP = re.compile(
     re.IGNORECASE,
 )
 
-# "不是 5", "x=3 舍去", "is not B"; "如果是 5" states nothing either
+# "不是 5", "x=3 舍去", "is not B"; "如果是 5" does not state an answer either
 _DENIED = re.compile(
     r"不是|并非|而非|不为|不会|不可能|不对|不正确|不成立(?!的)|不能?[选填]|不一定|不具|非(?=\s?-?\d)|是错|错误?的?$|错了"
     r"|错,|矛盾|舍去|舍掉|除了?[^,。]{1,8}外|排除|如果|(?:^|,)若|假设|否定"
@@ -133,12 +133,12 @@ class Statement:
 
     Attributes:
         text: the text after the mark, to the end of its sentence and of the bullets below it;
-            without a mark the last sentence.
+            without a mark, the last sentence.
         marked: whether a mark identifies it as the answer.
         boxed: the content of the boxes in it.
-        block: the text from the mark, or from the last paragraph, to the end, without chatter.
-        spoken: the response without thinking, step marks and chatter.
-        revised: whether the text after it retracts it.
+        block: the text from the mark, or from the last paragraph, to the end, without small talk.
+        spoken: the response without thinking, step marks and small talk.
+        revised: whether later text retracts it.
     """
 
     text: str
@@ -150,7 +150,7 @@ class Statement:
 
 
 def find_statement(response: str) -> Statement:
-    """The final answer of a response; all texts are empty where there is none."""
+    """The final answer of a response; all texts are empty if there is none."""
     spoken = _spoken(response)
     box_at, boxed, box_end = _last_box(spoken)
     for start, end in islice(_marks(spoken), 40):
@@ -158,7 +158,7 @@ def find_statement(response: str) -> Statement:
             break
         text = _content(spoken, end)
         if text.endswith((":", "：")):
-            break  # it leads up to something else
+            break  # the text only introduces something else
         if text and not text.endswith(("?", "？")):
             after = spoken[end + len(text) :]
             asks = text.endswith("吗") or after[:3].lstrip(" *$").startswith(("?", "？"))
@@ -173,14 +173,14 @@ def find_statement(response: str) -> Statement:
     spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
     sentence = _last_sentence(spoken)
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", spoken[-4000:]) if part.strip()]
-    # The first text retracts nothing: 不对，等腰直角三角形就不是。
+    # A negation at the start of the first text retracts nothing: 不对，等腰直角三角形就不是。
     start = 1 if spoken.lstrip().startswith(sentence) else 0
     revised = _REVISED.search(sentence[start:2000]) is not None
     return Statement(sentence, False, "", "".join(paragraphs[-1:]).strip(), spoken, revised)
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, without the empty ones."""
+    """The non-empty sentences of a text."""
     return [part.strip() for part in _END.split(text) if part.strip(" \t*_#-$")]
 
 
@@ -190,7 +190,7 @@ def gives_up(text: str) -> bool:
 
 
 def denies(text: str) -> bool:
-    """Whether a sentence may deny the value in it."""
+    """Whether a sentence may deny the value that it contains."""
     return _DENIED.search(text.strip(" .。!")) is not None
 
 
@@ -200,7 +200,7 @@ def hedges(text: str) -> bool:
 
 
 def _spoken(response: str) -> str:
-    # Thinking first: a cut may fall within it.
+    # Thinking is removed first: the cut below may fall within it.
     response = select_reasoning(response.translate(_DIGITS)).spoken[-READ:].replace("```", "\n")
     tagged = "<" in response
     lines = (_IGNORED.sub(" ", response) if tagged else response).rstrip().split("\n")
@@ -217,7 +217,7 @@ def _spoken(response: str) -> str:
 
 
 def _row(line: str) -> str:
-    """A row of a markdown table as a line: the first cell names the others."""
+    """A row of a markdown table as a line: the first cell is the label of the others."""
     row = line.strip()
     if not (row[:1] == row[-1:] == "|" and row.count("|") > 2 and len(row) < _LONGEST_ROW):
         return line
@@ -229,7 +229,7 @@ def _row(line: str) -> str:
 
 
 def _in_one_line(text: str, opening: str, closing: str) -> str:
-    """The text with displayed formulas, of at most 2,000 characters, without line ends."""
+    """The text without line ends inside displayed formulas of less than 2,000 characters."""
     parts: list[str] = []
     at = 0
     while True:
@@ -244,7 +244,7 @@ def _in_one_line(text: str, opening: str, closing: str) -> str:
 
 
 def _last_box(text: str) -> tuple[int, str, int]:
-    """Start, content and end of the last boxes of a line; the start is -1 if there are none."""
+    """Start, content and end of the last boxes of a line; the start is -1 if there is none."""
     contents: list[str] = []
     first, last, end = -1, -1, len(text)
     for _ in range(20):
@@ -273,7 +273,7 @@ def _braced(text: str, start: int) -> tuple[str, int]:
 
 
 def _marks(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of the labels of answers, the last first; most are near the end."""
+    """Start and end of the labels of answers, last first; most are near the end."""
     tail = text.rfind("\n", 0, max(0, len(text) - _PLAIN_TAIL)) + 1
     for begin, end in ((tail, len(text)), (0, tail)):
         found = [*_LABEL.finditer(text, begin, end), *_HEADING.finditer(text, begin, end)]

@@ -1,7 +1,7 @@
-"""Grading of a final answer by rules: an option, a number or a text; accepts any text.
+"""Grading of a final answer by rules, as an option, a number or a text; accepts any text.
 
-The rules abstain rather than guess: answers that are hedged, contradictory or in another form than
-the plain ones stay undecided, so that a judge can be asked.
+The rules abstain rather than guess: an answer that is hedged, contradictory or in an unusual form
+stays undecided, so that a judge can be asked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lmms_rpts.answers.text_grading import gold_text, text_verdict
 AnswerKind = Literal["choice", "number", "text"]
 
 _BARE_LETTERS = "ABCDEFGHIJ"
-"""Letters that count as options where no options are given."""
+"""Letters that count as options if no options are given."""
 SHOWN = 200
 """Maximum length of an answer in a grade, in characters."""
 
@@ -41,8 +41,8 @@ class AnswerGrade:
     """The grade of a final answer.
 
     Attributes:
-        value: the answer that was found, on one line, at most 200 characters; empty if none was.
-        correct: None where the rules cannot decide: hedged, several answers, other wording.
+        value: the answer that was found, on one line, at most 200 characters; empty if none.
+        correct: None if the rules cannot decide: hedged, several answers, different wording.
         rule: short name of the rule that decided, for records.
     """
 
@@ -63,13 +63,13 @@ def grade_answer(
 
     Args:
         kind: type of the gold answer.
-        response: what a model wrote, any text; its thinking (``<think>``) is not graded.
+        response: what a model wrote, any text; thinking (``<think>``) is not graded.
         answer: the gold answer: a letter or the text of an option, a number, or a text.
         options: the texts of the options, A first; without options, A to J may be chosen.
         tolerance: maximum relative error of a number.
 
     Returns:
-        The grade; ``correct`` is also None where the gold answer cannot be graded (see
+        The grade; ``correct`` is also None if the gold answer cannot be graded (see
         ``answer_fault``).
     """
     grade = _grader(kind, answer, options, tolerance)
@@ -94,16 +94,16 @@ def grade_answer(
 
 
 def find_final_answer(response: str) -> str:
-    """The final answer of a response as stated, without label and markup.
+    """The final answer stated in a response, without label and markup.
 
-    One line of at most 200 characters; empty where there is none.
+    One line of at most 200 characters; empty if there is none.
     """
     text = read_stated(response).text
     return _shown(text) if _WORD.search(text) else ""
 
 
 def answer_fault(kind: AnswerKind, answer: str, options: Sequence[str] = ()) -> str | None:
-    """Why a gold answer cannot be graded, for messages; None where it can."""
+    """Why a gold answer cannot be graded, for messages; None if it can."""
     if _grader(kind, answer, options, 0.0) is not None:
         return None
     shown = repr(answer[:60])
@@ -112,7 +112,7 @@ def answer_fault(kind: AnswerKind, answer: str, options: Sequence[str] = ()) -> 
     if kind == "text":
         if len(answer) > LONGEST:
             return f"the answer has {len(answer)} characters; at most {LONGEST} can be graded"
-        return "the answer is empty" if not answer.strip() else f"{shown} holds no letter or digit"
+        return "the answer is empty" if not answer.strip() else f"{shown} has no letter or digit"
     if len(options) > 26:
         return f"{len(options)} options; at most 26 can be graded"
     read = read_options(options)
@@ -128,7 +128,7 @@ _Grader = Callable[[Stated], Verdict]
 def _grader(
     kind: AnswerKind, answer: str, options: Sequence[str], tolerance: float
 ) -> _Grader | None:
-    """The grader of a kind for a gold answer; None where that cannot be graded."""
+    """The grader of a kind for a gold answer; None if the gold answer cannot be graded."""
     if kind == "number":
         gold = gold_quantity(answer)
         return None if gold is None else lambda stated: number_verdict(stated, gold, tolerance)
@@ -141,7 +141,7 @@ def _grader(
 
 
 def _settled(stated: Stated, grade: _Grader) -> Verdict:
-    """The verdict on a statement; undecided where a rival statement has another one."""
+    """The verdict on a statement; undecided if a rival statement has a different verdict."""
     verdict = grade(stated)
     if stated.rival and verdict.correct is not None:
         other = grade(read_stated(stated.rival))
@@ -153,7 +153,7 @@ def _settled(stated: Stated, grade: _Grader) -> Verdict:
 def _without_others(
     response: str, stated: Stated, verdict: Verdict, grade: _Grader
 ) -> tuple[Stated, Verdict]:
-    """As ``_settled``, but ignoring text after a letter that only calls other options wrong."""
+    """Like ``_settled``, but without the text after a letter that only calls others wrong."""
     others = "".join(each for each in "ABCDEFGHIJ" if each != verdict.value)
     again = read_stated(re.sub(_WRONG.format(letter=f"[{others}]"), " ", response))
     found = _settled(again, grade)
@@ -170,7 +170,7 @@ def _mentioned(kind: AnswerKind, text: str, answer: str, options: Sequence[str])
 
 
 def _first_line(kind: AnswerKind, stated: Stated, options: Sequence[str]) -> Stated | None:
-    """The first line as the answer, where it is one and an explanation follows; else None."""
+    """The first line as the answer, if it is one and an explanation follows; else None."""
     first, _, rest = stated.spoken.strip().partition("\n")
     if stated.marked or stated.doubt or not rest.strip() or len(first) > _LONGEST_LINE:
         return None

@@ -18,7 +18,7 @@ from lmms_rpts.answers.quantities import (
 from lmms_rpts.answers.stated import Stated, Verdict
 from lmms_rpts.reasoning.casing import lower
 
-# Signs that a statement gives no single value: a bound, a range, a second value.
+# Signs that a statement has no single value: a bound, a range, a second value.
 _UNSETTLED = re.compile(
     r"(?<![a-z])(?:or|no|but|rather|between|either|neither|nor|to(?=\s-?\d)|at\s(?:least|most)|up\sto|more\sthan|less\sthan"
     r"|fewer\sthan|greater\sthan|over|under|above|below|minimum|maximum|max|min(?=imum)|exceed\w{0,3}|except"
@@ -71,30 +71,30 @@ class NumberAnswer(NamedTuple):
 
 
 def gold_quantity(answer: str) -> Quantity | None:
-    """The quantity of a gold answer; None where it is not a quantity."""
+    """The quantity of a gold answer; None if it is not a quantity."""
     return read_quantity(plain(answer)) if len(answer) <= 300 else None
 
 
 def number_verdict(stated: Stated, gold: Quantity, tolerance: float) -> Verdict:
-    """Whether a statement gives the gold quantity."""
+    """Whether a statement has the gold quantity."""
     found = stated_number(stated.text)
     if found is None:
-        return Verdict(None, "no single number can be read from the answer")
+        return Verdict(None, "no single number in the answer")
     value, said = found.quantity.text, found.quantity
     same = _same(said.value, gold.value, tolerance)
     if found.about and tolerance == 0:
         return Verdict(None, "an estimate", value)
     if not units_agree(said, gold):
-        return Verdict(None, "another unit", value)
+        return Verdict(None, "different unit", value)
     if same:
         return Verdict(True, "equal number", value)
     if _may_be_another_form(said, gold):
-        return Verdict(None, "may be the number in another form", value)
-    return Verdict(False, "another number", value)
+        return Verdict(None, "possibly the same number in another form", value)
+    return Verdict(False, "different number", value)
 
 
 def stated_number(text: str) -> NumberAnswer | None:
-    """The one quantity that a plain statement asserts; None where there is none."""
+    """The only quantity that a plain statement asserts; None if there is none."""
     text = _REASON.sub("", text)
     about = _ABOUT.search(text) is not None
     text = _ABOUT.sub("", text).strip()
@@ -113,7 +113,7 @@ def _whole(text: str) -> Quantity | None:
 
 
 def _behind_equals(text: str) -> Quantity | None:
-    """What follows the last sign of equality, where there is one equation."""
+    """The quantity after the last equals sign, if there is one equation."""
     _, found, tail = text.rpartition("=")
     if not found or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
         return None
@@ -132,13 +132,13 @@ def _said(text: str) -> Quantity | None:
     if not certain and (re.search(r"\d", head) or NUMBER_WORD.search(head)):
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):
-        return None  # 3 is the number of cats, and the dogs are 5
+        return None  # two statements: "3 is the number of cats, and the dogs are 5"
     counted = not certain or head.lower().endswith("there ")
     return read_quantity(_EXACT.sub("", found["tail"]), counted=counted)
 
 
 def _concluded(text: str) -> Quantity | None:
-    """What follows "so": 3 cats and 5 dogs, so there are 8 animals."""
+    """The quantity after "so": 3 cats and 5 dogs, so there are 8 animals."""
     found = _SO.match(text)
     return (_whole(text[found.end() :].strip()) or _said(text[found.end() :])) if found else None
 
@@ -159,7 +159,7 @@ def _same(said: Fraction, gold: Fraction, tolerance: float) -> bool:
 
 
 def _may_be_another_form(said: Quantity, gold: Quantity) -> bool:
-    """12 million for 12, 50% for 50, 120 cm for 1.2, 1.250 for 1,250."""
+    """Whether both may be meant as equal: 12 million, 12; 50%, 50; 120 cm, 1.2; 1.250, 1,250."""
     if gold.plain_value in (said.value, said.plain_value) or said.value == gold.plain_value:
         return True
     if said.digits == gold.digits != "" and _THOUSANDTHS.search(said.text + " " + gold.text):

@@ -21,7 +21,7 @@ _LONGEST = 40
 
 
 def english_number(words: str) -> int | None:
-    """The value of "two hundred and five"; None where the words are not a number.
+    """The value of "two hundred and five"; None if the words are not a number.
 
     The words are in lower case, separated by single hyphens or a few spaces.
     """
@@ -40,7 +40,7 @@ def english_number(words: str) -> int | None:
 
 
 def chinese_number(text: str) -> int | None:
-    """The value of 二十一, 一百零五, 三万五, 1万5千 or 一二三; None where the text is not a number.
+    """The value of 二十一, 一百零五, 三万五, 1万5千 or 一二三; None if the text is not a number.
 
     A last digit without 零 counts in the next lower scale, as in speech: 一百二 is 120.
     """

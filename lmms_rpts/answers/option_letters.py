@@ -6,15 +6,15 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-# What makes a verdict on the letters before it, not a choice: "A、B的说法都正确".
+# Text that makes the letters before it part of a verdict, not a choice: "A、B的说法都正确".
 _JUDGED = (
     r"\s?(?:选?项)?(?:中|里)?(?:的(?:说法|结论|判断|描述|选项|做法))?\s?"
     r"(?:都|均|(?:全?都|皆)?[是为]?不?(?:正确|错|对[^于应]|符合|成立|能)|(?:are|is)\s(?:in)?(?:correct|right|true|wrong|false))"
 )
-# Between letters; the parts are disjoint: otherwise a failing match takes very long.
+# Text between letters; its parts are disjoint: otherwise a failing match takes very long.
 _GAP = r"[\s,、;./&)(\]\[】【\-•]{0,6}(?:(?:和|与|及|and|选项|[Oo]ption)[\s(\[【]{0,3}){0,2}"
 _LETTERS = rf"(?P<letters>[A-H](?:{_GAP}[A-H]){{0,7}})"
-# No letter of a word, of a formula such as AB=3 or A(1,2), or of more letters than were read.
+# Not a letter of a word, of a formula such as AB=3 or A(1,2), or of a longer list of letters.
 _ALONE = (
     r"(?![A-Za-z0-9_'])(?!\s?[=⊥∥≌∽∈<>≤≥+×÷^])(?!\([^()]{0,20},)"
     rf"(?!(?:[\s,、]|and|和|与|及){{0,6}}[A-H](?![A-Za-z]))(?!(?i:{_JUDGED}))"
@@ -45,12 +45,12 @@ _VERDICT = re.compile(
 # "A. 错误", "选项B：正确", "A选项：错误"
 _ROW = re.compile(r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（]?([A-H])[)）]?\s?(?:选项)?[.．、:：)）*项\s]")
 _TOLD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
-# "B 选项错误" chooses no B
+# "B 选项错误" does not choose B
 _CALLED_WRONG = re.compile(r"(?:错误|不正确|不成立|不符合题意)[^A-H]{0,4}$")
 _WRONG_WORD = re.compile(r"不|错|[×✗]|not|incorrect|wrong|false", re.IGNORECASE)
-# "B. 18人；C. 20人" names C too
+# "B. 18人；C. 20人" also names C
 _FURTHER = re.compile(r"(?:^|[;；,，、.．\s(*])([A-H])\s?[.．、:)]")
-# A sentence that ends in an option's letter: "So D.", 所以D, "C is wrong, so D".
+# A sentence that ends with an option's letter: "So D.", 所以D, "C is wrong, so D".
 _LAST = re.compile(
     r"(?:^|[\s:→⇒>\])》,;]|[\u4e00-\u9fff])(?P<letter>[A-H])\s?(?:选?项)?[\s.。!)*\"”]{0,4}$"
 )
@@ -71,25 +71,25 @@ _HEDGED = re.compile(
 
 
 class Chosen(NamedTuple):
-    """The letters that an answer names, in capitals, and the words after them."""
+    """The letters that an answer names, in upper case, and the words after them."""
 
     letters: frozenset[str]
     rest: str = ""
 
 
 def names_alternatives(text: str) -> bool:
-    """Whether an answer names one option or another."""
+    """Whether an answer names alternative options, such as "B or C"."""
     return _HEDGED.search(text) is not None
 
 
 def chosen_letters(
     text: str, boxed: str, *, marked: bool, several: bool, wrong_wanted: bool
 ) -> Chosen | None:
-    """The letters A to H that a final answer gives; None where it gives none.
+    """The letters A to H that a final answer chooses; None if it chooses none.
 
     Args:
         text: the final answer, in ASCII letters and punctuation.
-        boxed: the content of its box; empty where there is none.
+        boxed: the content of its box; empty if there is none.
         marked: whether a mark identifies the text as the answer.
         several: whether more than one option may be right.
         wrong_wanted: whether the question asks for the wrong options.
@@ -124,7 +124,7 @@ def chosen_letters(
 def letters_by_rows(
     text: str, letters: Collection[str], *, wrong_wanted: bool
 ) -> frozenset[str] | None:
-    """The options that rows of verdicts call right, where they have one for every option."""
+    """The options that lines of verdicts call right, if there is a line for every option."""
     said: dict[str, bool] = {}
     for line in re.split(r"[\n。；;]", text[-3000:]):
         row = _ROW.match(line)

@@ -1,4 +1,4 @@
-"""Options of a question, and detection of the options that a text names."""
+"""Options of a question, and detection of options that a text names."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lmms_rpts.answers.quantities import Quantity, read_quantity
 from lmms_rpts.answers.retraction import is_refused
 
 WITHOUT_OPTIONS = "ABCDEFGHIJ"
-"""The letters that may be meant where the options are not known."""
+"""Letters that may be chosen if the options are unknown."""
 
-# Letters that stand by themselves, but for the article and the pronoun.
+# Letters that stand alone, except the article "A" and the pronoun "I".
 STANDING = re.compile(r"(?<![A-Za-z0-9_'′.\\])([A-Z])(?![A-Za-z0-9_′])(?!'[a-z])")
 ARTICLE = re.compile(
     r"\bA (?=(?!(?:is|was|and|or|because|since|as|fits|looks|seems|works|would|must|should|it"
@@ -30,8 +30,8 @@ class Options:
 
     Attributes:
         letters: the letters that may be chosen.
-        texts: the options in their normal form; empty where they are not known.
-        quantities: the options as quantities, where all of them are; else empty.
+        texts: the options in normal form; empty if unknown.
+        quantities: the options as quantities, if all of them are; else empty.
     """
 
     letters: str
@@ -39,7 +39,7 @@ class Options:
     quantities: tuple[Quantity, ...]
 
     def of_text(self, said: Sequence[str]) -> set[str]:
-        """The letters of the options that are one of these normal texts."""
+        """The letters of the options that equal one of these normal texts."""
         return {
             letter
             for letter, text in zip(self.letters, self.texts, strict=False)
@@ -47,12 +47,12 @@ class Options:
         }
 
     def text_of(self, letter: str) -> str:
-        """The normal text of an option; empty where it isn't known."""
+        """The normal text of an option; empty if unknown."""
         return self.texts[self.letters.index(letter)] if self.texts else ""
 
 
 def read_options(options: Sequence[str]) -> Options:
-    """The options of a question, of which 26 count; letters before their texts are dropped."""
+    """The first 26 options of a question; letters before their texts are dropped."""
     shown = [plain(option) for option in options[:26]]
     marks = [_OWN_LETTER.match(option) for option in shown]
     if all(
@@ -78,7 +78,7 @@ def holds(said: Sequence[str], option: str) -> bool:
 
 
 def named_in(sentence: str, options: Options) -> set[str]:
-    """The letters of the options that a plain sentence names, and does not reject."""
+    """The letters of the options that a plain sentence names and does not reject."""
     bare = ARTICLE.sub(" ", sentence)
     found = {
         each[1]
@@ -94,7 +94,7 @@ def named_in(sentence: str, options: Options) -> set[str]:
 
 
 def mentions(text: str, options: Options) -> bool:
-    """Whether a plain text names an option, by its letter or its text."""
+    """Whether a plain text names an option, by letter or text."""
     letters = set(STANDING.findall(ARTICLE.sub(" ", text)))
     return bool(letters & set(options.letters)) or any(
         holds([normal(text)], option) for option in options.texts
@@ -105,7 +105,7 @@ def another_below(after: str, letter: str, options: Options) -> bool:
     """Whether a sentence after the answer names another option without rejecting it."""
     for sentence in map(plain, sentences(after)):
         named = named_in(sentence, options) - {letter}
-        # "B, C and D are elsewhere" tells why the others are not chosen
+        # "B, C and D are elsewhere" explains why the others are not chosen
         if named and (len(named) == 1 or len(named) < len(options.letters) - 1):
             return True
     return False

@@ -1,4 +1,4 @@
-"""Plain form of an answer: LaTeX, markdown and typographic signs in simple characters."""
+"""Plain form of an answer: LaTeX, markdown and typographic signs as simple characters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 LONGEST = 2_000
-"""Maximum length of an answer that is parsed, in characters."""
+"""Maximum number of characters of an answer that are parsed."""
 
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -32,14 +32,14 @@ _EMPHASIS = re.compile(
 )
 _MATHS = re.compile(r"\$\$|\\[()\[\]]")
 _PAIRED = re.compile(r"(?<!\\)\$([^$\n]{1,300})\$(?!\d)")
-_DOLLAR = "\ue000"  # stands for a dollar that LaTeX escapes
+_DOLLAR = "\ue000"  # stands for a dollar sign escaped in LaTeX
 _CLASSES = {"¼", "½", "¾", *map(chr, range(0x2150, 0x215F))}
 
 
 def plain(text: str) -> str:
-    """The first 2,000 characters of a text in plain characters and on one line.
+    """The first 2,000 characters of a text, in plain characters and on one line.
 
-    Digits of all scripts become ASCII digits, a power is written with ``^``, an index with ``_``.
+    Digits of all scripts become ASCII digits; powers are written with ``^``, indices with ``_``.
     """
     text = text[:LONGEST].replace("\\$", _DOLLAR).replace("\\%", "%").replace("{,}", ",")
     text = _letters("".join(map(_character, text)))
@@ -57,7 +57,7 @@ def plain(text: str) -> str:
 
 
 def _character(character: str) -> str:
-    """A character without compatibility forms: ½ as 1/2, ② as (2), ٣ as 3."""
+    """A character without compatibility forms: ½ becomes 1/2, ② becomes (2), ٣ becomes 3."""
     if character.isascii():
         return character
     if character in _CLASSES:
@@ -98,7 +98,7 @@ _LEAD = re.compile(
 
 
 def without_lead(text: str) -> str:
-    """A plain text without the function words before its content: "So it is" Paris."""
+    """A plain text without leading function words: "So it is Paris" becomes "Paris"."""
     for _ in range(6):
         found = _LEAD.match(text)
         if found is None or found.end() == 0:
@@ -107,9 +107,9 @@ def without_lead(text: str) -> str:
     return text
 
 
-# What is left of a text for comparison.
+# Signs that are kept for comparison.
 _WITHIN = re.compile(r"(?<=\d)[.,:](?=\d)|(?<![\w.])-(?=\.?\d)|[+#%&@°*/^_<>=≤≥≠$€£±√∞~|]")
-# "A dog" is a dog; but A minor, and a blood type, are named by their letter
+# "A dog" equals "dog"; but the letter is kept in "A minor" and in blood types
 _ARTICLE = re.compile(
     r"(?<!\w)(?:the|(?:a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"
     r"|plus|minus|levels?)\b))\s(?=[\"']?\w\w)|(?<!\w)The\s(?=[\"']?\w\w)"
@@ -118,7 +118,7 @@ _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 
 
 def normal(text: str) -> str:
-    """A plain text for comparison: without case, articles, quotes and punctuation.
+    """A plain text in the form for comparison: no upper case, articles, quotes or punctuation.
 
     Signs that distinguish answers are kept: those of ``C++``, ``-5``, ``3.5``, ``50%``, ``A'``.
     """

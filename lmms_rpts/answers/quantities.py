@@ -40,13 +40,13 @@ _CHINESE = re.compile(r"(?P<minus>负)?(?P<words>[零〇一二两三四五六七
 _CHINESE_FRACTION = re.compile(
     r"([零一二两三四五六七八九十百千万]{1,12}|\d{1,9})分之([零一二两三四五六七八九十百千万]{1,12}|\d{1,9})"
 )
-# 五六个 are five or six
+# 五六个 means five or six
 _ESTIMATES = frozenset(
     ("一二", "一两", "二三", "两三", "三两", "三四", "三五", "四五", "五六", "六七", "七八", "八九")
 )
 _COUNTED = {"百": "一百", "千": "一千", "万": "一万"}  # 百分之五十
 
-# Units by their names; other words are units of their own.
+# Units by name; any other word is a unit of its own.
 _UNITS = {
     name: unit
     for unit, names in {
@@ -93,7 +93,7 @@ _PLACED = re.compile(
 _ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
 _SCALE_LETTERS = frozenset("kKMGTB")  # 8k, 4K, 5G
 _PLACED_ZH = re.compile(r"(?:在|于)[^\d]{0,60}$")
-# These words behind a number make another number of it, or say that it is a difference.
+# These words after a number change its value, or mark it as a difference.
 _CHANGES = re.compile(
     r"(?<![a-z])(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?"
     r"|tenths?|\w{0,12}ths?(?<!months)(?<!month)(?<!moths)(?<!moth)|st|nd|rd|dozens?"
@@ -113,13 +113,13 @@ _UNIT_CHARACTERS = re.compile(
 _POWERED = re.compile(r"(?<=[A-Za-z])\^([23])(?!\d)")
 
 
-# Behind a number they scale it, or change what it counts from: 5 lakh, 5 ppm, 5 BC
+# These words after a number scale it, or change its zero point: 5 lakh, 5 ppm, 5 BC
 _SCALING_UNIT = re.compile(
     r"(?<![a-z])(?:lakh|lac|crore|mil|mln|mio|mrd|bil|bln|tr?n|[a-z]{1,12}illi(?:on|ard)|myriad"
     r"|grand|gross|doz|dz|ten|pct|percentage|pp[mbt]|bps?|(?:per)?mille?|basi|b\.?c(?:\.?e)?"
     r"|mega|giga|hecto)s?(?![a-z])"
 )
-# The prefix of MW, MHz, Mm, whose case tells mega from milli; and Mb, which are no bytes
+# The prefix of MW, MHz, Mm: upper case means mega, lower case milli; also Mb, which is not bytes
 _MEGA = re.compile(
     r"(?<![A-Za-z])M(?=(?i:m|g|s|a|hz|n|pa|j|w|v|f|ω|ohm|l|t|ev|wh|bq|sv|b|bps|bit)(?![A-Za-z]))"
 )
@@ -130,10 +130,10 @@ class Quantity(NamedTuple):
     """A number with its unit.
 
     Attributes:
-        value: the number; with its scale and percent sign.
-        unit: the words after it, in canonical form; empty where there are none.
+        value: the number, with its scale and percent sign applied.
+        unit: the words after it, in canonical form; may be empty.
         plain_value: the number without scale and percent sign.
-        digits: its digits, where it is written in digits; else empty.
+        digits: its digits, if it is written in digits; else empty.
         text: the parsed text.
     """
 
@@ -145,7 +145,7 @@ class Quantity(NamedTuple):
 
 
 def read_quantity(text: str, *, counted: bool = False) -> Quantity | None:
-    """Parse the quantity of a plain text; None where it is anything else, or more than one.
+    """Parse the quantity of a plain text; None if it is anything else, or more than one.
 
     ``counted``: "one" is a number here, as in "There is one bird".
     """
@@ -233,7 +233,7 @@ def _in_chinese(text: str) -> _Read | None:
 
 
 def _unit_of(rest: str) -> str | None:
-    """The unit after a number; None where other text follows."""
+    """The unit after a number; None if other text follows."""
     rest = _PLACED_ZH.sub("", rest.strip(" .\"'，。"))
     if NUMBER_WORD.search(rest) or re.match(r"[-']", rest):
         return None
@@ -284,9 +284,9 @@ def _singular(word: str) -> str:
 
 
 def units_agree(one: Quantity, other: Quantity) -> bool:
-    """Whether two units are compatible: one has no unit, or both have the same.
+    """Whether two units are compatible: one is missing, or both are the same.
 
-    A unit that scales its number, as in 5 lakh or 5 ppm, agrees with itself only.
+    A unit that scales its number, as in 5 lakh or 5 ppm, is compatible only with itself.
     """
     if one.unit == other.unit:
         return True
@@ -303,5 +303,5 @@ def units_agree(one: Quantity, other: Quantity) -> bool:
 
 
 def is_known(unit: str) -> bool:
-    """Whether a unit is a unit of measure rather than the name of counted things."""
+    """Whether a unit is a unit of measurement, not the name of counted things."""
     return unit in _UNITS.values()

@@ -1,6 +1,6 @@
-"""Detection of retractions in the text after an answer, and of other options named there.
+"""Detection of retractions in the text after an answer, and of other options in it.
 
-A match here leaves an answer undecided, so that a false alarm only costs a judge call.
+A match leaves an answer undecided, so a false alarm costs only a judge call.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from lmms_rpts.answers.final_statement import Statement, find_statement, gives_u
 from lmms_rpts.answers.plain_text import LONGEST, plain
 from lmms_rpts.answers.retraction import is_struck, retracts
 
-TAKEN_BACK = "taken back"
+TAKEN_BACK = "retracted"
 
-# Text that is no statement of the model: "If x were 2, the answer is 8", "Tom says it is 8",
+# Text that is not the model's own statement: "If x were 2, the answer is 8", "Tom says it is 8",
 # "For example: Answer: B"
 REPORTED = re.compile(
     r"\b(?:if|unless|suppose|supposing|assum(?:e|ing)|whether|doubt|pretend|example|e\.g|format"
@@ -71,7 +71,7 @@ _LABELLED_LINE = re.compile(
 )
 # "1. Count the apples" below a label
 _LISTED = re.compile(r"[ \t*_]{0,4}\n\s{0,8}\d{1,3}[.)、]\s")
-# "C" in a line of its own, below "Answer: B"
+# "C" on its own line, below "Answer: B"
 _VALUE_ALONE = re.compile(r"[\s*_(\[$]{0,6}(?:[A-Z]|-?\d[\d.,]{0,20})[\s*_)\].$]{0,6}")
 _CONCLUDES = re.compile(
     r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|因此|所以|故|综上)",
@@ -82,7 +82,7 @@ _CONCLUDES = re.compile(
 class Verdict(NamedTuple):
     """Whether an answer is right, by which rule, and the answer that was found.
 
-    ``value`` is empty where the whole statement is the answer.
+    ``value`` is empty if the whole statement is the answer.
     """
 
     correct: bool | None
@@ -95,10 +95,10 @@ class Stated:
     """The final answer of a response, and its context.
 
     Attributes:
-        text: the stated answer, in plain characters; empty where there is none.
+        text: the stated answer, in plain characters; empty if there is none.
         marked: whether a box or a label identifies it as the answer.
-        doubt: why it may not be final; empty where there is no sign of doubt.
-        rival: another final answer next to it, as a response; empty where there is none.
+        doubt: why it may not be final; empty if there is no sign of doubt.
+        rival: another final answer next to it, as a response; empty if there is none.
         after: the text after it, unchanged, at most 2,000 characters.
         spoken: the response without thinking.
         end: its last two sentences, in plain characters.
@@ -156,7 +156,7 @@ def _place(found: Statement) -> tuple[int, str]:
 
 
 def _whole(found: Statement, start: int, after: str) -> str:
-    """A statement that is not cut at the period of "St. Louis"."""
+    """The statement, extended if it was cut at the period of an abbreviation ("St. Louis")."""
     text = found.text
     if found.marked:
         listed = _LISTED.match(found.block)
@@ -190,20 +190,20 @@ def _doubt(found: Statement, raw: str, text: str, before: str, after: str, start
     asks = after.lstrip(' *)"”')[:1] in ("?", "？") or text.endswith("?")
     table = (
         (asks, "a question"),
-        (found.boxed and _GOES_ON.match(after), "goes on behind the box"),
+        (found.boxed and _GOES_ON.match(after), "continues after the box"),
         (found.boxed and _BEFORE_BOX.search(found.spoken[max(0, start - 20) : start]), "part"),
-        (found.marked and REPORTED.search(before), "on a condition, or another's answer"),
+        (found.marked and REPORTED.search(before), "conditional, or reported from others"),
         (found.marked and _DENIED_BEFORE.search(before), "denied"),
         (_HEDGE.search(text) or _HEDGE.search(before), "hedged"),
-        (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "opened again"),
-        (_STILL_OPEN.search(after[:LONGEST].replace("’", "'")), "not settled on"),
+        (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "reopened"),
+        (_STILL_OPEN.search(after[:LONGEST].replace("’", "'")), "left open"),
         (is_struck(raw), "struck through"),
     )
     return next((rule for holds, rule in table if holds), "")
 
 
 def _rival(found: Statement, start: int, after: str) -> str:
-    """Another final answer: in the line before, or as the conclusion of what follows."""
+    """Another final answer: on the line before, or as the conclusion of the text after it."""
     if not found.marked:
         return ""
     lines = [line for line in found.spoken[max(0, start - 600) : start].split("\n") if line.strip()]

@@ -1,4 +1,4 @@
-"""Grading of answers that are texts: equal after normalisation, else mostly undecided."""
+"""Grading of answers that are texts: equal after normalisation, else usually undecided."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _NUMBER = re.compile(r"[+-]?\d{1,40}")
 
 
 def forms(text: str) -> list[str]:
-    """The forms of a plain statement to compare: with and without the function words before it."""
+    """Forms of a plain statement for comparison: with and without leading function words."""
     found = [normal(text), normal(without_lead(text))]
     return [each for each in dict.fromkeys(found) if each]
 
 
 def gold_text(answer: str) -> str:
-    """The form of a gold answer for comparison; empty where it is empty or too long."""
+    """The form of a gold answer for comparison; empty if it is empty or too long."""
     return "" if len(answer) > LONGEST else normal(plain(answer))
 
 
 def text_verdict(stated: Stated, gold: str) -> Verdict:
-    """Whether a statement gives the gold text, in its normal form."""
+    """Whether a statement gives the gold text, in normal form."""
     said = forms(stated.text)
     if gold in said:
         return Verdict(True, "the same text")
     if gold in _OTHER:
         word = _yes_or_no(stated.text) or said[-1]
         if word in (gold, _OTHER[gold]):
-            return Verdict(word == gold, "one of two words")
+            return Verdict(word == gold, "the word or its opposite")
     numbers = _NUMBER.fullmatch(gold) and _NUMBER.fullmatch(said[-1])
     if numbers and int(gold) != int(said[-1]):  # 05 may be meant as 5
-        return Verdict(False, "another number")
-    return Verdict(None, "other words")
+        return Verdict(False, "different number")
+    return Verdict(None, "different wording")
 
 
 def _yes_or_no(text: str) -> str:

@@ -22,7 +22,7 @@ _SECRET_PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Checks that run together; ``doing`` is the text while they run."""
+    """Checks that run together; ``doing`` is the text shown while they run."""
 
     name: str
     doing: str

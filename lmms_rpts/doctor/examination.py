@@ -34,7 +34,7 @@ def plan(
     """The stages of the checks; runs none of them.
 
     Args:
-        judge: as LMMS_RPTS_JUDGE, which it overrides.
+        judge: overrides LMMS_RPTS_JUDGE.
         offline: make no calls to judges.
         load: also ask judges that must be loaded into this process.
         quick: skip slow checks: those that import torch and lmms-eval.
@@ -51,9 +51,9 @@ def plan(
 
     return [
         Stage("installation", "checking installed packages", installation.check_packages),
-        Stage("torch", "asking torch for devices", lambda: installation.check_torch(quick)),
+        Stage("torch", "detecting devices with torch", lambda: installation.check_torch(quick)),
         Stage("plugin", "looking for the entry point", installation.check_entry_point),
-        Stage("tasks", "asking lmms-eval for its tasks", lambda: installation.check_tasks(quick)),
+        Stage("tasks", "listing lmms-eval's tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
         _stage("judge", "asking the judge a question", judges),
         _stage("validity", "reading the judge's validity", validity),
@@ -65,13 +65,13 @@ def plan(
 def plan_own_tasks(
     folder: Path, judge: str | None = None, *, offline: bool = False, load: bool = False
 ) -> list[Stage]:
-    """The stages for the tasks below a folder, and for the judge if one is chosen.
+    """The stages for the tasks in a folder, and for the judge if one is chosen.
 
     Args:
-        folder: as ``--include_path`` names it.
-        judge: instead of LMMS_RPTS_JUDGE.
-        offline: ask no judge.
-        load: ask judges that must be loaded into this process, too.
+        folder: folder as passed to ``--include_path``.
+        judge: overrides LMMS_RPTS_JUDGE.
+        offline: make no calls to judges.
+        load: also ask judges that must be loaded into this process.
     """
 
     def judges(settings: Settings) -> Sequence[Check]:
@@ -91,7 +91,7 @@ def plan_own_tasks(
 
 
 def check_settings() -> list[Check]:
-    """Whether the settings are valid, and which are not the default."""
+    """Whether the settings are valid, and which ones are not the default."""
     try:
         settings = load_settings()
         changed = _changed(settings, load_settings(environment_without("LMMS_RPTS_")))
@@ -139,7 +139,7 @@ def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
 
 
 def check_kept_answers(settings: Settings) -> list[Check]:
-    """Whether the cache of judges' answers is writable, and the number of its answers."""
+    """Whether the cache of judges' answers is writable, and how many answers it has."""
     from lmms_rpts.judging.cache_contents import count_answers
     from lmms_rpts.judging.cache_file import FILE, CacheError, DamagedError
 
@@ -176,7 +176,7 @@ def _stage(name: str, doing: str, work: Callable[[Settings], Sequence[Check]]) -
 
 
 def _unwritable(folder: Path) -> str | None:
-    """Why no file can be written to a folder, or to the parent where it would be created."""
+    """Why no file can be written to a folder, or to the parent in which it would be created."""
     there = next(each for each in (folder, *folder.absolute().parents) if _exists(each))
     if not there.is_dir():
         return f"{there} is not a folder"
@@ -188,7 +188,7 @@ def _unwritable(folder: Path) -> str | None:
 
 
 def _exists(path: Path) -> bool:
-    """Whether a path exists; False also below a file, or without permission."""
+    """Whether a path exists; also False below a file, or without permission."""
     with contextlib.suppress(OSError):
         return path.exists()
     return False

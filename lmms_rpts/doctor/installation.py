@@ -31,10 +31,10 @@ _INSTALL = "pip install --force-reinstall --no-deps {} (in a checkout: pip insta
 _SKIPPED = "skipped by --quick"
 
 TORCH_LIMIT, TASKS_LIMIT = 180.0, 300.0
-"""Seconds; on a slow network drive the first import takes minutes."""
+"""Time limit in seconds; on a slow network drive the first import takes minutes."""
 
 _MARK = "lmms-rpts doctor: "
-# As for an installed command, nothing is imported from the working folder.
+# As in an installed command, nothing is imported from the working folder.
 _BEGIN = "import json, sys; sys.path[:] = [each for each in sys.path if each]\n"
 _TORCH = """
 import torch
@@ -56,14 +56,14 @@ _MOST_LISTED = 30
 
 
 class ProbeError(Exception):
-    """A subprocess returned no result; the message says why."""
+    """Raised if a subprocess returned no result; the message gives the reason."""
 
 
 def check_packages(installed: Callable[[str], str] = version) -> list[Check]:
     """Check Python and the packages against the requirements of lmms-rpts.
 
     Args:
-        installed: the version of a package; raises ``PackageNotFoundError`` if missing.
+        installed: returns the version of a package; raises ``PackageNotFoundError`` if missing.
     """
     try:
         return list(_packages(installed))
@@ -101,16 +101,16 @@ def _packages(installed: Callable[[str], str]) -> Iterator[Check]:
 
 
 def check_torch(quick: bool = False) -> list[Check]:
-    """Whether torch can be imported, and which devices it sees."""
+    """Whether torch can be imported, and which devices it detects."""
     if quick:
         return [Check("torch", "not checked", _SKIPPED)]
     try:
         found = _ask_python(_TORCH, TORCH_LIMIT)
     except ProbeError as error:
-        remedy = "install torch as https://pytorch.org says for your system"
+        remedy = "install torch for your system as described on https://pytorch.org"
         return [problem("torch", f"cannot be imported: {error}", remedy)]
     devices = ", ".join(found["devices"])
-    built = f"built for CUDA {found['cuda']}, but sees no GPU" if found["cuda"] else "no CUDA"
+    built = f"built for CUDA {found['cuda']}, but finds no GPU" if found["cuda"] else "no CUDA"
     return [Check("torch", "ok", f"{found['version']}; {devices or f'CPU only ({built})'}")]
 
 
@@ -124,7 +124,7 @@ def check_entry_point(
         return [Check(name, "ok", f"registered with lmms-eval ({_GROUP}: {_NAME})")]
     fault = f"the entry point {_GROUP}: {_NAME} is not registered: lmms-eval can't find lmms-rpts"
     if found:
-        fault = f"the entry point {_NAME} is of an old installation: {', '.join(sorted(found))}"
+        fault = f"the entry point {_NAME} is from an old installation: {', '.join(sorted(found))}"
     return [problem(name, fault, _INSTALL.format(OURS))]
 
 
@@ -150,14 +150,14 @@ def check_tasks(quick: bool = False) -> list[Check]:
 
 
 def _in_short(tasks: Iterable[str]) -> Iterator[str]:
-    """The names of tasks; for a benchmark with very many, their number."""
+    """The names of tasks; for a benchmark with very many tasks, their number."""
     for beginning, names in groupby(sorted(tasks), key=lambda name: name.partition("_")[0]):
         listed = list(names)
         yield from listed if len(listed) <= _MOST_LISTED else [f"{beginning}_... ({len(listed)})"]
 
 
 def _stray_command() -> Check | None:
-    """A problem where the command lmms-eval belongs to another environment."""
+    """A problem if the command lmms-eval belongs to another environment."""
     called = shutil.which(THEIRS)
     try:
         own = [file for file in distribution(THEIRS).files or () if file.stem == THEIRS]
@@ -187,7 +187,7 @@ def _ask_python(code: str, seconds: float) -> Any:
     """The value of ``found`` after ``code``, run in a new Python process.
 
     Raises:
-        ProbeError: says why there is no value.
+        ProbeError: with the reason why there is no value.
     """
     end = f"\nprint({_MARK!r} + json.dumps(found), flush=True)"
     try:

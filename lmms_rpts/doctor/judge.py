@@ -1,4 +1,4 @@
-"""Check of the judges: whether each answers, and scores a plain inference sensibly."""
+"""Check of the judges: whether each of them answers, and scores a simple inference correctly."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from lmms_rpts.judging.registry import ChosenJudge, prices_of
 from lmms_rpts.settings import Price, Settings
 from lmms_rpts.tasks.data_checks import Check, problem
 
-# An inference that is plainly valid.
+# An obviously valid inference.
 SITUATION = "Anna wants to buy bread in the village shop."
 PREMISES = ("The village shop is closed on Sundays.", "Today is Sunday.")
 CONCLUSION = "The village shop is closed today."
 
-# A judge that sees the drawn disc accepts the first and not the second; one that does not see it
-# cannot tell them apart.
+# A judge with vision accepts the first description of the drawn disc and rejects the second; a
+# judge without vision cannot distinguish them.
 SEEN = "The image shows a red disc on a white ground."
 UNSEEN = "The image shows a blue square on a black ground."
 _SIDE = 224
@@ -75,14 +75,14 @@ _ANY_REMEDY = "fix the reported error, or choose another judge (docs/judging.md)
 
 
 def check_judges(settings: Settings, *, offline: bool = False, load: bool = False) -> list[Check]:
-    """Ask each judge that ``settings.judge`` names one question with a plain answer.
+    """Ask each judge in ``settings.judge`` one question with an obvious answer.
 
-    Where claims about images are judged by the images, it is also asked two questions about a
-    drawn image. Replies are not cached, and no cached one is used.
+    If claims about images are judged by the images, also ask two questions about a drawn image.
+    Replies are not cached, and no cached replies are used.
 
     Args:
-        settings: with the judges.
-        offline: check only whether they can be used.
+        settings: settings that name the judges.
+        offline: only check whether they can be used.
         load: also ask judges whose model must be loaded into this process.
     """
     if not settings.judge:
@@ -166,10 +166,10 @@ def _ask(
     budget: Budget,
     limit: float | None,
 ) -> list[Verdict]:
-    """The verdicts of one judge, errors after ``limit`` seconds per question, retries included.
+    """The verdicts of one judge; errors after ``limit`` seconds per question, including retries.
 
-    ``open_engine`` would repeat questions as LMMS_RPTS_JUDGE_SAMPLES says, and prices of several
-    judges do not fit one of them.
+    Does not use ``open_engine``, which would repeat questions as set in LMMS_RPTS_JUDGE_SAMPLES,
+    and require one price per judge.
     """
     member = chosen.member(settings, price)
     late = threading.Event()

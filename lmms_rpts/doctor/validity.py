@@ -1,4 +1,4 @@
-"""Check of the judge's validity: whether it was ever measured on labelled steps."""
+"""Check of the judge's validity: whether it was measured on labelled steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 60
 
 
 def check_validity(settings: Settings) -> list[Check]:
-    """Report the judge's measures on labelled steps; nothing without a judge.
+    """Report the judge's figures on labelled steps; returns nothing without a judge.
 
     A file about another judge, or one that cannot be read, is a problem.
     """

@@ -1,7 +1,7 @@
 """lmms-eval filters that convert free-text reasoning into a scored tree.
 
-The modules are imported on first access: lmms-eval's modules take a second to import, and code that
-only reads records needs none of them.
+Modules are imported on first access: lmms-eval's modules take a second to import, and code that
+only reads records does not need them.
 """
 
 from __future__ import annotations

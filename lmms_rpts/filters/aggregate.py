@@ -86,7 +86,7 @@ class AggregateFilter(RptsFilter):
     def apply(
         self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
     ) -> list[str | list[str]]:
-        """One string per instance, or a list of strings where it has several responses."""
+        """One string per instance; a list of strings for an instance with several responses."""
         records = self.map_responses(resps, docs, self._aggregate)
         return [record[0] if len(record) == 1 else record for record in records]
 
@@ -155,12 +155,12 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
 
 
 def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsRecord:
-    """The complete record of one response: enough to score it again or to show it.
+    """The complete record of one response, sufficient for scoring it again and for showing it.
 
     Args:
         scored: the scored response.
         doc: its document.
-        scoring: the settings, except for the judge, which the response names.
+        scoring: the settings; the judge is taken from the response.
     """
     instance = _instance(doc)
     tree = build_tree(scored.chain, len(instance.visual_clue), len(instance.textual_clue))
@@ -226,7 +226,7 @@ def _step(tree: ReasoningTree, at: int, scored: StepScore) -> JudgedStep:
 
 
 def _checked(question: Question) -> Question:
-    """A question that passes the schema; raises ``ValidationError`` for one of a third party."""
+    """A question that passes the schema; a third party's may not: raises ``ValidationError``."""
     return _QUESTION.validate_python(asdict(question))
 
 
@@ -259,7 +259,7 @@ def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> Tra
 
 
 def _instance(doc: Doc) -> RptsInstance:
-    """The document as far as a record can hold it: no document may lose paid judgements."""
+    """The document, as far as it fits a record: odd fields must not lose paid judgements."""
     return RptsInstance(
         id=own_id(doc.get("id")),
         language=as_language(doc.get("language")),

@@ -15,12 +15,12 @@ _NAME = "Image {}"
 
 
 class DocumentImages:
-    """The images of one document; nothing is decoded before a judge needs an image.
+    """The images of one document; nothing is decoded until a judge needs an image.
 
     Args:
         load: returns all Pillow images of the document.
         longest: maximum of the longer side, in pixels.
-        language: of the prompts, which name the images.
+        language: language of the prompts, for the names of the images.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class DocumentImages:
         self._images: dict[int, JudgeImage] = {}
 
     def __getitem__(self, number: int) -> JudgeImage:
-        """The image of this number, from 0; loading raises ImageError if there is none."""
+        """The image with this number, from 0; loading it raises ImageError if there is none."""
         if number not in self._images:
             name = self._name.format(number)
             self._images[number] = JudgeImage(name, lambda: self._one(number), self._longest)
@@ -48,13 +48,13 @@ class DocumentImages:
 
 
 class Document(dict[str, Any]):
-    """The fields of a document; ``images``: for judges with vision, None where unavailable."""
+    """The fields of a document; ``images``: for judges with vision, None if unavailable."""
 
     images: DocumentImages | None = None
 
 
 def images_of(doc: Mapping[str, Any]) -> DocumentImages | None:
-    """The images of a document passed to a filter; None where unavailable."""
+    """The images of a document that was passed to a filter; None if unavailable."""
     return getattr(doc, "images", None)
 
 
@@ -62,14 +62,14 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
     """The documents of some instances, in the instances' order, without their media.
 
     lmms-eval pairs the responses of this process with the documents of the whole data set, which
-    differ as soon as there are several processes or an offset. Read-only and lazy: a row is read on
-    access, and no image is decoded before a judge needs it.
+    are different documents if there are several processes or an offset. Read-only and lazy: a row
+    is read on access, and no image is decoded until a judge needs it.
 
     Args:
         docs: all documents of the task, by number.
         doc_ids: the numbers of the instances' documents.
         task: the task of the documents.
-        visuals: returns their images; None: there are none for judges.
+        visuals: returns their images; None: no images for judges.
         longest: maximum of the longer side of images for judges, in pixels.
     """
 
@@ -99,7 +99,7 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
         row = self._docs[doc_id]
         visuals = self._visuals
         if visuals is None:
-            return row  # type: ignore[no-any-return]  # of a data set of any kind
+            return row  # type: ignore[no-any-return]  # from a data set of any kind
         doc = Document(row)
         if doc_id not in self._images:  # shared by all responses to the document
             self._images[doc_id] = DocumentImages(
@@ -110,7 +110,7 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
 
 
 def without_media(docs: Any) -> Any:
-    """A data set without its columns of images, sounds and videos; others as they are."""
+    """A data set without its columns of images, sounds and videos; other objects unchanged."""
     features = getattr(docs, "features", None)
     if features is None:
         return docs

@@ -35,17 +35,17 @@ T = TypeVar("T")
 
 
 class FilterInputError(ValueError):
-    """A filter got input that it cannot process."""
+    """Raised for input that a filter cannot process."""
 
 
 class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     """A filter whose responses are paired with their own documents.
 
     ``apply`` gets one list of responses per instance, and the instances' documents. The plugin
-    makes lmms-eval pass the right ones; without the plugin, a filter can only check that their
-    numbers agree. ``visuals`` returns the images of the task's documents and is set by the plugin.
-    ``unasked``: metrics without a value because the settings leave out what they need; they are
-    removed from the results.
+    makes lmms-eval pass the right documents; without the plugin, a filter can only check that their
+    number is right. ``visuals`` returns the images of the task's documents and is set by the
+    plugin. ``unasked``: metrics without a value because the settings leave out their questions;
+    they are removed from the results.
     """
 
     task: str | None = None
@@ -59,7 +59,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """Why the filter cannot process a document, in sentences without their full stops."""
+        """Why the filter cannot process a document, as sentences without their full stops."""
         faults = list(field_faults(doc, self.FIELDS, self.OPTIONAL))
         if not faults and "reasoning" in self.FIELDS:
             faults += gold_faults(doc)
@@ -71,8 +71,8 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         docs: Sequence[Doc],
         work: Callable[[list[tuple[Any, Doc]]], list[T]],
     ) -> list[list[T]]:
-        """Do ``work`` on all (response, document) pairs at once; results by instance."""
-        self.task = getattr(docs, "task", None)  # the plugin's documents know it
+        """Run ``work`` on all (response, document) pairs at once; the results by instance."""
+        self.task = getattr(docs, "task", None)  # known to the plugin's documents
         resps = [_listed(responses) for responses in resps]
         if self.takes is str:
             resps = [[_text_or_none(response) for response in responses] for responses in resps]
@@ -113,10 +113,10 @@ class JudgingFilter(RptsFilter):
     """A filter that may ask a judge.
 
     Args:
-        judge: the judge, where LMMS_RPTS_JUDGE is not set.
+        judge: the judge, if LMMS_RPTS_JUDGE is not set.
 
     Raises:
-        JudgeConfigurationError: immediately, where no judge is configured or it cannot be used.
+        JudgeConfigurationError: at once, if no judge is configured or it cannot be used.
     """
 
     def __init__(self, judge: str | None = None) -> None:
@@ -141,7 +141,7 @@ class JudgingFilter(RptsFilter):
         return writes(self.judge)
 
     def stop_judging(self) -> None:
-        """Stop judging: nothing must be paid for results that are not needed."""
+        """Stop judging, so that unneeded results cost nothing."""
         self.judge = NO_JUDGE
 
     def converse(
@@ -182,7 +182,7 @@ _passes = 0
 
 
 def _text_or_none(response: Any) -> Any:
-    """The response as text, None for other types, except results of filters in a wrong order."""
+    """The response as text; None for other types, except results of filters in the wrong order."""
     of_ours = type(response).__module__.partition(".")[0] == "lmms_rpts"
     return response if isinstance(response, str) or of_ours else None
 

@@ -1,4 +1,4 @@
-"""Budget of a run's judge calls: one for all tasks, and in lmms-eval's usage summary."""
+"""Budget of a run's judge calls: shared by all tasks, and shown in lmms-eval's usage summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOPIC = "usage"
 
 @dataclass
 class _Spending:
-    """The one run of this process; ``calls``: task, judge, input, output and thinking tokens."""
+    """The single run of this process; ``calls``: task, judge, input, output and thinking tokens."""
 
     budget: Budget = field(default_factory=Budget)
     validity: dict[str, Any] | None = None
@@ -29,7 +29,7 @@ _spending = _Spending()
 
 
 def reset_spending() -> None:
-    """Start another run, with nothing spent."""
+    """Start another run, with no usage yet."""
     global _spending
     _spending = _Spending()
 
@@ -57,7 +57,7 @@ def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
             _log(*call)
 
     engine.budget.on_usage = count
-    set_task_context(task)  # for judges that report to lmms-eval themselves
+    set_task_context(task)  # for judges that report their usage to lmms-eval themselves
     try:
         yield
     finally:
@@ -77,7 +77,7 @@ def noted_validity() -> dict[str, Any] | None:
 
 
 def tell_spending() -> None:
-    """Report the usage of this process to the first one, which writes the results."""
+    """Send the usage of this process to the first one, which writes the results."""
     settings = load_settings()
     if settings.rank:
         told = asdict(_total(_spending.budget)) | {"log": _spending.calls}
@@ -85,7 +85,7 @@ def tell_spending() -> None:
 
 
 def close_accounts() -> dict[str, Any] | None:
-    """The usage of the judges of all processes at the end of a run; None where none was used.
+    """The usage of the judges of all processes at the end of a run; None if none was used.
 
     The first process, which writes the results, logs it and adds the calls of the other processes
     to lmms-eval's usage.

@@ -36,7 +36,7 @@ def diagnose_chain(
         context: the context of the document.
         clues: the textual clues of the document.
         n_images: number of images of the document.
-        gold: its gold reasoning, one step per line; empty where there is none.
+        gold: the gold reasoning, one step per line; may be empty.
         decay: decay of the published score.
         focus_height: focus height of the published score.
     """
@@ -46,6 +46,6 @@ def diagnose_chain(
 
 @lru_cache(maxsize=4096)
 def _needed(gold: Texts, clues: Texts, n_images: int, language: Language) -> frozenset[Clue]:
-    """The evidence that an argument about a document has to use."""
+    """The evidence that an argument about a document must use."""
     chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
     return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))

@@ -13,7 +13,7 @@ STANCES = ("agree", "disagree")
 RELATIONS = ("guided", "adversarial", "independent")
 
 FieldCheck = tuple[Callable[[object], bool], str]
-"""Whether a value is valid, and the expected type for messages."""
+"""A check whether a value is valid, and the expected type for messages."""
 
 
 def is_text(value: object) -> bool:
@@ -76,13 +76,14 @@ def field_faults(
 
 
 def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
-    """Errors in the gold reasoning, in sentences without their full stops.
+    """Errors in the gold reasoning, as sentences without their full stops.
 
-    An image that no gold step cites scores 1 for any claim, as published: a line that cannot be
+    If no gold step cites an image, any claim about the image scores 1, as published: a line that
+    cannot be parsed would silently give away points.
     parsed would silently give away points.
 
     Args:
-        doc: with lists of texts as ``reasoning`` and ``visual_clue``.
+        doc: a document with lists of texts as ``reasoning`` and ``visual_clue``.
     """
     chain = parse_chain(list(doc["reasoning"]))
     for problem in chain.problems:
@@ -95,7 +96,7 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
 
 
 def as_text(value: object) -> str:
-    """Any value of a document as text for a record."""
+    """Any value of a document, as text for a record."""
     try:
         return value if isinstance(value, str) else str(value)
     except Exception:  # any error of a third-party type; an integer of 5000 digits
@@ -103,12 +104,12 @@ def as_text(value: object) -> str:
 
 
 def as_optional_text(value: object) -> str | None:
-    """As ``as_text``; None stays None."""
+    """Like ``as_text``, but None stays None."""
     return None if value is None else as_text(value)
 
 
 def as_texts(value: object) -> tuple[str, ...]:
-    """A list of a document as texts for a record; empty for any other value."""
+    """A list in a document, as texts for a record; empty for any other value."""
     return tuple(map(as_text, value)) if isinstance(value, list | tuple) else ()
 
 

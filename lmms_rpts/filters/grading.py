@@ -1,4 +1,4 @@
-"""Base class for filters that grade answers with rules or a judge, as JSON records."""
+"""Base class for filters that grade answers with rules or a judge and write JSON records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 NO_REFERENCE = "the question has no reference answer that a judge could compare with"
 
 MANY = 300
-"""Number of responses from which on grading by rules shows a progress bar."""
+"""Minimum number of responses for a progress bar of grading by rules."""
 
 
 Answers = tuple[JudgeGrade | None, Any]
@@ -33,10 +33,10 @@ Answers = tuple[JudgeGrade | None, Any]
 class GradingFilter(JudgingFilter):
     """A filter that turns each response into one JSON string, its record.
 
-    Subclasses define how a response is parsed, what a judge is asked and what is recorded.
+    Subclasses define how a response is parsed, what the judge is asked and what is recorded.
 
     Attributes:
-        unjudged: the reason of an answer that no judge was asked about.
+        unjudged: the reason given for an answer that was not sent to a judge.
     """
 
     unjudged = NOT_JUDGED
@@ -44,7 +44,7 @@ class GradingFilter(JudgingFilter):
     def apply(
         self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
     ) -> list[str | list[str]]:
-        """One string per instance, or a list of strings where it has several responses."""
+        """One string per instance; a list of strings for an instance with several responses."""
         records = self.map_responses(resps, docs, self._write_all)
         return [record[0] if len(record) == 1 else record for record in records]
 
@@ -57,7 +57,7 @@ class GradingFilter(JudgingFilter):
         raise NotImplementedError
 
     def asks(self, doc: Doc) -> bool:
-        """Whether a judge may be asked about a response to a document."""
+        """Whether a judge may be asked about a response to this document."""
         return False
 
     def ask(self, given: Any, doc: Doc) -> Dialogue[Answers]:
@@ -95,7 +95,7 @@ class GradingFilter(JudgingFilter):
         return self.record(self.unread(reason), None, None, doc)
 
     def hear(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
-        """The results of conversations with the judge, or without one unless ``asks``."""
+        """The results of conversations with the judge; without a judge unless ``asks``."""
         if not asks or self.judge == NO_JUDGE:
             return [unanswered(dialogue, self.unjudged) for dialogue in dialogues]
         heard, fatal = self.converse(dialogues, "Grading answers")
@@ -120,19 +120,19 @@ def _not_told(reason: str) -> Answers:
 def judge_grade(
     score: float | None, reply: str | None = None, error: str | None = None
 ) -> JudgeGrade:
-    """A grade that a judge gave, or that needed none."""
+    """A grade that a judge gave, or that needed no judge."""
     return JudgeGrade(score=score, reply=reply, error=error)
 
 
 def known_grade(reference: str, answer: str) -> JudgeGrade | None:
-    """The grade of a missing reference or a missing answer, which need no judge."""
+    """The grade for a missing reference or a missing answer, which needs no judge."""
     if not reference.strip():
         return judge_grade(None, error=NO_REFERENCE)
     return None if answer.strip() else judge_grade(0.0)
 
 
 def grade_of(verdict: Verdict, right: str) -> JudgeGrade:
-    """The grade of a verdict: 1 where it is the word ``right``, else 0; None: the judge failed."""
+    """The grade of a verdict: 1 if it is the word ``right``, else 0; None if the judge failed."""
     score = None if verdict.error else float(verdict.value == right)
     return judge_grade(score, verdict.text, verdict.error)
 

@@ -14,10 +14,10 @@ _PREFIX = "lmms_rpts"
 
 
 class Processes:
-    """A shared store that each process of a distributed run writes to and all read.
+    """A shared store that each process of a distributed run writes to and all processes read.
 
-    Without torch.distributed there is none, and only this process is visible. Errors of the store
-    are ignored: nothing is written then, and nothing is read.
+    Without torch.distributed there is no store, and only this process is visible. If the store
+    fails, nothing is written or read; no error is raised.
     """
 
     def __init__(self, rank: int, processes: int) -> None:
@@ -29,20 +29,20 @@ class Processes:
         return Board(partial(self.tell, name), partial(self.heard, name))
 
     def tell(self, topic: str, said: Any) -> None:
-        """Write ``said``, a JSON value, over the previous value of this process."""
+        """Write ``said``, a JSON value; replaces the previous value of this process."""
         store = self._store()
         if store is not None:
             with contextlib.suppress(Exception):  # the store is optional
                 store.set(_key(topic, self._rank), json.dumps(said))
 
     def heard(self, topic: str) -> list[Any]:
-        """The last values of the other processes; those without a value are left out."""
+        """The latest values of the other processes; processes without a value are left out."""
         store = self._store()
         found = []
         for other in self._others if store is not None else []:
             key = _key(topic, other)
             with contextlib.suppress(Exception):
-                if store.check([key]):  # get() would wait for it
+                if store.check([key]):  # get() would wait for the key
                     found.append(json.loads(store.get(key)))
         return found
 
@@ -53,7 +53,7 @@ class Processes:
             return None
         try:
             return distributed.distributed_c10d._get_default_store()
-        except Exception:  # an inner function of torch, which may change
+        except Exception:  # a private function of torch, which may change
             return None
 
 

@@ -22,20 +22,20 @@ Grader = Callable[[str, Mapping[str, Any]], bool | None]
 """A custom function: whether a response is right for its document; None: undecided."""
 
 UNDETERMINED = "undetermined"
-"""The value of an answer that was not found."""
+"""The value of an answer if none was found."""
 
-UNDECIDED = "the rules leave open whether the answer is right"
+UNDECIDED = "the rules cannot decide whether the answer is right"
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionReading(Reading):
-    """The conversations that parse responses to questions.
+    """Conversations that parse responses to questions.
 
     Answers that the rules leave undecided are compared with the gold answer by a judge that can
-    write; without one, ``correct`` is None.
+    write text; without such a judge, ``correct`` is None.
 
     Attributes:
-        form: type of the answers; ``mixed``: as each gold answer; ``none``: not graded here.
+        form: type of the answers; ``mixed``: that of each gold answer; ``none``: not graded here.
         grade: a custom function that grades instead of the rules.
     """
 
@@ -43,7 +43,7 @@ class QuestionReading(Reading):
     grade: Grader | None = None
 
     def is_answer(self, line: str) -> bool:
-        """Whether a line states the final answer, whatever it is."""
+        """Whether a line states the final answer, whatever the answer is."""
         return is_answer_line(line)
 
     def extract(self, text: str, doc: Doc) -> Extraction:
@@ -63,7 +63,7 @@ class QuestionReading(Reading):
         )
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
-        """The final answer of a response; hidden thinking is no answer."""
+        """The final answer of a response; hidden thinking does not count as an answer."""
         from lmms_rpts.answers.grading import find_final_answer
 
         if self.grade is not None:
@@ -79,7 +79,7 @@ class QuestionReading(Reading):
 
         if (
             self.form == "none" or self.form == "agree"
-        ):  # `read_answer` sees to the one, another class
+        ):  # `read_answer` handles "none"; another class handles "agree"
             raise ValueError(f"answers of the form {self.form!r} are not graded here")
         gold, options = str(doc["answer"]), as_texts(doc.get("options"))
         found = grade_answer(

@@ -1,4 +1,4 @@
-"""The record of a response that RPTS scored: what ``rpts_aggregate`` writes and all read."""
+"""The record of a response scored by RPTS: written by ``rpts_aggregate``, read by all commands."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ DIAGNOSTICS = (
     "heaviest_step",
     "steps",
 )
-"""Metrics of what a chain is made of."""
+"""Metrics of the diagnosis of a chain."""
 
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
 RIGHT_REASON = 0.5
-"""RPTS from which on the reasoning counts as sound."""
+"""RPTS at or above which the reasoning counts as sound."""
 
 
 def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:
-    """Whether the reasoning counts as sound; what rounding alone keeps below the mark is not."""
+    """Whether the reasoning counts as sound; floating-point errors are rounded away."""
     return round(rpts, 9) >= threshold
 
 
 class RptsRecord(Record):
-    """The record of a response that RPTS scored."""
+    """The record of a response scored by RPTS."""
 
     SCHEMA: ClassVar[str] = "lmms_rpts.rpts"
     SCORE: ClassVar[str] = "rpts"
@@ -84,7 +84,7 @@ class RptsRecord(Record):
     READERS: ClassVar[str] = "lmms-rpts summarize, report, compare, sweep and export read them"
 
     rpts: Share | None = Field(description="the Reasoning Process Tree Score; null if unscored")
-    # Records of before the guarded score have none of the next three.
+    # Records written before the guarded score lack the next three.
     guarded: Share | None = Field(
         default=None,
         description="the guarded score; null if unscored, or if `root` has no score",
@@ -104,7 +104,8 @@ class RptsRecord(Record):
     )
     steps: Several[JudgedStep] = Field(description="each step with its score")
     invalid_references: Several[Fault] = Field(
-        description="premises that cite nothing that exists; they count as leaves without evidence"
+        description="references to evidence or steps that do not exist; they count as leaves "
+        "without evidence"
     )
     transform: Transform = Field(description="how the response was parsed into steps")
     instance: RptsInstance = Field(description="the document, without its images")
@@ -114,17 +115,15 @@ class RptsRecord(Record):
     def _fits_together(self) -> RptsRecord:
         count = len(self.steps)
         if len(self.chain) != count:
-            raise FieldError(
-                f"the chain has {len(self.chain)} steps, but {count} stand under steps"
-            )
+            raise FieldError(f"the chain has {len(self.chain)} steps, but steps has {count}")
         if self.rpts is not None and any(step.score is None for step in self.steps):
             raise FieldError("the record has an RPTS, but a step without a score")
         for at, fault in enumerate(self.invalid_references):
             if fault.step >= count:
-                raise FieldError(f"invalid_references[{at}] names a step that there is not")
+                raise FieldError(f"invalid_references[{at}] refers to a step that does not exist")
         error = self.first_error
         if error is not None and not all(at < count for at in (error.step, *error.path)):
-            raise FieldError("first_error names a step that there is not")
+            raise FieldError("first_error refers to a step that does not exist")
         return self
 
     def tree(self) -> ReasoningTree:
@@ -151,7 +150,7 @@ class RptsRecord(Record):
 
     @cached_property
     def diagnosed(self) -> Diagnosis:
-        """What the chain is made of; computed anew, so that old records have it as well."""
+        """The diagnosis of the chain; computed again, so that old records have it as well."""
         return diagnose_chain(
             self.tree(),
             self.instance.context,
@@ -163,7 +162,7 @@ class RptsRecord(Record):
         )
 
     def guarded_anew(self) -> float | None:
-        """The guarded score, computed; None where a score, or the root's, is missing."""
+        """The guarded score, computed again; None if a score of a step or the root is missing."""
         scores = [step.score for step in self.steps if step.score is not None]
         if self.rpts is None or len(scores) < len(self.steps):
             return None
@@ -175,10 +174,10 @@ class RptsRecord(Record):
 
     @cached_property
     def metrics(self) -> Mapping[str, float | None]:
-        """The values that enter lmms-eval's means, by the names of its metrics.
+        """The values that enter lmms-eval's means, by metric name.
 
         A record without a score has no ``rpts*`` values, a wrong answer no
-        ``right_for_wrong_reason``, and a chain without a step of some modality no mean of them.
+        ``right_for_wrong_reason``, and a chain without steps of a modality no mean for it.
         """
         rpts, correct = self.rpts, self.answer.correct
         known = rpts is not None and correct is not None
@@ -205,7 +204,7 @@ class RptsRecord(Record):
         }
 
     def _made_of(self) -> dict[str, float | None]:
-        """The diagnosis as numbers; none where there is no chain to look at."""
+        """The diagnosis as numbers; without a chain, None (and 0 steps if parsing did not fail)."""
         steps = len(self.steps)
         if self.transform.error or not steps:
             return dict.fromkeys(DIAGNOSTICS) | {"steps": None if self.transform.error else 0.0}

@@ -1,4 +1,4 @@
-"""Parts of the record of a response that RPTS scored; ``filters.record`` has the whole."""
+"""Parts of the record of a response scored by RPTS; ``filters.record`` has the whole record."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _ABILITIES = {
     "数学": "Math",
     "比较图像": "Compare images",
 }
-"""What the Chinese texts of RPTS-Eval call the abilities."""
+"""English names of the abilities in the Chinese texts of RPTS-Eval."""
 _MOST_USES = 2**63 - 1
-_HIGHEST = 100_000  # scoring again takes time and memory in proportion to it
+_HIGHEST = 100_000  # time and memory for scoring again are proportional to it
 
 
 def cluster_of(task: str, own_id: str) -> tuple[str, str]:
-    """What a document shares with its translation: both have the same images and answer."""
+    """Key that a document shares with its translation: both have the same images and answer."""
     return (_VARIANT.sub("", task), own_id)
 
 
 def _number_of_clue(value: object) -> int | None:
-    """The number of a clue, which may be as large as a model wrote it."""
+    """The number of a clue; models may write very large numbers."""
     if value is None or (type(value) is int and 0 <= value < 100**MAX_DIGITS):
         return value
     raise FieldError(f"should be a whole number or null, not {shown(value)}")
@@ -72,7 +72,7 @@ def _own_id(value: object) -> object:
 
 
 def own_id(value: object) -> str | int | float | None:
-    """The id of a document, of whatever type, as a record holds it."""
+    """The id of a document as it is stored in a record, for ids of any type."""
     if value is None or type(value) is bool or (type(value) is int and abs(value) < 2**63):
         return value
     if type(value) is float and math.isfinite(value):
@@ -108,15 +108,15 @@ class Answer(Model):
     )
     by: AnswerBy = Field(description="what determined the answer")
     correct: Flag | None = Field(description="whether it is right; null if this can't be decided")
-    error: Text | None = Field(description="why there is no answer, or no `correct`")
+    error: Text | None = Field(description="why there is no answer, or why `correct` is null")
 
 
 class FirstError(Model):
-    """The first step below 0.5 that the root rests on."""
+    """The first step below 0.5 that the root depends on."""
 
     step: Whole = Field(description="number of the step")
     height: Whole = Field(description="height of the step in the tree")
-    modality: Modality = Field(description="what the step concludes from")
+    modality: Modality = Field(description="kind of the step's premises")
     score: Share = Field(description="score of the step")
     path: Several[Whole] = Field(description="the steps from it to the root, starting with itself")
     invalid: Several[ClueField] = Field(
@@ -127,30 +127,30 @@ class FirstError(Model):
 class JudgedStep(Model):
     """A step and its score."""
 
-    premises: Several[ClueField] = Field(description="what the step cites")
+    premises: Several[ClueField] = Field(description="the evidence and steps that the step cites")
     conclusion: Text = Field(description="the conclusion of the step")
     height: Whole = Field(description="1 + the largest height of its premises; a leaf has 0")
     counts: Flag = Field(
         description="whether the root depends on the step; other steps do not enter the score"
     )
-    modality: Modality = Field(description="what the step concludes from")
+    modality: Modality = Field(description="kind of the step's premises")
     score: Share | None = Field(description="score of the step; null if the judge failed")
-    note: Text | None = Field(description="why no judge was needed")
-    questions: Several[Question] = Field(description="what the judge was asked, in order")
+    note: Text | None = Field(description="reason if the step was scored without a judge")
+    questions: Several[Question] = Field(description="the questions to the judge, in order")
 
 
 class JudgedRoot(Model):
-    """Whether the last conclusion entails the answer that was given."""
+    """Whether the last conclusion entails the given answer."""
 
     score: Share | None = Field(
         description="score for whether the root entails the answer; null if the judge failed"
     )
-    note: Text | None = Field(description="why no judge was needed")
-    questions: Several[Question] = Field(description="what the judge was asked")
+    note: Text | None = Field(description="reason if the root was scored without a judge")
+    questions: Several[Question] = Field(description="the questions to the judge")
 
 
 class RecordedDiagnosis(Model):
-    """What the chain is made of."""
+    """The diagnosis of the chain."""
 
     restating: Several[Whole] = Field(
         description="steps that only restate a textual clue, the context, or a conclusion that"
@@ -160,17 +160,17 @@ class RecordedDiagnosis(Model):
         description="the images and textual clues that the gold reasoning depends on; without "
         "gold reasoning, all that are given"
     )
-    used: Several[ClueField] = Field(description="those of `needed` that the root depends on")
+    used: Several[ClueField] = Field(description="the part of `needed` that the root depends on")
     coverage: Share = Field(description="share of `needed` that is used; 1 if none is needed")
     missing: Whole = Field(
         description="number of references to evidence or steps that do not exist"
     )
-    heaviest: Share = Field(description="share of the weight of `rpts` of the heaviest step")
+    heaviest: Share = Field(description="share of the heaviest step in the total weight of `rpts`")
     most_uses: Whole = Field(description="largest number of times that `rpts` counts one step")
 
     @classmethod
     def of(cls, found: Diagnosis) -> RecordedDiagnosis:
-        """As a record holds it."""
+        """A diagnosis in the form of a record."""
         return cls(
             restating=tuple(sorted(found.restating)),
             needed=tuple(sorted(found.needed, key=_place_of)),
@@ -187,7 +187,7 @@ def _place_of(clue: Clue) -> tuple[str, int]:
 
 
 class Fault(Model):
-    """A premise that names nothing."""
+    """A premise that cites nothing that exists."""
 
     step: Whole = Field(description="number of the step that contains the reference")
     kind: ClueKind = Field(description="kind of the reference")
@@ -232,29 +232,29 @@ class RptsInstance(Asked):
 
     @property
     def id(self) -> str:
-        """Its own id as text; its number in the data where it has none."""
+        """The id in the data as text; else the document's number in the data."""
         if self.own_id is None:
             return str(self.doc_id)
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
 
     @property
     def abilities(self) -> tuple[str, ...]:
-        """The abilities, in English where RPTS-Eval names them in both languages."""
+        """The abilities, in English if RPTS-Eval names them in both languages."""
         return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in self.ability))
 
     @property
     def is_statement(self) -> bool:
-        """Whether models were asked to agree or disagree; others were asked a question."""
+        """Whether models were asked to agree or disagree, rather than asked a question."""
         return self.answer in STANCES
 
     @property
     def cluster(self) -> tuple[str, str]:
-        """What it shares with its translation."""
+        """Key that the document shares with its translation."""
         return cluster_of(self.task, self.id)
 
 
 class Scoring(Model):
-    """All that the score depends on beside the response."""
+    """Everything except the response that the score depends on."""
 
     judge: Text = Field(description="the judge")
     comparable: Flag = Field(description="false for the lexical judge")
@@ -263,7 +263,7 @@ class Scoring(Model):
         description="LMMS_RPTS_FOCUS_HEIGHT: height at which the weight is 1"
     )
     prompt_version: Text = Field(description="version of the judge's prompts")
-    # Records of before there were several samples do not say: there was one, at 0.
+    # Records written before there were several samples lack these: one sample, at temperature 0.
     judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
     evidence: Evidence = Field(

@@ -54,7 +54,7 @@ _ANSWER_WORD = re.compile("undetermined|无法判断|disagree|不同意|agree|�
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """The chain of a response, how it was parsed, and why there is none."""
+    """The chain of a response, how it was parsed, and why there is none, if so."""
 
     chain: ReasoningChain
     style: str
@@ -66,8 +66,8 @@ class _Steps:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """The final answer of a response, whether it is right, what determined it, and why nothing
-    could."""
+    """The final answer of a response, whether it is right, what determined it, or why this is
+    unknown."""
 
     value: str | None
     correct: bool | None
@@ -77,15 +77,15 @@ class FinalAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The conversations that parse responses.
+    """Conversations that parse responses.
 
-    Another benchmark has a subclass: what its answers look like (``is_answer``, ``extract``), how
-    a judge is asked for steps (``steps_request``), and how the answer is graded (``read_answer``).
+    Other benchmarks define a subclass: the form of answers (``is_answer``, ``extract``), the
+    request for steps (``steps_request``), and the grading of answers (``read_answer``).
 
     Attributes:
         mode: whether rules or a judge parse the steps.
         can_ask: whether there is a judge that can write text.
-        prompts: the prompts for it.
+        prompts: the prompts for that judge.
     """
 
     mode: TransformMode
@@ -93,7 +93,7 @@ class Reading:
     prompts: Prompts
 
     def is_answer(self, line: str) -> bool:
-        """Whether a line states the final answer, and is not a step."""
+        """Whether a line states the final answer and is not a step."""
         return is_answer_line(line)
 
     def extract(self, text: str, doc: Doc) -> Extraction:
@@ -114,7 +114,7 @@ class Reading:
         )
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
-        """The final answer of a response; called after its steps are parsed."""
+        """The final answer of a response; called after its steps were parsed."""
         answer = _answer_by_rule(part)
         text = part.spoken if part.spoken.strip() else part.text
         if answer is not None or not self.can_ask or not text.strip():
@@ -187,7 +187,7 @@ def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
 def _answer_by_rule(part: JudgedText) -> Answer | None:
     answer = find_answer(part.spoken)
     if answer is None and part.text is not part.spoken:
-        # Thinking contains tentative answers; only one marked as final counts.
+        # Thinking contains tentative answers; only an answer marked as final counts.
         answer = find_marked_answer(part.text)
     return answer
 
@@ -209,7 +209,7 @@ def _answer_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
 
 
 def parse_steps(reply: str) -> str | None:
-    """The lines that are steps, without remarks; ``NONE`` where the judge found no reasoning."""
+    """The lines that are steps, without remarks; ``NONE`` if the judge found no reasoning."""
     said = strip_thinking(reply)
     lines = [line for line in said.splitlines() if is_bare_step(line)]
     if lines:
@@ -218,7 +218,7 @@ def parse_steps(reply: str) -> str | None:
 
 
 def _parse_answer(reply: str) -> Answer | None:
-    """One of the offered words: alone on the first or last line, or the only one."""
+    """One of the allowed words: alone on the first or last line, or the only one in the reply."""
     lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
     for line in lines[-1:] + lines[:1]:
         word = lower(line.strip(_FRAME))

@@ -1,4 +1,4 @@
-"""Data classes that pass from one RPTS filter to the next."""
+"""Data classes passed from one RPTS filter to the next."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ READ_BY_RULES = "read by rules"
 
 @dataclass(frozen=True, slots=True)
 class TransformedResponse:
-    """A response after ``rpts_transform`` or a filter like it.
+    """A response after ``rpts_transform`` or a similar filter.
 
     Attributes:
         chain: the parsed steps, before repair.
         read_by: whether rules or a judge parsed them; ``nothing`` if there was nothing to parse.
-        style: how the model wrote them, as detected by the rules.
+        style: format of the steps, as detected by the rules.
         source: the part of the response that was parsed.
-        answer: the final answer; None where it is unknown because the judge failed.
+        answer: the final answer; None if it is unknown because the judge failed.
         answer_by: what determined the final answer.
-        correct: whether it is right; None where that is undecided.
+        correct: whether it is right; None if undecided.
         problems: messages about text that could not be parsed.
-        judge_reply: the judge's reply, where it was asked for the steps.
-        error: why there is no chain, where the judge failed.
+        judge_reply: the judge's reply, if it was asked for the steps.
+        error: why there is no chain, if the judge failed.
         answer_error: why there is no answer, or why it is undecided whether it is right.
     """
 
@@ -56,13 +56,13 @@ class TransformedResponse:
         return "\n".join(format_chain(self.chain))
 
     def strip(self) -> str:
-        """The steps as text, for lmms-eval where no ``rpts_aggregate`` follows."""
+        """The steps as text, for lmms-eval if no ``rpts_aggregate`` follows."""
         return str(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question about a step and the judge's reply.
+    """One question about a step, and the judge's reply.
 
     Part of the record.
     """
@@ -70,9 +70,9 @@ class Question:
     kind: Annotated[
         Literal["image", "inference", "second", "root"],
         Field(
-            description="`image`: claim about an image; `inference`: does the conclusion "
-            "follow; `second`: asked again after a score below 0.5; `root`: does "
-            "the root entail the answer"
+            description="`image`: claim about an image; `inference`: whether the conclusion "
+            "follows; `second`: the same with more premises, after a score below 0.5; `root`: "
+            "whether the root entails the answer"
         ),
     ]
     evidence: Annotated[Several[Text], Field(description="facts or premises given to the judge")]
@@ -84,7 +84,7 @@ class Question:
         Text | None, Field(description="the judge's complete reply; null if there are several")
     ]
     error: Annotated[Text | None, Field(description="why there is no score")]
-    # Records of before there were several samples have neither of these.
+    # Records written before there were several samples lack the next two.
     spread: Annotated[
         Number | None,
         Field(description="population standard deviation of several replies"),
@@ -103,9 +103,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class StepScore:
-    """The score of one step in [0, 1]; None where the judge failed.
+    """The score of one step in [0, 1]; None if the judge failed.
 
-    ``note`` says why the step needed no judge.
+    ``note`` gives the reason if the step was scored without a judge.
     """
 
     score: float | None
@@ -117,8 +117,8 @@ class StepScore:
 class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
-    ``root``: whether the last step answers the question; None without a step or an answer.
-    ``evidence``: the evidence that claims about images were judged against.
+    ``root``: the score for whether the last step answers the question; None without a step or an
+    answer. ``evidence``: the evidence that claims about images were judged against.
     """
 
     transformed: TransformedResponse
@@ -134,7 +134,7 @@ class ScoredResponse:
         return "\n".join(f"{line} [{score}]" for line, score in lines)
 
     def strip(self) -> str:
-        """The scored steps as text, for lmms-eval where no ``rpts_aggregate`` follows."""
+        """The scored steps as text, for lmms-eval if no ``rpts_aggregate`` follows."""
         return str(self)
 
     @property

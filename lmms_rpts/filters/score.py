@@ -1,4 +1,4 @@
-"""``rpts_score``: repair the chain and have a judge score each step and the root."""
+"""``rpts_score``: repair the chain and let a judge score each step and the root."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ from lmms_rpts.settings import parse_choice
 UNDETERMINED = "undetermined"
 SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a vision model"
 _ANSWERS = {"zh": {"agree": "同意", "disagree": "不同意"}}
-"""Answers in the words of a prompt, where they are not those of the record."""
+"""Answers as worded in a prompt, if the record has another word."""
 
 
 class ScoreFilter(JudgingFilter):
     """Turns each ``TransformedResponse`` into a ``ScoredResponse``.
 
     Args:
-        judge: the judge, where LMMS_RPTS_JUDGE is not set.
-        evidence: the evidence that claims about images are judged against, where
-            LMMS_RPTS_EVIDENCE is not set: ``facts``, ``image`` or ``both``; None: the facts of the
-            gold reasoning, and the image where a document has no gold reasoning.
+        judge: the judge, if LMMS_RPTS_JUDGE is not set.
+        evidence: the evidence that claims about images are judged against, if LMMS_RPTS_EVIDENCE
+            is not set: ``facts``, ``image`` or ``both``; None: the facts of the gold reasoning, or
+            the image if a document has no gold reasoning.
 
     Raises:
-        JudgeConfigurationError: where no judge is configured or it cannot be used.
+        JudgeConfigurationError: if no judge is configured or it cannot be used.
         SettingError: for an unknown kind of evidence.
-        ValidityError: where the file that LMMS_RPTS_VALIDITY names cannot be used.
+        ValidityError: if the file in LMMS_RPTS_VALIDITY cannot be used.
     """
 
     takes = TransformedResponse
@@ -78,14 +78,14 @@ class ScoreFilter(JudgingFilter):
         return evidence_for(doc, self.evidence)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """As in other filters, and documents whose images a text-only judge would need."""
+        """As in other filters; also documents with images that a text-only judge would need."""
         faults = list(super().document_faults(doc))
         yield from faults
         if not faults and self.is_blind_to(doc):
             yield self.blindness()
 
     def is_blind_to(self, doc: Doc) -> bool:
-        """Whether the judge would need the images of a document but is text-only."""
+        """Whether the judge would need the images of a document but has no vision."""
         return not self.sees and bool(doc["visual_clue"]) and self.evidence_for(doc) != "facts"
 
     def blindness(self) -> str:
@@ -132,8 +132,8 @@ class ScoreFilter(JudgingFilter):
                 fatal,
             )
         steps, roots = scores[: len(asked)], iter(scores[len(asked) :])
-        # Where nothing could be judged, responses without steps must not be the only scored ones,
-        # as zeros. A judge that fails on roots only leaves the published score.
+        # If nothing could be judged, responses without steps must not be the only scored ones, as
+        # zeros. A judge that fails only on roots leaves the published score intact.
         judged = any(step.questions and step.score is not None for step in steps)
         failed = any(step.score is None for step in steps)
         reason = fatal if fatal and failed and not judged else None
@@ -171,7 +171,7 @@ def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A response with its repaired chain, and the queries about each step."""
+    """A response with its repaired chain, and the queries for its steps."""
 
     transformed: TransformedResponse
     chain: ReasoningChain
@@ -205,16 +205,16 @@ def _failed_root(reason: str) -> StepScore:
 def has_root_question(transformed: TransformedResponse, chain: ReasoningChain) -> bool:
     """Whether there is a last conclusion, and an answer that it may entail.
 
-    An answer can be judged even where it was not extracted: a maths solution is compared whole.
+    An answer can be judged even if it was not extracted: a maths solution is compared as a whole.
     """
     unfound = transformed.answer == UNDETERMINED and transformed.correct is not False
     return bool(chain.steps) and transformed.answer is not None and not unfound
 
 
 def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> Dialogue[StepScore]:
-    """The conversation about the root: does the last conclusion answer the question?
+    """The conversation about the root: whether the last conclusion answers the question.
 
-    Nothing entails an answer that takes no side: 0, without a request.
+    Nothing entails an answer that takes no side, so it scores 0 without a request.
     """
     if answer == UNDETERMINED:
         return StepScore(0.0, note="the answer takes no side")
@@ -230,7 +230,7 @@ def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> 
 def ask_about_step(
     query: StepQuery, language: str, prompts: Prompts, images: DocumentImages | None = None
 ) -> Dialogue[StepScore]:
-    """The conversation that scores one step: one question, or two below 0.5."""
+    """The conversation that scores one step: one question, and a second one below 0.5."""
     if isinstance(query, FixedScore):
         return StepScore(query.score, note=query.reason)
     if query.images and images is None:

@@ -32,15 +32,15 @@ class TransformFilter(JudgingFilter):
 
     Args:
         mode: ``llm``: a judge rewrites every response into steps; ``rule``: rules parse them;
-            ``auto``: rules where the model used the step format, else a judge. Judges that can't
-            write text leave everything to the rules. LMMS_RPTS_TRANSFORM overrides it.
-        judge: the judge, where LMMS_RPTS_JUDGE is not set.
+            ``auto``: rules if the model used the step format, else a judge. If the judge cannot
+            write text, rules parse everything. LMMS_RPTS_TRANSFORM overrides it.
+        judge: the judge, if LMMS_RPTS_JUDGE is not set.
         max_steps: maximum number of steps; longer arguments are cut, which is recorded.
         answer: type of the answers: ``agree`` (or disagree), a ``choice`` of options, a
-            ``number``, a ``text``, ``mixed`` (as each gold answer), or ``none``, for questions
-            whose answers are not graded.
+            ``number``, a ``text``, ``mixed`` (that of each gold answer), or ``none`` if answers are
+            not graded.
         grade: a function of a response and its document that returns whether the answer is right
-            (None: undecided), instead of the rules.
+            (None: undecided); replaces the rules.
     """
 
     gives = TransformedResponse
@@ -60,7 +60,7 @@ class TransformFilter(JudgingFilter):
         if set_mode == "llm" and not self.can_write:
             raise JudgeConfigurationError(
                 f"LMMS_RPTS_TRANSFORM=llm needs a judge that writes text; {self.judge!r} does not: "
-                "choose another judge, or set rule or auto"
+                "choose another judge, or use rule or auto"
             )
         if max_steps < 1:
             raise ValueError(f"{self.NAME}: max_steps must be at least 1, got {max_steps}")
@@ -87,7 +87,7 @@ class TransformFilter(JudgingFilter):
         return QuestionReading(mode, self.can_write, self.prompts, self.form, self.grade)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
-        """As in other filters, and answers of another type than those graded here."""
+        """As in other filters; also answers of another type than those graded here."""
         faults = list(super().document_faults(doc))
         yield from faults
         if not faults and self.grade is None:

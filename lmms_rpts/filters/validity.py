@@ -1,4 +1,4 @@
-"""The validity of the judge that a run names: checked before it, and noted in its results."""
+"""The validity file of a run's judge: checked before the run, and noted in its results."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lmms_rpts.settings import Settings
 
 
 def check_validity(settings: Settings, judge: str, prompt_version: str) -> dict[str, Any] | None:
-    """The figures of the file that LMMS_RPTS_VALIDITY names, for a run's results; None: no file.
+    """The figures in the file of LMMS_RPTS_VALIDITY, for a run's results; None: no file.
 
-    Logs a warning where the file is about another judge.
+    Logs a warning if the file is about another judge.
 
     Raises:
         ValidityError: with the file and the error.
@@ -26,7 +26,7 @@ def check_validity(settings: Settings, judge: str, prompt_version: str) -> dict[
     if judge != NO_JUDGE and settings.rank == 0:
         said = found.mismatch(Judging(judge, prompt_version, settings.judge_samples))
         if said:
-            _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures are not about this run's judge")
+            _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures do not apply to this run's judge")
     return found.extract()
 
 

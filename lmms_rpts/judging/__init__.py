@@ -1,6 +1,6 @@
 """The judge engine: concurrent requests to judges, with retries, cache and budget.
 
-Each name is imported when it is first used: whoever reads runs needs no engine.
+Names are imported on first use: code that only reads runs does not need the engine.
 """
 
 from __future__ import annotations

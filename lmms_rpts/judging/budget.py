@@ -22,9 +22,10 @@ class BudgetError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call in progress: its judge, the guessed and the expected usage.
+    """A call in progress: its judge, and its guessed and expected usage.
 
-    ``tokens`` and ``cost`` are the guess, scaled by the ratio that earlier calls had to theirs.
+    ``tokens`` and ``cost`` are the guess times the ratio of actual to guessed usage of earlier
+    calls.
     """
 
     judge: str
@@ -54,20 +55,20 @@ class Budget:
     """Calls, tokens and cost of one run; thread-safe.
 
     A call is made only if past usage, the expected usage of the calls in progress and that of this
-    call fit into the budget. Expected usage is learned from earlier calls, so that a budget is
-    exceeded by little, if at all.
+    call are within the budget together. Expected usage is learned from earlier calls, so a budget
+    is exceeded by little, if at all.
 
     Attributes:
         max_tokens: maximum number of input and output tokens; None: no limit.
         max_cost: maximum cost, in the currency of the prices; None: no limit.
-        on_usage: called with the tokens of each call that used some, and the judge's name.
+        on_usage: called with the tokens of each call that used any, and the judge's name.
         calls: number of calls made, failed ones included.
-        usage: tokens of all calls; calls without a reply count none, since no server reports them.
+        usage: tokens of all calls; calls without a reply count 0, since no server reports them.
         cost: cost of all calls with a known price.
         guessed: whether some tokens were estimated, because a server does not report them.
-        exhausted: why no more calls are made; None as long as they are.
+        exhausted: why calls stopped; None while they continue.
         share: owner of the budget, for messages.
-        found: number of replies that were found in the cache.
+        found: number of replies found in the cache.
     """
 
     max_tokens: int | None = None
@@ -90,11 +91,11 @@ class Budget:
 
         Args:
             judge: name of the judge.
-            price: of its tokens; None: unknown.
+            price: price of its tokens; None: unknown.
             request: the request.
 
         Raises:
-            BudgetError: if it might exceed the budget; then, and for all later calls.
+            BudgetError: if it might exceed the budget; then also for all later calls.
         """
         guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
         with self._lock:
@@ -110,7 +111,7 @@ class Budget:
         return call
 
     def end(self, call: Call, usage: Usage | None, guessed: bool = False) -> None:
-        """Book the usage of a call; None where there was no reply."""
+        """Book the usage of a call; None if there was no reply."""
         with self._lock:
             self.calls += 1
             self._tokens_under_way -= call.tokens
@@ -156,13 +157,13 @@ def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
 
 
 def shared_cost(usage: Usage, prices: Sequence[Price]) -> float | None:
-    """The cost of tokens shared evenly by judges with these prices; None without prices."""
+    """The cost of tokens split evenly between judges with these prices; None without prices."""
     costs = [cost_of(usage, price) for price in prices]
     return sum(costs) / len(costs) if costs else None
 
 
 def cost_of(usage: Usage, price: Price | None) -> float:
-    """The cost of tokens; 0 where no price is known."""
+    """The cost of tokens; 0 if the price is unknown."""
     if price is None:
         return 0.0
     return (usage.input_tokens * price.input + usage.output_tokens * price.output) / _MILLION

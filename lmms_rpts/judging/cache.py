@@ -1,6 +1,6 @@
 """On-disk cache of judge replies (SQLite), shared by processes.
 
-One SQLite file in WAL mode, which several processes may use at a time. A reply is written when it
+One SQLite file in WAL mode, which several processes may use at once. A reply is written when it
 arrives and survives a ``kill -9``. No error of the file ends a run: a damaged file is replaced,
 any other error is reported once, and the run continues without the cache.
 """
@@ -33,13 +33,13 @@ RESUMED_AFTER = 30.0
 """Seconds after which writing is retried."""
 
 MOST_HELD = 10_000
-"""Replies that are held in memory while they cannot be written."""
+"""Maximum number of replies held in memory while they cannot be written."""
 
 _MOST = 2**63 - 1
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # As bytes: a reply that is no longer UTF-8 is ignored, and the file is still used.
 _FIND = "SELECT CAST(reply AS BLOB) FROM answers WHERE key = ?"
-# A claim that expires too late is invalid as well: the clock of another host may be wrong.
+# A claim that expires too late is also invalid: the clock of another host may be wrong.
 _CLAIM = """INSERT INTO claims VALUES (?1, ?2, ?3 + ?4) ON CONFLICT (key) DO UPDATE
     SET owner = excluded.owner, expires = excluded.expires
     WHERE expires NOT BETWEEN ?3 AND ?3 + 2 * ?4"""
@@ -49,14 +49,14 @@ _RELEASE = "DELETE FROM claims WHERE key = ? AND owner = ?"
 _FORGET = "DELETE FROM claims WHERE owner = ?"
 
 _warned: set[Path] = set()
-"""Files that were reported already: each stage of a run opens its file again."""
+"""Files with an error that was reported: each stage of a run opens its file again."""
 
 
 class AnswerCache:
-    """The cached replies in one folder; for one thread.
+    """The cached replies in one folder; for use by one thread.
 
-    Reading and writing block that thread for less than a tenth of a millisecond, which is less
-    than handing them to another thread would take.
+    Reading and writing block that thread for less than a tenth of a millisecond, less than it would
+    take to hand them to another thread.
 
     Args:
         folder: created if it does not exist.
@@ -73,7 +73,7 @@ class AnswerCache:
         self._resume_at = 0.0
 
     def find(self, key: str) -> str | None:
-        """The reply that is stored under ``key``, None if there is none or it is unreadable."""
+        """The reply stored under ``key``; None if there is none or it is unreadable."""
 
         def read(connection: sqlite3.Connection) -> str | None:
             row = connection.execute(_FIND, (key,)).fetchone()
@@ -103,10 +103,10 @@ class AnswerCache:
         self._write(row)
 
     def claim(self, key: str) -> bool:
-        """Claim a question; false while another owner asks it.
+        """Claim a question; False while another owner is asking it.
 
-        A claim ends when it expires, or immediately where its owner's process is gone. Where
-        nothing can be written there are no claims, and every process asks.
+        A claim ends when it expires, or at once if its owner's process has ended. If the file
+        cannot be written, there are no claims, and every process asks.
         """
 
         def write(connection: sqlite3.Connection) -> bool:
@@ -121,7 +121,7 @@ class AnswerCache:
         return claimed is not False
 
     def is_claimed(self, key: str) -> bool:
-        """Whether an owner that is alive, as far as known, asks this question now."""
+        """Whether an owner that is alive, as far as known, is asking this question now."""
 
         def read(connection: sqlite3.Connection) -> str | None:
             row = connection.execute(_CLAIMANT, (key, time.time(), CLAIMED_FOR)).fetchone()
@@ -170,7 +170,7 @@ class AnswerCache:
             self._unwritten.append(row)
 
     def _resume(self) -> None:
-        """Retry failed writes: locks end, and full disks are cleared."""
+        """Retry failed writes, since locks end and full disks are cleared."""
         if not self._unwritten or time.monotonic() < self._resume_at:
             return
         self._disconnect()
@@ -190,7 +190,7 @@ class AnswerCache:
         return self._run(work, reading=False) if self._writes else None
 
     def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = True) -> T | None:
-        """What ``work`` returns; None if the file cannot be used, even after a repair."""
+        """The result of ``work``; None if the file cannot be used, even after a repair."""
         try:
             try:
                 return work(self._open())
@@ -204,9 +204,9 @@ class AnswerCache:
 
     def _open(self) -> sqlite3.Connection:
         if self._writes and self._connection is not None and self._moved():
-            self._disconnect()  # another process set that file aside, or it was deleted
+            self._disconnect()  # another process renamed that file, or it was deleted
         if self._still is not None and self._still != _state(self.path):
-            self._disconnect()  # it changed: SQLite's pages in memory no longer match those on disk
+            self._disconnect()  # the file changed: SQLite's pages in memory are out of date
         if self._connection is None:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -249,7 +249,7 @@ class AnswerCache:
         if first:
             logger.warning(
                 "Judges' answers cannot be cached in {} ({}). The run continues and retries. "
-                "A later run will request again what was not written. Fix or move that file, or "
+                "A later run will request unwritten answers again. Fix or move that file, or "
                 "set LMMS_RPTS_CACHE to another folder.",
                 self.path,
                 error,
@@ -279,6 +279,6 @@ def _text(reply: object) -> str | None:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """Identity and state of the file: one that is read as immutable must not change."""
+    """Identity and state of the file: a file opened as immutable must not change."""
     state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns

@@ -31,12 +31,12 @@ class Answer:
 
     Attributes:
         key: SHA-256 of everything that the reply depends on.
-        judge: its judge, as in LMMS_RPTS_JUDGE.
-        kind: of the request.
-        prompt_version: of the prompt.
+        judge: the judge, as in LMMS_RPTS_JUDGE.
+        kind: kind of the request.
+        prompt_version: version of the prompt.
         messages: the chat that was sent.
         reply: the complete reply.
-        usage: tokens of all calls for it; None if the server did not report them.
+        usage: tokens of all calls for this reply; None if the server did not report them.
         created: seconds since 1970.
     """
 
@@ -76,7 +76,7 @@ def count_answers(folder: Path, judge: str | None = None, before: float | None =
 
 
 def remove_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
-    """Delete replies, optionally only of one judge or before a time.
+    """Delete replies, optionally only those of one judge or before a time.
 
     Returns:
         The number of deleted replies.

@@ -31,7 +31,7 @@ _CREATE_CLAIMS = """CREATE TABLE IF NOT EXISTS claims (
 
 
 class CacheError(Exception):
-    """The cache file cannot be used; the message says which and why."""
+    """Raised if the cache file cannot be used; the message gives the file and the reason."""
 
 
 class DamagedError(CacheError):
@@ -42,12 +42,12 @@ class LockedError(CacheError):
     """Another process holds the lock of the cache file."""
 
 
-# ValueError: SQLite quotes a damaged file in its messages, which cannot be decoded then.
+# ValueError: SQLite's messages quote a damaged file and then cannot be decoded.
 FAULTS = (sqlite3.Error, OSError, ValueError, OverflowError, CacheError)
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether ``error`` says that the content of the file is damaged.
+    """Whether ``error`` means that the content of the file is damaged.
 
     A locked or read-only file, a full disk and another version are not damage. Before Python 3.11
     the message is the only way to recognize SQLITE_CORRUPT and SQLITE_NOTADB.
@@ -58,13 +58,13 @@ def is_damage(error: Exception) -> bool:
 
 
 def connect(path: Path) -> tuple[sqlite3.Connection, int]:
-    """Open the file for writing, created if missing; returns its inode, too."""
+    """Open the file for writing, creating it if missing; also returns its inode."""
     with locked(path):
         return connect_alone(path), path.stat().st_ino
 
 
 def connect_alone(path: Path) -> sqlite3.Connection:
-    """As ``connect``, for callers that hold the lock already."""
+    """Like ``connect``, for callers that already hold the lock."""
     connection = sqlite3.connect(path, timeout=LOCKED_FOR)
     try:
         _switch_to_wal(connection)
@@ -95,10 +95,10 @@ def check_columns(connection: sqlite3.Connection, path: Path, version: int) -> N
 
 
 def connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
-    """Open where writing fails, as on a full disk; raises ``fault`` if reading fails, too."""
+    """Open the file if writing fails, as on a full disk; raises ``fault`` if reading fails, too."""
     if "locked" in str(fault) or not path.is_file():
         raise fault
-    # Only the first way reads the -wal file, but it fails in a read-only folder.
+    # Only the first mode reads the -wal file, but it fails in a read-only folder.
     for way in ("mode=ro", "mode=ro&immutable=1"):
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
         try:
@@ -116,7 +116,7 @@ def locked(path: Path, alone: bool = False) -> Iterator[None]:
     """Lock the path, so that the file is not replaced; ``alone``: to replace it.
 
     The lock is held only while a connection is opened: SQLite finds the -wal and -shm files by
-    name, and must not find those of another file. Where locks are impossible, as in a read-only
+    name, and must not find those of another file. If locks are impossible, as in a read-only
     folder, the file cannot be replaced either.
 
     Raises:
@@ -159,7 +159,7 @@ def _wait_for(lock: int, path: Path, alone: bool) -> None:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode, with retries: SQLite does not wait for others that do the same."""
+    """Switch to WAL mode, with retries: SQLite does not wait for processes doing the same."""
     until = time.monotonic() + LOCKED_FOR
     while True:
         try:

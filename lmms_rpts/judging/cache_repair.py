@@ -37,7 +37,7 @@ _GREATEST = 2**62
 """Upper bound of row numbers, with room for one step."""
 
 Row = tuple[Any, ...]
-"""A row of the table, its key first."""
+"""A row of the table, starting with its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SetAside:
     Attributes:
         path: its new name.
         copied: number of replies that were copied to the new file.
-        complete: whether there was time and space to try all rows.
+        complete: whether time and space sufficed to try all rows.
     """
 
     path: Path
@@ -60,22 +60,22 @@ def set_aside(path: Path, inode: int | None) -> SetAside | None:
 
     Args:
         path: the file.
-        inode: of the file that was found damaged; None: of the current file.
+        inode: inode of the damaged file; None: of the current file.
 
     Returns:
-        The replaced file; None where another process did so, or the file is healthy after all.
+        The replaced file; None if another process replaced it, or if it is not damaged after all.
 
     Raises:
         OSError: if the file cannot be locked or renamed.
     """
     with locked(path, alone=True):
-        # Another process may have been faster: its new file must not be renamed.
+        # Another process may have replaced the file already: the new one must not be renamed.
         if inode is not None and path.stat().st_ino != inode:
             return None
         if not _is_damaged(path):
             return None
         aside = _free_name(path)
-        # The file itself is renamed last: after a kill the damage is found again.
+        # The file itself is renamed last, so that after a kill the damage is found again.
         for end in ("-wal", "-shm", ""):
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{path}{end}").rename(f"{aside}{end}")
@@ -137,8 +137,8 @@ def _salvage(damaged: Path, path: Path) -> SetAside:
 def _readable(connection: sqlite3.Connection, until: float) -> Iterator[list[Row]]:
     """The readable rows, in batches and in the order of their numbers.
 
-    Where a page is damaged, reading stops: batches get smaller down to one row, then that row is
-    skipped. The more rows were skipped in sequence, the larger the steps, up to the last number.
+    Reading stops at a damaged page: batches get smaller down to one row, then that row is skipped.
+    The more rows are skipped in a row, the larger the steps, up to the last number.
     """
     last, most, left_out = 0, _AT_ONCE, 0
     while last < _GREATEST and time.monotonic() < until:

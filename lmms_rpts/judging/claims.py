@@ -1,4 +1,4 @@
-"""Claims in the cache: of several processes with the same question, one asks, the others wait."""
+"""Claims in the cache: of several processes with the same question, one asks and others wait."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
 """Seconds between checks for another process's reply."""
 
 RENEWALS = 40
-"""Maximum number of renewals: nobody waits for hours for a process that is throttled."""
+"""Maximum number of renewals, so that no process waits for hours for a throttled one."""
 
 
 class ElsewhereError(NotCalledError):
-    """Another process asks this question now, or has just answered it."""
+    """Raised if another process is asking this question, or has just answered it."""
 
 
 class Claim:
@@ -47,7 +47,7 @@ class Claim:
         """Claim the question directly before it is asked; no effect if it is claimed already.
 
         Raises:
-            ElsewhereError: if another process asks it or has answered it.
+            ElsewhereError: if another process is asking it or has answered it.
         """
         if self._held:
             return
@@ -66,7 +66,7 @@ class Claim:
         self._stop()
 
     async def wait(self, stop_signal: StopSignal) -> None:
-        """Wait until another process has answered, none asks any more, or the run is stopped."""
+        """Wait until another process has answered, no process asks any more, or the run stops."""
         pause = FIRST_LOOK
         while not stop_signal.reason:
             await stop_signal.pause(pause)

@@ -37,8 +37,8 @@ THROTTLED = 20
 """Maximum number of calls for one request that the server throttles."""
 
 BY_CHANCE = 4
-"""Number of throttled calls of one request that do not lengthen its pauses while others are
-answered: with 30% random refusals, pauses of 16 s for the unluckiest of 1000 requests doubled the
+"""Number of throttled calls of one request that do not lengthen its pauses while other requests are
+answered. With 30% random refusals, pauses of 16 s for the least lucky of 1000 requests doubled the
 time of a run."""
 
 ADAPTED = 8
@@ -58,7 +58,7 @@ UNREACHABLE = 20
 
 @dataclass(slots=True)
 class _Pending:
-    """A request in progress, and the number of its waiters."""
+    """A request in progress, and the number of callers waiting for it."""
 
     task: asyncio.Task[Verdict]
     waiting: int = 0
@@ -83,7 +83,7 @@ class JudgeClient:
         member: the judge.
         concurrency: maximum number of concurrent calls.
         budget: where calls are booked.
-        stop_signal: shared by the clients of an engine: an error that stops one stops all.
+        stop_signal: shared by the clients of an engine, so that a fatal error stops all of them.
         cache: the cache of replies; None: no cache.
     """
 
@@ -138,7 +138,7 @@ class JudgeClient:
         return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
 
     async def _key_with_images(self, request: JudgeRequest) -> str:
-        """The cache key. Images are decoded for it, which must not delay running calls."""
+        """The cache key. It needs decoded images; decoding must not delay running calls."""
         async with self._decoding:  # the next call must not wait for all other images
             return await asyncio.to_thread(_key_of, request)
 
@@ -190,7 +190,7 @@ class JudgeClient:
     async def _call(
         self, request: JudgeRequest, tries: _Tries, urgency: int
     ) -> tuple[Reply | None, str | None]:
-        """The reply, or why there is none."""
+        """The reply, or the reason why there is none."""
         tries.failed = tries.throttled = tries.adapted = 0
         while True:
             try:
@@ -221,7 +221,7 @@ class JudgeClient:
 
     async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         if self._is_new(request):
-            # With a budget, the first call of a kind runs alone: it shows the usage of the others.
+            # With a budget, the first call of a kind runs alone: its usage predicts the others'.
             async with self._first[request.kind]:
                 if self._is_new(request):
                     async with self._limit.slot(urgency) as place:
@@ -235,7 +235,7 @@ class JudgeClient:
             return await self._call_now(request, tries, place)
 
     def _claim(self, tries: _Tries) -> None:
-        """Claim only in a slot: while a request waits for one, another process may ask it."""
+        """Claim only once a slot is held: until then, another process may ask the question."""
         if tries.claim is not None and not self._stop_signal.reason:
             tries.claim.take()
 
@@ -275,17 +275,17 @@ class JudgeClient:
         self._limit.answered()
         self._unreachable = self._in_vain = 0
         self._last_answer = asyncio.get_running_loop().time()
-        # Characters that no file can hold are replaced here, so that a later run reads the same.
+        # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
 
     def _book(self, request: JudgeRequest) -> Call | None:
-        """Book a call; None for judges that cost nothing."""
+        """Book a call; None for judges without cost."""
         if not self.member.kept:
             return None
         return self._budget.begin(self.member.name, self.member.price, request)
 
     def _is_out(self) -> bool:
-        """Whether a server that answered before now fails on every request."""
+        """Whether a server that answered before now fails all requests."""
         return self._last_answer is not None and self._in_vain >= UNREACHABLE
 
     def _attempt(self, failure: TransientError, tries: _Tries) -> int:
@@ -298,7 +298,7 @@ class JudgeClient:
         """Why the request is not retried after ``failure``; None if it is."""
         too_long = (failure.retry_after or 0.0) > PATIENCE
         if self._is_out() and not too_long:
-            # It answered before: a temporary failure that this request did not cause.
+            # It answered before, so the failure is temporary and not caused by this request.
             silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
             if silent > PATIENCE:
                 return self._stop_signal.stop(f"no answer for {silent:,.0f} s: {failure}")
@@ -331,7 +331,7 @@ def _total(first: Usage | None, second: Usage | None) -> Usage | None:
 
 
 def _is_cancelled() -> bool:
-    """Whether this task is to end; a client may raise the same error for other reasons."""
+    """Whether this task was cancelled; a client may raise the same error for other reasons."""
     task = asyncio.current_task()
     cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
     return cancelling is None or cancelling() > 0

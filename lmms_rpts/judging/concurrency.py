@@ -17,14 +17,14 @@ second call at random took 35 times as long as necessary."""
 
 
 class NotCalledError(Exception):
-    """A slot for a call was taken, but no call was made."""
+    """Raised if a slot for a call was taken, but no call was made."""
 
 
 class AdaptiveLimit:
     """A limit on concurrent calls that adapts to the server's replies; see Level.
 
-    Where even one concurrent call is too much, all calls wait until the time that the server asked
-    for is over; then there is one call at a time.
+    If even one concurrent call is too many, all calls wait for the time that the server asked for;
+    then calls run one at a time.
 
     All methods belong to one event loop.
 
@@ -50,9 +50,9 @@ class AdaptiveLimit:
 
     @asynccontextmanager
     async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
-        """Hold the slot of one call; the most urgent come first, then first come, first served.
+        """Hold the slot of one call; the most urgent requests come first, then the oldest.
 
-        A slot that is left by a NotCalledError does not count as a call.
+        A slot released by a NotCalledError does not count as a call.
         """
         await self._acquire(urgency)
         place, settle = self._level.begin(), self._level.end
@@ -80,7 +80,7 @@ class AdaptiveLimit:
         if self._released:
             return
         if place.alone and self.allowed == 1:
-            # Without a Retry-After the pause gets longer each time.
+            # Without a Retry-After, each pause is longer than the previous one.
             self._in_vain += 1
             backoff = 0.0
             if self._in_vain > BY_CHANCE:
@@ -91,7 +91,7 @@ class AdaptiveLimit:
         self._level.refuse(place)
 
     def release(self) -> None:
-        """Wake up all waiters: no more calls are made."""
+        """Wake up all waiters, because no more calls will be made."""
         self._released = True
         self._held_until = -1.0
         self._grant()

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 ROUND, LONGEST_ROUND = 20, 100
-"""Calls per round: minimum, and number for a test whether refusals are random."""
+"""Calls per round: the minimum, and the number needed to test whether refusals are random."""
 ENOUGH = 0.95
-"""Share of a round that must have ended; a hanging call delays nothing."""
+"""Share of a round that must have ended, so that a hanging call delays nothing."""
 EXPECTED = 5
 """Expected number of refusals in a trial if they are random."""
 FALL = 0.15
@@ -16,7 +16,7 @@ FALL = 0.15
 MARGIN = 0.9
 """Concurrency of a trial as a share of the answered calls: certainly within the capacity."""
 MOST_BY_CHANCE = 0.5
-"""A server that refuses more than this is overloaded, however few calls are under way."""
+"""A server that refuses a larger share is overloaded, however few calls are in progress."""
 AGED = 0.98
 """Decay of a measured share per round, so that it is measured again at some point."""
 
@@ -48,7 +48,7 @@ class Level:
     calls that were answered, as TCP Westwood cuts its window to what was delivered (Mascolo et al.,
     2001); rounds without refusals raise it by 1, 2, 4, ... Since a server may refuse calls at
     random, a decrease is tested, as in PCC (Dong et al., 2015: the achieved rate counts, a loss
-    alone says nothing): for one round slightly fewer calls are made than were answered. If the
+    alone proves nothing): for one round slightly fewer calls are made than were answered. If the
     refusals stop, the server was overloaded. If they continue, they are random: the old limit is
     restored, and their share is expected in every later round.
     """
@@ -107,7 +107,7 @@ class Level:
         return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
 
     def _rise(self, share: float) -> None:
-        # Never above what was measured with few calls: an overload must not be expected.
+        # Never above the share measured with few calls: an overload must not become expected.
         self._measured *= AGED
         self._usual = min(self._measured, self._usual + (share - self._usual) / 8)
         if self._bound >= self._proven:
@@ -120,7 +120,7 @@ class Level:
         self._fallen[1] += self.round.ended
         borne = self._bound * (1 - share) / (1 - self._usual)
         self._bound = self._answered = max(1, math.ceil(borne - 0.5))
-        # Where (nearly) all calls were refused, the level is unknown: return to it in long steps.
+        # If (nearly) all calls were refused, the level is unknown: return to it in long steps.
         out = share >= ENOUGH
         self._step = 2 if out else 1
         if not out and self._proven - self._bound >= max(2, FALL * self._proven):

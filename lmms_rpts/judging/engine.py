@@ -29,14 +29,14 @@ _GOODBYE = 10.0
 """Seconds that a judge may take to close."""
 
 _AT_ONCE = 4
-"""Conversations that are started before running calls are processed."""
+"""Number of conversations that are started before the replies to running calls are processed."""
 
 
 class JudgeEngine:
     """Runs requests against one judge or several; use it as a context manager.
 
-    All methods are synchronous and may be called from any thread, also under a running event
-    loop: the calls are made in a separate loop, in a thread of the engine.
+    All methods are synchronous and may be called from any thread, even while an event loop runs:
+    the calls are made in a separate loop, in a thread of the engine.
 
     Args:
         judges: one judge, or several whose mean is the score.
@@ -88,7 +88,7 @@ class JudgeEngine:
 
     @property
     def fatal(self) -> str | None:
-        """Why no more requests are made; None while they are."""
+        """Why requests stopped; None while they continue."""
         return self._stop_signal.reason
 
     def __enter__(self) -> JudgeEngine:
@@ -146,7 +146,7 @@ class JudgeEngine:
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         fault = None
-        with self._gate:  # closing ends what was started before it; nothing starts after it
+        with self._gate:  # closing ends work that was started before; none starts after it
             if self._closing:
                 fault = "the judge engine is closed: open another one"
             elif threading.current_thread() is self._thread:
@@ -169,12 +169,12 @@ class JudgeEngine:
             raise
 
     def _turn(self) -> None:
-        """Run the loop until it is stopped, even where a judge tries to end the process."""
+        """Run the loop until it is stopped, even if a judge tries to end the process."""
         while True:
             try:
                 self._loop.run_forever()
             except (SystemExit, KeyboardInterrupt):
-                continue  # asyncio raises it here and in whatever awaits the task
+                continue  # asyncio raises it both here and where the task is awaited
             return
 
     async def _shut_down(self) -> None:
@@ -187,7 +187,7 @@ class JudgeEngine:
         for judge in self._judges:
             aclose = getattr(judge, "aclose", None)
             if aclose is not None:
-                # A connection that does not close must not lose replies.
+                # A connection that does not close must not cost any replies.
                 with suppress(Exception):
                     await asyncio.wait_for(aclose(), _GOODBYE)
 
@@ -201,7 +201,7 @@ class JudgeEngine:
                     await asyncio.sleep(0)
             return list(await asyncio.gather(*tasks))
         except BaseException:
-            # Nobody needs the other replies any more: do not pay for them.
+            # The other replies are no longer needed: do not pay for them.
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -212,8 +212,8 @@ class JudgeEngine:
         try:
             request = next(dialogue)
             while True:
-                # Started conversations come first: instances end one by one, and an interrupted
-                # run contains complete ones.
+                # Conversations in progress have priority: instances end one by one, so an
+                # interrupted run contains complete ones.
                 try:
                     verdict = await self._ensemble.ask(request, urgency=len(verdicts))
                 except Exception as error:  # the conversation handles it and may continue

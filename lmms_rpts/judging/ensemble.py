@@ -30,8 +30,8 @@ class Ensemble:
         self._writer = next((each for each in clients if each.member.writes), self._clients[0])
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
-        """The verdict of all judges; an error where one of them has none, since a mean of the
-        others would be another measure."""
+        """The verdict of all judges; an error if one of them fails, because the mean of the others
+        would be a different measure."""
         if request.kind not in SCORED:
             return await self._writer.ask(request, urgency)
         if len(self._clients) * self._samples == 1:
@@ -64,7 +64,7 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdi
     scores = [opinion.score for opinion in opinions if opinion.score is not None]
     failed = [opinion for opinion in opinions if opinion.score is None]
     if failed:
-        # An error that stopped all of them names its judge already.
+        # An error that stopped all of them already names its judge.
         common = len({opinion.error for opinion in opinions}) == 1
         who = "" if common else f"{failed[0].judge}: "
         missing = f"{len(failed)} of {len(opinions)} opinions are missing"

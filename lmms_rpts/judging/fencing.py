@@ -1,7 +1,7 @@
 """Fences around text of models in prompts, so that it can't pose as instructions.
 
-The text is put between ``<<<`` and ``>>>``. Inside it, similar marks, and the marks by which chat
-models separate turns, are written with round brackets instead. Invisible characters are removed:
+The text is put between ``<<<`` and ``>>>``. Similar marks inside it, and the marks that separate
+turns in chat models, are rewritten with round brackets. Invisible characters are removed:
 they could hide a mark from these rules, but not from a tokenizer.
 """
 
@@ -16,7 +16,7 @@ from lmms_rpts.escaping import storable
 LONGEST_FENCED = 16_000
 """Maximum length of a fenced text in characters; the middle of a longer one is left out."""
 
-# Number of the mark's characters that each replaces: «« and ⋘ look like <<< as well as ＜＜＜.
+# Number of characters of the mark that each one replaces: «« and ⋘ look like <<<, as do ＜＜＜.
 _OPENING = (
     dict.fromkeys("<＜﹤‹❮❬⟨\u2329\u3008⧼˂ᐸ≺\u16b2", 1)
     | dict.fromkeys("«≪⟪《⪡", 2)
@@ -57,7 +57,7 @@ _TURNS = re.compile(
     re.IGNORECASE,
 )
 _ROUND = str.maketrans(dict.fromkeys([*_OPENING, "["], "(") | dict.fromkeys([*_CLOSING, "]"], ")"))
-# Line breaks and tabs are kept; other control characters are useless to servers.
+# Line breaks and tabs are kept; servers cannot use other control characters.
 _SHOWN = frozenset("\n\t\r")
 
 
@@ -82,11 +82,11 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @lru_cache(maxsize=4096)
 def _visible(character: str) -> str:
-    """The character; nothing for an invisible one, the replacement character for a control."""
+    """The character; empty for an invisible one, the replacement character for a control."""
     category = unicodedata.category(character)
     if category == "Cc":
         return character if character in _SHOWN else _REPLACED
-    # Zero-width spaces and joiners, direction marks, tags; and fillers, which count as letters.
+    # Zero-width spaces and joiners, direction marks, tags; also fillers, which count as letters.
     if category == "Cf" or character in "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0":
         return ""
     # Variation selectors change how the character before them is drawn, if at all.

@@ -102,7 +102,7 @@ class JudgeImage:
 def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
     """Encode an image as judges see it: upright, in RGB on white, bounded in size, as JPEG.
 
-    Of several frames the current one is used. The image itself is not changed. The bytes are
+    The current frame is used if there are several. The image itself is not changed. The bytes are
     reproducible with the same version of Pillow.
 
     Args:
@@ -110,8 +110,9 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
         longest: maximum of the longer side, in pixels.
 
     Raises:
-        ImageError: for an image of more than 120 megapixels, of none, or of thousands of scans.
-        Exception: any error of Pillow where the image cannot be decoded.
+        ImageError: for an image of more than 120 megapixels, without pixels, or with thousands of
+            scans.
+        Exception: any error of Pillow if the image cannot be decoded.
     """
     shown = shown_pixels(image, longest)
     out = io.BytesIO()

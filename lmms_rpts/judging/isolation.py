@@ -28,7 +28,8 @@ FAULT = "internal error"
 class Isolation:
     """Runs work on one response at a time; use it as a context manager around a stage.
 
-    Every method takes a function of the reason, which returns the result if the work raises.
+    Every method takes a function that is called with the reason if the work raises, and returns
+    the result.
 
     Args:
         stage: the work, for reasons and the log: ``reading a response``.
@@ -53,7 +54,7 @@ class Isolation:
             return otherwise(self._caught(error))
 
     def begin(self, work: Callable[[], Dialogue[T]], otherwise: Callable[[str], T]) -> Dialogue[T]:
-        """The conversation that ``work`` starts; its code up to the first question runs at once."""
+        """The conversation that ``work`` starts; code before its first question runs at once."""
         return self._held(self.run(work, lambda reason: _ended(otherwise(reason))), otherwise)
 
     def _held(self, dialogue: Dialogue[T], otherwise: Callable[[str], T]) -> Dialogue[T]:
@@ -80,7 +81,7 @@ class Isolation:
 def _message(error: Exception) -> str:
     try:
         return str(error)
-    except Exception:  # a third-party class whose message raises as well
+    except Exception:  # a third-party exception whose message raises, too
         return "(its message is unavailable)"
 
 

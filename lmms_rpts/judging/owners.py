@@ -15,7 +15,7 @@ def new_owner() -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Whether the process of ``owner`` has certainly ended; only known on this host."""
+    """Whether the process of ``owner`` has certainly ended; known only on the same host."""
     place, _, rest = owner.rpartition(" ")[0].rpartition(" ")
     if place != _place() or not rest.isdecimal():
         return False
@@ -30,7 +30,7 @@ def is_gone(owner: str) -> bool:
 
 @cache
 def _place() -> str:
-    """The namespace of process numbers: containers of one host may have their own."""
+    """Host and namespace of process numbers: containers of a host may have their own."""
     numbers = ""
     with contextlib.suppress(OSError):
         numbers = os.readlink("/proc/self/ns/pid")

@@ -11,8 +11,8 @@ from typing import Any
 
 MOST_PIXELS = 120_000_000
 MOST_SCANNED = 2_000_000_000
-"""Maximum of pixels times scans of a JPEG: each scan of a progressive JPEG processes all pixels, a
-file may have thousands, and photographs have about ten."""
+"""Maximum of pixels times scans of a JPEG. Each scan of a progressive JPEG processes all pixels; a
+file may have thousands of scans, photographs have about ten."""
 
 SMALLEST = 32
 """Minimum of the shorter side in pixels: narrower images get a white frame. Vision encoders refuse
@@ -20,46 +20,46 @@ images that are smaller than a patch or extremely narrow."""
 
 _MOST_SEGMENTS = 100_000
 _START_OF_SCAN, _END = 0xDA, 0xD9
-# Within a scan 0xFF is followed by 0 (a byte of pixels) or D0 to D7 (restart); 01 and fills (0xFF)
-# have no length either.
+# Within a scan, 0xFF is followed by 0 (a byte of pixels) or D0 to D7 (restart); 01 and fill bytes
+# (0xFF) have no length either.
 _MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd7\xff]")
 _ORIENTATION = 0x0112
-# Of Pillow's Transpose, by what EXIF says: flips, rotations counterclockwise, both.
+# Pillow's Transpose by EXIF orientation: flips, rotations counterclockwise, both.
 _TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 _RANGES = {"I": (255, 65535), "F": (1, 255, 65535)}
 """Candidates for white in grey of more than 8 bits: the first above all values is used."""
 
 
 class ImageError(ValueError):
-    """An image that cannot be sent to a judge; the message says why."""
+    """Raised for an image that cannot be sent to a judge; the message gives the reason."""
 
 
 def shown_pixels(image: Any, longest: int) -> Any:
     """A new RGB image that contains only pixels; ``image`` is not changed.
 
     Args:
-        image: a Pillow image, in any mode; of several frames the current one is used.
+        image: a Pillow image, in any mode; the current frame is used if there are several.
         longest: maximum of the longer side, in pixels.
 
     Raises:
         ImageError: for an image without pixels, or with more than can be read safely.
-        Exception: any error of Pillow where the image cannot be decoded.
+        Exception: any error of Pillow if the image cannot be decoded.
     """
     _check_size(image)
     with strict_reading():
         image = _upright(_current_frame(image, longest))
         image.load()
-        _check_size(image)  # some formats contain images of other sizes than declared
+        _check_size(image)  # some formats contain images of a different size than declared
         shown = _framed(_flat(_shrunk(_with_shades(image), longest)), longest)
-    shown.info.clear()  # Pillow would write the comment of the file
+    shown.info.clear()  # else Pillow would write the comment of the file
     return shown
 
 
 @contextmanager
 def strict_reading() -> Iterator[None]:
-    """Reject truncated images, whatever the harness set.
+    """Reject truncated images, whatever lmms-eval has set.
 
-    This is a global setting of Pillow: for one thread at a time.
+    This is a global setting of Pillow: use it in one thread at a time.
     """
     from PIL import ImageFile
 
@@ -83,9 +83,9 @@ def _check_size(image: Any) -> None:
 
 
 def _current_frame(image: Any, longest: int) -> Any:
-    """The current frame of the image, from its file opened again if it was not decoded yet.
+    """The current frame of the image, read from its reopened file if it was not decoded yet.
 
-    So the caller's image keeps its size and its memory.
+    This leaves the size and the memory use of the caller's image unchanged.
     """
     fresh = _reopened(image)
     if fresh is None:
@@ -98,7 +98,7 @@ def _current_frame(image: Any, longest: int) -> Any:
 def _reopened(image: Any) -> Any:
     """Another image of the same file at the same frame.
 
-    None where the file is closed, is not the image's, or has no such frame.
+    None if the file is closed, does not belong to the image, or has no such frame.
     """
     from PIL import Image
 
@@ -113,7 +113,7 @@ def _reopened(image: Any) -> Any:
     except (OSError, ValueError):
         return None
     if kind in ("JPEG", "MPO"):
-        kind = "JPEG"  # which supports several images in one file, too
+        kind = "JPEG"  # MPO: several JPEG images in one file
         _check_scans(content[getattr(image, "offset", 0) :], image.width * image.height)
     with suppress(OSError, KeyError, SyntaxError, EOFError):
         fresh = Image.open(io.BytesIO(content), formats=[kind])
@@ -166,7 +166,7 @@ def _range(image: Any) -> tuple[float, float]:
 
 
 def _grey(image: Any, black: float, white: float) -> Any:
-    # Pillow would clip, 16 bits to white and shares of 1 to black.
+    # Pillow would clip: 16 bits to white, and shares of 1 to black.
     scale = 255.0 / (white - black)
     offset = 0.5 - black * scale
     return image.convert("F").point(lambda value: value * scale + offset).convert("L")
@@ -179,7 +179,7 @@ def _shrunk(image: Any, longest: int) -> Any:
         return image
     scale = longest / max(image.size)
     size = tuple(max(1, round(side * scale)) for side in image.size)
-    # LANCZOS takes 1.5 times as long, which is most of the time for an image of 6 megapixels.
+    # LANCZOS takes 1.5 times as long, and most of the time for an image of 6 megapixels.
     return image.resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0)
 
 

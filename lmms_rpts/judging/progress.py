@@ -1,4 +1,4 @@
-"""Progress bar of judging: rate, estimate of the end, mean score."""
+"""Progress bar of judging: rate, estimated time left, outcomes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def _outcome(verdicts: Sequence[Verdict]) -> str:
 
 
 class Unbreakable:
-    """A stream whose reader may disappear: writing to it then has no effect.
+    """A stream whose reader may disappear; writing then has no effect.
 
-    tqdm does not release its lock where a write fails: every other bar, such as that of a model
+    tqdm does not release its lock if a write fails: every other bar, such as that of a model
     being loaded in another thread, would wait forever.
     """
 
@@ -56,7 +56,7 @@ class Unbreakable:
 
 
 def standard_error() -> tuple[Unbreakable, float] | None:
-    """The stream of a bar, and the seconds between two updates; None without a stream."""
+    """The stream of a bar, and the seconds between two updates; None if there is no stream."""
     stream = bar_stream()
     if stream is None:
         return None
@@ -88,7 +88,7 @@ class Progress:
         label: text of the bar.
         unit: the noun, in the plural.
         shown: whether there is a bar at all.
-        budget: for the cost, where prices are known.
+        budget: for the cost, if prices are known.
         board: shared progress, so that the bar covers all processes.
     """
 

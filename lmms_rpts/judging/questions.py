@@ -1,4 +1,4 @@
-"""Questions about reasoning: of a step, and of the last conclusion."""
+"""Questions to the judge: about a step, and about the last conclusion."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def image_request(
     """The request for the score of a step's conclusion about an image.
 
     Args:
-        language: of the prompt, ``en`` or ``zh``.
+        language: language of the prompt, ``en`` or ``zh``.
         facts: what the gold reasoning concludes from the image.
         conclusion: the conclusion of the step.
-        images: the image, where the judge sees it; then ``facts`` may be empty.
+        images: the image, for a judge with vision; then ``facts`` may be empty.
     """
     return prompts.request(
         "image_seen" if images else "image",
@@ -44,11 +44,11 @@ def inference_request(
     """The request for the score of one inference.
 
     Args:
-        language: of the prompt, ``en`` or ``zh``.
+        language: language of the prompt, ``en`` or ``zh``.
         context: the situation.
-        premises: the premises of the step; empty where it is the first of a chain.
+        premises: the premises of the step; empty if it is the first of a chain.
         conclusion: the conclusion of the step.
-        images: the images among the premises, where the judge sees them.
+        images: the images among the premises, for a judge with vision.
     """
     return prompts.request(
         "inference_seen" if images else "inference",
@@ -68,7 +68,7 @@ def root_request(
     """The request that asks whether the last conclusion answers the question as the model did.
 
     Args:
-        language: of the prompt, ``en`` or ``zh``.
+        language: language of the prompt, ``en`` or ``zh``.
         context: the situation.
         statement: the statement to agree or disagree with, or another question.
         answer: the answer of the model.

@@ -1,4 +1,4 @@
-"""Rebuilt prompts: what a judge was asked, from the fields that a record holds."""
+"""Rebuilt prompts: the text sent to a judge, from the fields of a record."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
     """The text of a prompt with these fields.
 
     Args:
-        name: of the prompt.
-        language: of its template.
-        version: of the prompts that the judge was asked with.
-        fields: what stands in it.
+        name: name of the prompt.
+        language: language of the template.
+        version: version of the prompts that the judge was asked with.
+        fields: fields of the template.
 
     Returns:
-        The system's and the user's message; empty where the prompts have another version, also
-        where a folder of one's own changed them (``LMMS_RPTS_PROMPTS``), or where there is none.
+        The system message and the user message. Empty if the prompts have another version, which
+        includes custom prompts (``LMMS_RPTS_PROMPTS``), or if there is no such prompt.
     """
     if version != _prompts().version:
         return ""
     try:
         messages = _prompts().render(name, language, **fields)
-    except ValueError:  # a language that there is no template for
+    except ValueError:  # no template in this language
         return ""
     return "\n\n".join(str(each["content"]) for each in messages)

@@ -37,7 +37,7 @@ class ChosenJudge:
     model: str
 
     def member(self, settings: Settings, price: Price | None) -> Member:
-        """The judge, opened, as one of an engine."""
+        """Open the judge as a member of an engine."""
         backend = self.backend
         return Member(
             self.name,
@@ -58,7 +58,7 @@ def open_engine(
     budget: Budget | None = None,
     board: Board = NO_BOARD,
 ) -> JudgeEngine:
-    """Open the judge or judges that ``judge`` names; returns a context manager.
+    """Open the judge or judges named in ``judge``; returns a context manager.
 
     Args:
         judge: as LMMS_RPTS_JUDGE: ``openai:MODEL``, ``lexical``, ``openai:A+hf:B``, ...
@@ -91,7 +91,7 @@ def open_engine(
 
 
 def prices_of(chosen: Sequence[ChosenJudge], settings: Settings) -> tuple[Price | None, ...]:
-    """The price of each judge: one for all, or one for each; None: unknown."""
+    """The price of each judge: one price for all, or one for each; None: unknown."""
     prices: tuple[Price | None, ...] = settings.prices or (None,)
     return prices if len(prices) == len(chosen) else prices * len(chosen)
 
@@ -103,10 +103,10 @@ def open_budget(settings: Settings) -> Budget:
 
 
 def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
-    """Find the judges that ``judge`` names, checked to be usable with these settings.
+    """Find the judges named in ``judge``, and check that they can be used with these settings.
 
     Raises:
-        JudgeConfigurationError: says what is wrong and what to use instead.
+        JudgeConfigurationError: states the error and what to use instead.
     """
     chosen = tuple(_find(part.strip(), settings) for part in _JOINT.split(judge.strip()))
     names = [each.name for each in chosen]
@@ -142,7 +142,7 @@ def writes(judge: str) -> bool:
 
 
 def sees(judge: str, settings: Settings) -> bool:
-    """Whether a judge, or each of several, has vision, as far as known."""
+    """Whether a judge, or each of several judges, has vision, as far as known."""
     return all(each.backend.sees(each.model, settings) for each in find_judges(judge, settings))
 
 
@@ -156,12 +156,12 @@ def count_paid(judge: str) -> int:
 
 
 def comparable(judge: str) -> bool:
-    """Whether a judge's scores are comparable with others'; for a judge that passed the checks."""
+    """Whether a judge's scores are comparable with other judges'; for judges that passed checks."""
     return all(_backend_of(part).comparable for part in _JOINT.split(judge))
 
 
 def caveats(judge: str) -> str:
-    """Known weaknesses of these judges as measured; for judges that passed the checks."""
+    """Known, measured weaknesses of these judges; for judges that passed the checks."""
     backends = [_backend_of(part) for part in _JOINT.split(judge)]
     return "; ".join(dict.fromkeys(each.caveat for each in backends if each.caveat))
 
@@ -212,7 +212,7 @@ def _load(name: str) -> Backend | None:
         return None
     try:
         loaded = found.load()
-    except Exception as error:  # an error of another package, which the message names
+    except Exception as error:  # an error in another package, which the message names
         raise JudgeConfigurationError(
             f"the judge {name!r} of {_package(found)} cannot be loaded: "
             f"{type(error).__name__}: {error}"
@@ -226,7 +226,7 @@ def _load(name: str) -> Backend | None:
 
 
 def _entry_points(warn_of: str | None = None) -> dict[str, EntryPoint]:
-    """Judges of other packages, by name; the first package that takes a name keeps it."""
+    """Judges of other packages, by name; a name belongs to the first package that uses it."""
     offered: dict[str, EntryPoint] = {}
     for found in entry_points(group=ENTRY_POINTS):
         taken = "lmms_rpts" if found.name in BACKENDS else None

@@ -12,8 +12,8 @@ class RequestKind:
     """One kind of judge requests.
 
     Attributes:
-        name: of the kind, and of its templates: ``en/NAME.jinja``, and ``en/NAME_again.jinja`` for
-            the reminder after a reply that cannot be parsed.
+        name: name of the kind and of its templates: ``en/NAME.jinja``, and ``en/NAME_again.jinja``
+            for the reminder after a reply that cannot be parsed.
         most_tokens: maximum tokens of a reply; judges with hidden thinking get more.
         fields: the fields of its templates, with values for a trial rendering.
         wanted: the expected value of a reply, for messages.

@@ -9,9 +9,9 @@ from lmms_rpts.judging.concurrency import AdaptiveLimit
 
 
 class StopSignal:
-    """The reason why no more requests are made: ``reason`` is None while they are.
+    """Why requests stopped: ``reason`` is None while they continue.
 
-    ``limits``: the limits whose queues are released then.
+    ``limits``: the concurrency limits whose queues are released on a stop.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class StopSignal:
         self._stopped = asyncio.Event()
 
     def stop(self, reason: str) -> str:
-        """Stop all requests, for the first of several reasons; returns that reason."""
+        """Stop all requests; returns the reason, which is the first one if there are several."""
         self.reason = self.reason or reason
         self._stopped.set()
         for limit in self.limits:
@@ -28,6 +28,6 @@ class StopSignal:
         return self.reason
 
     async def pause(self, seconds: float) -> None:
-        """Wait, but only until all requests are stopped."""
+        """Wait, but no longer than until all requests are stopped."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)

@@ -1,4 +1,4 @@
-"""Estimated number of tokens of a text or an image, where no server reports it."""
+"""Estimated number of tokens of a text or an image, for servers that do not report it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LETTERS_A_TOKEN = 4.0
 _MESSAGE = 4
 """Approximate tokens that a chat template adds per message."""
 _PATCH = 28
-"""Approximate side of the patch of one token in pixels, as in Qwen2-VL."""
+"""Approximate side of the image patch of one token in pixels, as in Qwen2-VL."""
 
 
 def guess_tokens(text: str) -> int:
@@ -23,7 +23,7 @@ def guess_tokens(text: str) -> int:
 
 
 def guess_image_tokens(image: JudgeImage) -> int:
-    """Estimated tokens of an image; 0 where its size is not known yet."""
+    """Estimated tokens of an image; 0 if its size is not known yet."""
     width, height = image.known_size or (0, 0)
     return ceil(width / _PATCH) * ceil(height / _PATCH)
 

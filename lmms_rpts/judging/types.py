@@ -22,12 +22,12 @@ Parser = Callable[[str], float | str | None]
 
 
 class TransientError(Exception):
-    """A failure that may pass: the call should be retried.
+    """Raised for a failure that may pass: the call should be retried.
 
     Attributes:
-        retry_after: seconds that the server asks to wait, None if it doesn't say.
+        retry_after: seconds that the server asks to wait; None if it does not say.
         unreachable: whether there was no connection to a server at all.
-        throttled: whether the server refused one call too many.
+        throttled: whether the server refused the call because there were too many.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class TransientError(Exception):
 
 
 class AdaptedError(Exception):
-    """The server rejects this form of a call; the judge has learned another one.
+    """Raised if the server rejects this form of a call, and the judge has learned another form.
 
-    The call is repeated immediately. A judge raises this a few times at most.
+    The call is repeated at once. A judge raises this at most a few times.
 
     Attributes:
         usage: tokens that the rejected call used.
@@ -58,15 +58,15 @@ class AdaptedError(Exception):
 
 
 class RefusedError(Exception):
-    """The judge refuses this request; retries are useless."""
+    """Raised if the judge refuses this request; retries are useless."""
 
 
 class FatalJudgeError(Exception):
-    """No request can succeed: a wrong key, an unknown model, no credit."""
+    """Raised if no request can succeed: a wrong key, an unknown model, no credit."""
 
 
 class JudgeConfigurationError(UserError):
-    """No judge can be opened with these settings; the message says what to set."""
+    """Raised if no judge can be opened with these settings; the message says what to set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,14 @@ class JudgeRequest:
             ``inference_seen`` with images; ``transform`` asks for a chain, ``answer`` for the final
             answer of a response; benchmarks add others.
         messages: the chat, each message with ``role`` and ``content``.
-        evidence: the texts that a claim is judged against, for judges that read no chat.
+        evidence: the texts that a claim is judged against, for judges that ignore the chat.
         claim: the conclusion to be judged.
-        parse: returns the value of a reply, None if there is none. None: a score for the kinds
-            that ask for one, else the reply itself.
-        reminder: added after a reply that cannot be parsed, when the question is retried.
+        parse: returns the value of a reply, None if there is none. None: the score for kinds that
+            ask for one, else the reply itself.
+        reminder: added after a reply that cannot be parsed, when the request is retried.
         prompt_version: version of the prompt of the messages.
-        sample: number of the sample of one question, from 0.
-        images: the images for the judge; they precede the first user message.
+        sample: number of the sample for this question, from 0.
+        images: the images for the judge; they precede the text of the first user message.
     """
 
     kind: str
@@ -105,7 +105,7 @@ class JudgeRequest:
 
     @property
     def key(self) -> str:
-        """SHA-256 of the request: equal for requests with the same answer.
+        """SHA-256 of the request: equal for requests that have the same answer.
 
         Decodes images whose digest is not known yet.
 
@@ -120,7 +120,7 @@ class JudgeRequest:
             "prompt_version": self.prompt_version,
             "sample": self.sample,
         }
-        if self.images:  # keys of requests without images are unchanged since the first version
+        if self.images:  # keys of requests without images must not change between versions
             content["images"] = [[image.name, image.digest] for image in self.images]
         return digest(content)
 
@@ -133,7 +133,7 @@ class JudgeRequest:
             if self.reminder:
                 messages.append({"role": "user", "content": self.reminder})
         elif self.reminder:
-            # Two messages of one role in a row are refused by some servers.
+            # Some servers refuse two messages of one role in a row.
             messages[-1]["content"] += f"\n\n{self.reminder}"
         return replace(self, messages=messages)
 
@@ -167,7 +167,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A judge's reply to one request; ``complete`` is false where it was cut off."""
+    """A judge's reply to one request; ``complete`` is false if it was cut off."""
 
     text: str
     usage: Usage | None = None
@@ -184,9 +184,9 @@ class Verdict:
         cached: whether the reply is a cache hit, so that this request cost nothing.
         attempts: number of calls made.
         usage: tokens of all calls, None if the server does not report them.
-        error: why there is no value; None exactly where there is one.
+        error: why there is no value; None if there is one.
         spread: standard deviation of the scores of several opinions; None for a single opinion.
-        opinions: the reply of each judge and each sample, where there are several.
+        opinions: the reply of each judge and each sample, if there are several.
     """
 
     text: str | None
@@ -214,8 +214,8 @@ class Judge(Protocol):
     """Protocol of a judge: anything that answers requests.
 
     ``ask`` raises ``TransientError``, ``RefusedError``, ``AdaptedError`` or ``FatalJudgeError``
-    where it cannot answer. It is called in one event loop, many times concurrently. A judge may
-    also have ``identity``, a mapping of everything besides the request that its replies depend on
+    if it cannot answer. It is called in one event loop, many times concurrently. A judge may
+    also have ``identity``, a mapping of everything except the request that its replies depend on
     (model, endpoint, sampling), for the cache; and ``async aclose()``.
     """
 
@@ -229,10 +229,10 @@ class Member:
     Attributes:
         name: as in LMMS_RPTS_JUDGE.
         judge: the judge itself.
-        price: of its tokens, where known.
-        writes: whether it can write text (steps, answers), and not only scores.
+        price: price of its tokens, if known.
+        writes: whether it can write text (steps, answers) in addition to scores.
         kept: whether its replies are cached on disk.
-        sees: whether it supports images.
+        sees: whether it has vision.
     """
 
     name: str
@@ -255,15 +255,15 @@ class Backend:
         usage: its notation in LMMS_RPTS_JUDGE, for messages.
         purpose: a short description.
         check: returns what is missing for a judge of this kind, given the part after the colon;
-            None if nothing is. Called often, before anything is paid for.
+            None if nothing is missing. It is called often, always before any paid call.
         open: creates the judge.
         writes: whether it can convert free text into steps and extract an answer.
         comparable: whether its scores are comparable with those of language models.
-        samples: whether repeated requests may have different replies.
+        samples: whether repeated requests may get different replies.
         kept: whether its replies cost anything, so that they are cached on disk.
-        sees: whether a judge of this kind supports images, given the part after the colon, as far
-            as known before a call; must not raise.
-        caveat: its known weakness as measured, a sentence without its full stop; for logs and
+        sees: returns whether a judge of this kind has vision, given the part after the colon, as
+            far as known before a call; must not raise.
+        caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
     """
 

@@ -1,4 +1,4 @@
-"""Labelled chains of steps: the common form of all layouts."""
+"""Labelled chains of steps: the common form that all layouts are read into."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ class LabelledChain:
     """One solution, cut into steps, with a label for each step.
 
     Attributes:
-        id: names it within its set.
-        question: which question it answers: chains of one question hang together, and intervals
-            resample questions.
-        stratum: the part of the set that it belongs to, a subset or a subject.
-        language: of the prompt that the judge is asked with: ``en`` or ``zh``.
-        context: the question, its options included.
-        steps: their texts, as they stand in the data.
-        labels: whether each is sound; None: unlabelled or neutral, never asked and never counted.
-        premises: of each step, where the data name them; None: all earlier steps.
-        first_error: the number of the first wrong step, from 0; None: there is none.
-        located: whether the data say where the first error is, or that there is none.
-        inherited: steps that are sound inferences, but rest on an earlier error.
-        places: the number of each step in the chain, from 0, where several of ``steps`` are
-            alternatives at one place; empty: their order.
-        path: which of ``steps`` are the chain itself, where others are alternatives to them;
-            empty: all.
-        images: names of the pictures that the question goes with.
+        id: unique within its set.
+        question: id of the question that it answers. Intervals resample questions, because chains
+            of one question are not independent.
+        stratum: the subset or subject that it belongs to.
+        language: language of the judge's prompt: ``en`` or ``zh``.
+        context: the question, including its options.
+        steps: texts of the steps, unchanged from the data.
+        labels: whether each step is sound; None: unlabelled or neutral, neither judged nor counted.
+        premises: premises of each step, if the data give them; None: all earlier steps.
+        first_error: number of the first wrong step, from 0; None: there is none.
+        located: whether the data give the place of the first error, or state that there is none.
+        inherited: steps that are sound inferences but depend on an earlier error.
+        places: position of each step in the chain, from 0, if several of ``steps`` are
+            alternatives at one position; empty: the order of ``steps``.
+        path: numbers of the ``steps`` that form the chain itself, if others are alternatives to
+            them; empty: all.
+        images: names of the images of the question.
     """
 
     id: str
@@ -46,7 +46,7 @@ class LabelledChain:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The steps with a label: those that a judge is asked about."""
+        """Numbers of the labelled steps, which are the ones sent to a judge."""
         return tuple(at for at, label in enumerate(self.labels) if label is not None)
 
     @property
@@ -56,9 +56,9 @@ class LabelledChain:
 
     @property
     def on_path(self) -> tuple[int, ...]:
-        """The steps of the chain itself, in order."""
+        """Numbers of the steps that form the chain itself, in order."""
         return self.path or tuple(range(len(self.steps)))
 
     def place(self, step: int) -> int:
-        """The number of a step in the chain, from 0."""
+        """Position of a step in the chain, from 0."""
         return self.places[step] if self.places else step

@@ -1,4 +1,4 @@
-"""Two judges on the same labelled steps, from the files of their validations."""
+"""Comparison of two judges on the same labelled steps, from their validity files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Key = tuple[str, str]
 
 
 class ComparisonError(UserError):
-    """Two files that cannot be compared; the message says why."""
+    """Raised for two files that cannot be compared; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetComparison:
-    """One set that both judges were asked about.
+    """The comparison of both judges on one set.
 
     Attributes:
-        name: of the set, as in both files.
-        chains: that both files hold, with the same question and labels.
-        only: chains that one file alone holds, or with another question or other labels.
-        notes: why the figures of the two may differ for another reason than the judge.
-        found: the differences, second less first.
+        name: name of the set, as in both files.
+        chains: number of chains that are in both files, with the same question and labels.
+        only: number of chains that are in one file only, or differ in question or labels.
+        notes: reasons other than the judge why the figures may differ.
+        found: the differences, second minus first.
     """
 
     name: str
@@ -39,7 +39,7 @@ class SetComparison:
 
 @dataclass(frozen=True, slots=True)
 class JudgeComparison:
-    """Two judges, set by set; ``missing``: sets that one file alone holds."""
+    """The comparison of two judges, by set; ``missing``: sets that are in one file only."""
 
     first: Validity
     second: Validity
@@ -48,11 +48,11 @@ class JudgeComparison:
 
 
 def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
-    """Paired differences on the steps that both judges have scored.
+    """Paired differences on the steps that both judges scored.
 
     Raises:
-        ComparisonError: where the files have no labelled step in common, or one of them holds two
-            sets of the same name.
+        ComparisonError: the files have no labelled chain in common, or one of them has two sets of
+            the same name.
     """
     for judged in (first, second):
         if len({each.name for each in judged.sets}) < len(judged.sets):
@@ -103,7 +103,7 @@ def _notes(one: ValidatedSet, two: ValidatedSet) -> Sequence[str]:
     if one.blind != two.blind:
         notes.append("one judge saw the images, the other did not")
     if one.sha256 != two.sha256:
-        notes.append("the files that the labels were read from are not the same")
+        notes.append("the labels were read from different files")
     return notes
 
 
@@ -126,7 +126,7 @@ def _same(one: JudgedChain, two: JudgedChain) -> bool:
 
 
 def _as_chain(judged: JudgedChain) -> LabelledChain:
-    """The chain without its texts, which figures do not depend on."""
+    """The chain without its texts, which do not affect the figures."""
     return LabelledChain(
         id=judged.id,
         question=judged.question,

@@ -1,4 +1,4 @@
-"""The figures of one judge on one set, and those of baselines without a judge."""
+"""The figures of a judge on one set, and those of baselines without a judge."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lmms_rpts.validation.own_metrics import own_estimates
 from lmms_rpts.validation.scored_steps import scored_steps
 
 Scores = Sequence[Sequence[float | None]]
-"""By chain and step; None: not asked, or without an answer."""
+"""By chain and step; None: not judged, or no score."""
 
 RANKINGS: Mapping[str, Callable[[LabelledChain, int], float]] = {
     "shortness": lambda chain, step: -float(len(chain.steps[step])),
     "place": lambda chain, step: -float(chain.place(step)),
 }
-"""Baselines that put steps in an order without a judge: from a chain and the number of a step."""
+"""Baselines that score steps without a judge: from a chain and the number of a step."""
 
 ALWAYS_SOUND = "always_sound"
 COUNTED = ("unscored", "unscored_chains")
@@ -30,7 +30,7 @@ COUNTED = ("unscored", "unscored_chains")
 
 @dataclass(frozen=True, slots=True)
 class SetFigures:
-    """What is computed of one set; names as in ``ValidatedSet``."""
+    """The figures computed for one set; names as in ``ValidatedSet``."""
 
     metrics: Mapping[str, Interval]
     own_metrics: Mapping[str, Interval]
@@ -46,11 +46,11 @@ def figures_of(
     scores: Scores,
     judges: Mapping[str, Scores],
 ) -> SetFigures:
-    """All figures of one set.
+    """Compute all figures of one set.
 
     Args:
-        scores: of the judge.
-        judges: scores of other judges that stand beside it as baselines, by name.
+        scores: scores of the judge.
+        judges: scores of the other judges that serve as baselines, by name.
     """
     steps = scored_steps(chains, scores)
     baselines = {
@@ -91,7 +91,7 @@ def _ranked(
 
 def _intervals(estimates: Mapping[str, Estimate]) -> dict[str, Interval]:
     return {
-        # What was counted has no interval.
+        # Counted values have no interval.
         name: Interval(value=each.value)
         if name in COUNTED
         else Interval(value=each.value, low=each.low, high=each.high)

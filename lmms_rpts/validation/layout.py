@@ -11,13 +11,13 @@ from lmms_rpts.validation.rows import Row
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A figure that others published, by their own protocol.
+    """A published figure, measured with the authors' own protocol.
 
     Attributes:
-        judge: who was measured.
-        metric: its name, as its authors call it.
+        judge: the judge that was measured.
+        metric: name of the metric in the source.
         value: from 0 to 1.
-        source: where it stands.
+        source: where the figure was published.
     """
 
     judge: str
@@ -31,23 +31,23 @@ class Layout:
     """One layout of published step labels.
 
     Attributes:
-        name: of the set, in small letters.
-        title: what its authors call it, and the paper.
-        fields: what an object must have to be taken for one of this layout. No object may have
-            the fields of two layouts.
-        read: the chains of a row, one mostly; raises RowError or LeftOut.
-        labels: who labelled what, and what "sound" means there, in a line.
-        licence: of the data.
-        source: how to get them: a ``git clone`` where they lie in a repository.
-        path: where they lie within the source.
-        images: whether the questions go with pictures.
-        fixed_premises: whether steps rest on texts that are no earlier steps, so that the given
-            premises are the only ones that will do.
-        language: of the texts.
-        anchors: figures that others published.
-        merge: makes one row of several that label the same steps, before they are read; None:
-            each row stands for itself. It may raise RowError.
-        remark: says what should be known of the rows, how well raters agree for instance.
+        name: name of the set, in lower case.
+        title: the authors' name for it, and the paper.
+        fields: fields that identify an object of this layout. No object may have the fields of two
+            layouts.
+        read: returns the chains of a row, usually one; raises RowError or LeftOut.
+        labels: one line: who labelled what, and the meaning of "sound" in this set.
+        licence: licence of the data.
+        source: how to get the data: a ``git clone`` command if they are in a repository.
+        path: path of the data within the source.
+        images: whether the questions have images.
+        fixed_premises: whether steps depend on texts that are not earlier steps, so that only the
+            given premises can be used.
+        language: language of the texts.
+        anchors: published figures.
+        merge: combines rows that label the same steps into one row, before they are read; None:
+            rows are independent. May raise RowError.
+        remark: returns a remark about the rows, for instance the agreement of the raters.
     """
 
     name: str

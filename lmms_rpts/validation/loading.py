@@ -1,4 +1,4 @@
-"""Reading sets of labelled steps from files and folders in their publishers' own layouts."""
+"""Reading of labelled steps from files and folders in their publishers' own layouts."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.rows import LeftOut, Row, RowError
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-"""Of the judge's prompts."""
+"""Languages of the judge's prompts."""
 
 SUFFIXES = (".json", ".jsonl", ".parquet")
-"""Files of a folder that are looked at."""
+"""Maximum number of files of a folder that are checked."""
 
 MOST_FAULTS = 0.01
-"""The share of rows that may not fit; more than that is another layout, or a damaged file."""
+"""Share of rows that may be invalid. A larger share means another layout or a damaged file."""
 
 _SHOWN = 3
 _LARGEST = 2_000_000_000
-_TWICE = "the same chain stands there already"
+_TWICE = "duplicate chain"
 _BROKEN = "(line)"
 
 Find = Callable[[Mapping[str, Any]], Layout | None]
 
 
 class LoadError(UserError):
-    """Data that cannot be used; the message names the file, the row, the field and the remedy."""
+    """Raised for unusable data; the message gives the file, the row, the field and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class LoadedSet:
     """The chains of one set.
 
     Attributes:
-        name: as given, else the layout's.
-        chains: in the order of the files, with ids that no two share.
-        rows: how many objects the files hold.
-        skipped: rows that do not fit, by the field that is wrong.
-        left_out: rows that hold nothing to ask, by the reason.
-        sha256: of each file, by its name within the folder.
-        others: files of the folder that are of no known layout.
-        remark: what should be known of the labels; empty: nothing.
+        name: the given name, else the name of the layout.
+        chains: in the order of the files, with unique ids.
+        rows: number of objects in the files.
+        skipped: number of invalid rows, by the invalid field.
+        left_out: number of rows without anything to judge, by reason.
+        sha256: SHA-256 of each file, by its name within the folder.
+        others: files of the folder without a known layout.
+        remark: a remark about the labels; may be empty.
     """
 
     name: str
@@ -66,16 +66,16 @@ class LoadedSet:
 
 
 def load_set(path: Path, name: str | None, find: Find) -> LoadedSet:
-    """Read a file, or all JSON and parquet files of a folder and the folders in it.
+    """Read a file, or all JSON and parquet files of a folder and its subfolders.
 
     Args:
         path: a file or a folder.
-        name: what the set is called; None: as its layout. Where a folder holds several sets, the
-            name of a layout chooses one.
-        find: gives the layout of an object, by its fields.
+        name: name of the set; None: the name of its layout. If a folder holds several sets, the
+            name of a layout selects one.
+        find: returns the layout of an object with the given fields.
 
     Raises:
-        LoadError: where nothing is found, two layouts are, or more than 1% of the rows do not fit.
+        LoadError: no set is found, several are, or more than 1% of the rows are invalid.
     """
     files = _files(path)
     found: dict[Path, tuple[Layout, list[Row | RowError]]] = {}
@@ -118,10 +118,10 @@ def _files(path: Path) -> list[Path]:
         if path.suffix.lower() not in SUFFIXES:
             raise LoadError(
                 f"{path}: use a file that ends in {', '.join(SUFFIXES)}; for human ratings, the "
-                "files that the page of lmms-rpts rate saved"
+                "files saved by the page of lmms-rpts rate"
             )
         return [path]
-    if not os.path.isdir(path):  # nor is a path that is too long
+    if not os.path.isdir(path):  # also false for a path that is too long
         raise LoadError(f"{path}: no such file or folder")
     files = sorted(
         file
@@ -166,7 +166,7 @@ def _only_layout(
 
 
 def _rows(file: Path, content: bytes, alone: bool) -> list[Row | RowError]:
-    """The objects of a file; ``alone``: whether a file that can't be read is an error."""
+    """The objects of a file; ``alone``: whether an unreadable file is an error."""
     try:
         if file.suffix.lower() == ".parquet":
             return list(_numbered(file, _parquet(file)))
@@ -178,7 +178,7 @@ def _rows(file: Path, content: bytes, alone: bool) -> list[Row | RowError]:
 
 
 def _numbered(file: Path, values: Iterable[tuple[str, Any]]) -> Iterator[Row | RowError]:
-    # Names of files and keys become ids and strata: not every one of them is valid Unicode.
+    # Names of files and keys become ids and strata, but may be invalid Unicode.
     stem = storable(file.stem)
     for number, (key, value) in enumerate(values):
         if isinstance(value, RowError):
@@ -190,7 +190,7 @@ def _numbered(file: Path, values: Iterable[tuple[str, Any]]) -> Iterator[Row | R
 
 
 def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
-    """The objects of a JSON list, of JSON lines, or of an object of lists, each with its key."""
+    """The objects of a JSON list, of JSON lines, or of an object of lists, with their keys."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -199,7 +199,7 @@ def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
     try:
         whole = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
-        # Not at U+2028 and the like, which may stand within a text.
+        # Not splitlines: it also splits at U+2028 and the like, which are allowed in a text.
         lines = [each for each in text.split("\n") if each.strip()]
         if not _is_lines(file, lines):
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -218,7 +218,7 @@ def _json(file: Path, content: bytes) -> Iterator[tuple[str, Any]]:
 
 
 def _is_lines(file: Path, lines: Sequence[str]) -> bool:
-    """Whether a file that is no JSON is JSON lines, some of them broken perhaps."""
+    """Whether a file that is not valid JSON is JSON lines, possibly with broken lines."""
     wanted = 1 if file.suffix.lower() == ".jsonl" else 2
     return sum(isinstance(_parsed(each), Mapping) for each in lines[:10]) >= wanted
 
@@ -231,7 +231,7 @@ def _parsed(line: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Any:
-    """An object; of a name that stands twice nobody knows which value counts."""
+    """An object; with a duplicate name it would be unclear which value counts."""
     found = dict(pairs)
     return found if len(found) == len(pairs) else RowError("(row)", "has a duplicate field")
 
@@ -249,7 +249,7 @@ def _parquet(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 class _Reader:
-    """Reads rows into chains, and counts those that do not fit."""
+    """Reads rows into chains and counts invalid rows."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self.count = 0
@@ -280,13 +280,13 @@ class _Reader:
         return chains
 
     def _row(self, row: Row) -> list[LabelledChain]:
-        """The chains of a row; nothing that stands in a row ends the reading of the others."""
+        """The chains of a row; an invalid row never prevents the reading of the others."""
         chains = []
         try:
             for chain in self._layout.read(row):
                 try:
                     chains.append(checked(chain))
-                except LeftOut as reason:  # of this chain; a row may hold others
+                except LeftOut as reason:  # this chain only; a row may hold others
                     self.left_out[str(reason)] += 1
         except LeftOut as reason:
             self.left_out[str(reason)] += 1
@@ -294,14 +294,14 @@ class _Reader:
         except RowError as error:
             self._skip(error, f"{row.stem}, row {row.number + 1}: ")
             return []
-        except Exception as error:  # a fault of ours on this row; the others are still read
+        except Exception as error:  # an internal error on this row; the others are still read
             fault = RowError("(row)", type(error).__name__)
             self._skip(fault, f"{row.stem}, row {row.number + 1}: ")
             return []
         return [fresh for chain in chains if (fresh := self._fresh(chain)) is not None]
 
     def _fresh(self, chain: LabelledChain) -> LabelledChain | None:
-        """The chain, under an id of its own; None for one that was read already."""
+        """The chain with a unique id; None if the same chain was read before."""
         content = (chain.context, chain.steps, chain.labels, chain.premises)
         known = self._known.setdefault(chain.id, set())
         if content in known:
@@ -311,7 +311,7 @@ class _Reader:
         return replace(chain, id=self._free_id(chain.id))
 
     def _free_id(self, wanted: str) -> str:
-        """The id, with a number where another chain has it: ``a``, ``a#2``, ``a#3``."""
+        """The id, with a number if it is taken: ``a``, ``a#2``, ``a#3``."""
         found = wanted
         while found in self._ids:
             self._numbers[wanted] += 1
@@ -341,11 +341,11 @@ class _Reader:
 
 
 def checked(chain: LabelledChain) -> LabelledChain:
-    """The chain, if its parts fit together.
+    """The chain, if its parts are consistent.
 
     Raises:
-        RowError: if they do not; a layout should have said so before.
-        LeftOut: if there is nothing to ask.
+        RowError: they are not; the layout should have raised an error before.
+        LeftOut: no step is labelled.
     """
     steps = len(chain.steps)
     lists = {
@@ -358,7 +358,7 @@ def checked(chain: LabelledChain) -> LabelledChain:
             raise RowError(name, f"has {length} entries for {steps} steps")
     numbers = (*chain.path, *chain.inherited, *filter(None, [chain.first_error]))
     if any(not 0 <= number < steps for number in numbers):
-        raise RowError("steps", "are fewer than the labels speak of")
+        raise RowError("steps", "are fewer than the labels refer to")
     if chain.language not in LANGUAGES:
         raise RowError("language", f"should be {' or '.join(LANGUAGES)}")
     if not chain.asked:

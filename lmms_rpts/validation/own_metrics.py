@@ -1,10 +1,10 @@
-"""The metrics that the authors of each set report, by their names.
+"""The metrics reported by the authors of each set, under their published names.
 
-For comparison with published figures. Scores are those of a run: a step is wrong where its
-score is less than the threshold, also where the authors ask for the number of the step outright.
-Papers on process reward models tune the threshold on a part of the data, where ours is 0.5: their
-figures are nearer to ``macro_f1_fitted`` and ``f1_first_fitted``. What an unscored step leaves
-undecided is left out here.
+For comparison with published figures. Scores come from a run: a step is wrong if its score is below
+the threshold, even for sets whose authors ask directly for the number of the wrong step. Papers on
+process reward models tune the threshold on part of the data; here it is 0.5. Their figures are
+closer to ``macro_f1_fitted`` and ``f1_first_fitted``. Steps and chains that are undecided because
+of an unscored step are left out.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def own_estimates(
     resamples: int = MEASURE_RESAMPLES,
     seed: int = SEED,
 ) -> dict[str, Estimate]:
-    """The authors' metrics of one layout, with 95% intervals over questions; none: no metrics.
+    """The authors' metrics of one layout, with 95% intervals over questions; may be empty.
 
-    The resamples are those of ``stats.step_measures.estimate_all``.
+    Uses the same resamples as ``stats.step_measures.estimate_all``.
     """
     measures = OWN_METRICS.get(layout)
     if measures is None:
@@ -49,21 +49,21 @@ def own_estimates(
 def processbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """Zheng et al. 2024: F1 of each subset, and their mean.
 
-    The harmonic mean of both accuracies of finding the first error. Their language models name the
-    step: no threshold.
+    F1 is the harmonic mean of the two accuracies of locating the first error. Their language models
+    give the number of the step: no threshold.
     """
     return {"F1": mean_over(steps.stratum, location_measures(steps, threshold)["f1_first"])}
 
 
 def visualprocessbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Wang et al. 2025: macro F1 over all steps but the neutral ones, sources pooled."""
+    """Wang et al. 2025: macro F1 over all steps except neutral ones, sources pooled."""
     return {"macro F1": confusion_measures(steps, threshold)["macro_f1"]}
 
 
 def bigbench_mistake(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Tyen et al. 2023: the share of traces with the right location, or rightly none; tasks' mean.
+    """Tyen et al. 2023: share of traces located correctly, with or without a mistake; task mean.
 
-    Their judges say yes or no to each step, or name one: no threshold.
+    Their judges answer yes or no for each step, or give the number of one: no threshold.
     """
     return {"accuracy of location": mean_over(steps.stratum, _location(steps, threshold))}
 
@@ -71,8 +71,8 @@ def bigbench_mistake(steps: ScoredSteps, threshold: float) -> dict[str, Measure]
 def prmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """Song et al. 2025: PRMScore, the mean of both F1 over pooled steps; and first errors.
 
-    ``first-error accuracy`` is the share of first wrong steps that is flagged, whatever is flagged
-    before: it is not ``acc_err``.
+    ``first-error accuracy`` is the share of first wrong steps that are flagged, whether or not
+    earlier steps are flagged, unlike ``acc_err``.
     """
     errors = first_errors(steps)
     found = errors.at < threshold
@@ -86,10 +86,10 @@ def prmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 def mr_score_parts(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """MR-GSM8K and MR-Ben (Zeng et al. 2024): two parts of MR-Score; the third needs reasons.
 
-    ``MCC``: Matthews' correlation of solutions that are right, and in which nothing is flagged.
+    ``MCC``: Matthews' correlation between correct solutions and solutions without a flagged step.
     ``ACC step``: the share of wrong solutions whose first flagged step is the first wrong one.
-    Their judges name the step: no threshold. MR-Ben takes means over subjects; here they are
-    pooled, as MR-GSM8K has it.
+    Their judges give the number of the step: no threshold. MR-Ben averages over subjects; here
+    subjects are pooled, as in MR-GSM8K.
     """
     return {
         "MCC": confusion_measures(solutions(steps), threshold)["mcc"],
@@ -98,7 +98,7 @@ def mr_score_parts(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 
 
 def vlrmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Ruan et al. 2025: F1 of both classes, each weighing as much as the *other* has steps.
+    """Ruan et al. 2025: F1 of both classes, each weighted by the number of steps of the *other*.
 
     Their judges write a list of 0 and 1: no threshold.
     """
@@ -117,8 +117,8 @@ def vlrmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 def reasoneval(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """Xia et al. 2024: macro F1 and AUC of steps up to the first error, and of whole solutions.
 
-    A solution has the lowest score of its steps: here of those up to the first error, as no other
-    has a label. A step is sound above their threshold, not at it.
+    The score of a solution is the lowest score of its steps: here only those up to the first error,
+    as later steps have no label. A step is sound above their threshold, not at it.
     """
     whole = solutions(steps)
     return {
@@ -132,8 +132,8 @@ def reasoneval(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 def parc(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """Mukherjee et al. 2025: accuracy on error steps and on correct ones, by chain and then file.
 
-    Steps that only inherit an error are a class of their own there, which a judge of single steps
-    can't name: they are in neither. Their judges name a class: no threshold.
+    There, steps that only inherit an error are a class of their own. A judge of single steps cannot
+    detect it, so they are in neither accuracy. Their judges name a class: no threshold.
     """
     known = steps.scored & ~steps.inherited
     flagged = steps.score < threshold
@@ -144,17 +144,16 @@ def parc(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 
 
 def stepverify(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Daheim et al. 2024: the share of solutions, all wrong, whose first error is found exactly."""
+    """Daheim et al. 2024: share of solutions (all wrong) whose first error is located exactly."""
     return {"accuracy of location": _location(steps, threshold)}
 
 
 def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """He et al. 2025: precision, recall and F1 of wrong sections, means over rows with an error.
 
-    Theirs counts sections of no use as wrong as well; here those are neutral. As in their code,
-    what is flagged after the last wrong section of a row doesn't count, and the precision of a row
-    in which nothing is flagged is 0. Their judges list the sections: no
-    threshold.
+    Their metric also counts useless sections as wrong; here those are neutral. As in their code,
+    flags after the last wrong section of a row do not count, and a row without flags has precision
+    0. Their judges list the sections: no threshold.
     """
     known = steps.scored & steps.on_path
     last = np.full(steps.chains, -1)
@@ -185,7 +184,7 @@ OWN_METRICS: Mapping[str, Measures] = {
     "stepverify": stepverify,
     "deltabench": deltabench,
 }
-"""The metrics of each layout that has some, by its name."""
+"""The metrics of each layout that has any, by layout name."""
 
 
 def _location(steps: ScoredSteps, threshold: float) -> Measure:
@@ -194,7 +193,7 @@ def _location(steps: ScoredSteps, threshold: float) -> Measure:
 
 
 def _mean_of_chains(steps: ScoredSteps, counted: Flags, right: Flags) -> Measure:
-    """The share of counted steps that is right, mean over chains and then over strata."""
+    """Share of counted steps that are right, averaged over chains and then over strata."""
     n = steps.by_chain(counted)
     there = n > 0
     shares = np.where(there, steps.by_chain(counted & right) / np.maximum(n, 1), 0.0)

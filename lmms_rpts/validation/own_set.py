@@ -1,4 +1,4 @@
-"""The set of labelled steps that comes with the package."""
+"""The built-in set of labelled steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def own_set() -> LoadedSet:
 
 
 def _read(row: Row) -> Iterable[LabelledChain]:
-    raise RowError("(row)", "is of no file")
+    raise RowError("(row)", "does not come from a file")
 
 
 LAYOUT = Layout(

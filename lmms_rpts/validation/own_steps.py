@@ -1,14 +1,14 @@
 """Built-in labelled steps: the demo's instances, sound and with manually written errors.
 
-``own_steps.jsonl`` holds variants of the gold reasoning, one per line. Each replaces the sentence
-of one inference:
+``own_steps.jsonl`` has one variant of the gold reasoning per line. Each variant replaces the
+sentence of one inference:
 
 - ``instance`` and ``step``: the ``id`` of the demo's instance, and the number of the step in its
   repaired gold chain, from 0.
-- ``kind``: what goes wrong, one of ``KINDS``; ``rephrased`` for sound steps in other words.
+- ``kind``: the kind of error, one of ``KINDS``; ``rephrased`` for sound steps in other words.
 - ``sound``: whether the sentence follows from the premises of that step.
 - ``text``: the sentence, in the instance's language.
-- ``why``: of a wrong one, what is wrong with it.
+- ``why``: for a wrong sentence, what is wrong with it.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ REPHRASED = "rephrased"
 
 KINDS: Mapping[str, str] = {
     "arithmetic": "a wrong sum, count or comparison from right premises",
-    "condition": "a condition that is ignored, or read the wrong way round",
-    "overreach": "more than the premises carry: all for some, ever for once",
-    "contradiction": "what a premise denies",
-    "mixup": "a value, name or day of another premise or row",
-    "verdict": "right premises, and the opposite verdict",
-    "invented": "a fact that no premise holds",
+    "condition": "a condition that is ignored or misread",
+    "overreach": "more than the premises support: all for some, ever for once",
+    "contradiction": "a statement that a premise contradicts",
+    "mixup": "a value, name or day from another premise or row",
+    "verdict": "right premises, but the opposite verdict",
+    "invented": "a fact that is in no premise",
 }
-"""The ways in which steps are wrong."""
+"""Kinds of errors."""
 
 _PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One line of ``own_steps.jsonl``; the module tells what its fields are."""
+    """One line of ``own_steps.jsonl``; see the module docstring for its fields."""
 
     instance: int
     step: int
@@ -63,7 +63,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class _Gold:
-    """An instance of the demo with its repaired gold chain."""
+    """An instance of the demo, with its repaired gold chain."""
 
     doc: Mapping[str, Any]
     chain: ReasoningChain
@@ -75,13 +75,13 @@ class _Gold:
 
 @cache
 def own_chains() -> tuple[LabelledChain, ...]:
-    """The gold chain of each instance, and the same with one step replaced, for each variant.
+    """The gold chain of each instance, and for each variant the same chain with one step replaced.
 
-    Only inferences are labelled: a step that reads an image can't be judged by premises. A wrong
-    step is the first and only labelled error of its chain; what comes after it has no label. A
-    rephrased step says the same as the gold one, so that its chain is sound to the end. Premises
-    are what a run shows the judge, without the spaces around them. No two instances of the demo
-    are translations of each other: each is a question of its own.
+    Only inferences are labelled: a step that describes an image cannot be judged by premises. A
+    wrong step is the first and only labelled error of its chain; steps after it have no label. A
+    rephrased step means the same as the gold one, so its whole chain is sound. Premises are those
+    that a run shows the judge, stripped of white space. No two instances of the demo are
+    translations of each other, so each is a question of its own.
     """
     golds = _read_golds()
     chains = [_labelled(gold, GOLD, gold.chain, None) for gold in golds.values()]
@@ -97,7 +97,7 @@ def own_chains() -> tuple[LabelledChain, ...]:
 
 @cache
 def own_variants() -> tuple[Variant, ...]:
-    """The hand-written steps, in the order of the file."""
+    """The manually written steps, in the order of the file."""
     text = (_PACKAGE / "validation" / "own_steps.jsonl").read_text(encoding="utf-8")
     return tuple(Variant(**json.loads(line)) for line in text.splitlines())
 
@@ -115,13 +115,13 @@ def _repaired(doc: Mapping[str, Any]) -> ReasoningChain:
         restates,
         n_images=len(doc["visual_clue"]),
     )
-    # "A -> B" leaves the space before B.
+    # Parsing "A -> B" leaves the space before B.
     stripped = (replace(step, conclusion=step.conclusion.strip()) for step in chain.steps)
     return replace(chain, steps=tuple(stripped))
 
 
 def _concluding(chain: ReasoningChain, variant: Variant) -> ReasoningChain:
-    """The chain with the variant's sentence in its place."""
+    """The chain with the variant's sentence as the conclusion of its step."""
     steps = list(chain.steps)
     steps[variant.step] = replace(steps[variant.step], conclusion=variant.text)
     return replace(chain, steps=tuple(steps))
@@ -153,7 +153,7 @@ def _labels(queries: Sequence[StepQuery], wrong_at: int | None) -> Iterator[bool
 
 
 def _premises(query: StepQuery) -> tuple[str, ...]:
-    """What a run shows the judge beside the context; nothing for a step that reads an image."""
+    """Premises that a run shows the judge with the context; none for a step about an image."""
     if not isinstance(query, InferenceQuery):
         return ()
     return tuple(text.strip() for text in query.premises)

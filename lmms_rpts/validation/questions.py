@@ -14,12 +14,12 @@ from lmms_rpts.validation.chains import LabelledChain
 Premises = Literal["given", "all"]
 
 MOST_CHARACTERS = 60_000
-"""Of the premises together, about 15,000 tokens; the oldest are left out beyond that."""
+"""Maximum length of all premises together (about 15,000 tokens); the oldest are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepQuestion:
-    """One labelled step, as it is put to the judge.
+    """One labelled step as a request to the judge.
 
     ``chain`` and ``step`` are numbers from 0; ``shortened``: whether premises were left out.
     """
@@ -34,11 +34,11 @@ class StepQuestion:
 def questions_of(
     chains: Sequence[LabelledChain], which: Premises, prompts: Prompts
 ) -> Iterator[StepQuestion]:
-    """A question for each step with a label, in order.
+    """A question for each labelled step, in order.
 
     Args:
-        which: ``given``: the premises that the data name, where they do; ``all``: all earlier
-            steps of the chain.
+        which: ``given``: the premises in the data, if any; ``all``: all earlier steps of the
+            chain.
     """
     for number, chain in enumerate(chains):
         for step in chain.asked:
@@ -50,7 +50,7 @@ def questions_of(
 
 
 def premises_of(chain: LabelledChain, step: int, which: Premises) -> tuple[str, ...]:
-    """What a step is judged by."""
+    """The premises of a step."""
     if chain.premises is not None and which == "given":
         return chain.premises[step]
     place = chain.place(step)
@@ -59,7 +59,7 @@ def premises_of(chain: LabelledChain, step: int, which: Premises) -> tuple[str, 
 
 
 def _within_limit(premises: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-    """The latest premises that fit together."""
+    """The latest premises that fit within the limit."""
     room, kept = MOST_CHARACTERS, len(premises)
     for text in reversed(premises):
         room -= len(text)

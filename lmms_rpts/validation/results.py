@@ -1,4 +1,4 @@
-"""Results of a validation: the content of its file, and the worst misses with their texts."""
+"""Results of a validation: the content of its file, and the judge's worst errors with texts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lmms_rpts.validation.chains import LabelledChain
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A step that the judge scored against its label.
+    """A step for which the judge's score contradicts the label.
 
     Attributes:
-        chain: that the step belongs to, with all its texts and labels.
-        step: its number, from 0.
-        score: of the judge, in [0, 1].
-        premises: that the judge was shown.
-        reply: what the judge said, whole; of several judges or samples, their replies.
+        chain: the chain of the step, with all its texts and labels.
+        step: number of the step, from 0.
+        score: the judge's score, in [0, 1].
+        premises: premises shown to the judge.
+        reply: the judge's complete reply; with several judges or samples, all replies.
     """
 
     chain: LabelledChain
@@ -34,9 +34,9 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """One set: its figures, and the worst misses, the worst first.
+    """One set: its figures, and the judge's worst errors, worst first.
 
-    ``error``: why the first of the steps without a score has none; None where all have one.
+    ``error``: why the first of the unscored steps has no score; None if all have one.
     """
 
     figures: ValidatedSet
@@ -46,7 +46,7 @@ class SetResult:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """A judge on all sets. ``stopped``: why asking ended early; None where it did not."""
+    """Results of a judge on all sets. ``stopped``: why requests ended early, or None."""
 
     validity: Validity
     sets: tuple[SetResult, ...]

@@ -1,4 +1,4 @@
-"""Validation of a judge: asks it about labelled steps, and measures how well it separates them."""
+"""Validation of a judge: requests scores for labelled steps and compares them with the labels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from lmms_rpts.validation.results import Miss, SetResult, Validation
 from lmms_rpts.validation.sampling import draw
 
 MISSES = 20
-"""Misses of a set that are kept to be read."""
+"""Number of the worst errors per set that are reported with texts."""
 
 LEXICAL = "lexical"
 
@@ -46,17 +46,17 @@ _WORDS = Member(LEXICAL, LexicalJudge(), kept=False)
 
 
 class NothingScoredError(UserError):
-    """No step got a score; the message says why."""
+    """Raised if no step was scored; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSet:
-    """What will be asked of one set.
+    """The planned requests for one set.
 
     Attributes:
         loaded: the whole set.
-        chains: those that are used.
-        premises: which ones the questions hand over.
+        chains: chains that are used.
+        premises: which premises the questions contain.
         questions: one for each labelled step.
     """
 
@@ -67,13 +67,13 @@ class PlannedSet:
 
     @property
     def blind(self) -> bool:
-        """Whether the questions go with pictures, which no judge is shown yet."""
+        """Whether the questions have images, which are not shown to any judge yet."""
         return any(chain.images for chain in self.chains)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be asked, and by which settings."""
+    """All planned requests, with their settings."""
 
     judge: str
     sets: tuple[PlannedSet, ...]
@@ -83,9 +83,9 @@ class Plan:
     settings: Settings
 
     def need(self) -> tuple[int, Usage]:
-        """Calls, if nothing is in the cache, and their tokens, guessed from the texts.
+        """Number of calls without cache hits, and their tokens, estimated from the texts.
 
-        Equal questions are asked once.
+        Equal requests are sent once.
         """
         asked = {q.request.key: q.request for each in self.sets for q in each.questions}
         opinions = count_paid(self.judge) * self.settings.judge_samples
@@ -104,16 +104,16 @@ def plan_validation(
     premises: Premises = "given",
     usable: bool = True,
 ) -> Plan:
-    """Choose chains and write the questions.
+    """Choose chains and build the questions.
 
     Args:
-        limit: chains of each set, at most; None: all.
-        seed: for the choice.
-        premises: ``given``: those that a set names, where it does, else all earlier steps.
-        usable: whether the judge must be usable as it is set up: not for a mere estimate.
+        limit: maximum number of chains per set; None: all.
+        seed: seed for choosing chains.
+        premises: ``given``: those in the data, if any, else all earlier steps.
+        usable: whether to check that the judge can be used; False for an estimate only.
 
     Raises:
-        JudgeConfigurationError: for a judge that can't be used.
+        JudgeConfigurationError: the judge cannot be used.
     """
     if usable:
         find_judges(judge, settings)
@@ -132,17 +132,17 @@ def plan_validation(
 
 
 def validate(plan: Plan, *, progress: bool = True) -> Validation:
-    """Ask the judge, set by set, and compute the figures.
+    """Request the judge's scores, set by set, and compute the figures.
 
-    An answer that is in the cache is not asked again. Where asking has to stop (no credit, no
-    budget), the rest is unscored and counted so.
+    Cached answers are not requested again. If requests have to stop (no credit, no budget), the
+    remaining steps count as unscored.
 
     Args:
-        progress: whether to show a bar.
+        progress: whether to show a progress bar.
 
     Raises:
-        JudgeConfigurationError: for a judge that can't be used.
-        NothingScoredError: where no step got a score.
+        JudgeConfigurationError: the judge cannot be used.
+        NothingScoredError: no step was scored.
     """
     settings = plan.settings
     with (
@@ -181,7 +181,7 @@ def _validate_set(
     spent = _spent(engine.budget)
     verdicts = _asked(planned, engine)
     usage = _usage(spent, _spent(engine.budget), priced=bool(settings.prices))
-    # The word overlap costs nothing: it stands beside every judge.
+    # Word overlap needs no calls, so it is a baseline for every judge.
     by_words = verdicts if engine.name == LEXICAL else _asked(planned, words)
     scores = _scores(planned, verdicts)
     figures = figures_of(
@@ -247,7 +247,7 @@ def _scores(planned: PlannedSet, verdicts: Sequence[Verdict]) -> list[list[float
 
 
 def score_of(verdict: Verdict) -> float | None:
-    """The score of a verdict; None where there is none."""
+    """The score of a verdict; None if it has none."""
     return verdict.value if isinstance(verdict.value, float) else None
 
 
@@ -266,7 +266,7 @@ def _judged(chain: LabelledChain, scores: Sequence[float | None]) -> JudgedChain
 
 
 def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
-    """The misses with the widest gap between score and label, both kinds in turn."""
+    """The errors with the largest gap between score and label, both kinds in turn."""
     kinds: dict[bool, list[tuple[float, int, Miss]]] = {True: [], False: []}
     for at, (question, verdict) in enumerate(zip(planned.questions, verdicts, strict=True)):
         score, chain = score_of(verdict), planned.chains[question.chain]
@@ -280,7 +280,7 @@ def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
 
 
 def _words(verdict: Verdict) -> str | None:
-    """What the judge said; of several judges or samples, all of it."""
+    """The judge's reply; with several judges or samples, all replies."""
     if not verdict.opinions:
         return verdict.text
     return "\n\n".join(f"{each.judge}: {each.text or each.error}" for each in verdict.opinions)

@@ -1,4 +1,4 @@
-"""Stratified sampling of the chains of a set, the same for every judge."""
+"""Stratified sampling of the chains of a set, identical for every judge."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Stratum = tuple[str, bool]
 
 
 def draw(chains: Sequence[LabelledChain], limit: int | None, seed: int) -> list[LabelledChain]:
-    """At most ``limit`` chains, in their order.
+    """At most ``limit`` chains, in their original order.
 
-    Strata are the parts of the set, each cut into chains with and without an error; each gives as
-    many chains as its share of the set asks for (largest remainders), so that the set's own
-    prevalence stays. Within one, chains are taken by a hash of seed and id: which ones does not
+    Strata are the parts of the set, each split into chains with and without an error. Each stratum
+    gets its share of the limit (largest remainders), so that the prevalence of errors is
+    preserved. Within a stratum, chains are chosen by a hash of seed and id: the choice does not
     depend on the judge, on the order of the files or on other sets.
 
     Args:
-        limit: None: all.
-        seed: another one draws others.
+        limit: maximum number of chains; None: all.
+        seed: seed of the choice.
     """
     if limit is None or limit >= len(chains):
         return list(chains)
@@ -35,7 +35,7 @@ def draw(chains: Sequence[LabelledChain], limit: int | None, seed: int) -> list[
 
 
 def _sizes(strata: dict[Stratum, list[int]], limit: int, total: int) -> dict[Stratum, int]:
-    """Chains of each stratum; the quotas' fractions go to the largest remainders."""
+    """Number of chains of each stratum; remaining places go to the largest remainders."""
     quotas = {name: divmod(len(members) * limit, total) for name, members in strata.items()}
     sizes = {name: whole for name, (whole, _) in quotas.items()}
     by_rest = sorted(strata, key=lambda name: (-quotas[name][1], name))

@@ -13,7 +13,7 @@ from lmms_rpts.stats.step_labels import ScoredSteps
 from lmms_rpts.validation.chains import LabelledChain
 
 _DIGITS = 12
-"""Means of several answers that differ in the last bit alone are ties."""
+"""Scores that differ only by floating-point error, as means of several answers may, are ties."""
 
 
 def scored_steps(
@@ -22,11 +22,11 @@ def scored_steps(
     """The labelled steps of chains.
 
     Args:
-        scores: by step of each chain; None: not asked, or no answer. Those of steps without a
-            label don't count.
+        scores: for each chain, by step; None: not judged, or no score. Scores of unlabelled steps
+            are ignored.
 
     Raises:
-        ValueError: a chain has more or fewer scores than steps.
+        ValueError: the number of scores of a chain differs from its number of steps.
     """
     rows = [
         (at, step, chain, score)
@@ -50,7 +50,7 @@ def scored_steps(
 
 
 def half_of(question: str) -> int:
-    """0 or 1, by the name of the question alone: the same in each sample of a set."""
+    """0 or 1, from the id of the question only: the same in each sample of a set."""
     return hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[0] & 1
 
 
@@ -63,7 +63,7 @@ def _labelled(
 
 
 def _first_error(chain: LabelledChain) -> float:
-    """Its place; inf: there is none; NaN: not known, or at a step that is not asked."""
+    """Position of the first error; inf: no error; NaN: unknown, or at a step that is not judged."""
     if not chain.located:
         return math.nan
     if chain.first_error is None:

@@ -9,12 +9,12 @@ from lmms_rpts.runs.validity import Figures, ValidatedSet
 from lmms_rpts.runs.validity_figures import bar_to_clear
 
 NONE = "–"
-"""Stands where there is no value."""
+"""Shown for a missing value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a metric is called, and what it says in one line."""
+    """Name and one-line explanation of a metric."""
 
     title: str
     help: str
@@ -24,14 +24,14 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
     "Ranking, without a threshold": {
         "auc": Metric(
             "AUC",
-            "how often a sound step scores above a wrong one, ties half; 0.5 is chance",
+            "how often a sound step scores above a wrong one, ties count half; 0.5 is chance",
         ),
         "auc_within": Metric(
             "AUC within chains",
-            "the same, but a wrong step is set against the sound steps of its own chain only",
+            "the same, but a wrong step is compared with the sound steps of its own chain only",
         ),
     },
-    "Steps: called sound from 0.5 on": {
+    "Steps: called sound at 0.5 or above": {
         "sensitivity": Metric("sensitivity", "share of the wrong steps that the judge finds"),
         "specificity": Metric("specificity", "share of the sound steps that it calls sound"),
         "balanced_accuracy": Metric(
@@ -64,14 +64,14 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
         "brier": Metric("Brier score", "mean squared error of the scores; lower is better"),
         "ece": Metric(
             "ECE",
-            "expected calibration error: how far scores lie from the share of sound steps; lower "
-            "is better",
+            "expected calibration error: distance of the scores from the share of sound steps; "
+            "lower is better",
         ),
     },
     "Coverage": {
         "unscored": Metric("unscored steps", "share of the labelled steps without a score"),
         "unscored_chains": Metric(
-            "unscored chains", "share of the chains whose first error is not decided for that"
+            "unscored chains", "share of chains whose first error is undecided because of them"
         ),
     },
 }
@@ -81,15 +81,15 @@ METRICS: Mapping[str, Metric] = {
 }
 
 METRIC_HELP: Mapping[str, str] = {name: metric.help for name, metric in METRICS.items()}
-"""One plain line a metric."""
+"""One-line explanation of each metric."""
 
 BASELINE_HELP: Mapping[str, str] = {
-    "shortness": "the shorter a step, the sounder",
-    "place": "the earlier in the chain, the sounder",
+    "shortness": "shorter steps score higher",
+    "place": "earlier steps of a chain score higher",
     "always_sound": "every step is sound",
     "lexical": "words shared with the premises, no model",
 }
-"""What needs no judge, in the order of the tables."""
+"""Baselines without a judge, in the order of the tables."""
 
 _NEED_WRONG_STEPS = frozenset(
     ("auc", "auc_within", "sensitivity", "balanced_accuracy", "mcc", "macro_f1", "f1_wrong")
@@ -102,25 +102,25 @@ _NEED_SOUND_CHAINS = frozenset(("acc_ok", "f1_first", "f1_first_fitted"))
 
 
 def title_of(name: str) -> str:
-    """What a metric or a baseline is called; an unknown one by its own name."""
+    """Title of a metric or a baseline; an unknown one keeps its name."""
     return METRICS[name].title if name in METRICS else name.replace("_", " ")
 
 
 def in_order(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The names, those that are ``known`` first and in its order."""
+    """The names, with those that are ``known`` first and in that order."""
     given = list(dict.fromkeys(names))
     first = [name for name in known if name in given]
     return first + [name for name in given if name not in first]
 
 
 def value_of(figures: Figures | None, name: str) -> float | None:
-    """The value of a metric; None where there is none."""
+    """The value of a metric; None if it has none."""
     found = figures.get(name) if figures else None
     return found.value if found else None
 
 
 def why_missing(name: str, found: ValidatedSet) -> str:
-    """Why the judge's metric has no value on this set; empty where that is not plain."""
+    """Why the judge's metric has no value on this set; empty if the reason is not clear."""
     for reason, holds in _reasons(name, found):
         if holds:
             return reason
@@ -128,7 +128,7 @@ def why_missing(name: str, found: ValidatedSet) -> str:
 
 
 def _reasons(name: str, found: ValidatedSet) -> Iterator[tuple[str, bool]]:
-    # Without the chains, whether all of them are of a kind isn't known.
+    # Without the chains, whether all of them are sound or wrong is unknown.
     wrong = [chain.first_error is not None for chain in found.chains if chain.located]
     yield "no labelled steps", not found.n_steps
     yield "no step has a score", value_of(found.metrics, "unscored") == 1
@@ -151,7 +151,7 @@ def beaten(found: ValidatedSet) -> bool:
 
 
 def doubts(found: ValidatedSet) -> list[str]:
-    """What a reader must not overlook: a judge that does no better than what needs no judge."""
+    """Warnings for the reader: the judge is no better than a baseline without a judge."""
     judge = found.metrics.get("auc")
     if judge is None or judge.value is None:
         return []
@@ -170,7 +170,7 @@ def doubts(found: ValidatedSet) -> list[str]:
 
 
 def counted(found: ValidatedSet) -> str:
-    """How much was labelled: ``400 chains, 2,081 steps, 207 of them wrong``."""
+    """Counts of labelled data: ``400 chains, 2,081 steps, 207 of them wrong``."""
     return (
         f"{found.n_chains:,} chain{'s' * (found.n_chains != 1)}, {found.n_steps:,} "
         f"step{'s' * (found.n_steps != 1)}, {found.n_wrong:,} of them wrong"
@@ -178,15 +178,15 @@ def counted(found: ValidatedSet) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure for people; files of others may hold any."""
+    """A figure as text; values from external files may be of any size."""
     if value is None:
         return NONE
-    # Adding 0.0 makes zero of a negative zero.
+    # Adding 0.0 turns negative zero into zero.
     return f"{value:.3g}" if abs(value) >= 1e6 else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def cost(value: float | None) -> str:
-    """What a judge cost, in the currency of the prices."""
+    """Cost of a judge, in the currency of the prices."""
     if value is None:
         return NONE
     return f"{value:,.2f}" if 1 <= value < 1e12 else f"{value:.2g}"

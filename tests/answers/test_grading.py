@@ -39,7 +39,7 @@ FAULTS = [
     ("number", (), "3-4", "is not a number"), ("number", (), "3,5", "is not a number"),
     ("number", (), "1/0", "is not a number"), ("number", (), "3:45", "is not a number"),
     ("text", (), "Paris", ""), ("text", (), "猫", ""), ("text", (), "≠", ""),
-    ("text", (), " ", "the answer is empty"), ("text", (), "...", "holds no letter"),
+    ("text", (), " ", "the answer is empty"), ("text", (), "...", "has no letter"),
     ("text", (), "x" * 2001, "2001 characters; at most 2000"),
 ]  # fmt: skip
 # response, the final answer that it states

@@ -161,7 +161,7 @@ def test_instances_that_cannot_be_evaluated(
     ),
     ("choice", "red", None, "'answer' cannot be graded as a choice: 'red' is not one"),
     ("number", "many", None, "'answer' cannot be graded as a number: 'many' is not a number"),
-    ("text", "?", None, "'answer' cannot be graded as a text: '?' holds no letter or digit"),
+    ("text", "?", None, "'answer' cannot be graded as a text: '?' has no letter or digit"),
 )
 def test_answers_that_nobody_could_grade(
     tmp_path: Path, form: str, answer: str, options: list[str] | None, said: str

@@ -136,12 +136,12 @@ def test_a_correct_solution_has_no_error(name: str, correctness: str) -> None:
     ("mr_ben", ("Model_Solution_Steps",), "def nuts():", "a line of code"),
     ("mr_ben", ("Model_Solution_Steps",), ["Step 1: a", "Step 3: b"], "not numbered 1, 2, 3"),
     ("mr_ben", ("Model_Solution_Steps",), ["Step 1: a", "Step 1: b"], "not numbered 1, 2, 3"),
-    ("prmbench", ("error_steps",), [2, 4], "a step is marked that is not there"),
+    ("prmbench", ("error_steps",), [2, 4], "a marked step does not exist"),
     ("vlrmbench", ("category",), "redundant_det", "not to find wrong steps"),
-    ("prm800k", ("is_quality_control_question",), True, "to check who labels"),
-    ("prm800k", ("is_initial_screening_question",), True, "to check who labels"),
-    ("prm800k", ("label", "finish_reason"), "bad_problem", "broken off"),
-    ("prm800k", ("label", "finish_reason"), "give_up", "broken off"),
+    ("prm800k", ("is_quality_control_question",), True, "quality-control question"),
+    ("prm800k", ("is_initial_screening_question",), True, "quality-control question"),
+    ("prm800k", ("label", "finish_reason"), "bad_problem", "not finished"),
+    ("prm800k", ("label", "finish_reason"), "give_up", "not finished"),
 )
 def test_rows_that_can_not_be_asked(
     name: str, path: tuple[Any, ...], value: Any, reason: str
@@ -152,7 +152,7 @@ def test_rows_that_can_not_be_asked(
 
 def test_sections_without_a_mark_are_left_out() -> None:
     row = {**ROWS["deltabench"], "reason_error_section_numbers": []}
-    with pytest.raises(LeftOut, match="how far people read"):
+    with pytest.raises(LeftOut, match="how far the annotators read"):
         read("deltabench", {**row, "reason_unuseful_section_numbers": []})
 
 
@@ -299,7 +299,7 @@ def test_a_chain_that_breaks_off_without_an_error_locates_none(completions: list
 
 def test_prm800k_without_a_rating_is_left_out() -> None:
     steps = [{"completions": [{"text": A, "rating": None}], "chosen_completion": 0}]
-    with pytest.raises(LeftOut, match="none of its steps is rated"):
+    with pytest.raises(LeftOut, match="no step is rated"):
         read("prm800k", changed("prm800k", "label", "steps", to=steps))
 
 

@@ -153,7 +153,7 @@ def test_a_chain_counts_once_and_ids_are_unique(tmp_path: Path) -> None:
     write_rows(tmp_path / "b.json", [make_row(1), make_row(2, steps=7)])
     found = load(tmp_path)
     assert [chain.id for chain in found.chains] == ["own-1", "own-2", "own-2#2"]
-    assert dict(found.left_out) == {"the same chain stands there already": 1}
+    assert dict(found.left_out) == {"duplicate chain": 1}
 
 
 def test_no_two_chains_have_one_id_whatever_ids_look_like(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Registry of judge backends; each is imported when it is opened."""
+"""Registry of judge backends; each backend is imported when it is opened."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _open_openai(model: str, settings: Settings) -> Judge:
 
 
 def _may_see(model: str, settings: Settings) -> bool:
-    """Vision support of a server, which shows only in its replies; refusals are handled there."""
+    """Assume vision support: it is known only from a server's replies, which handle refusals."""
     return True
 
 

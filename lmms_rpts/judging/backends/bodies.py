@@ -9,13 +9,13 @@ from typing import Any
 from lmms_rpts.judging.types import RefusedError, TransientError
 
 LONGEST_BODY = 4 * 2**20
-"""Bytes of a response that are read, decompressed: a judge's longest reply takes about 100 KB."""
+"""Maximum bytes of a decompressed reply: a judge's longest reply takes about 100 KB."""
 
 LONGEST_ERROR = 2**18
-"""Bytes of an error's body that are read: some servers quote the question."""
+"""Maximum bytes of an error's body: some servers quote the question."""
 
 ENCODINGS = {"Accept-Encoding": "identity"}
-"""Replies are short, so that no compression is requested. gzip and deflate are still decoded."""
+"""Replies are short, so no compression is requested. gzip and deflate are still decoded."""
 
 _PACKED = ("gzip", "x-gzip", "deflate")
 _ANY_ZLIB = 32 + zlib.MAX_WBITS
@@ -33,7 +33,7 @@ async def read_body(response: Any) -> Body:
     """The body of a streamed response of httpx, up to ``LONGEST_BODY`` or ``LONGEST_ERROR``.
 
     The client's own decompression is not used: some versions of httpx decompress each chunk whole,
-    and a chunk of 16 KB that was compressed twice holds gigabytes.
+    and a chunk of 16 KB that was compressed twice can grow to gigabytes.
     """
     coding = _coding(response.headers)
     if coding and coding not in _PACKED:
@@ -49,7 +49,7 @@ async def read_body(response: Any) -> Body:
             content += packer.decompress(piece, room) if packer else piece[:room]
         except zlib.error:
             return Body(bytes(content), TransientError(f"the judge's {coding} reply is corrupt"))
-        # A compressed reply may also be endless without any content.
+        # A compressed reply may also be endless and decompress to nothing.
         if max(taken, len(content)) > most:
             # Not retried: the next reply is likely to be as long and to cost as much.
             reason = f"the judge's server sent a reply of more than {most // 2**20} MiB"

@@ -31,7 +31,7 @@ _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply; ``thought_too_long``: it was cut off before the visible reply began."""
+    """A reply; ``thought_too_long``: it was cut off before the visible part began."""
 
     reply: Reply
     thought_too_long: bool
@@ -41,7 +41,7 @@ def read_completion(said: object) -> Completion:
     """Parse the reply in a server's JSON.
 
     Raises:
-        TransientError: if there is no reply in it.
+        TransientError: if it contains no reply.
         RefusedError: if the model or a filter declined to answer.
     """
     choice = _choice(said)
@@ -64,7 +64,7 @@ def read_completion(said: object) -> Completion:
 
 
 def read_usage(counted: object) -> Usage | None:
-    """The tokens of a completion's ``usage``; None where it is missing or implausible."""
+    """The tokens in a completion's ``usage``; None if they are missing or implausible."""
     if not isinstance(counted, Mapping):
         return None
     read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
@@ -76,7 +76,7 @@ def read_usage(counted: object) -> Usage | None:
 
 
 def read_fault(content: bytes | str) -> tuple[str, str | None]:
-    """The message and the code in the body of an error; the whole body where it is not JSON."""
+    """The message and the code in the body of an error; the whole body if it is not JSON."""
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
     try:
         body = json.loads(text)
@@ -112,7 +112,7 @@ def _choice(said: object) -> Mapping[str, Any]:
 
 
 def _count(counted: Mapping[str, Any], name: str) -> int | None:
-    """A number of tokens, 0 where it is missing; None if it is implausible."""
+    """A number of tokens: 0 if it is missing, None if it is implausible."""
     value = counted.get(name)
     if value is None:
         return 0

@@ -33,10 +33,10 @@ def classify(
     """The exception for an HTTP error.
 
     Args:
-        status: of the response.
+        status: HTTP status of the response.
         said: the server's own message, without secrets.
-        code: the error code in the body, where there is one (``insufficient_quota``).
-        headers: of the response, names in lower case; ``retry-after`` is read.
+        code: the error code in the body, if any (``insufficient_quota``).
+        headers: headers of the response, names in lower case; ``retry-after`` is used.
     """
     said = said[:_LONGEST_SAID]
     if status in _FATAL_STATUS or code in _FATAL_CODES:
@@ -51,11 +51,11 @@ def classify(
 
 
 def redirected(status: int, target: str, settings: str = "OPENAI_BASE_URL") -> FatalJudgeError:
-    """The exception for a redirect. None is followed: prompts and keys go only where the user set.
+    """The exception for a redirect. Redirects are not followed: keys go only where the user chose.
 
     Args:
-        status: of the response.
-        target: the target of the redirect, without secrets; empty where it is unknown.
+        status: HTTP status of the response.
+        target: the target of the redirect, without secrets; empty if unknown.
         settings: the setting with the judge's address, for the message.
     """
     to = f" to {target}" if target else ""
@@ -70,7 +70,7 @@ def redirect_target(asked: str, place: str | None) -> str:
 
     Args:
         asked: the address that was called.
-        place: the header.
+        place: value of the header.
     """
     try:
         parts = urlsplit(urljoin(asked, (place or "")[:_LONGEST_PLACE]))
@@ -85,7 +85,7 @@ def redirect_target(asked: str, place: str | None) -> str:
 
 def retry_after(value: str) -> float | None:
     """Seconds to wait, from a Retry-After header: a number or a date; None if it is neither."""
-    # float() also reads digits of other scripts, which no server sends.
+    # float() also accepts digits of other scripts, which no server sends.
     with contextlib.suppress(ValueError):
         seconds = float(value) if value.isascii() else math.nan
         return max(0.0, seconds) if math.isfinite(seconds) else None

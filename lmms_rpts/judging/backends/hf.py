@@ -42,7 +42,7 @@ class HFJudge:
 
     Args:
         name: name on the Hub, or a folder.
-        batch_size: maximum number of requests per batch; reduced once memory was too small.
+        batch_size: maximum number of requests per batch; reduced when memory runs out.
         device: such as ``cuda:1`` or ``cpu``; None: all GPUs, else the CPU.
     """
 
@@ -56,7 +56,7 @@ class HFJudge:
 
     @property
     def identity(self) -> dict[str, object]:
-        """Everything besides the request that the replies depend on, for the cache key."""
+        """Everything except the request that the replies depend on, for the cache key."""
         return {
             "backend": "hf",
             "model": self._name,
@@ -108,7 +108,7 @@ class HFJudge:
                 ask.settle(FatalJudgeError(reason))
 
     def _still_waiting(self) -> list[_Ask]:
-        """The waiting requests, running ones included, so that closing fails them."""
+        """The waiting requests, including running ones, so that closing can fail them."""
         with self._lock:
             self._waiting = [ask for ask in self._waiting if not ask.future.done()]
             self._busy = bool(self._waiting)
@@ -151,9 +151,9 @@ def _answer(model: Model, waiting: Sequence[_Ask], size: int) -> None:
 def _batch(prompts: Sequence[Prompt], size: int, context: int) -> list[int]:
     """Choose a batch: the request that waited longest, and those most similar to it.
 
-    Similar means the same limit, so that none waits for a longer reply, then a similar length, so
-    that there is little padding. Padding counts as context, so that a batch must fit as a whole.
-    All of them have the same number of images, since not every processor pads images.
+    Similar means first the same limit, so that none waits for a longer reply, then a similar
+    length, so that there is little padding. Padding counts as context, so the batch as a whole must
+    fit. All have the same number of images, since not every processor pads images.
     """
     first = prompts[0]
 

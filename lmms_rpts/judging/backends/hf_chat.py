@@ -28,11 +28,11 @@ class Chat:
     """A tokenizer with its chat template.
 
     Args:
-        tokenizer: of transformers, with a template.
-        media: tokens that stand for media such as images; text of messages never becomes one.
+        tokenizer: a tokenizer of transformers with a chat template.
+        media: tokens for media such as images; the text of messages never becomes one.
 
     Raises:
-        UnusableError: if it has no template, or one that shows no user message.
+        UnusableError: if there is no template, or it drops user messages.
     """
 
     def __init__(self, tokenizer: Any, media: Sequence[str] = ()) -> None:
@@ -62,19 +62,19 @@ class Chat:
         """The tokens of the prompt; text in messages never becomes a control token.
 
         Raises:
-            RefusedError: if some would nevertheless, or the template rejects these messages.
+        RefusedError: if text would still become one, or the template rejects these messages.
         """
         return self._checked(messages)[1]
 
     def text(self, messages: Sequence[Message], images: Sequence[str]) -> str:
-        """The prompt as text, with the template's placeholders of images.
+        """The prompt as text, with the template's placeholders for images.
 
         Args:
             messages: the chat.
-            images: their names; they precede the text of the first user message.
+            images: names of the images; they precede the text of the first user message.
 
         Raises:
-            RefusedError: as ``encode``.
+            RefusedError: see ``encode``.
         """
         named = [self._neutral({"role": "user", "content": name})["content"] for name in images]
         return self._checked(messages, named)[0]

@@ -29,7 +29,7 @@ _SMALLER = "choose a smaller model, or free memory that other processes use"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The input of a model and the limit of its reply; ``seen``: the prompt with its images."""
+    """The input of a model and the token limit of its reply; ``seen``: the input with images."""
 
     ids: list[int]
     limit: int
@@ -47,7 +47,7 @@ class Model:
     Attributes:
         context: maximum number of tokens of a prompt and its reply.
         most: number of rows that fit into memory at once, as far as known.
-        pads: whether prompts with images can be batched, as far as known.
+        pads: whether prompts with images can be padded to a batch, as far as known.
     """
 
     def __init__(self, model: Any, tokenizer: Any, vision: Vision | None = None) -> None:
@@ -67,7 +67,7 @@ class Model:
         )
 
     def prompt(self, request: JudgeRequest) -> Prompt:
-        """The input for a request and the limit of its reply.
+        """The input for a request, and the token limit of its reply.
 
         Raises:
             RefusedError: if the model cannot process it.
@@ -92,11 +92,11 @@ class Model:
     def replies(
         self, prompts: Sequence[Prompt], unwanted: Callable[[], bool]
     ) -> list[Reply | RefusedError]:
-        """The reply to each prompt, in smaller batches where they don't fit together.
+        """The reply to each prompt, in smaller batches if they do not fit into memory together.
 
         Args:
             prompts: the inputs.
-            unwanted: whether nobody waits for the replies any more.
+            unwanted: returns whether the replies are no longer needed.
 
         Raises:
             FatalJudgeError: if the GPU no longer responds.
@@ -105,7 +105,7 @@ class Model:
             return list(self._generate(prompts, unwanted))
         except Exception as error:  # one failing request must not fail the others
             memory, reason = _is_memory(error), said(error)
-        # Only here the traceback is released, and with it the GPU memory that it referenced.
+        # The traceback is released only here, and with it the GPU memory that it references.
         if memory:
             _free()
             self.most = max(1, len(prompts) // 2)
@@ -128,7 +128,7 @@ class Model:
         limits = torch.tensor([prompt.limit for prompt in prompts], device=self._model.device)
 
         def stop(ids: Any, scores: Any, **_: Any) -> Any:
-            """Stop each row at its own limit, and all rows where nobody waits any more."""
+            """Stop each row at its own limit, and all rows if their replies are not needed."""
             return (limits <= ids.shape[1] - width) | unwanted()
 
         with torch.inference_mode():
@@ -165,7 +165,7 @@ class Model:
         end = next((place for place, number in enumerate(row) if number in self._ends), None)
         text = self._chat.tokenizer.decode(row[:end], skip_special_tokens=True)
         if end is None and THOUGHT in text:
-            self._chat.thinks = True  # its template does not show it; the next call has more tokens
+            self._chat.thinks = True  # unknown from the template; the next call gets more tokens
         made = len(row) if end is None else end + 1
         return Reply(text, Usage(len(prompt.ids), made), complete=end is not None)
 
@@ -297,7 +297,7 @@ def _is_memory(error: Exception) -> bool:
 
     if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
         return True
-    # The CPU, Apple's GPU and CUDA's libraries have no specific exception for it.
+    # The CPU, Apple's GPU and CUDA's libraries raise no specific exception for it.
     words = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
     return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 

@@ -1,4 +1,4 @@
-"""Images for a model of transformers: its processor, and prompts with images in batches."""
+"""Images for a model of transformers: its processor, and batches of prompts with images."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PROBE = [{"role": "user", "content": "Probe"}]
 
 @dataclass(frozen=True, slots=True)
 class SeenPrompt:
-    """A prompt as the processor takes it.
+    """A prompt in the form that the processor takes.
 
     Attributes:
         text: rendered by the chat template, with a placeholder for each image.
-        images: as JPEG, the same bytes as in the request's digest.
+        images: images as JPEG, the same bytes as in the request's digest.
     """
 
     text: str
@@ -34,13 +34,13 @@ class Vision:
     """A processor that renders chats with images.
 
     Args:
-        processor: of transformers.
+        processor: a processor of transformers.
 
     Attributes:
         template: chat template of the processor.
 
     Raises:
-        UnusableError: if it takes no images, or its chat template shows none.
+        UnusableError: if it takes no images, or its chat template drops them.
     """
 
     def __init__(self, processor: Any) -> None:
@@ -62,7 +62,7 @@ class Vision:
     def read(
         self, messages: Sequence[Message], images: Sequence[JudgeImage]
     ) -> tuple[SeenPrompt, list[int]]:
-        """The prompt and its tokens, image tokens included.
+        """The prompt and its tokens, including image tokens.
 
         Raises:
             RefusedError: if the request cannot be rendered for the model.
@@ -105,7 +105,7 @@ def _media_tokens(processor: Any) -> tuple[str, ...]:
     for name in ("image_token", "boi_token", "eoi_token", "video_token", "audio_token"):
         found += [getattr(owner, name, "") for owner in (processor, processor.tokenizer)]
     found += [value for name, value in vars(processor).items() if name.endswith("_token")]
-    # Some have a token of the tokenizers library, which prints as its text.
+    # Some processors have a token object of the tokenizers library; str() gives its text.
     tokens = dict.fromkeys(str(token).strip() for token in found if token)
     return tuple(token for token in tokens if not token.isalnum())
 
@@ -151,6 +151,6 @@ def _is_multimodal(config: Any) -> bool:
     names = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
     if getattr(config, "is_encoder_decoder", False):
         return False
-    # transformers lists some of these as language models as well, such as Gemma 3.
+    # transformers also lists some of these, such as Gemma 3, as language models.
     built = set(config.architectures or ())
     return bool(built & set(names.values())) if built else config.model_type in names

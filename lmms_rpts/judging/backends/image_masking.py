@@ -10,7 +10,7 @@ _LONG_RUN = 100
 """Length of a run of base64 characters that always counts as an image."""
 
 _LINE, _FEWEST_LINES = 60, 3
-"""Length of a line that counts as part of an image where several such lines follow each other."""
+"""Length of a line that counts as part of an image if several such lines follow each other."""
 
 # "%2B", "%252B", "&#43;", "&amp;#x2b;", "&plus;", "\u002b", "\x2b", "\/", "\n", "<br/>".
 _ESCAPED = re.compile(
@@ -21,15 +21,15 @@ _ESCAPED = re.compile(
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
 _CHAR = "[A-Za-z0-9+/_=-]"
-# Text that may follow white space in an image: a line, a shorter one in both cases, or its padded
-# end. Words and names of parameters do not match.
+# Text that may follow white space within an image: a line, a shorter one in both cases, or the
+# padded end. Words and names of parameters do not match.
 _MORE = (
     rf"(?:{_CHAR}{{{_LINE},}}"
     rf"|(?=[^a-z\s]{{0,40}}[a-z])(?=[^A-Z\s]{{0,40}}[A-Z]){_CHAR}{{16,}}"
     rf"|{_CHAR}{{2,22}}=(?![\w.=]))"
 )
 _REST = rf"(?:\s{{1,80}}{_MORE})*"
-# Nothing can fail behind a run of any length, so no run is read twice: time is linear.
+# Nothing after a run can make the match fail, so no run is read twice: linear time.
 _ENCODED = re.compile(
     rf"(?P<named>data:+[\w.+/-]{{1,120}};+(?i:base64),+{_CHAR}*{_REST}"
     rf"|\b(?i:base64),+\s{{0,80}}{_CHAR}{{24,}}{_REST})"
@@ -43,7 +43,7 @@ _CASES = tuple(re.compile(each) for each in ("[A-Z]", "[a-z]", "[0-9]"))
 def hide_images(text: str) -> str:
     """``text`` with base64-encoded images masked.
 
-    Masked are data URLs, also truncated, wrapped into lines, URL-safe, and escaped as in URLs, HTML
+    Data URLs are masked, also truncated, wrapped into lines, URL-safe, or escaped as in URLs, HTML
     or JSON; without the prefix of a data URL, runs of 100 characters and three lines of 60.
     """
     # Same length, so that positions are the same in both texts.

@@ -47,19 +47,19 @@ _CUT = str.maketrans(dict.fromkeys(_COMMON_CHINESE, " "))
 _SHORTENED = re.compile(r"(?:n['’]t|['’](?:s|re|ll|ve|d|m))\b")
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[^\W\u4e00-\u9fff]+")
 
-# Coverage at which a conclusion counts as unrelated, and as following.
+# Coverage at or below which a conclusion counts as unrelated, and at or above which it follows.
 _NOTHING, _ALL = 0.1, 0.9
-# Words that only the situation contains are no premise of the step.
+# Weight of words that only the situation contains: they are not in a premise of the step.
 _SITUATION = 0.25
 _MISMATCH = 0.5
-# An added negation is worse than a missing one: premises often say what would not be.
+# An added negation is worse than a missing one: premises often state what is not the case.
 _INVENTED, _LOST = 0.5, 0.75
 
 
 class LexicalJudge:
     """Scores the share of a claim that its evidence covers.
 
-    For a root, it scores the share of the statement that is covered, whichever answer was given.
+    For a root, it scores the share of the statement that is covered, whatever the answer is.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply:
@@ -84,12 +84,12 @@ def similarity(first: str, second: str) -> float:
 
 
 def restates(conclusion: str, text: str) -> bool:
-    """Whether a conclusion restates a text, by the rule of the repair."""
+    """Whether a conclusion restates a text, by the rule that chain repair uses."""
     return similarity(conclusion, text) > RESTATES_ABOVE
 
 
 def _agreement(claim: str, fact: str) -> float:
-    """How well a description fits a fact: other numbers or negations make it doubtful."""
+    """How well a description fits a fact: differing numbers or negations make it doubtful."""
     score = _coverage(_content(claim), _content(fact))
     if not _numbers(claim) <= _numbers(fact):
         score *= _MISMATCH
@@ -122,7 +122,7 @@ def _contents(texts: Iterable[str]) -> Set[str]:
 def _content(text: str) -> Set[str]:
     """N-grams of content words: 3 letters, or 1 and 2 Chinese characters.
 
-    N-grams, so that "walks" is similar to "walked". Of all words, where none is a content word.
+    N-grams make "walks" similar to "walked". If no word is a content word, all words are used.
     """
     folded = _SHORTENED.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).lower())
     words = [word for word in _RUN.findall(folded.translate(_CUT)) if word not in _COMMON]

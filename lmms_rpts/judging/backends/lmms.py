@@ -50,13 +50,13 @@ class LmmsJudge:
         concurrency: number of concurrent calls to prepare the provider for.
         openai_url: base URL instead of OpenAI's, for ``openai`` and ``async_openai``.
         openai_key: the key for these two; hidden in all messages.
-        temperature: of sampling; 0: greedy. lmms-eval omits it for models that take none.
+        temperature: sampling temperature; 0: greedy. lmms-eval omits it for models without one.
 
     Attributes:
         logs_usage: whether the provider itself reports its token usage to lmms-eval.
 
     Raises:
-        JudgeConfigurationError: where ``check_lmms`` finds an error.
+        JudgeConfigurationError: if ``check_lmms`` finds an error.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LmmsJudge:
         openai_key: str | None,
         temperature: float = 0.0,
     ) -> None:
-        # One call per ``ask``: the engine retries, in one bounded layer.
+        # One call per ``ask``: only the engine retries, with a limit.
         options = {"timeout": timeout, "num_retries": 1, "retry_delay": 0}
         sampling = {"model_name": model, "temperature": temperature}
         self._options: dict[str, Any] = {**sampling, **options, "max_concurrent": concurrency}
@@ -78,7 +78,7 @@ class LmmsJudge:
         self._thinks = model.rpartition("/")[2].startswith(_THINKERS)
         self._provider = open_provider(api_type, self._options, openai_url, openai_key)
         if api_type == "bedrock":
-            # Several threads can't open boto3's client at once. ``ask`` reports its errors.
+            # Several threads cannot open boto3's client at once. ``ask`` reports its errors.
             with contextlib.suppress(Exception):
                 _ = self._provider.client
         self._secrets = secrets_of(self._provider, openai_key)
@@ -88,7 +88,7 @@ class LmmsJudge:
 
     @property
     def identity(self) -> dict[str, object]:
-        """Everything besides the request that the replies depend on, for the cache key."""
+        """Everything except the request that the replies depend on, for the cache key."""
         return {
             "backend": "lmms",
             "api_type": self._api_type,
@@ -101,7 +101,7 @@ class LmmsJudge:
         content: object = None
         said: Mapping[str, Any] | None
         try:
-            # Their clients limit each part of a call; a slow server would take forever.
+            # Providers only limit each part of a call; a slow server could take forever.
             limit = self._options["timeout"] + GRACE
             answer = await asyncio.wait_for(self._call(request), limit)
             content, said = answer.content, completion_of(answer)
@@ -134,7 +134,7 @@ class LmmsJudge:
         )
         if hasattr(self._provider, "evaluate_async"):
             return await self._provider.evaluate_async(asked)
-        # A thread per call, no pool: a hanging one takes no other call's place and
+        # One thread per call, no pool: a hanging call does not take another call's place and
         # does not keep the process from ending.
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()

@@ -12,7 +12,7 @@ from typing import Any
 from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected
 from lmms_rpts.judging.types import FatalJudgeError, Message, RefusedError, TransientError
 
-# Each provider raises errors of other libraries, which are recognized by class name.
+# The providers raise errors of various libraries, which are recognized by class name.
 _NOT_REACHED = {"ConnectError", "ConnectTimeout", "NewConnectionError", "ConnectTimeoutError"}
 _NOT_REACHED |= {"EndpointConnectionError", "ClientConnectorError", "ConnectionRefusedError"}
 _NOT_READ = {"AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError"}
@@ -50,9 +50,9 @@ def _as_completion(raw: Any) -> Mapping[str, Any] | None:
 def stumbled_over(error: Exception) -> Mapping[str, Any] | None:
     """The completion that a provider received but could not parse; None if there is none.
 
-    They all call ``content.strip()``, and a refusal or truncated thinking has no content. The reply
-    was paid for and is more informative than the error. It is found among the failed call's
-    variables.
+    All providers call ``content.strip()``, and a refusal or truncated thinking has no content. The
+    reply was paid for and is more informative than the error. It is found among the variables of
+    the failed call.
     """
     if isinstance(error, AttributeError | IndexError | KeyError | TypeError):
         for frame, _ in traceback.walk_tb(error.__traceback__):
@@ -123,7 +123,7 @@ def _told(error: Exception, response: Any) -> tuple[str, str | None]:
         code, said = inner.get("code"), inner.get("message") or inner.get("detail")
     try:
         told = str(said or error)
-    except RecursionError:  # "[[[[[...", which json could read
+    except RecursionError:  # "[[[[[...": str() may fail on what json could parse
         told = type(error).__name__
     return told, code if isinstance(code, str) else None
 
@@ -133,7 +133,7 @@ def _lower(headers: Any) -> dict[str, str]:
 
 
 def fold(messages: Iterable[Message]) -> list[Message]:
-    """The messages for Bedrock: no system, and never two of one role in a row."""
+    """The messages for Bedrock: no system message, and never two of one role in a row."""
     folded: list[Message] = []
     for message in sorted(messages, key=lambda message: message["role"] != "system"):
         role = "user" if message["role"] == "system" else message["role"]

@@ -1,4 +1,4 @@
-"""Opening lmms-eval's judge providers with one call each and the right address."""
+"""Opening of lmms-eval's judge providers, with one call per request and the right address."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _aim(provider: Any, timeout: float, aim: Mapping[str, str]) -> None:
         client = vars(provider).get(name)
         if hasattr(client, "with_options"):
             setattr(provider, name, client.with_options(max_retries=0, timeout=timeout, **aim))
-            # Redirects are not followed; requests, which "local" uses, has no such option.
+            # Redirects are not followed; requests, used by "local", has no option for that.
             transport: Any = getattr(client, "_client", None)
             if hasattr(transport, "follow_redirects"):
                 transport.follow_redirects = False
@@ -92,7 +92,7 @@ def _check(provider: Any, api_type: str) -> None:
             "its API key contains a character that keys do not have: a space, a line break or a "
             "curly quote. Copy the key again"
         )
-    # The others' is_available() may call a server.
+    # is_available() of the other providers may call a server.
     ready = provider.is_available() if api_type in ("azure", "async_azure") else True
     addresses = _addresses(provider)
     ready = ready and all(each.startswith(("http://", "https://")) for each in addresses)
@@ -116,7 +116,7 @@ def _addresses(provider: Any) -> list[str]:
 
 
 def endpoint_of(provider: Any) -> str | None:
-    """The address of its calls, without credentials; None if unknown."""
+    """The address that calls go to, without credentials; None if unknown."""
     for parts in map(urlsplit, _addresses(provider)):
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
     return None
@@ -132,7 +132,7 @@ def secrets_of(provider: Any, key: str | None) -> str:
 
 
 def logs_usage(kind: type) -> bool:
-    """Whether the code of a provider's calls names lmms-eval's ``log_usage``."""
+    """Whether the code of a provider's calls uses lmms-eval's ``log_usage``."""
     name = "evaluate_async" if hasattr(kind, "evaluate_async") else "evaluate"
     for each in kind.__mro__:
         code = getattr(vars(each).get(name), "__code__", None)

@@ -10,15 +10,15 @@ from functools import lru_cache
 RUN = 8
 """Number of consecutive characters that count as a part of a key.
 
-Servers quote fewer to say which key they mean (OpenAI: the last four), and eight of a random key
-(48 bits) do not occur in other text by chance.
+Servers quote fewer characters to identify a key (OpenAI: the last four), and eight characters of a
+random key (48 bits) do not occur in other text by chance.
 """
 
 _PUBLIC_KEY = 4
 """Keys up to this length ("none", "x") are placeholders, not secrets."""
 
 _LONG = 16
-"""Parts from this length on do not occur in a judge's own words."""
+"""Parts of at least this length do not occur in a judge's own words."""
 
 _MASK = "[key]"
 # "Incorrect API key provided: sk-proj-********wxyz" reveals nothing.
@@ -36,14 +36,14 @@ _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:
     """``text`` without the keys in ``secret`` (separated by spaces) and without long parts of them.
 
-    Hidden are parts of at least ``RUN`` characters of the key, of its base64 form at any offset in
+    Parts of at least ``RUN`` characters are hidden: of the key, of its base64 form at any offset in
     a longer text, and of the reversed key; in upper or lower case, with white space or control
     characters in between, and escaped as in URLs, JSON or HTML.
 
     Args:
         text: the message.
         secret: the keys.
-        shortest: keys that are shorter are not secrets.
+        shortest: shorter keys are not secrets.
     """
     pieces = _pieces(secret, shortest, RUN)
     covered = bytearray(len(text))
@@ -56,9 +56,9 @@ def hide(text: str, secret: str, shortest: int = _PUBLIC_KEY + 1) -> str:
 
 
 def hide_in_reply(text: str, secret: str) -> str:
-    """``text`` without the key and parts so long that they are not a judge's own words."""
+    """``text`` without the key and without parts too long to be a judge's own words."""
     lower = _lower(text)
-    # Most replies contain no key: any long part has a short one at one of these places.
+    # Most replies contain no key. A long part of it has a short one at one of these places.
     step = _LONG - RUN + 1
     if _probes(secret).isdisjoint(lower[at : at + RUN] for at in range(0, len(lower), step)):
         return text
@@ -79,7 +79,7 @@ def _pieces(secret: str, shortest: int, run: int) -> Mapping[int, frozenset[str]
         hidden = key[public.end() :] if public else key
         if len(hidden) < run:
             hidden = key
-        # The public prefix is hidden as well where more of the key follows.
+        # The public prefix is also hidden if more of the key follows.
         parts = [key[: len(key) - len(hidden) + run]]
         for form in (hidden, *_forms(hidden)):
             size = min(run, len(form)) if form is hidden else run
@@ -91,7 +91,7 @@ def _pieces(secret: str, shortest: int, run: int) -> Mapping[int, frozenset[str]
 
 @lru_cache(maxsize=64)
 def _probes(secret: str) -> frozenset[str]:
-    """All short parts of the long ones."""
+    """All short parts of the long parts."""
     longer = (part for parts in _pieces(secret, _LONG, _LONG).values() for part in parts)
     return frozenset(
         part[at : at + RUN] for part in longer for at in range(max(1, len(part) - RUN + 1))
@@ -99,16 +99,16 @@ def _probes(secret: str) -> frozenset[str]:
 
 
 def _forms(key: str) -> Iterator[str]:
-    """Other ways in which a key is written.
+    """Other encodings of a key.
 
     Base64 encodes three bytes as four characters: text before the key ("Bearer ", "user:") shifts
-    it by zero to two bytes. The characters that also encode neighbouring bytes are left out.
+    it by zero to two bytes. Characters that also encode neighbouring bytes are left out.
     """
     yield key[::-1]
     codes = key.encode("utf-8", "replace")
-    yield codes.hex()  # of a buffer, as Node prints it, with or without spaces
-    yield ",".join(map(str, codes))  # of a list of bytes
-    yield "".join(map(str, codes))  # as Go prints it, between spaces
+    yield codes.hex()  # a buffer as printed by Node, with or without spaces
+    yield ",".join(map(str, codes))  # a list of bytes
+    yield "".join(map(str, codes))  # as printed by Go, which puts spaces between the numbers
     yield "".join(map(_meant, _ESCAPED.finditer(key)))
     for before in range(3):
         shifted = bytes(before) + key.encode("utf-8", "replace")
@@ -120,8 +120,8 @@ def _forms(key: str) -> Iterator[str]:
 def _views(text: str) -> Iterator[list[tuple[str, int, int]]]:
     """The readings of a text: each character in lower case with its position.
 
-    The text itself, and the text with escapes resolved, where there are any: "%4" before a key
-    that begins with "1" is not an escape.
+    First the text itself, then the text with escapes resolved, if it has any. Both are needed: "%4"
+    before a key that begins with "1" is not an escape.
     """
     lower = _lower(text)
     yield [(char, at, at + 1) for at, char in enumerate(lower) if _is_read(char)]

@@ -1,4 +1,4 @@
-"""Judge backend: any server that speaks the OpenAI chat protocol."""
+"""Judge backend: any server that uses the OpenAI chat protocol."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _VERDICT = {
 
 
 class OpenAIJudge:
-    """One model behind a server that speaks the OpenAI chat protocol.
+    """One model behind a server that uses the OpenAI chat protocol.
 
     The options that a server supports are learned from its error messages:
     ``max_completion_tokens`` instead of ``max_tokens``, no temperature, no JSON schema, more tokens
@@ -71,12 +71,12 @@ class OpenAIJudge:
 
     Args:
         model: the model's name, as the server knows it.
-        base_url: of the server; None: OpenAI's.
-        api_key: the key; servers that need none accept any. It is hidden in all messages.
+        base_url: base URL of the server; None: OpenAI's.
+        api_key: the key; servers without keys accept any value. It is hidden in all messages.
         timeout: seconds that one call may take in total.
-        temperature: of sampling; 0: greedy.
+        temperature: sampling temperature; 0: greedy.
         structured: whether to request scores as JSON with a schema.
-        headers: sent in addition to the standard headers.
+        headers: additional headers.
     """
 
     def __init__(
@@ -122,11 +122,11 @@ class OpenAIJudge:
             self._address = self._client.build_request("POST", self._url).url  # parsed once
         body, content = await self._content(request)
         try:
-            # The client limits each part of a call; a server that sends slowly would take forever.
+            # The client limits each part of a call only; a slow server could take forever.
             response, answer = await asyncio.wait_for(self._post(content), self._timeout + GRACE)
         except asyncio.TimeoutError:
             raise TransientError(_TOO_LONG) from None
-        except Exception as error:  # of several libraries
+        except Exception as error:  # from several libraries
             raise self._no_answer(error, request) from None
         if 300 <= response.status_code < 400:
             target = redirect_target(self._url, response.headers.get("location"))
@@ -139,7 +139,7 @@ class OpenAIJudge:
         return self._read(answer.content, request)
 
     async def _content(self, request: JudgeRequest) -> tuple[dict[str, Any], bytes]:
-        """The body of a call, without images, and its encoded form."""
+        """The body of a call, without its images, and its encoded form."""
         if not request.images:
             body = self._body(request)
             return body, json.dumps(body).encode()
@@ -155,14 +155,14 @@ class OpenAIJudge:
         return body, json.dumps({**body, "messages": messages}).encode()
 
     async def _post(self, content: bytes) -> tuple[Any, Body]:
-        """The response and its body; an error counts by its status, even if its body breaks."""
+        """The response and its body; an error is classified by status even if its body breaks."""
         call = self._client.stream("POST", self._address, content=content, headers=self._headers)
         async with call as response:
             if 300 <= response.status_code < 400:
                 return response, Body(b"")
             try:
                 return response, await read_body(response)
-            except Exception:  # of several libraries
+            except Exception:  # from several libraries
                 if response.status_code < 400:
                     raise
                 return response, Body(b"")
@@ -221,7 +221,7 @@ class OpenAIJudge:
         causes: list[BaseException] = [error]
         while causes[-1].__cause__ is not None:
             causes.append(causes[-1].__cause__)
-        # By name: the libraries beneath depend on openai's version, and one of them reports any
+        # By name: the underlying libraries depend on openai's version, and one of them reports any
         # broken connection as a timeout.
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
         names = {type(cause).__name__ for cause in causes}
@@ -248,7 +248,7 @@ class OpenAIJudge:
             if refusal is None and self._adapt(complaint, sent):
                 return AdaptedError(f"the judge's server refused ({status}): {said}")
             if self._schema_on_trial:
-                # It is refused without a schema as well: the question itself is refused.
+                # It is also refused without a schema: the question itself is refused.
                 self._structured, self._schema_on_trial = True, False
         if refusal is not None:
             return refusal
@@ -258,7 +258,7 @@ class OpenAIJudge:
     def _adapt(self, complaint: str, sent: Mapping[str, Any]) -> bool:
         """Whether another form of the request avoids the complaint.
 
-        All concurrent requests see the same complaint: what counts is what this one sent.
+        Concurrent requests get the same complaint, so only what this one sent counts.
         """
         if "max_tokens" in sent and "max_completion_tokens" in complaint:
             self._tokens_field = "max_completion_tokens"
@@ -278,9 +278,9 @@ def _wants_schema(request: JudgeRequest) -> bool:
 
 
 def _http_client(timeout: float) -> Any:
-    """The HTTP client that openai installs; on aiohttp, which takes half of the time, if available.
+    """The HTTP client that openai installs; with aiohttp if available, which halves the time.
 
-    Not openai's chat client, which takes longer to check and type a message than to send it.
+    Not openai's chat client, which needs more time to check and type a message than to send it.
     """
     import openai
 
@@ -288,7 +288,7 @@ def _http_client(timeout: float) -> Any:
     options["follow_redirects"] = False
     faster = getattr(openai, "DefaultAioHttpClient", None)
     if faster is not None:
-        # Without aiohttp it can't be made.
+        # It cannot be created without aiohttp.
         with contextlib.suppress(RuntimeError, ImportError):
             return faster(**options)
     return openai.DefaultAsyncHttpxClient(**options)

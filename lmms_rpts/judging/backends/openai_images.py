@@ -1,4 +1,4 @@
-"""Images in calls of the OpenAI chat protocol, and the refusals of servers that take none."""
+"""Images in calls of the OpenAI chat protocol, and refusals by servers that accept none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IMAGES = r"(?:image\w{0,12}|multi-?\s?modal\w{0,6}|vision|visual\w{0,2}|picture
 _WORDS = r"(?:\W{1,3}\w{1,30}){0,4}?\W{1,3}"
 _TAKES = r"(?:support|accept|enable|take|have|handle|understand|see|view)\w{0,4}"
 _DENIED = r"(?:not|n['\u2019]t|cannot|unable to)"
-# The model, not one image, is the cause. For servers' messages see above.
+# The cause is the model, not one image. For servers' messages see above.
 _BLIND = re.compile(
     rf"""{_DENIED}{_WORDS}{_TAKES}{_WORDS}{_IMAGES}      # does not support image input
     | {_IMAGES}{_WORDS}{_DENIED}{_WORDS}{_TAKES}         # image input is not supported
@@ -46,7 +46,7 @@ _BLIND = re.compile(
     | 不支持(?:图[片像]|视觉|多模态)""",
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
-# One image or one question is the cause: "the image may contain content that is not allowed",
+# The cause is one image or one question: "the image may contain content that is not allowed",
 # "image exceeds 5 MB maximum", "could not process image", "does not support images of this size".
 _THIS_QUESTION = re.compile(
     r"""\b(?:this|that|the|your)\W(?:\w{1,20}\W)?images?\b(?!\W(?:input|modal|type|part|url))
@@ -113,12 +113,12 @@ class Sight:
         self._took = True
 
     def refusal(self, status: int, complaint: str, code: str | None, said: str) -> Exception | None:
-        """The error of a failed call with images; None where it was refused for other reasons.
+        """The error of a failed call with images; None if it was refused for other reasons.
 
         Args:
-            status: of the response.
+            status: HTTP status of the response.
             complaint: the server's message.
-            code: the error's code, where there is one.
+            code: the error code, if any.
             said: the message without secrets.
         """
         if status == _TOO_LARGE:
@@ -126,7 +126,7 @@ class Sight:
                 f"the judge's server refused ({status}): {said}; try smaller images: "
                 "set LMMS_RPTS_IMAGE_SIZE"
             )
-        words = self._name.sub("", complaint)  # which may be called "vision"
+        words = self._name.sub("", complaint)  # the model may be called "vision"
         if code in _OTHER_MATTERS or not self._is_refused(status, words):
             return None
         if not self._took and _lacks_sight(words):
@@ -139,9 +139,9 @@ class Sight:
         return RefusedError(f"the judge's server refused a question with images ({status}): {said}")
 
     def _is_refused(self, status: int, words: str) -> bool:
-        """Whether the images are the reason of the refusal."""
+        """Whether the images are the reason for the refusal."""
         if status == _FAILED:
-            # A server that accepted images before, or gives another reason, is retried.
+            # If the server accepted images before, or gives another reason, it is asked again.
             told = _lacks_sight(words) or _THIS_QUESTION.search(words) is not None
             return told and not self._took and _is_about_images(words)
         return status in _REFUSED and _is_about_images(words)

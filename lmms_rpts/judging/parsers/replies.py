@@ -1,4 +1,4 @@
-"""Parser of a reply by the kind of its request; gives a reason where there is no value."""
+"""Parser of a reply by the kind of its request; returns a reason if there is no value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lmms_rpts.judging.types import JudgeRequest, Reply
 
 
 def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None, str | None]:
-    """The value of a reply, or why it has none."""
+    """The value of a reply, or the reason why it has none."""
     wanted = f"the judge's reply cannot be parsed as {request_kinds()[request.kind].wanted}"
     if not reply.complete:
         return None, f"{wanted}: it was cut off"

@@ -7,14 +7,14 @@ import re
 import unicodedata
 
 PARSER_VERSION = "3"
-"""Part of cache keys; increase it whenever another score may be parsed from a reply."""
+"""Part of cache keys; increase it whenever a reply may be parsed to a different score."""
 
-# "0٫5", "0。5", "1:10": digits after another sign make another number.
+# "0٫5", "0。5", "1:10": digits after such a sign belong to a different number.
 _NUMBER = (
     r"(?<![\d.,A-Za-z√])-?(?:\d{1,6}(?:[.,]\d{1,20})?|\.\d{1,20})(?:[eE]-?\d{1,2})?"
     r"(?!\d|[.,]\d|[A-Za-z]| ?[.·:点'٫\u0307‚。∙•] ?\d)"
 )
-# "½" is "1⁄2" once normalised, "1 ÷ 2" too; a minus sign is not always a hyphen.
+# "½" is "1⁄2" after normalisation, "1 ÷ 2", too; a minus sign is not always a hyphen.
 _SIGNS = str.maketrans("⁄∕÷∶−", "///:-")
 _POWER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]{1,9}")  # "0.5²" would be normalised to 0.52
 _THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -26,7 +26,7 @@ _SCALE = re.compile(
     rf"(?<![\d.,])0(?:\.0)?{_TO}1(?:\.0)?(?!\d|[.,]\d)"
     r"(?:之间|的)?[)\]]?"
 )
-# "0.5 to 0.7" is not a score, and neither end is.
+# "0.5 to 0.7" is not a score, and neither is either end.
 _RANGE = re.compile(rf"{_NUMBER} ?(?:-|–|—|~|to|到|至) ?{_NUMBER}")
 _DECORATION = re.compile(r"[*_`$#]|\\boxed|\\text|[{}]")
 _VALUE = (
@@ -77,9 +77,9 @@ def parse_score(reply: str) -> float | None:
     """Parse the score that a reply states.
 
     Parsed in this order: JSON with the requested schema; a "score" in other JSON; lines that begin
-    with a score ("Score: 0.8", 得分：0.8), unless a decimal after them corrects them; lines that
-    are only a number; numbers that a sentence calls a score; the only number of the reply, if it
-    is a decimal, a fraction or a percentage (a whole number may count anything: "fact 1"). All
+    with a score ("Score: 0.8", 得分：0.8), unless a decimal after it corrects it; lines that
+    contain only a number; numbers that a sentence calls a score; the only number of the reply, if
+    it is a decimal, a fraction or a percentage (a whole number may count anything: "fact 1"). All
     numbers that are found must agree: "a score of 1 would need more" is not a score. Fractions
     ("8/10", "4 out of 5") and percentages are converted.
 
@@ -87,7 +87,7 @@ def parse_score(reply: str) -> float | None:
         reply: the reply of a judge.
 
     Returns:
-        A score in [0, 1]; None where there is none, none in range, or several.
+        A score in [0, 1]; None if there is none, none in range, or several.
     """
     said = strip_thinking(reply)
     verdict = _as_verdict(said)
@@ -130,7 +130,7 @@ def _is_whole_of_ten(found: re.Match[str], said: str) -> bool:
 
 
 def _is_bound(found: re.Match[str]) -> bool:
-    """Whether "<0.5" or ">0.5" is meant, and not a score in pointed brackets."""
+    """Whether "<0.5" or ">0.5" is a bound, not a score in angle brackets."""
     start, end = found.span("value")
     sign = _BOUND.search(found.string[max(0, start - 4) : start])
     closed = ">" in found.string[end : found.end() + 2]
@@ -138,7 +138,7 @@ def _is_bound(found: re.Match[str]) -> bool:
 
 
 def _as_verdict(said: str) -> int | float | None:
-    """The score of a reply that is an object with the schema requested from servers."""
+    """The score of a reply that is an object with the requested schema."""
     try:
         found = json.loads(said)
     except (ValueError, RecursionError):
@@ -150,7 +150,7 @@ def _as_verdict(said: str) -> int | float | None:
 
 
 def _is_telling(match: re.Match[str]) -> bool:
-    """A whole number in a sentence may count anything ("fact 1")."""
+    """Whether a number is not just a whole number in a sentence, which may count anything."""
     return not match[0].lstrip("-").isdigit()
 
 

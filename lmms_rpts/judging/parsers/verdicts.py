@@ -60,10 +60,10 @@ _OR = re.compile(r"(?:\bor|/|\||或)$")
 
 
 def parse_grade(reply: str) -> Grade | None:
-    """``correct`` or ``incorrect``, None where the reply does not end with one.
+    """``correct`` or ``incorrect``; None if the reply does not end with one of them.
 
     The last line must be the verdict and nothing else: "Verdict: correct" (判定：正确), or the word
-    alone. Other text after or next to a verdict may retract it: then the judge is asked again.
+    alone. Other text after or next to a verdict may retract it: then the request is retried.
     """
     return _stated(reply, _GRADES)
 
@@ -79,11 +79,11 @@ def parse_mistake(reply: str) -> Mistake | None:
 
 
 def parse_yes_no(reply: str) -> YesNo | None:
-    """``yes`` or ``no``, None where the reply does not end with one of them.
+    """``yes`` or ``no``; None if the reply does not end with one of them.
 
-    The last line must end with one mark, <Yes> or <No>, that is alone, after a label or after a
-    complete sentence, or be the bare word. A mark within a sentence ("I can't say <Yes>"), with
-    text after it, or with the other mark next to it or directly above it does not count.
+    The last line must end with one mark, <Yes> or <No>, which is alone, after a label or after a
+    complete sentence; or the line is the bare word. A mark does not count within a sentence ("I
+    can't say <Yes>"), with text after it, or with the other mark next to it or directly above it.
     """
     lines = _lines(reply)
     if not lines:
@@ -93,14 +93,14 @@ def parse_yes_no(reply: str) -> YesNo | None:
         bare = _BARE.fullmatch(lines[-1]) if len(lines[-1]) <= _LONGEST else None
         found = bare[1] if bare and _stands_alone(lines) else None
     before = next((line for line in reversed(lines[:-1]) if line), "")
-    above = _mark(_OR.sub("", before).rstrip())  # two in a row: the instructions, repeated
+    above = _mark(_OR.sub("", before).rstrip())  # two marks in a row repeat the instructions
     if found is None or above not in (None, found):
         return None
     return "yes" if found == "yes" else "no"
 
 
 def _mark(line: str) -> str | None:
-    """The word of the only mark of a line, where the line ends with it."""
+    """The word of the only mark of a line, if the line ends with it."""
     marks = list(_MARK.finditer(line))
     if len(marks) != 1:
         return None
@@ -113,7 +113,7 @@ def _mark(line: str) -> str | None:
 
 
 def _ending(head: str) -> str:
-    """The last character that is no decoration, and everything after it."""
+    """The last character that is not decoration, and everything after it."""
     return head[len(head.rstrip("*_` \t")) - 1 :]
 
 
@@ -132,7 +132,7 @@ def _lines(reply: str) -> list[str]:
     """The lines of a reply, folded, up to the last one with content."""
     said = unicodedata.normalize("NFKC", strip_thinking(reply)).lower()
     lines = [line.strip() for line in said.splitlines()]
-    while lines and set(lines[-1]) <= set("`}"):  # blank lines, and fences that close
+    while lines and set(lines[-1]) <= set("`}"):  # blank lines, and closing fences
         lines.pop()
     return lines
 

@@ -29,11 +29,11 @@ class Prompts:
     """The prompts of one run.
 
     Args:
-        folder: custom templates, with the names of the built-in ones (``en/image.jinja``), which
-            they replace; None: built-in templates only.
+        folder: folder with custom templates, which replace the built-in ones of the same name
+            (``en/image.jinja``); None: built-in templates only.
 
     Raises:
-        JudgeConfigurationError: with the invalid file of the folder, and why.
+        JudgeConfigurationError: for an invalid file of the folder; names the file and the error.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -77,10 +77,10 @@ class Prompts:
         )
 
     def render(self, name: str, language: str, **fields: object) -> list[Message]:
-        """The messages of the prompt ``name``: instructions as system message, the rest as user's.
+        """The messages of the prompt ``name``: system message (instructions) and user message.
 
         Raises:
-            ValueError: for a prompt or a language without a template.
+            ValueError: if there is no such prompt, or none in this language.
         """
         rendered = self._render(name, language, **fields)
         system, _, user = rendered.partition(_CUT)
@@ -90,7 +90,7 @@ class Prompts:
         ]
 
     def reminder(self, name: str, language: str) -> str:
-        """The reminder to a judge whose reply to the prompt ``name`` could not be parsed."""
+        """The reminder for a judge whose reply to the prompt ``name`` could not be parsed."""
         key = (name, language)
         if key not in self._reminders:
             self._reminders[key] = self._render(f"{name}_again", language).strip()
@@ -106,7 +106,7 @@ class Prompts:
         return self._environment.get_template(path).render(**fields)
 
     def _check(self, folder: Path) -> str:
-        """Check the folder's templates by rendering each; returns their digest."""
+        """Check the folder's templates by rendering each of them; returns their digest."""
         if not folder.is_dir():
             raise JudgeConfigurationError(f"LMMS_RPTS_PROMPTS={str(folder)!r} is not a folder")
         found = sorted(folder.rglob("*.jinja"))

@@ -41,17 +41,17 @@ LAYOUTS: tuple[Layout, ...] = (
 
 
 def find_layout(fields: Iterable[str]) -> Layout | None:
-    """The layout of an object with these fields; None where none fits, or more than one."""
+    """The layout of an object with these fields; None if none fits, or more than one."""
     there = frozenset(fields)
     found = [layout for layout in LAYOUTS if layout.fields <= there]
     return found[0] if len(found) == 1 else None
 
 
 def layout_named(name: str) -> Layout:
-    """The layout of a set.
+    """The layout with this name.
 
     Raises:
-        LookupError: there is none of this name; the message lists those that there are.
+        LookupError: there is no layout of this name; the message lists the known ones.
     """
     names = [layout.name for layout in LAYOUTS]
     if name in names:

@@ -1,4 +1,4 @@
-"""Chains from rows: the two forms of labels, and texts that hold several numbered steps."""
+"""Building chains from rows: the two forms of labels, and texts with several numbered steps."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from lmms_rpts.validation.rows import (
 Labels = tuple[bool | None, ...]
 
 NO_ERROR = "N/A"
-"""How three sets write that a solution has no wrong step."""
+"""Values that three sets use for a solution without a wrong step."""
 
-# "Step 3: ...", as the solutions of MR-Ben are written; "**Step 3:** ..." is the same.
+# "Step 3: ...", as in the solutions of MR-Ben; "**Step 3:** ..." counts, too.
 _NUMBERED = re.compile(r"[\s*#]{0,9}step\s{0,3}(\d{1,4})[\s*]{0,3}[:.)]", re.ASCII | re.IGNORECASE)
 
 
@@ -42,11 +42,11 @@ def located_chain(
     question: str | None = None,
     id: str | None = None,
 ) -> LabelledChain:
-    """A chain of which only the first error is known.
+    """A chain for which only the first error is known.
 
     Args:
-        error: its number, from 0; None: no step is wrong.
-        question: what groups the chains of one question; None: the context.
+        error: number of the first wrong step, from 0; None: no step is wrong.
+        question: groups the chains of one question; None: the context.
         id: None: the file and the number of the row.
     """
     return LabelledChain(
@@ -62,54 +62,54 @@ def located_chain(
 
 
 def first_wrong(labels: Labels) -> int | None:
-    """The number of the first wrong step, from 0; None: there is none."""
+    """Number of the first wrong step, from 0; None: there is none."""
     return next((at for at, label in enumerate(labels) if label is False), None)
 
 
 def error_from_one(row: Row, name: str, steps: int, *, correct: bool) -> int | None:
-    """The first error of a solution that is said to be correct or not, counted from 1.
+    """The first error, counted from 1 in the data, of a solution labelled as correct or not.
 
     Raises:
-        RowError: a correct solution has an error, a wrong one has none, or there is no such step.
+        RowError: a correct solution has an error, a wrong one has none, or the step does not exist.
     """
     value = row.get(name)
     if not correct:
         return step_number(as_written_whole(value, name), steps, name, base=1)
     if value is not None and value != NO_ERROR:
-        raise RowError(name, f"is {shown(value)}, but the solution is said to be correct")
+        raise RowError(name, f"is {shown(value)}, but the solution is marked as correct")
     return None
 
 
 def text_or(row: Row, name: str, default: str) -> str:
-    """The text of a field that some copies of the data don't have."""
+    """The text of a field that is missing in some copies of the data."""
     return row.text(name) if name in row else default
 
 
 def same_length(labels: Sequence[Any], steps: Sequence[Any], field: str) -> None:
-    """Raises RowError where not every step has its label."""
+    """Raise RowError unless every step has a label."""
     if len(labels) != len(steps):
         raise RowError(field, f"has {len(labels):,} entries for {len(steps):,} steps")
 
 
 def literal(text: str) -> Any:
-    """The value that a text holds, in JSON or as Python writes it.
+    """The value written in a text, as JSON or as a Python literal.
 
     Raises:
-        ValueError, TypeError, SyntaxError, RecursionError, MemoryError: it holds none.
+        ValueError, TypeError, SyntaxError, RecursionError, MemoryError: the text is neither.
     """
     try:
         return json.loads(text)
     except ValueError:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # '\d' in a text that Python did not write
+            warnings.simplefilter("ignore")  # invalid escapes such as '\d' in texts
             return ast.literal_eval(text)
 
 
 def join_numbered(entries: Sequence[str], field: str) -> tuple[str, ...]:
-    """Steps of lines, where a line that has no number of its own belongs to the step before it.
+    """Join lines to steps: a line without a number belongs to the step before it.
 
-    ``["Step 1: ...", "", "Step 2: ...", "Solution: A"]`` are two steps. Where no line has a
-    number, each is a step.
+    ``["Step 1: ...", "", "Step 2: ...", "Solution: A"]`` are two steps. If no line has a number,
+    each line is a step.
 
     Raises:
         LeftOut: the numbers are not 1, 2, 3 and so on.
@@ -119,31 +119,31 @@ def join_numbered(entries: Sequence[str], field: str) -> tuple[str, ...]:
     if not starts:
         return tuple(entries)
     if [int(match[1]) for match in found if match] != list(range(1, len(starts) + 1)):
-        raise LeftOut("its steps are not numbered 1, 2, 3 and so on")
+        raise LeftOut("the steps are not numbered 1, 2, 3 and so on")
     bounds = [0, *starts[1:], len(entries)]
     joined = ("\n".join(entries[a:b]) for a, b in itertools.pairwise(bounds))
     return tuple(as_text(each, field) for each in joined)
 
 
 def cut_numbered(text: str, mark: re.Pattern[str], field: str) -> tuple[str, ...]:
-    """Steps of one text, cut before each mark that bears the next number.
+    """Split a text into steps, before each mark that has the next number.
 
-    What stands before the first mark belongs to the first step. Steps keep their marks, but not
-    the space around them, which only parted them.
+    Text before the first mark belongs to the first step. Steps keep their marks, but not the
+    white space around the step.
 
     Args:
-        mark: its first group is the number.
+        mark: a pattern whose first group is the number.
     """
     starts: list[int] = []
     for found in mark.finditer(text):
         if int(found[1]) == len(starts) + 1:
             starts.append(found.start())
     if not starts:
-        raise RowError(field, "holds no numbered steps")
+        raise RowError(field, "has no numbered steps")
     bounds = [0, *bounded(starts, field)[1:], len(text)]
     return tuple(text[a:b].strip() for a, b in itertools.pairwise(bounds))
 
 
 def group_of(images: Iterable[str], text: str) -> str:
-    """What groups the chains of one question about pictures: few words are asked of many."""
+    """Group of a chain about images: images and text, as short questions are often reused."""
     return "\n".join((*images, text))

@@ -1,4 +1,4 @@
-"""Sets of texts that list all wrong steps of a solution."""
+"""Text-only sets that list all wrong steps of a solution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lmms_rpts.validation.rows import (
     step_number,
 )
 
-# "section12: ...", as DeltaBench writes its sections into one text.
+# "section12: ...", the marks of sections within one text of DeltaBench.
 _SECTION = re.compile(r"^[ \t]{0,8}section ?(\d{1,4}) ?:", re.ASCII | re.IGNORECASE | re.MULTILINE)
 
 
@@ -31,10 +31,10 @@ def _read_prmbench(row: Row) -> Iterator[LabelledChain]:
     steps = row.texts("modified_process")
     kind = row.text("classification")
     numbers = [as_whole(each, "error_steps") for each in row.items("error_steps")]
-    # 5 of 138 rows: a model wrote the errors, and counted steps that are not there. Its other
-    # numbers may be shifted too.
+    # 5 of 138 rows: a model wrote the errors and marked steps that do not exist. Its other numbers
+    # may be shifted, too.
     if any(number > len(steps) for number in numbers):
-        raise LeftOut("a step is marked that is not there")
+        raise LeftOut("a marked step does not exist")
     wrong = {step_number(each, len(steps), "error_steps", base=1) for each in numbers}
     labels = tuple(at not in wrong for at in range(len(steps)))
     context = row.text("modified_question")
@@ -55,7 +55,7 @@ _PRMBENCH = "README of ssmisya/PRMBench, 2025-01"
 
 PRMBENCH = Layout(
     name="prmbench",
-    title="PRMBench (arXiv 2501.03124), and Socratic-PRMBench in the same fields",
+    title="PRMBench (arXiv 2501.03124), and Socratic-PRMBench, which has the same fields",
     fields=frozenset({"modified_question", "modified_process", "error_steps"}),
     read=_read_prmbench,
     labels="A model inserted errors into sound solutions; human annotators checked them. "
@@ -81,9 +81,9 @@ def _read_deltabench(row: Row) -> Iterator[LabelledChain]:
     wrong = _marked(row, "reason_error_section_numbers", len(steps))
     useless = _marked(row, "reason_unuseful_section_numbers", len(steps))
     if not wrong and not useless:
-        raise LeftOut("no section is marked, so that nothing says how far people read")
-    # People read up to the last section that they marked: what follows has blank labels in
-    # 'sections_labeled_info', and the published metric drops what a judge says of it.
+        raise LeftOut("no section is marked, so how far the annotators read is unknown")
+    # Annotators read up to the last section that they marked: later sections have blank labels in
+    # 'sections_labeled_info', and the published metric drops a judge's verdicts on them.
     last = max(wrong | useless)
     labels = tuple(
         None if at > last or at in useless - wrong else at not in wrong for at in range(len(steps))
@@ -123,7 +123,7 @@ def _section(item: Any, field: str) -> Any:
 
 
 def _marked(row: Row, name: str, steps: int) -> set[int]:
-    """Numbers from 1; a list, or the text of one, as in a table of CSV."""
+    """Step numbers from 1: a list, or a list written as text, as in CSV tables."""
     if name not in row and name == "reason_unuseful_section_numbers":
         return set()
     value = row.get(name)
@@ -138,8 +138,8 @@ DELTABENCH = Layout(
     title="DeltaBench (arXiv 2502.19361)",
     fields=frozenset({"question", "reason_error_section_numbers"}),
     read=_read_deltabench,
-    labels="Human annotators labelled sections of long thinking, up to the last one that they "
-    "marked. Wrong: the section itself has an error. Sections that are only useless "
+    labels="Human annotators labelled sections of long reasoning, up to the last one that they "
+    "marked. Wrong: the section itself has an error. Sections that are merely useless "
     "count as neutral, and those after the last mark as unlabelled.",
     licence="none stated",
     source="git clone https://github.com/OpenStellarTeam/DeltaBench",

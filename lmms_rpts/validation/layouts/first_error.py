@@ -1,4 +1,4 @@
-"""Sets in which people marked the first wrong step of a solution, and looked no further."""
+"""Sets in which annotators marked only the first wrong step of a solution."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ PROCESSBENCH = Layout(
     title="ProcessBench (arXiv 2412.06559)",
     fields=frozenset({"problem", "steps", "label"}),
     read=_read_processbench,
-    labels="Three or more experts marked the first wrong step. Sound: a step before it, and "
-    "every step of a solution without errors.",
+    labels="Three or more experts marked the first wrong step. Sound: the steps before it, and "
+    "all steps of a solution without errors.",
     licence="Apache-2.0",
     source="git clone https://github.com/ljxzs-jjlzs/ProcessBench "
     "(a copy of https://huggingface.co/datasets/Qwen/ProcessBench)",
@@ -74,14 +74,14 @@ BIGBENCH_MISTAKE = Layout(
     fields=frozenset({"input", "steps", "mistake_index"}),
     read=_read_bigbench_mistake,
     labels="Three or more human annotators marked the first mistake, by majority (Dyck "
-    "languages: mostly a program). Sound: a step before it, and every step of a chain "
+    "languages: mostly a program). Sound: the steps before it, and all steps of a chain "
     "without a mark.",
     licence="Apache-2.0",
     source="git clone https://github.com/WHGTyen/BIG-Bench-Mistake",
     path=".",
     anchors=(
         Anchor("GPT-4, asked step by step", "accuracy of location", 0.5287, _BBM),
-        Anchor("GPT-4, asked once a chain", "accuracy of location", 0.3980, _BBM),
+        Anchor("GPT-4, asked once per chain", "accuracy of location", 0.3980, _BBM),
         Anchor("GPT-4, chain of thought", "accuracy of location", 0.4340, _BBM),
     ),
 )
@@ -90,7 +90,7 @@ BIGBENCH_MISTAKE = Layout(
 def _read_mr_gsm8k(row: Row) -> Iterator[LabelledChain]:
     kind = row.text("question_type")
     if kind == "POT":
-        raise LeftOut("its solution is a program")
+        raise LeftOut("the solution is a program")
     steps = row.texts("model_output_steps")
     correct = row.choice("model_output_solution_correctness", _CORRECT_OR_WRONG)
     name = "model_output_solution_first_error_step"
@@ -111,8 +111,8 @@ MR_GSM8K = Layout(
     title="MR-GSM8K (arXiv 2312.17080)",
     fields=frozenset({"question", "question_type", "model_output_steps"}),
     read=_read_mr_gsm8k,
-    labels="Human annotators marked the first wrong step. Sound: a step before it, and every "
-    "step of a correct solution. Programs (POT) are left out.",
+    labels="Human annotators marked the first wrong step. Sound: the steps before it, and all "
+    "steps of a correct solution. Programs (POT) are left out.",
     licence="MIT",
     source="git clone https://github.com/dvlab-research/MR-GSM8K",
     path="dataset",
@@ -128,10 +128,10 @@ MR_GSM8K = Layout(
 def _read_mr_ben(row: Row) -> Iterator[LabelledChain]:
     subject = row.text("Subject")
     if subject == "coding" or isinstance(row.get("Model_Solution_Steps"), str):
-        raise LeftOut("its first error is a line of code, and not a step")
+        raise LeftOut("the first error is a line of code, not a step")
     name = "Model_Solution_Steps"
-    # The number of the error is the one that is written in a step, "Step 2: ...", and not its
-    # place in the list: lines without a number, blank ones too, stand between the steps.
+    # The error is given by the number written in the step, "Step 2: ...", not by its index in the
+    # list: there are lines without a number, some of them blank, between the steps.
     steps = join_numbered(row.texts(name), name)
     correct = row.choice("Model_Solution_Correctness", _CORRECT_OR_INCORRECT)
     options = f"\n{row.text('Options')}" if "Options" in row else ""
@@ -151,7 +151,7 @@ MR_BEN = Layout(
     fields=frozenset({"Question", "Model_Solution_Steps", "Model_Solution_First_Error_Step"}),
     read=_read_mr_ben,
     labels="Human annotators marked the first wrong step by its number; lines without a number"
-    " belong to the step before them. Sound: a step before the error, and every step of"
+    " belong to the step before them. Sound: the steps before the error, and all steps of"
     " a correct solution. Coding is left out: its labels mark lines of code.",
     licence="MIT",
     source="git clone https://github.com/dvlab-research/Mr-Ben",
@@ -177,7 +177,7 @@ STEPVERIFY = Layout(
     fields=frozenset({"problem", "student_incorrect_solution", "incorrect_index"}),
     read=_read_stepverify,
     labels="Teachers marked the first wrong step of students' solutions, all of which are "
-    "wrong. Sound: a step before it. Some errors are steps after the right answer.",
+    "wrong. Sound: the steps before it. Some errors are steps after the right answer.",
     licence="CC BY-SA 4.0",
     source="git clone https://github.com/eth-lre/verify-then-generate",
     path="dataset/dataset.json",
@@ -207,7 +207,7 @@ REASONEVAL = Layout(
     fields=frozenset({"question", "model_output_step_format", "model_output_solution_correctness"}),
     read=_read_reasoneval,
     labels="Human annotators marked the first wrong step of solutions that all reach the right"
-    " answer. Sound: a step before it, and every step of a correct solution.",
+    " answer. Sound: the steps before it, and all steps of a correct solution.",
     licence="none stated",
     source="git clone https://github.com/GAIR-NLP/ReasonEval",
     path="dataset/mr-math_invalid_errors.json",

@@ -1,4 +1,4 @@
-"""PARC: the premises of each step, and its own errors apart from inherited ones."""
+"""PARC: labels with the premises of each step, and with own and inherited errors apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.layouts.chains import first_wrong
 from lmms_rpts.validation.rows import Row, RowError, as_list, as_text, as_whole
 
-# Whether a step with this error alone is itself wrong, or only rests on a wrong one.
+# Whether a step with only this error is wrong itself; False: it only depends on a wrong step.
 _NATIVE = {
     "Logical_Inconsistency": True,
     "Mathematical_Error": True,
@@ -40,7 +40,7 @@ def _read(row: Row) -> Iterator[LabelledChain]:
 
 
 def _errors(row: Row, steps: int) -> list[bool | None]:
-    """For each step whether its error is its own; None: it has none."""
+    """For each step, whether its error is its own; None: no error."""
     levels = row.objects("step_level")
     _check_numbers(levels, "step_level", [list(range(1, steps + 1))])
     return [_error(level) for level in levels]
@@ -52,7 +52,7 @@ def _error(level: Row) -> bool | None:
         if errors:
             raise RowError("errors", "are listed, but 'has_error' is false")
         return None
-    # An error that is not said to be inherited is the step's own.
+    # An error that is not marked as inherited is the step's own.
     return not errors or any(each.choice("error_type", _NATIVE) for each in level.objects("errors"))
 
 
@@ -67,7 +67,7 @@ def _premises(row: Row, steps: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _premises_of(level: Row, number: int, steps: tuple[str, ...]) -> tuple[str, ...]:
-    """Clauses of the question, and whole steps: a paraphrase may repair or hide an error."""
+    """Clauses of the question, and whole steps: a paraphrase may correct or hide an error."""
     found: dict[str, None] = {}
     for item in level.items("premises"):
         pair = as_list(item, "premises")
@@ -75,14 +75,14 @@ def _premises_of(level: Row, number: int, steps: tuple[str, ...]) -> tuple[str, 
             raise RowError("premises", f"should be pairs of a number and a text, not {shown(pair)}")
         at, clause = as_whole(pair[0], "premises"), as_text(pair[1], "premises")
         if not 0 <= at < number:
-            raise RowError("premises", f"of step {number} name step {shown(at)}")
+            raise RowError("premises", f"of step {number} cite step {shown(at)}")
         found[steps[at - 1] if at else clause] = None
     return tuple(found)
 
 
 def _check_numbers(levels: Sequence[Row], field: str, allowed: Sequence[list[int]]) -> None:
     if [level.whole("step_number") for level in levels] not in allowed:
-        raise RowError(field, "should number the steps one by one, and all of them")
+        raise RowError(field, "should number all steps in order, without gaps")
 
 
 PARC = Layout(

@@ -1,4 +1,4 @@
-"""Sets whose questions go with pictures, with a label for every step."""
+"""Sets whose questions have images, with a label for every step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lmms_rpts.validation.rows import (
     parsed,
 )
 
-# "STEP12: ...", as VLRMBench writes its steps into one text.
+# "STEP12: ...", the marks of steps within one text of VLRMBench.
 _STEP = re.compile(r"^[ \t]{0,8}STEP ?(\d{1,4}) ?:", re.ASCII | re.MULTILINE)
 
 
@@ -117,7 +117,7 @@ VISUALPROCESSBENCH = Layout(
 
 _MARKED_WRONG: dict[int, bool | None] = {0: True, 1: False}
 
-# Its other files mark redundant steps, or don't label steps.
+# The other files mark redundant steps, or have no step labels.
 _OF_STEPS = frozenset(
     {
         "attribute_hallucination",
@@ -134,9 +134,9 @@ _OF_STEPS = frozenset(
 def _read_vlrmbench(row: Row) -> Iterator[LabelledChain]:
     kind = row.text("category")
     if kind not in _OF_STEPS:
-        raise LeftOut("its task is not to find wrong steps")
+        raise LeftOut("the task is not to find wrong steps")
     name = "reasoning_error"
-    # Not 'step_list': that is the solution before errors were written into it.
+    # Not 'step_list': that is the solution before errors were inserted.
     steps = cut_numbered(row.text(name), _STEP, name)
     marks = row.items("task_gt")
     same_length(marks, steps, "task_gt")
@@ -159,7 +159,7 @@ VLRMBENCH = Layout(
     "marked steps. Sound: all others, even if they depend on a wrong one.",
     licence="Apache-2.0",
     source="git clone https://github.com/JCruan519/VLRMBench "
-    "(pictures: https://huggingface.co/datasets/Winston-Yuan/VLRMBench)",
+    "(images: https://huggingface.co/datasets/Winston-Yuan/VLRMBench)",
     path="benchmark_data",
     images=True,
 )
@@ -187,16 +187,16 @@ def _entries(value: Any, name: str) -> list[Any]:
 
 
 def _judged(item: Any, field: str) -> tuple[str, bool]:
-    """The text of a step, and whether it is sound, of [text, verdict, kind, explanation]."""
+    """Text and soundness of a step, from [text, verdict, kind, explanation]."""
     entry = as_list(item, field)
     if len(entry) < 2:
-        raise RowError(field, f"should be a text, a verdict and more, not {shown(item)}")
+        raise RowError(field, f"should be a list of text, verdict and more, not {shown(item)}")
     verdict = Row({field: entry[1]}, "", 0).choice(field, _VERDICTS)
     return as_text(entry[0], field), verdict
 
 
 def _paths(value: Any) -> tuple[str, ...]:
-    """Names of pictures: an object of them, where a table fills up others' keys with nulls."""
+    """Names of images: an object of names; tables add the keys of other rows with nulls."""
     if value is None:
         return ()
     if not isinstance(value, Mapping):

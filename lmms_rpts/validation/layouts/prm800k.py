@@ -1,4 +1,4 @@
-"""PRM800K: at each place of a solution several completions, each rated by a person."""
+"""PRM800K: several completions at each position of a solution, each rated by an annotator."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.layouts.chains import first_wrong
 from lmms_rpts.validation.rows import MOST_STEPS, LeftOut, Row, RowError, as_text, as_whole
 
-# 0: right, but it gets nowhere: sound for the question whether it follows.
+# 0: right but without progress, so a sound inference.
 _RATINGS = {1: True, 0: True, -1: False}
 _FINISHED = {"found_error": True, "solution": True, "bad_problem": False, "give_up": False}
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A text at a place of the solution. ``sound``: None where nobody rated it."""
+    """A text at a position of the solution. ``sound``: None if it was not rated."""
 
     text: str
     sound: bool | None
@@ -27,7 +27,7 @@ class _Step:
 
 @dataclass(slots=True)
 class _Walk:
-    """The chain that people went on with, and what else stood at each place of it."""
+    """The chain that the annotators continued, and the alternatives at each position."""
 
     chain: list[_Step] = field(default_factory=list)
     others: list[tuple[int, _Step]] = field(default_factory=list)
@@ -37,10 +37,10 @@ class _Walk:
 def _read(row: Row) -> Iterator[LabelledChain]:
     for name in ("is_quality_control_question", "is_initial_screening_question"):
         if row.flag(name):
-            raise LeftOut("it was asked to check who labels")
+            raise LeftOut("a quality-control question for annotators")
     label = row.object("label")
     if not label.choice("finish_reason", _FINISHED):
-        raise LeftOut("its labelling was broken off")
+        raise LeftOut("labelling was not finished")
     walk = _Walk()
     for level in label.objects("steps"):
         _go_on(walk, level, _drafted(row.object("question"), len(walk.chain)))
@@ -48,13 +48,13 @@ def _read(row: Row) -> Iterator[LabelledChain]:
 
 
 def _chain(row: Row, walk: _Walk) -> LabelledChain:
-    """First the chain itself, whose steps so have the numbers of their places, then the others."""
+    """The chain itself comes first, so its steps are numbered by position; then alternatives."""
     at_places = [*enumerate(walk.chain), *walk.others]
     if len(at_places) > MOST_STEPS:
-        raise RowError("steps", f"hold {len(at_places):,} texts; {MOST_STEPS:,} are the most")
+        raise RowError("steps", f"has {len(at_places):,} texts; the maximum is {MOST_STEPS:,}")
     labels = tuple(step.sound for _, step in at_places)
     if not any(each is not None for each in labels):
-        raise LeftOut("none of its steps is rated")
+        raise LeftOut("no step is rated")
     texts = tuple(step.text for step in walk.chain)
     on_path = labels[: len(texts)]
     error = first_wrong(on_path)
@@ -69,8 +69,8 @@ def _chain(row: Row, walk: _Walk) -> LabelledChain:
         labels=labels,
         premises=tuple(texts[:place] for place, _ in at_places),
         first_error=error,
-        # A step that a person wrote has no rating: the error might be there. Nor does a chain
-        # that breaks off without a wrong step say where its error is.
+        # A step written by an annotator has no rating: the error might be there. A chain that ends
+        # early without a wrong step does not give the place of its error either.
         located=None not in on_path[:error] and not (walk.ended and error is None),
         places=tuple(place for place, _ in at_places),
         path=tuple(range(len(texts))),
@@ -78,9 +78,9 @@ def _chain(row: Row, walk: _Walk) -> LabelledChain:
 
 
 def _go_on(walk: _Walk, level: Row, draft: str | None) -> None:
-    """Adds what stands at one place."""
+    """Add the texts at one position."""
     if walk.ended:
-        raise RowError("steps", "go on after one that nothing was chosen for")
+        raise RowError("steps", "continue after a position without a chosen completion")
     found = [_completion(each) for each in _completions(level)]
     place = len(walk.chain)
     chosen = _chosen(level, found)
@@ -112,26 +112,28 @@ def _chosen(level: Row, found: list[_Step]) -> int | None:
         return None
     number = as_whole(value, "chosen_completion")
     if not 0 <= number < len(found):
-        raise RowError("chosen_completion", f"is {shown(value)} of {len(found)} completions")
+        raise RowError(
+            "chosen_completion", f"is {shown(value)}, but there are {len(found)} completions"
+        )
     return number
 
 
 def _written(value: Any) -> str | None:
-    """The step that a person wrote: a text, or an object with one."""
+    """The step written by an annotator: a text, or an object with one."""
     if isinstance(value, dict):
         value = value.get("text")
     return None if value is None else as_text(value, "human_completion")
 
 
 def _last(found: list[_Step], draft: str | None) -> int:
-    """The step that the solution broke off at: the one of the draft, else the first wrong one."""
+    """The step at which the solution ends: the one of the draft, else the first wrong one."""
     wrong = [at for at, step in enumerate(found) if step.sound is False]
     drafted = [at for at in wrong if found[at].text == draft]
     return (drafted or wrong or [0])[0]
 
 
 def _drafted(question: Row, place: int) -> str | None:
-    """What a model had written at a place, in the second phase."""
+    """The model's draft at a position, in the second phase."""
     steps = question.texts("pre_generated_steps") if "pre_generated_steps" in question else ()
     return steps[place] if place < len(steps) else None
 
@@ -145,6 +147,6 @@ PRM800K = Layout(
     " progress). The premises of a completion are the steps chosen before it. "
     "Quality-control questions, bad problems and abandoned ones are left out.",
     licence="MIT",
-    source="git clone https://github.com/openai/prm800k (its data need git-lfs)",
+    source="git clone https://github.com/openai/prm800k (the data need git-lfs)",
     path="prm800k/data",
 )

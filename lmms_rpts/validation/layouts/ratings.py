@@ -1,4 +1,4 @@
-"""Ratings of people as labelled chains: the files that the page of ``lmms-rpts rate`` saves."""
+"""Human ratings as labelled chains: the files saved by the page of ``lmms-rpts rate``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _Key = tuple[str, int, int, int]
 
 
 def read(row: Row) -> Iterator[LabelledChain]:
-    """One chain for each response: its rated inferences, in order.
+    """One chain per response, with its rated inferences in order.
 
-    A step is sound where the raters' mean is above 0.5, and undecided where it is 0.5. Steps that
-    say what an image shows are left out: a judge is asked about them with facts that people don't
-    see.
+    A step is sound if the raters' mean is above 0.5, and undecided if it is 0.5. Steps that
+    describe an image are left out: a judge is asked about them with facts that raters do not see.
 
     Raises:
-        RowError: an item that does not fit.
+        RowError: an invalid item.
         LeftOut: no inference is rated.
     """
     responses: dict[tuple[str, int, int], list[RatedItem]] = {}
@@ -40,10 +39,10 @@ def read(row: Row) -> Iterator[LabelledChain]:
 
 
 def merge(rows: Sequence[Row]) -> list[Row]:
-    """One row for each sample, with the mean score of its raters and the score of each.
+    """Merge the rows of each sample into one, with the mean score and the score of each rater.
 
     Raises:
-        RowError: one person scored a step twice, or files of one sample have different texts.
+        RowError: a rater scored a step twice, or files of one sample have different texts.
     """
     samples: dict[str, list[Row]] = {}
     for row in rows:
@@ -52,13 +51,13 @@ def merge(rows: Sequence[Row]) -> list[Row]:
 
 
 def reliability(rows: Sequence[Row]) -> Reliability | None:
-    """How well the raters agree, over all their steps; None where no step has two raters.
+    """Agreement of the raters over all their steps; None if no step has two raters.
 
     Args:
-        rows: of the files, merged or not.
+        rows: rows of the files, merged or not.
 
     Raises:
-        RowError: as ``merge``.
+        RowError: see ``merge``.
     """
     return reliability_of([item[_SCORES] for row in merge(rows) for item in row.items("items")])
 
@@ -66,7 +65,7 @@ def reliability(rows: Sequence[Row]) -> Reliability | None:
 def _remark(rows: Sequence[Row]) -> str:
     found = reliability(rows)
     if found is None:
-        return "one rater a step: how well people agree is not known"
+        return "one rater per step: agreement of raters is unknown"
     alpha = "not defined" if found.alpha is None else f"{found.alpha:.3f}"
     return (
         f"{found.raters} raters, {found.steps:,} steps scored by several: Krippendorff's alpha "
@@ -81,10 +80,10 @@ def _merged(rows: Sequence[Row]) -> Row:
         file = _file(row)
         for at, item in enumerate(file.items):
             if not _alike(items.setdefault(item.key, item), item):
-                raise RowError(f"items[{at}]", "has other texts than in another file of the sample")
+                raise RowError(f"items[{at}]", "has other texts than another file of the sample")
             for rater, score in _scores(row, file, at).items():
                 if rater in scores.setdefault(item.key, {}):
-                    raise RowError(f"items[{at}]", f"was scored by {rater!r} in another file, too")
+                    raise RowError(f"items[{at}]", f"was also scored by {rater!r} in another file")
                 scores[item.key][rater] = score
     raters = sorted({rater for each in scores.values() for rater in each})
     value = {
@@ -101,7 +100,7 @@ def _merged_item(item: RatedItem, scores: Mapping[str, float]) -> dict[str, Any]
 
 
 def _scores(row: Row, file: RatingFile, at: int) -> Mapping[str, float]:
-    """The scores of an item by rater; a merged row holds those of several."""
+    """The scores of an item, by rater; a merged row has those of several raters."""
     several = row.value["items"][at].get(_SCORES)
     score = file.items[at].score
     if several is None:
