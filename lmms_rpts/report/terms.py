@@ -20,7 +20,7 @@ METRIC_WORDS = {
     "accuracy_guarded": "right answers with sound reasoning, by the guarded score",
     "right_for_wrong_reason_guarded": "right answers with unsound reasoning, by the guarded "
     "score; lower is better",
-    "root_bears": "how far the last conclusion settles the question as answered",
+    "root_bears": "how far the last conclusion entails the final answer",
     "evidence_coverage": "share of the needed evidence that the last conclusion uses",
     "restating_steps": "share of steps that only restate; lower is better",
     "missing_references": "citations of missing evidence per response; lower is better",
@@ -66,7 +66,7 @@ MODALITY_WORDS: dict[Modality, str] = {
 QUESTION_WORDS = {
     "image": "Is this what the image shows? Description from the gold reasoning:",
     "inference": "Does the conclusion follow? Given:",
-    "root": "Does the last conclusion settle the question as it was answered?",
+    "root": "Does the last conclusion entail the final answer?",
     "second": "Second judge call, with all texts and all earlier conclusions. 0.8 times this score "
     "(one decimal) is used if it is higher than the first score. Given:",
 }

@@ -165,8 +165,8 @@ def corrected(called: Tally, known: Rates) -> Corrected:
         return Corrected(None, refused=f"the set has no {which} step with a score")
     if round(sensitivity + specificity, 9) <= LEAST:
         reason = (
-            f"sensitivity + specificity is {sensitivity + specificity:.2f}, and up to {LEAST:g} "
-            "the correction is not reliable"
+            f"sensitivity + specificity is {sensitivity + specificity:.2f}; the correction "
+            f"is reliable only above {LEAST:g}"
         )
         return Corrected(None, None, None, sensitivity, specificity, reason)
     value = rogan_gladen(share, sensitivity, specificity)

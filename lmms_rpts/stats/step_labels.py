@@ -47,7 +47,7 @@ class ScoredSteps:
         if any(len(each) != len(self.question) for each in by_chain):
             raise ValueError("arrays of chains differ in length")
         if len(self.chain) and not 0 <= self.chain.min() <= self.chain.max() < self.chains:
-            raise ValueError("a step is of a chain that is not there")
+            raise ValueError("a step belongs to a chain that does not exist")
         if np.isinf(self.score).any():
             raise ValueError("a score is infinite")
 
