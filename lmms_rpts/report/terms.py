@@ -23,7 +23,7 @@ METRIC_WORDS = {
     "root_bears": "how far the last conclusion entails the final answer",
     "evidence_coverage": "share of the needed evidence that the last conclusion uses",
     "restating_steps": "share of steps that only restate; lower is better",
-    "missing_references": "citations of missing evidence per response; lower is better",
+    "missing_references": "citations of nonexistent evidence per response; lower is better",
     "heaviest_step": "largest share of the RPTS weight on one step; lower is better",
     "steps": "steps per response",
 }
