@@ -15,8 +15,8 @@ METRIC_WORDS = {
     "rpts_textual": "steps that read a text",
     "parse_rate": "responses with readable steps",
     "judge_coverage": "responses that could be judged",
-    "rpts_guarded": "guarded RPTS: empty steps, unused evidence and an unrelated "
-    "last conclusion lower it",
+    "rpts_guarded": "guarded RPTS: ignores restating steps; unused evidence and an "
+    "unrelated last conclusion lower it",
     "accuracy_guarded": "right answers with sound reasoning, by the guarded score",
     "right_for_wrong_reason_guarded": "right answers with unsound reasoning, by the guarded "
     "score; lower is better",

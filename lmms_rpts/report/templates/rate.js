@@ -293,7 +293,7 @@
     if (value === null || typeof value !== "object" || value.format !== data.format) throw new Error("it contains no ratings");
     if (value.version !== data.version) throw new Error("another version of lmms-rpts wrote it");
     if (value.sample !== data.sample) throw new Error("it belongs to another sample than this page");
-    if (typeof value.rater !== "string" || !value.rater.trim() || value.rater.length > 200) throw new Error("it has no name of a rater");
+    if (typeof value.rater !== "string" || !value.rater.trim() || value.rater.length > 200) throw new Error("the rater's name is missing");
     if (!Array.isArray(value.items) || value.items.length > items.length) throw new Error("its items do not fit this page");
     const loaded = new Map();
     value.items.forEach((each, at) => {
