@@ -94,7 +94,7 @@ def test_raters_and_blanks_are_told(command: Command, run: Path, rated: Path) ->
     output = command(run, rated).output
     assert "Agreement between the 2 raters on 1 shared step: mean pairwise MAE 0.200" in output
     assert "1 blank score" in output
-    assert "Steps left out: 1: not rated (1)." in output
+    assert "Steps left out (1): not rated (1)." in output
 
 
 def test_the_worst_steps_are_listed(command: Command, run: Path, rated: Path) -> None:
@@ -185,7 +185,7 @@ def test_two_judges_are_both_named(command: Command, run: Path, tmp_path: Path) 
     assert result.exit_code == 0, result.output
     assert "first: model-a, judged by openai:oracle (prompts 1, 1 answer" in result.output
     assert "second: model-a, judged by hf:small" in result.output
-    assert "Steps left out: 6: different conclusion (6)." in result.output
+    assert "Steps left out (6): different conclusion (6)." in result.output
     assert "first minus second" in result.output
     assert line_of(result.output, "all")[1] == "6"
 

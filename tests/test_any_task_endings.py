@@ -120,7 +120,7 @@ def test_a_process_that_fails_keeps_nobody_waiting(tmp_path: Path) -> None:
 def test_estimate_of_an_unknown_task_names_the_option() -> None:
     done = CliRunner().invoke(app, ["estimate", "bars", "--judge", "openai:x"])
     assert done.exit_code == 1
-    assert "Unknown task 'bars'. For a task of your own, add --include_path FOLDER" in done.output
+    assert "Unknown task 'bars'. For a custom task, add --include_path FOLDER" in done.output
 
 
 def test_examples_in_a_prompt_do_not_ask_for_steps(tmp_path: Path) -> None:

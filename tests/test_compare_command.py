@@ -173,7 +173,7 @@ def test_judges_to_doubt_are_warned_of(command: Command, tmp_path: Path) -> None
     write_run(tmp_path / "b", {0: record(0, None, judge="none")})
     output = command(tmp_path / "a", tmp_path / "b").output
     assert "Warning: the judge 'lexical' of A is for testing only" in output
-    assert "Warning: B was not judged (judge 'none')" in output
+    assert "Warning: B: not judged (judge 'none')" in output
     assert "of A and B is for testing" in command(tmp_path / "a", tmp_path / "a").output
 
 

@@ -127,7 +127,7 @@ def test_fields_are_found_by_their_names() -> None:
     assert "question = your Prompt; answer = your label; images = your image_path" in said
     assert "Form of the answers: choice (detected; --answer changes it)." in said
     assert "instances: 2, images: 2, answers: choice" in said
-    assert "the judge must see them" in said
+    assert "the judge needs vision" in said
     assert instances("shop") == [
         {"question": "Which?", "answer": "B", "images": ["pics/b.png"], "options": ["x", "y"]},
         {"question": "Which?", "answer": "4", "images": ["a.png"], "options": ["3", "4"]},

@@ -79,7 +79,7 @@ def test_a_report_shows_it(tmp_path: Path, samples: Path) -> None:
         article = html[html.index(f'id="colours-{at}"') :].partition("Response")[0]
         assert question["question"] in article
         assert f'<b dir="auto">{question["answer"]}</b>' in article
-    assert "The samples do not hold" not in html
+    assert "The samples do not contain" not in html
 
 
 def test_its_data_are_checked_before_a_model_is_loaded(tmp_path: Path, samples: Path) -> None:

@@ -58,8 +58,8 @@ def test_doctor_without_a_judge_checks_the_tasks_alone(own: Path) -> None:
     (
         ["mine"],
         Path("tasks"),
-        "use --images FOLDER, or complete the folder of images that the task file below tasks "
-        "names",
+        "use --images FOLDER, or add the missing images to the folder that the task file below "
+        "tasks sets",
     ),
 )
 def test_advice(tasks: list[str], include_path: Path | None, advice: str) -> None:

@@ -203,9 +203,9 @@ def test_files_of_other_tasks_are_not_even_read(data: Path, tmp_path: Path) -> N
 @table(
     "entries, task, named",
     (responses_to("rpts_eval_en"), "rpts_eval", "no responses to rpts_eval_zh.*rpts_eval_en"),
-    (responses_to("rpts_eval_en"), "rpts_eval_en_free", "but to: rpts_eval_en. To score"),
-    (responses_to("mme"), None, "no response to a task that can be .* but to: mme"),
-    ([], None, "holds no response"),
+    (responses_to("rpts_eval_en"), "rpts_eval_en_free", "responses: rpts_eval_en. To score"),
+    (responses_to("mme"), None, "no responses to a task that can be .*; tasks with responses: mme"),
+    ([], None, "contains no responses"),
     (responses_to("rpts_eval_en", doc_ids=[0, 2]), None, "no response to document 1"),
     (responses_to("rpts_eval_en", doc_ids=[0, 3]), None, "doc_id 3"),
 )
@@ -277,14 +277,14 @@ def test_no_name_breaks_lmms_evals_arguments(name: str) -> None:
 
 def test_lmms_evals_own_reason_is_told(tmp_path: Path) -> None:
     log = "a\nError during evaluation: no data:\n  x\x1b[0m. Please set `--verbosity=DEBUG` to\nb\n"
-    with pytest.raises(EvaluationError, match=r"status 0\); it said:\nno data:\n  x$"):
+    with pytest.raises(EvaluationError, match=r"status 0\); its output:\nno data:\n  x$"):
         find_written(tmp_path, 0, log)
     log = "".join(f"line {number}\n" for number in range(40)) + "0%\r50%\rkilled\n"
-    with pytest.raises(EvaluationError, match=r"status 9\); it said:\nline 26\n") as caught:
+    with pytest.raises(EvaluationError, match=r"status 9\); its output:\nline 26\n") as caught:
         find_written(tmp_path, 9, log)
     assert str(caught.value).endswith("line 39\nkilled")
     log = 'a\nTraceback (most recent call last):\n  File "x", line 1\n    f()\nOSError: no disk\n'
-    with pytest.raises(EvaluationError, match=r"it said:\nOSError: no disk$"):
+    with pytest.raises(EvaluationError, match=r"its output:\nOSError: no disk$"):
         find_written(tmp_path, 1, log)
 
 
@@ -350,7 +350,7 @@ def invoke(*arguments: object) -> Result:
     (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
     (("{en}",), "no judge is set: use --judge"),
     (("{careful}", "--task", "rpts_evil"), "Unknown task 'rpts_evil'"),
-    (("{careful}", "--task", "rpts_eval_en"), "but to: rpts_demo"),
+    (("{careful}", "--task", "rpts_eval_en"), "tasks with responses: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
     (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
     (("{careful}", "--output", "{careful}"), "contains the responses themselves"),
@@ -450,7 +450,7 @@ def test_responses_from_elsewhere(original: Run, counted: Path, tmp_path: Path) 
     broken = {"LMMS_RPTS_PROMPTS": "/nowhere"}
     failed = run([COMMAND, "score", str(file), "--task", "rpts_demo"], env=broken, cwd=tmp_path)
     assert failed.returncode == 1
-    reason = failed.stdout.partition("lmms-eval failed (status 0); it said:\n")[2]
+    reason = failed.stdout.partition("lmms-eval failed (status 0); its output:\n")[2]
     assert "/nowhere" in reason
     assert "Traceback" not in reason
     assert not list((tmp_path / "rescored").iterdir())

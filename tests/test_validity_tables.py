@@ -61,7 +61,7 @@ def test_a_row_shows_judge_interval_and_baselines() -> None:
         "Usage: 2,081 calls; 812,404 input tokens, 40,210 output tokens; cost 0.41; 17 replies",
     ),
     ({}, "another protocol: critic-large F1 0.879; critic-small F1 0.619."),
-    ({}, "Rows that do not fit: 3: label (3)."),
+    ({}, "Rows that are invalid (3): label (3)."),
     ({"blind": True}, "text-only: without its images"),
     ({"premises": "given"}, "premises of the data set"),
     ({"shortened": 1200}, "left out for length: 1,200."),

@@ -57,7 +57,7 @@ def plan_any_run(
     """Read saved responses to any tasks and plan how lmms-eval scores them.
 
     Args:
-        paths: files and folders, as ``read_responses`` takes them.
+        paths: files and folders that ``read_responses`` can read.
         task: the task as the samples name it; None: all tasks without a benchmark here.
         own: names of custom tasks that RPTS scores directly.
         correct: the metric that decides whether an answer is correct, as for
@@ -70,10 +70,10 @@ def plan_any_run(
     saved = read_responses(*paths, only=None if task is None else [task], default_task=task)
     tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
     if not tasks:
-        there = ", ".join(sorted({*saved.tasks, *saved.passed_over})) or "nothing"
+        there = ", ".join(sorted({*saved.tasks, *saved.passed_over})) or "none"
         raise ResponsesError(
-            f"{saved.path} holds no response to {task or 'a task that can be scored'}, but to: "
-            f"{there}"
+            f"{saved.path} contains no responses to {task or 'a task that can be scored'}; tasks "
+            f"with responses: {there}"
         )
     for each in tasks:
         _check_whole(saved.files, each)
@@ -119,7 +119,7 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
         criterion = parse_criterion(str(correct), metric_names(found))
         if criterion is None:
             continue
-        # Without the task's aggregations: what these make of a value is not known here.
+        # Without the task's aggregations: their result is not known here.
         greatest = greatest_value(found.values(), criterion, {})
         if greatest is None and criterion.field is not None:
             raise SettingError(

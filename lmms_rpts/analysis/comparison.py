@@ -30,10 +30,10 @@ Pairs = Mapping[tuple[str, int], tuple[list[RptsRecord], list[RptsRecord]]]
 
 @dataclass(frozen=True, slots=True)
 class MetricDifference:
-    """A metric of both runs over their shared documents; None where there is no value.
+    """A metric of both runs over their shared documents; None if there is no value.
 
     Attributes:
-        a: mean over the documents where the first run has a value; ``b``: of the second.
+        a: mean over the documents for which the first run has a value; ``b``: of the second.
         difference: ``b - a``.
         low: with ``high`` the 95% interval of the difference; None if a run has fewer than two
             values.
@@ -56,7 +56,7 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Result of one run on a document: means over its responses, None where there is no value."""
+    """Result of one run on a document: means over its responses, None if there is no value."""
 
     category: Category
     accuracy: float | None

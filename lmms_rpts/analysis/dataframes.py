@@ -81,22 +81,22 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "missing_evidence": "string",
     "most_uses": "int64",
     "differences": "string",
-    # Already there: how many steps a response has is a whole number.
+    # ``steps`` is above, as an integer.
     **{name: "float64" for name in METRICS if name != "steps"},
 }
 """The columns of ``responses_frame`` in order; ``docs/export.md`` describes them."""
 
 
 Runs = Run | Iterable[Run]
-"""One run, or several, as ``read_run`` and ``read_runs`` give them."""
+"""One run, or several, as returned by ``read_run`` and ``read_runs``."""
 
 
 def documents_frame(runs: Runs) -> pd.DataFrame:
     """The metrics of each document, one column per metric.
 
     The index is ``task``, ``doc_id`` for one run, and ``run``, ``task``, ``doc_id`` for a list of
-    runs. A document's value is the mean over its responses, NaN where there is none; the means of
-    the columns of one run are the numbers in lmms-eval's table.
+    runs. A document's value is the mean over its responses, NaN if there is none; the means of the
+    columns of one run are the numbers in lmms-eval's table.
     """
     import pandas as pd
 
@@ -133,7 +133,7 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
 
 
 def each_run(runs: Runs) -> Iterable[Run]:
-    """The runs that a frame is made of."""
+    """The runs of a frame, one or several."""
     return [runs] if isinstance(runs, RunOf) else runs
 
 
@@ -148,7 +148,7 @@ def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.Dat
         {name: storable(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
         for row in rows
     ]
-    # As objects first: pandas would guess a type, another one where all values are missing.
+    # As objects first: pandas would guess a type, and a different one if all values are missing.
     frame = pd.DataFrame(clean, columns=list(types), dtype=object)
     columns: pd.DataFrame = frame.astype(dict(types))
     return columns
@@ -161,7 +161,7 @@ def guarded(frame: pd.DataFrame) -> pd.DataFrame:
         texts = frame[name].map(
             lambda cell: escape_formula(cell) if isinstance(cell, str) else cell
         )
-        clean[name] = texts.astype(frame[name].dtype)  # also where no cell has a text
+        clean[name] = texts.astype(frame[name].dtype)  # also if no cell contains text
     return clean
 
 

@@ -13,7 +13,7 @@ APART = 0.3
 """RPTS and guarded score differ if the difference is larger than this."""
 
 Differing = Literal["answer", "soundness", "rpts"]
-"""What runs may differ in on one instance: right or wrong, sound or unsound, RPTS by ``APART``."""
+"""In what runs may differ on an instance: right or wrong, sound or unsound, RPTS by ``APART``."""
 
 DIFFERING: tuple[Differing, ...] = get_args(Differing)
 
@@ -28,7 +28,7 @@ def clue_label(clue: Clue) -> str:
     name = _KINDS[clue.kind]
     if clue.index is None:
         return name
-    return f"{name} {clue.index}" if clue.index < _ODD_NUMBER else f"{name} (odd number)"
+    return f"{name} {clue.index}" if clue.index < _ODD_NUMBER else f"{name} (number too large)"
 
 
 def in_order(clues: Iterable[Clue]) -> list[Clue]:
@@ -50,9 +50,9 @@ def is_apart(record: RptsRecord) -> bool:
 
 
 def differing_in(records: Sequence[RptsRecord]) -> tuple[Differing, ...]:
-    """What the responses of several runs to one instance differ in.
+    """In what the responses of several runs to one instance differ.
 
-    Unscored responses, and answers that nobody could grade, differ from none.
+    Unscored responses and ungraded answers are ignored.
     """
     right = {each.answer.correct for each in records} - {None}
     scores = [each.rpts for each in records if each.rpts is not None]
@@ -66,7 +66,7 @@ def differing_in(records: Sequence[RptsRecord]) -> tuple[Differing, ...]:
 
 
 def idle_steps(record: RptsRecord) -> frozenset[int]:
-    """The steps that only restate: not judged wrong, and skipped by the guarded score."""
+    """The steps that only restate and are not judged wrong; the guarded score skips them."""
     cites_nothing = {fault.step for fault in record.tree().invalid}
     return frozenset(
         at
@@ -76,10 +76,10 @@ def idle_steps(record: RptsRecord) -> frozenset[int]:
 
 
 def differences_of(record: RptsRecord) -> list[str]:
-    """Findings that the published score ignores; also listed where the scores are alike.
+    """Problems that the published score ignores; also listed if the scores are similar.
 
-    They quote neither the model nor the judge. A record without a judged root, such as one from
-    before the guarded score, yields nothing about the root.
+    The texts quote neither the model nor the judge. A record without a judged root, such as one
+    written before the guarded score existed, has no entry about the root.
     """
     if not record.steps:
         return []
@@ -91,7 +91,7 @@ def differences_of(record: RptsRecord) -> list[str]:
         *_repeated(record),
     ]
     if not reasons and is_apart(record):
-        # Then it is the weights alone: RPTS weighs by height, the guarded score does not.
+        # Only the weights are left: RPTS weighs by height, the guarded score does not.
         return [f"one step has {record.diagnosed.heaviest:.0%} of the weight in RPTS"]
     return reasons
 
@@ -114,10 +114,10 @@ def _root(record: RptsRecord) -> Iterable[str]:
     if below:
         yield f"the argument depends on a wrong step: {_listed(below)}"
     if record.root.note is not None and _is_wrong(record.root.score):
-        # No judge is asked about an answer that takes no side, and about no other.
+        # The only answers that are not judged here are those that take no side.
         yield "the answer takes no side"
     elif _is_wrong(record.root.score):
-        yield "the last conclusion does not settle the question as answered"
+        yield "the last conclusion does not entail the final answer"
     elif record.root.score is not None and record.root.score <= WRONG_BELOW:
         yield "the last conclusion leaves the question open"
 

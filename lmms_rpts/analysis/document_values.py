@@ -1,4 +1,4 @@
-"""Metrics of the documents of a run as arrays; pandas, whose import takes 0.3 s, is not needed."""
+"""Metrics of the documents of a run as arrays, without pandas (its import takes 0.3 s)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Key = tuple[str, int]
 
 
 def document_values(run: Run) -> dict[Key, Floats]:
-    """The value of each metric for each document, by task and number of the document.
+    """The value of each metric for each document, by task and ``doc_id``.
 
     Returns:
-        Arrays of the shape (len(METRICS),): means over a document's responses, NaN where there is
-        no value.
+        Arrays of the shape (len(METRICS),): means over a document's responses, NaN if there is no
+        value.
     """
     of: dict[Key, list[Mapping[str, float | None]]] = {}
     for response in run.responses:

@@ -69,7 +69,7 @@ class Need:
         return Need(self.calls + other.calls, self.usage + other.usage)
 
     def times(self, factor: int) -> Need:
-        """The same, N times."""
+        """This need, ``factor`` times."""
         read, said = self.usage.input_tokens * factor, self.usage.output_tokens * factor
         return Need(self.calls * factor, Usage(read, said))
 
@@ -115,7 +115,7 @@ def estimate_need(
         prompts: prompt templates; None: the built-in ones.
         opinions: judges times samples: number of replies per request for a score.
         max_new_tokens: maximum number of tokens that the model may write.
-        mode: how saved responses are parsed, as LMMS_RPTS_TRANSFORM.
+        mode: how saved responses are parsed, as in LMMS_RPTS_TRANSFORM.
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
     """
@@ -180,7 +180,7 @@ class _Tally:
     def _answer(self, request: JudgeRequest, doc: Doc, first: bool) -> Verdict:
         for image in request.images:
             with suppress(ImageError):
-                _ = image.size  # counted with its tokens, once it is known
+                _ = image.size  # once the size is known, the image's tokens are counted
         need = Need(1, Usage(guess_input_tokens(request), SAID[request.kind]))
         self.need += need.times(self._opinions) if request.kind in SCORED else need
         if request.kind in ("transform", "question_steps"):
@@ -216,7 +216,7 @@ def _typical_chain(doc: Doc) -> list[str]:
 def _most(
     doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int, evidence: Evidence | None
 ) -> Need:
-    """Every step cites all clues and all earlier steps, is doubted, and no reply can be read."""
+    """Upper bound: steps cite all that is before them, are judged twice, and no reply is valid."""
     seen = evidence_for(doc, evidence) != "facts"
     shown = _image_tokens(doc) if seen else 0
     scored = sum(_worst_questions(doc, prompts, max_new_tokens, shown), Need()).times(opinions)
@@ -240,7 +240,7 @@ def _most(
 
 
 def _image_tokens(doc: Doc) -> int:
-    """Tokens of all images of a document, about; 0 where nobody has them."""
+    """Approximate tokens of all images of a document; 0 if the images are not available."""
     images, total = images_of(doc), 0
     if images is None:
         return total
@@ -263,7 +263,7 @@ def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int, shown: int
 
 
 def _asked_in_vain(request: JudgeRequest, more: int) -> Need:
-    """A question, and again after each reply that can't be read; ``more``: tokens beside it."""
+    """A request and its retries after unreadable replies; ``more``: extra tokens per request."""
     most = most_tokens(request.kind)
     asked = Need()
     for again in range(1 + ASKED_AGAIN):

@@ -56,9 +56,9 @@ class ExportError(UserError):
 def rating_frame(runs: Runs) -> pd.DataFrame:
     """One row per step with the evidence of the first judge call, without the judge's reply.
 
-    The columns are those of ``RATING_TYPES``; ``human`` is empty. A second question, or what its
-    evidence was, would tell that the judge doubted the step. ``question`` and ``evidence`` are
-    missing where a rule scores the step.
+    The columns are those of ``RATING_TYPES``; ``human`` is empty. A second question, or its
+    evidence, would reveal that the judge doubted the step. ``question`` and ``evidence`` are
+    missing if a rule scores the step.
     """
     rows = [
         row
@@ -70,10 +70,10 @@ def rating_frame(runs: Runs) -> pd.DataFrame:
 
 
 def format_of(path: Path) -> str:
-    """The suffix of a file that can be written, in lower case.
+    """The suffix of an output file, in lower case.
 
     Raises:
-        ExportError: for any other.
+        ExportError: if there is no format with this suffix.
     """
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
@@ -162,7 +162,7 @@ def _write_jsonl(frame: pd.DataFrame, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as out:
         for row in rows:
             text = json.dumps(row, ensure_ascii=False, allow_nan=False)
-            # Some readers take these for the end of a line.
+            # Some readers treat these as line ends.
             for mark in "\x85\u2028\u2029":
                 text = text.replace(mark, f"\\u{ord(mark):04x}")
             out.write(text + "\n")
@@ -175,8 +175,8 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
-    # Excel takes UTF-8 for something else without a mark in front. All texts stand in quotes: a
-    # bare carriage return ends a row for some readers.
+    # Without a byte order mark, Excel assumes another encoding. All texts are in quotes: for some
+    # readers, a bare carriage return ends a row.
     guarded(frame).to_csv(
         path, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
     )

@@ -1,7 +1,7 @@
 """Steps of a response matched with the gold steps that use the same evidence.
 
-A match says that two steps are based on the same images and texts, and not that they say the same:
-no judge is asked. It is for display; no score depends on it.
+A match means that two steps are based on the same images and texts, not that they state the same:
+no judge is called. Matches are for display; no score depends on them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lmms_rpts.reasoning import Clue, ReasoningTree
 from lmms_rpts.reasoning.tree import cited_steps
 
 LEAST = 0.5
-"""The smallest overlap of evidence that makes a match."""
+"""The smallest overlap of evidence that counts as a match."""
 
 _MOST_STEPS = 200
 _DIGITS = 9
@@ -25,7 +25,7 @@ class GoldMatch:
     """The gold steps that one step corresponds to.
 
     Attributes:
-        steps: their numbers, in order; several where neither evidence nor words decide.
+        steps: their numbers, in order; several if neither evidence nor wording decides.
         overlap: Jaccard index of the evidence, from ``LEAST`` to 1.
     """
 
@@ -36,13 +36,13 @@ class GoldMatch:
 def match_steps(tree: ReasoningTree, gold: ReasoningTree) -> tuple[GoldMatch | None, ...]:
     """For each step the gold steps with the most similar evidence.
 
-    The evidence of a step is the set of images, texts and the context that it is based on,
-    directly or through earlier conclusions; references to clues that do not exist are no evidence.
-    Of gold steps with equal overlap, those with the most similar words match.
+    The evidence of a step is the set of images, texts and the context that it is based on, directly
+    or through earlier conclusions; references to clues that do not exist are not evidence. Among
+    gold steps with equal overlap, those with the most similar wording match.
 
     Returns:
-        One match for each step of ``tree``; None where no overlap reaches ``LEAST``. Chains of over
-        200 steps have no matches.
+        One match for each step of ``tree``; None if no overlap reaches ``LEAST``. Chains of more
+        than 200 steps have no matches.
     """
     if max(len(tree.heights), len(gold.heights)) > _MOST_STEPS:
         return (None,) * len(tree.heights)
@@ -55,7 +55,7 @@ def match_steps(tree: ReasoningTree, gold: ReasoningTree) -> tuple[GoldMatch | N
 
 
 def evidence_sets(tree: ReasoningTree) -> tuple[frozenset[Clue], ...]:
-    """For each step the valid leaves below it, conclusions followed."""
+    """For each step, the valid leaves below it, directly or through conclusions."""
     invalid = {(fault.step, fault.clue) for fault in tree.invalid}
     found: list[frozenset[Clue]] = []
     for at, step in enumerate(tree.chain.steps):
@@ -69,7 +69,7 @@ def evidence_sets(tree: ReasoningTree) -> tuple[frozenset[Clue], ...]:
 
 
 def matched_by(matches: Sequence[GoldMatch | None], n_gold: int) -> tuple[tuple[int, ...], ...]:
-    """For each of ``n_gold`` gold steps the numbers of the steps that match it."""
+    """For each of ``n_gold`` gold steps, the numbers of the steps that match it."""
     return tuple(
         tuple(at for at, match in enumerate(matches) if match and number in match.steps)
         for number in range(n_gold)

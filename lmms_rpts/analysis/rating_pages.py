@@ -48,5 +48,5 @@ def _not_of(item: RatedItem, responses: Mapping[tuple[str, int, int], RptsRecord
         return f"{document} has no step {item.step}"
     if item.conclusion.split() != response.steps[item.step].conclusion.split():
         said = shorten(item.conclusion, _SHOWN)
-        return f"step {item.step} of {document} does not conclude “{said}”"
+        return f"step {item.step} of {document} does not have the conclusion “{said}”"
     return ""

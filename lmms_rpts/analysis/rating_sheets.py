@@ -116,7 +116,7 @@ def _table(file: Path) -> tuple[list[str], list[_Row]]:
 
 def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
     text = _text(file)
-    # Line ends as they are: the csv module tells those within quotes from others.
+    # Line ends are kept: the csv module distinguishes those within quotes from others.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
     limit, line = csv.field_size_limit(max(csv.field_size_limit(), len(text))), 1
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RatedStep:
-    """A step with human scores: the raters' names ("" where the file has none) and their scores."""
+    """A step with human scores: the raters' names ("" if the file has none) and their scores."""
 
     task: str
     doc_id: int

@@ -81,8 +81,8 @@ def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Resc
     """Read saved responses and plan how lmms-eval scores them.
 
     Args:
-        paths: files and folders, as ``read_responses`` takes them.
-        task: the task or group; None: those that the responses name.
+        paths: files and folders that ``read_responses`` can read.
+        task: the task or group; None: those named by the responses.
 
     Raises:
         ResponsesError: if responses are missing, surplus, or do not match a document.
@@ -113,14 +113,17 @@ def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Resc
 
 def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[str]) -> str:
     if not passed_over:
-        return f"{saved.path} holds no response"
+        return f"{saved.path} contains no responses"
     wanted = " or ".join(tasks) or "a task that can be scored"
-    text = f"{saved.path} holds no response to {wanted}, but to: {', '.join(passed_over)}"
+    text = (
+        f"{saved.path} contains no responses to {wanted}; tasks with responses: "
+        f"{', '.join(passed_over)}"
+    )
     return text + (
         '. To score them as another task, set "task" in each line'
         if tasks
         else (
-            ". Use lmms-eval to score a custom task again: --model replay --model_args "
+            ". To score a custom task again, use lmms-eval: --model replay --model_args "
             "samples=FOLDER --tasks NAME --include_path FOLDER"
         )
     )

@@ -30,18 +30,18 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-# Whether it is comparable follows from the judge.
+# ``comparable`` follows from the judge.
 _SETTINGS = tuple(name for name in Scoring.model_fields if name != "comparable")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """One model in one task, or over all.
+    """One model in one task, or over all tasks.
 
     Attributes:
         rounds: number of its runs.
-        documents: documents that any of its rounds covers.
-        metrics: by the names of ``METRICS``.
+        documents: number of documents that any of its rounds covers.
+        metrics: values by the names of ``METRICS``.
         tokens: generated tokens per response, over the responses with token counts; no
             interval.
     """

@@ -39,7 +39,7 @@ DECAYS = (0.3, 0.5, 0.7, 0.9)
 FOCUS_HEIGHTS = (1, 2, 3, 4)
 QUANTITIES = ("rpts", "filtered_accuracy", "share_filtered", "accuracy_rpts")
 _HIGHEST = 1000
-"""No tree is that high, and the time to score grows with the focus height."""
+"""No tree is this high, and the time to score grows with the focus height."""
 
 
 def sweep(
@@ -57,9 +57,8 @@ def sweep(
         threshold: minimum RPTS of a response that passes, in [0, 1].
 
     Returns:
-        One row per pair, by decay and focus height, with the columns ``decay``,
-        ``focus_height``,
-        those of ``QUANTITIES`` (in [0, 1]; NaN where there is nothing to average), and ``own``:
+        One row per pair, by decay and focus height, with the columns ``decay``, ``focus_height``,
+        those of ``QUANTITIES`` (in [0, 1]; NaN if there is nothing to average), and ``own``:
         whether these are the run's own settings.
 
     Raises:
@@ -84,7 +83,7 @@ def sweep_rows(
     focus_heights: Sequence[int] = FOCUS_HEIGHTS,
     threshold: float = RIGHT_REASON,
 ) -> tuple[SweepRow, ...]:
-    """As ``sweep``, without pandas.
+    """The rows of ``sweep``, without pandas.
 
     Raises:
         UserError: for settings out of range.
@@ -112,7 +111,7 @@ def sweep_rows(
 
 
 def guarded_mean(run: Run) -> float | None:
-    """The mean guarded score of a run, the same under all settings; None where there is none."""
+    """The mean guarded score of a run, the same under all settings; None if there is none."""
     scores = ((each.instance.key, each.guarded) for each in run.responses)
     mean = mean_of_scored(document_means(scores))
     return None if math.isnan(mean) else mean
@@ -141,7 +140,7 @@ def check_settings(
 
 
 def of_task(run: Run, task: str | None) -> Run | None:
-    """The part of a run that belongs to a task (None: all of it); None where it has none."""
+    """The part of a run that belongs to a task (None: all of it); None if there is no such part."""
     if task is None:
         return run
     kept = tuple(each for each in run.responses if each.instance.task == task)
@@ -150,7 +149,7 @@ def of_task(run: Run, task: str | None) -> Run | None:
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """The means of a run under one decay and focus height; NaN where there is no value.
+    """The means of a run under one decay and focus height; NaN if there is no value.
 
     Attributes:
         own: whether the run was scored with these settings.
@@ -182,7 +181,7 @@ class _Scored:
             settings=(response.settings.decay, response.settings.focus_height),
             correct=None if response.answer.correct is None else float(response.answer.correct),
             tree=response.tree(),
-            # A record with an RPTS has a score for each step: RptsRecord sees to it.
+            # A record with an RPTS has a score for each step: RptsRecord checks this.
             scores=tuple(math.nan if step.score is None else step.score for step in response.steps),
         )
 

@@ -1,4 +1,4 @@
-"""Error rates of the judges of runs on labelled steps, and the correction that follows for a run.
+"""Error rates of the judges of runs on labelled steps, and the resulting correction for a run.
 
 A judge's figures are shown per data set and never pooled: the definition of "wrong" differs
 between data sets.
@@ -33,10 +33,10 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class SetNote:
-    """Figures of a judge on one set of labelled steps; None where the file has no such figure.
+    """Figures of a judge on one set of labelled steps; None if the file has no such figure.
 
     Attributes:
-        name: of the data set.
+        name: name of the data set.
         n_steps: number of labelled steps.
         blind: whether the judge did not see the images of the questions.
         auc: how well it separates sound steps from wrong ones; 0.5 is chance.
@@ -44,7 +44,7 @@ class SetNote:
         false_alarms: share of the sound steps that it scores as wrong.
         corrected: corrected share of wrong steps of the run; None if a rate of the judge is
             missing.
-        doubt: that the judge does no better than a baseline without a judge; empty otherwise.
+        doubt: a warning if the judge does no better than a baseline without a judge; else empty.
     """
 
     name: str
@@ -59,14 +59,14 @@ class SetNote:
 
 @dataclass(frozen=True, slots=True)
 class ValidityNote:
-    """What is known of one judge of one run.
+    """Error rates of one judge of one run.
 
     Attributes:
         run: label of the run.
         judging: the judge and its settings.
         file: the validity file, empty if there is none for this judge.
         created: when it was created.
-        mismatches: why the files that were passed do not match this judge.
+        mismatches: reasons why the files that were passed do not match this judge.
         called_wrong: share of the run's inference steps that scored below 0.5 in the first
             judge
             call; None without any.

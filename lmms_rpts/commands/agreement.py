@@ -43,7 +43,7 @@ def agreement(
         list[Path] | None,
         typer.Option(
             "--human",
-            help="File with human scores, instead of OTHER. Repeat it for further raters.",
+            help="File with human scores, instead of OTHER. May be repeated, once per rater.",
         ),
     ] = None,
     worst: Annotated[
@@ -191,7 +191,7 @@ def _remarks(found: Agreement) -> list[str]:
     ]
     if found.left_out:
         reasons = "; ".join(f"{reason} ({count:,})" for reason, count in found.left_out.items())
-        lines.append(f"Steps left out: {sum(found.left_out.values()):,}: {reasons}.")
+        lines.append(f"Steps left out ({sum(found.left_out.values()):,}): {reasons}.")
     raters = found.reliability
     if raters is not None:
         alpha = NONE if raters.alpha is None else f"{raters.alpha:.3f}"

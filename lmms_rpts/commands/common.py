@@ -26,7 +26,7 @@ Runs = Annotated[
     typer.Argument(
         metavar="RUN...",
         help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
-        "files. NAME=FOLDER gives a run a name.",
+        "files. NAME=FOLDER sets the name of a run.",
         show_default=False,
     ),
 ]
@@ -35,7 +35,7 @@ Validities = Annotated[
     typer.Option(
         "--validity",
         help=(
-            "Result file of lmms-rpts validate -o: shows the error rates of the judge. May be "
+            "Result file of lmms-rpts validate -o, to show the error rates of the judge. May be "
             "repeated; each run is matched with the file of its judge. Default: "
             "LMMS_RPTS_VALIDITY."
         ),
@@ -130,7 +130,7 @@ def check_outputs(paths: Iterable[Path]) -> None:
     for path in paths:
         try:
             check_writable(path)
-        except (OSError, RuntimeError) as error:  # RuntimeError: "~" of a user that is not there
+        except (OSError, RuntimeError) as error:  # RuntimeError: "~" of an unknown user
             fail(f"Cannot write to {path}: {getattr(error, 'strerror', None) or error}")
 
 
@@ -172,7 +172,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
-    """What to do where images of runs of these tasks are missing."""
+    """Advice if images of runs of these tasks are missing."""
     from lmms_rpts.tasks.benchmark import benchmark_of
     from lmms_rpts.tasks.documents import scored_tasks
 
@@ -184,6 +184,7 @@ def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
         ways.append(
             "use --include_path FOLDER with the folder of your task files"
             if include_path is None
-            else f"complete the folder of images that the task file below {include_path} names"
+            else "add the missing images to the folder that the task file below "
+            f"{include_path} sets"
         )
     return ", or ".join(ways)

@@ -79,7 +79,7 @@ def compare(
     files = check_suffixes(output, SUFFIXES)
     with told():
         with Console(stderr=True).status("Reading and comparing the runs ..."):
-            # Each alone: read together, parts that share no document would be made one run.
+            # Read separately: together, two runs without shared documents would be merged into one.
             a, b = _told_apart(read_run(run_a), read_run(run_b))
             known = read_validities(validity)
             spare([a, b], files, *(each.path for each in known))
@@ -92,7 +92,7 @@ def compare(
             *_other_data(comparison),
         ]
     for path in files:
-        # Before anything is shown: a pipe may be closed (| head).
+        # Written before anything is printed: a pipe may be closed (| head).
         write_text(path, _written(comparison, warnings, judges, path.suffix.lower()))
     console = Console()
     _show_metrics(comparison, console)
@@ -107,7 +107,7 @@ def compare(
 
 
 def _told_apart(a: Run, b: Run) -> tuple[Run, Run]:
-    """The runs with distinct labels: for equal labels, the part of the path that differs."""
+    """The runs with distinct labels: equal labels become the parts of the paths that differ."""
     if a.label != b.label:
         return a, b
     files = [run.files[0].resolve() for run in (a, b)]
@@ -154,7 +154,7 @@ def _judges_to_doubt(a: Run, b: Run) -> Iterator[str]:
     for judge, names in found.items():
         runs = " and ".join(names)
         if judge == NO_JUDGE:
-            yield (f"{runs} was not judged (judge {judge!r}): only the answers can be compared.")
+            yield (f"{runs}: not judged (judge {judge!r}), so only the answers can be compared.")
         else:
             yield (
                 f"the judge {judge!r} of {runs} is for testing only: its scores cannot be compared "
@@ -183,7 +183,7 @@ def _show_metrics(comparison: Comparison, console: Console) -> None:
     roomy = console.width >= 100
     table = Table(box=box.SIMPLE, show_edge=False, padding=(0, int(roomy)))
     for at, name in enumerate((*_COLUMNS[:-2], "n")):
-        # Figures must not be cut off on a narrow screen; what may be long breaks into lines.
+        # Numbers must not be cut off on a narrow terminal; long texts are folded.
         justify: Literal["right", "left"] = "right" if at else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=at in (0, 1, 2, 3, 5))
     found = {metric.metric: metric for metric in comparison.metrics}
@@ -221,7 +221,7 @@ def _figures(metric: MetricDifference) -> list[str]:
 
 
 def _number(value: float | None, form: str) -> str:
-    # Rounded first: no "-0.000" for what is 0 but for the last bit.
+    # Rounded first, to avoid "-0.000" for values that differ from 0 only in the last bit.
     return "-" if value is None else format(round(value, 9) + 0.0, form)
 
 

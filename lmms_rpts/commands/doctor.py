@@ -92,7 +92,7 @@ def _plan(
 
 @contextmanager
 def _shown(note: str) -> Iterator[None]:
-    """Show a note on a terminal, for as long as something takes."""
+    """Show a note on a terminal while something runs."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if terminal:
         sys.stderr.write(note)
@@ -106,7 +106,7 @@ def _shown(note: str) -> Iterator[None]:
 
 
 def _line(check: Check) -> Text:
-    """One line; what has more lines is indented, and the remedy stands below."""
+    """One line per check; further lines are indented, and the remedy is below."""
     said = check.said + (f"\n-> {check.remedy}" if check.remedy else "")
     text = Text(f"{check.state:<{_STATE}}", style=_STYLES[check.state])
     text.append(f"{check.name:<{_NAME}} ", style="bold")

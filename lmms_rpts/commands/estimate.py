@@ -59,7 +59,7 @@ Found = dict[str, tuple[list[Mapping[str, Any]], list[str] | None]]
 def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
-    """Documents by task, and their responses where there are any."""
+    """Documents by task, and their responses if there are any."""
     from lmms_rpts.models.responses import read_responses
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.data_errors import DataError
@@ -69,7 +69,7 @@ def _gather(
     for task in tasks:
         if task in known and known[task].unforeseeable:
             raise DataError(
-                f"the needs of {task} cannot be estimated: {known[task].unforeseeable}. Run a part "
+                f"there is no estimate for {task}: {known[task].unforeseeable}. Run a part "
                 "(--limit 50): the results of lmms-eval then contain the judge's usage. "
                 "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
             )
@@ -100,10 +100,10 @@ def _gather(
 
 
 def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The documents of a task of ours.
+    """The documents of a built-in task.
 
     Raises:
-        DataError: also for a task that asks no judge about steps.
+        DataError: also for a task whose steps no judge scores.
     """
     from lmms_rpts.tasks.benchmark import benchmark_of
     from lmms_rpts.tasks.data_errors import DataError
@@ -118,14 +118,14 @@ def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         )
     if name not in scored_tasks():
         raise DataError(
-            f"Unknown task {name!r}. For a task of your own, add --include_path FOLDER; for a task "
+            f"Unknown task {name!r}. For a custom task, add --include_path FOLDER; for a task "
             f"of lmms-eval, add _rpts to its name. Built-in tasks: {', '.join(scored_tasks())}"
         )
     return read_documents(name)
 
 
 def _others(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The documents of a task that is no benchmark's of ours."""
+    """The documents of a task of another package, or of a custom task."""
     from lmms_rpts.tasks.any_task.documents import documents_of
 
     return {name: documents_of(name, include_path)}
@@ -134,7 +134,7 @@ def _others(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mappi
 def _saved(
     saved: SavedResponses, task: str, at: int, doc: Mapping[str, Any]
 ) -> list[SavedResponse]:
-    """The responses to a document, under its task's name or that of the task it is put around."""
+    """The responses to a document, under the name of its task or of the task that it wraps."""
     from lmms_rpts.tasks.any_task.names import split_name
 
     asked = split_name(task)
@@ -190,10 +190,10 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
 
 
 def _judges(settings: Settings) -> int:
-    """How many judges cost anything."""
+    """Number of judges that cost money."""
     from lmms_rpts.judging import count_paid
 
-    # Nobody is asked, so that no key is needed.
+    # No request is sent, so no API key is needed.
     return count_paid(settings.judge) if settings.judge else 1
 
 

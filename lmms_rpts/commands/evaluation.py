@@ -18,10 +18,10 @@ from lmms_rpts.escaping import visible
 
 ENTRY = "lmms_rpts.models.evaluate"
 _TAIL = 32_768
-_LOG_TAIL = 262_144  # holds the tables of a run with all tasks
+_LOG_TAIL = 262_144  # enough for the tables of a run with all tasks
 _LINES = 15
 _PATIENCE = ((None, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
-"""How long lmms-eval may take to end after each signal; a Ctrl-C it gets from the terminal."""
+"""Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _WARNED = re.compile(
     r"[^|]{0,40}\| {0,9}(?:WARNING|ERROR|CRITICAL) {0,9}\| {0,9}lmms_rpts\..{0,200}? - (.*)"
@@ -32,12 +32,12 @@ _FAILED, _FAILED_END = "Error during evaluation: ", " Please set `--verbosity"
 
 
 class EvaluationError(UserError):
-    """lmms-eval did not do what it was asked for; the message says why."""
+    """lmms-eval failed; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What lmms-eval wrote: the results, and the samples by task."""
+    """Files written by lmms-eval: the results, and the samples by task."""
 
     results: Path
     samples: Mapping[str, Path]
@@ -49,22 +49,22 @@ def replay_command(
     """The command that scores saved responses.
 
     Args:
-        samples: a file as ``read_responses`` takes it.
+        samples: a file that ``read_responses`` can read.
         tasks: tasks or groups, joined by commas.
         output: an empty folder for results and samples.
-        name: the model whose responses they are.
+        name: the model that wrote the responses.
         more: further arguments of lmms-eval.
 
     Raises:
-        EvaluationError: where lmms-eval could not take a path.
+        EvaluationError: if lmms-eval cannot take a path.
     """
     for path in (samples, output):
         if "," in str(path):
             raise EvaluationError(
                 f"lmms-eval can't take a path with a comma: {path}. Use another folder (TMPDIR "
-                "says where temporary files go)"
+                "sets the folder of temporary files)"
             )
-    # The name first: lmms-eval leaves commas alone behind an open bracket, which a path may hold.
+    # The name is first: lmms-eval ignores commas after an open bracket, and a path may contain one.
     arguments = [*([f"name={name}"] if name else []), f"samples={samples}"]
     return [
         *(sys.executable, "-m", ENTRY),
@@ -75,18 +75,18 @@ def replay_command(
 
 
 def find_written(output: Path, code: int, said: str) -> Written:
-    """What a run that ended with status ``code`` wrote below ``output``.
+    """The files that a run with exit status ``code`` wrote below ``output``.
 
     Args:
-        output: the folder that it was given.
+        output: the output folder of the run.
         code: its exit status.
-        said: what it printed, or the end of that.
+        said: what it printed, or the end of it.
 
     Raises:
-        EvaluationError: with its own words, where it failed.
+        EvaluationError: if it failed, with its own message.
     """
     results = list(output.rglob("*_results.json"))
-    # lmms-eval exits with 0 even where the evaluation failed: its files tell.
+    # lmms-eval exits with 0 even if the evaluation failed, so its files are checked.
     if code or len(results) != 1:
         raise EvaluationError(f"lmms-eval failed (status {code}){_reason(said)}")
     content: dict[str, Any] = json.loads(results[0].read_text(encoding="utf-8"))
@@ -100,22 +100,22 @@ def find_written(output: Path, code: int, said: str) -> Written:
 
 
 def _reason(said: str) -> str:
-    """lmms-eval's own reason, else its last lines."""
+    """lmms-eval's own message, else its last lines."""
     plain = _COLOUR.sub("", said)
     _, failed, reason = plain.rpartition(_FAILED)
     if failed and _FAILED_END in reason:
-        return f"; it said:\n{reason.partition(_FAILED_END)[0].strip().removesuffix('.')}"
-    # Of a progress bar only what it showed last, of a traceback only the exception.
+        return f"; its output:\n{reason.partition(_FAILED_END)[0].strip().removesuffix('.')}"
+    # Keep only the last state of a progress bar, and only the exception of a traceback.
     _, found, rest = plain.rpartition("Traceback (most recent call last):\n")
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in rest.split("\n")]
     lines = [line for line in lines if line.strip() and not (found and line.startswith("  "))]
-    return "; it said:\n" + "\n".join(lines[-_LINES:]) if lines else ""
+    return "; its output:\n" + "\n".join(lines[-_LINES:]) if lines else ""
 
 
 def run_quietly(
     command: Sequence[str], environment: Mapping[str, str], log: Path
 ) -> tuple[int, str]:
-    """Run a command of ``replay_command``; only progress bars are seen.
+    """Run a command of ``replay_command``; only progress bars are shown.
 
     Args:
         log: a new file for what lmms-eval prints.
@@ -172,13 +172,13 @@ def own_warnings(log: Path) -> list[str]:
 
 
 def run_shown(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
-    """Run a command whose output is seen as it comes.
+    """Run a command and show its output as it arrives.
 
     Returns:
-        Its exit status, and the end of what it said. Whatever ends the wait, a Ctrl-C say, ends
-        the command.
+        Its exit status, and the end of its output. If the wait is interrupted, for example by
+        Ctrl-C, the command is ended.
     """
-    # A terminal is handed on: only there can bars be drawn in place.
+    # A terminal is passed on: progress bars are redrawn in place only there.
     terminal = sys.stderr is not None and sys.stderr.isatty()
     process = subprocess.Popen(  # noqa: S603 - our own command, no shell
         command,
@@ -199,7 +199,7 @@ def run_shown(command: Sequence[str], environment: Mapping[str, str]) -> tuple[i
             thread.start()
         code = process.wait()
         for thread in threads:
-            thread.join(5.0)  # not longer: a process that it left behind may hold the pipe
+            thread.join(5.0)  # limited: a leftover child process may keep the pipe open
     except BaseException:
         _stop(process)
         raise
@@ -207,7 +207,7 @@ def run_shown(command: Sequence[str], environment: Mapping[str, str]) -> tuple[i
 
 
 class _Tail:
-    """The last that was said."""
+    """The end of an output."""
 
     def __init__(self) -> None:
         self._said = bytearray()
@@ -231,12 +231,12 @@ def _pass_on(source: IO[bytes], sink: Any, tail: _Tail) -> None:
             if out is not None:
                 out.write(chunk)
                 out.flush()
-        except (OSError, ValueError):  # nobody reads any more: that ends no run
+        except (OSError, ValueError):  # the reader is gone, which must not end the run
             out = None
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process, the gentlest way that works; a second Ctrl-C ends it at once."""
+    """End a process as gently as possible; a second Ctrl-C kills it."""
     try:
         for number, seconds in _PATIENCE:
             if number is not None:

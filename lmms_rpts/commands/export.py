@@ -23,8 +23,8 @@ def export(
         typer.Option(
             "--for-rating",
             help=(
-                "Write a rating sheet: an empty column human, and nothing that the judge said. "
-                "lmms-rpts agreement reads it."
+                "Write a rating sheet with an empty column human, without the judge's scores and "
+                "replies. lmms-rpts agreement reads it."
             ),
         ),
     ] = False,

@@ -74,7 +74,7 @@ def grades(
     by: By = None,
     benchmark: Annotated[
         str | None,
-        typer.Option("--benchmark", help="Which benchmark, if the folders hold several."),
+        typer.Option("--benchmark", help="Benchmark to summarise, if the folders hold several."),
     ] = None,
     tree: Tree = False,
     depth: Depth = 2,
@@ -135,7 +135,7 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
     """The benchmark whose graded answers these runs hold.
 
     Raises:
-        RunError: where there is none, or several and none was named.
+        RunError: if there is none, or there are several and none was chosen.
         BenchmarkError: for an unknown name.
     """
     from lmms_rpts.runs.reading import split_label, types_in
@@ -182,7 +182,7 @@ def _summarize(
     """Show and write the grades of a benchmark.
 
     Args:
-        lists: how many single answers to list, by option.
+        lists: number of answers to list, by option.
         depth: levels of the tree; 0: none.
     """
     from lmms_rpts.runs.reading import read_runs_of
@@ -206,7 +206,7 @@ def _summarize(
     if depth and grading.tree_sheets:
         sheets += grading.tree_sheets(summary.trees, depth)
     for path in files:
-        # Before anything is shown: a pipe may be closed (| head).
+        # Written before anything is printed: a pipe may be closed (| head).
         write_text(path, _file_text(summary, sheets, path.suffix.lower()))
     console = Console()
     for sheet in sheets:
@@ -219,7 +219,7 @@ def _summarize(
 
 
 def _file_text(summary: GradeSummary, sheets: Sequence[Sheet], suffix: str) -> str:
-    """What a file of this suffix holds."""
+    """The content of a file with this suffix."""
     if suffix == ".csv":
         return csv_of(summary.frame())
     if suffix == ".json":
@@ -230,7 +230,7 @@ def _file_text(summary: GradeSummary, sheets: Sequence[Sheet], suffix: str) -> s
 
 
 def _foreign(benchmark: Benchmark) -> Foreign:
-    """What reads results that others wrote."""
+    """The reader of results in a benchmark's own format, if it has one."""
     if benchmark.foreign is None:
         return lambda place: None
     found: Foreign = resolve_name(benchmark.foreign)
@@ -254,7 +254,7 @@ def _draw(sheet: Sheet, console: Console) -> None:
     for rows in sheet.sections:
         for cells in rows:
             numbers = cells[sheet.texts :]
-            # On a narrow screen the spread stands below its value.
+            # On a narrow terminal, intervals and deviations are below their values.
             shown = numbers if roomy else [_SPREAD.sub("\n", cell) for cell in numbers]
             table.add_row(*map(Text, (*cells[: sheet.texts], *shown)))
         table.add_section()
@@ -276,7 +276,7 @@ def _sheet_markdown(sheet: Sheet) -> Iterator[str]:
 
 
 def _notes_markdown(summary: GradeSummary) -> Iterator[str]:
-    """What stands below the sheets, as lines of Markdown."""
+    """The notes below the sheets, as lines of Markdown."""
     from lmms_rpts.tasks.sheets import explanation
 
     yield escape_markdown(explanation(summary))
@@ -287,7 +287,7 @@ def _notes_markdown(summary: GradeSummary) -> Iterator[str]:
 
 
 def _show_notes(summary: GradeSummary, console: Console) -> None:
-    """Show what stands below the sheets."""
+    """Show the notes below the sheets."""
     from lmms_rpts.tasks.sheets import explanation
 
     console.print(

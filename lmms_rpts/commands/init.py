@@ -61,9 +61,8 @@ def init(
 ) -> None:
     """Create a task from your own data: a folder with YAML, data, images and a README.
 
-    Without --from it contains two example instances. With it, it contains your instances,
-    mapped to
-    the fields of the task and checked; images are copied.
+    Without --from, the folder contains two example instances. With --from, it contains your
+    instances, mapped to the fields of the task and checked; images are copied.
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
@@ -111,7 +110,7 @@ def _from_file(
     answer: str | None,
     language: str,
 ) -> Start:
-    """The user's instances with our fields, checked with their images."""
+    """The user's instances with the task's fields, checked with their images."""
     from lmms_rpts.tasks.data_errors import raise_faults
     from lmms_rpts.tasks.own.collecting import find_images, new_names, renamed
     from lmms_rpts.tasks.own.data import REMEDY, field_faults_of
@@ -142,7 +141,7 @@ def _from_file(
 
 
 def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
-    """What --map says, by our names."""
+    """The fields set with --map, by the task's names."""
     from lmms_rpts.tasks.own.fields import nearest
     from lmms_rpts.tasks.own.mapping import TARGETS
 
@@ -165,7 +164,7 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
 
 
 def _completed(mapping: dict[str, str], table: Table, answer: str | None) -> dict[str, str]:
-    """The mapping with what lacks of it: asked for on a terminal, else a message says how."""
+    """Add missing fields to the mapping: ask for them on a terminal, else fail with advice."""
     needed = [
         name
         for name in ("question", "answer")
@@ -188,7 +187,7 @@ def _completed(mapping: dict[str, str], table: Table, answer: str | None) -> dic
 
 
 def _asked(name: str, names: tuple[str, ...], required: bool) -> str:
-    """The user's field for one of ours; empty for none."""
+    """Ask for the user's field for a field of the task; empty for none."""
     none = "" if required else ", or nothing if there is none"
     typer.echo(f"Your fields: {_names(names)}")
     while True:
@@ -218,7 +217,7 @@ def _tell_mapping(mapping: Mapping[str, str], form: str, given: bool) -> None:
 
 
 def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
-    """Name the user's fields that are not taken, and what may be images among them."""
+    """Print the unused fields of the user, and those among them that may be images."""
     columns = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     unused = [name for name in table.names if name not in (*mapping.values(), *columns)]
     if not unused:
@@ -233,7 +232,7 @@ def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
 
 
 def _commands(start: Start, folder: Path) -> dict[str, str]:
-    """The next commands: to check the task, to run it, and to look at the results."""
+    """The next commands: to check the task, to run it, and to show the results."""
     quoted = shlex.quote(str(folder))
     results = shlex.quote(f"results/{start.name}")
     model, judge = _EXAMPLE_MODEL, "LMMS_RPTS_JUDGE=openai:gpt-4o-mini "
@@ -258,11 +257,11 @@ def _tell(start: Start, folder: Path, count: int, commands: Mapping[str, str]) -
     typer.echo(f"  {commands['run']}\n  {commands['report']}")
     if start.responses:
         typer.echo(
-            "\nThat replays two responses with an offline judge. For a real model: --model "
+            "\nThis replays two responses with an offline judge. For a real model: --model "
             f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
         )
     elif start.needs_sight:
         typer.echo(
-            "\nThere is no gold reasoning, so claims about images are judged by the images: the "
-            "judge must see them. With LMMS_RPTS_EVIDENCE=facts they are not judged, and score 1."
+            "\nThere is no gold reasoning, so the judge needs vision to check claims about images. "
+            "With LMMS_RPTS_EVIDENCE=facts, these claims are not judged and score 1."
         )

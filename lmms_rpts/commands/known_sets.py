@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Console) -> None:
-    """Each known set with licence and source; ``sets``: what the paths hold, shown alone."""
+    """Show each known set with licence and source; ``sets``: show only the data at the paths."""
     for layout in [each for each in layouts if not sets or any(s.layout is each for s in sets)]:
         console.print(Text(f"{layout.name}: {layout.title}", style="bold"))
         lines = [f"Labels: {layout.labels}", f"Licence: {layout.licence}"]
         if layout.images:
             lines.append(
-                "The questions have images, which judges are not shown: a judge is text-only here."
+                "The questions have images, but the judge is not shown them: it is text-only here."
             )
         lines.append(f"Get it: {layout.source}")
         if layout.path:
@@ -41,7 +41,7 @@ def place_of(layout: Layout) -> str:
 
 
 def found_line(found: LoadedSet) -> str:
-    """What a path holds."""
+    """A line about the data at a path."""
     steps = sum(len(chain.asked) for chain in found.chains)
     wrong = sum(label is False for chain in found.chains for label in chain.labels)
     said = (

@@ -80,7 +80,7 @@ def score(
 
 
 def _what_is_kept(judge: str | None) -> str:
-    """What an interrupted run leaves, and how to go on."""
+    """What is kept of an interrupted run, and how to continue it."""
     from lmms_rpts.judging import NO_JUDGE, find_judges
     from lmms_rpts.judging.cache_file import FILE
 
@@ -99,7 +99,7 @@ def _what_is_kept(judge: str | None) -> str:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """A process that is told to end must not leave lmms-eval behind, spending money."""
+    """Turn termination signals into SystemExit, so that lmms-eval ends too and spends no money."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -151,7 +151,7 @@ def _score(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Where tasks are found, and what says of other packages' tasks whether an answer is right."""
+    """Folder of custom tasks, and the metric that decides whether an answer is right."""
 
     include_path: Path | None
     correct: str | None
@@ -174,7 +174,7 @@ class _Task:
 def _plan(
     samples: list[Path], task: str | None, host: _Task
 ) -> tuple[Rescoring, Mapping[str, Grades]]:
-    """What is scored; for tasks that are no benchmark's of ours with the grades of responses."""
+    """The plan of what to score; for tasks of other packages, with the grades of the responses."""
     from lmms_rpts.analysis.any_run import plan_any_run
     from lmms_rpts.analysis.rescoring import plan_rescoring
     from lmms_rpts.models.responses import read_responses
@@ -183,8 +183,8 @@ def _plan(
 
     known = scored_tasks()
     if task is not None and task not in known and not _names(samples, task):
-        return plan_rescoring(samples, task), {}  # it says what is known
-    # Files of other tasks, which may hold no responses at all, are not looked into.
+        return plan_rescoring(samples, task), {}  # fails with a list of known tasks
+    # Files of other tasks are not read: they may contain no responses at all.
     if task in known or (task is None and read_responses(*samples, only=[*known]).tasks):
         if host.correct:
             fail(
@@ -198,7 +198,7 @@ def _plan(
 
 
 def _names(samples: list[Path], task: str) -> bool:
-    """Whether there are responses to a task; a file that names none may be of any."""
+    """Whether there are responses to a task; a file without task names may belong to any task."""
     from lmms_rpts.models.responses import read_responses
 
     saved = read_responses(*samples, default_task=task)
@@ -206,7 +206,7 @@ def _names(samples: list[Path], task: str) -> bool:
 
 
 def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
-    """The judge, found usable before anything starts; None: the task's own."""
+    """Check the judge before anything starts, and return it; None: the task's own."""
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 
@@ -220,7 +220,7 @@ def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
 
 
 def _check_output(output: Path, samples: list[Path]) -> None:
-    # A folder with two runs of the same documents is no one run any more.
+    # A folder with two runs of the same documents is no longer a single run.
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
     try:
@@ -275,7 +275,7 @@ def _run(
 
 
 def _keep(written: Written, output: Path) -> Written:
-    """Move a run's files, under another date where two runs started in the same second."""
+    """Move a run's files; change the date in their names if it is taken by another run."""
     import shutil
 
     stem = written.results.name.removesuffix("_results.json")

@@ -42,7 +42,7 @@ _SHORT = {
     "right_for_wrong_reason": "RFWR",
     "rpts_guarded": "guarded",
 }
-"""Column heads that fit a paper; the comment below the table explains them."""
+"""Short column heads for papers; the comment below the table explains them."""
 _SPREAD = (
     "±: sample standard deviation over rounds. [ ]: 95% interval over documents, for a single "
     "round. Lower is better: {}."
@@ -102,7 +102,7 @@ def summarize(
         shown = [part for run in found if (part := of_task(run, task)) is not None]
         judges = validity_lines(validity_notes(shown, known))
     _show(summary, judges, wanted)
-    # What can't be drawn shall not cost the tables.
+    # Plots are last: a failing plot must not prevent the tables.
     for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
         if path.suffix.lower() in PLOTS:
             write_bytes(path, _scatter(summary.overall, metric, path.suffix.lower()[1:]))
@@ -203,7 +203,7 @@ def _title(summary: TaskSummary) -> str:
 
 
 def _columns() -> list[str]:
-    # What chains are made of would make these tables too wide; a .csv has it.
+    # The chain diagnostics would make these tables too wide; a .csv file has them.
     from lmms_rpts.filters.record import DIAGNOSTICS
 
     return [name for name in _metrics() if name not in DIAGNOSTICS]
@@ -254,7 +254,7 @@ def _latex(summary: Summary, judges: Sequence[str], columns: Sequence[str]) -> I
     heads = ["model", *(_latex_head(name) for name in columns)]
     yield "% Needs \\usepackage{booktabs}."
     for table in summary.tables:
-        # Nothing in a comment is read; it ends with its line, and a title is one line.
+        # LaTeX ignores a comment up to the end of its line, and a title is one line.
         yield f"% {_title(table)}"
         yield f"\\begin{{tabular}}{{@{{}}l{'c' * len(columns)}@{{}}}}"
         yield "\\toprule"

@@ -76,9 +76,8 @@ def sweep(
 
     The judge's scores come from the run; the RPTS of each response is recomputed from them.
 
-    RPTS: its mean. A response passes if its RPTS is at least the threshold. Filtered accuracy:
-    accuracy among the responses that pass. Share filtered: share of the scored responses that
-    do
+    RPTS: the mean. A response passes if its RPTS is at least the threshold. Filtered accuracy:
+    accuracy among the responses that pass. Share filtered: share of the scored responses that do
     not pass. accuracy_rpts: share of answers that are correct and whose response passes.
 
     Means are computed as in lmms-eval's table: first over the responses of a document, then
@@ -179,7 +178,7 @@ def _written(path: Path, sweeps: Sweeps, guarded: Means, threshold: float) -> by
 
 
 def _csv(sweeps: Sweeps, _guarded: Means, threshold: float) -> str:
-    # A row is a setting: what none of them changes has no place in it.
+    # One row per setting. The guarded score is the same for all settings, so it is not included.
     import pandas as pd
 
     from lmms_rpts.analysis.sweeping import frame_of

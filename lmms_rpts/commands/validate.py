@@ -99,7 +99,7 @@ def validate(
         ),
     ] = None,
     show_list: Annotated[
-        bool, typer.Option("--list", help="List the known data sets, and what --data holds.")
+        bool, typer.Option("--list", help="List the known data sets, or those that --data holds.")
     ] = False,
 ) -> None:
     """Measure a judge: does it separate sound steps from steps that annotators marked as wrong?
@@ -175,7 +175,7 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
                 )
             if any(found.name == each.name for each in sets):
                 raise LoadError(
-                    f"two data sets are called {found.name!r}: give them different names, as in "
+                    f"two data sets are called {found.name!r}: use different names, as in "
                     "--data NAME=PATH"
                 )
             sets.append(found)
@@ -183,7 +183,7 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
 
 
 def _named(text: str) -> tuple[str | None, Path]:
-    # os.path: a path that is too long, or of a user that is not there, is none that exists.
+    # os.path, since it treats paths that are too long or of an unknown user as missing.
     whole = os.path.expanduser(text)
     name, equals, path = text.partition("=")
     if not equals or os.path.exists(whole):
@@ -287,7 +287,7 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
     if html is not None:
         size = write_validity_page(found, html)
         typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
-    # Last: "| head" closes the output, and must not cost the files.
+    # Printed last: "| head" closes the output, and the files must be written before.
     show(found, Console())
     if found.stopped:
         fail(

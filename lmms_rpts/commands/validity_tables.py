@@ -143,7 +143,7 @@ def _heading(validity: Validity) -> str:
 
 
 def _about(found: ValidatedSet) -> str:
-    """What was asked of a data set, and what was not."""
+    """What the judge was asked about a data set, and what was left out."""
     parts = [terms.counted(found)]
     if found.available > found.n_chains:
         parts.append(f"sampled from {found.available:,} chains")
@@ -204,10 +204,10 @@ def _below(found: ValidatedSet) -> Iterator[str]:
         ]
         more = f" and {len(said) - _ANCHORS} more" * (len(said) > _ANCHORS)
         yield f"Published by others with another protocol: {'; '.join(said[:_ANCHORS])}{more}."
-    for what, counts in (("do not fit", found.skipped), ("were left out", found.left_out)):
+    for what, counts in (("are invalid", found.skipped), ("were left out", found.left_out)):
         if counts:
             reasons = [f"{cut_middle(each, 60)} ({count:,})" for each, count in counts.items()]
-            yield f"Rows that {what}: {sum(counts.values()):,}: {listed(reasons)}."
+            yield f"Rows that {what} ({sum(counts.values()):,}): {listed(reasons)}."
     if found.shortened:
         yield f"Requests whose oldest premises were left out for length: {found.shortened:,}."
 

@@ -16,7 +16,7 @@ _BINS = 10
 
 
 def estimate_bar(estimate: Estimate, run: int = 0, width: int = 130, height: int = 14) -> Markup:
-    """A bar from 0 to 1 with the interval as a whisker; decoration beside the number."""
+    """A bar from 0 to 1 with the interval as a whisker: decoration next to the number."""
     if estimate.value is None:
         return Markup("")
     middle = height / 2
@@ -32,7 +32,7 @@ def estimate_bar(estimate: Estimate, run: int = 0, width: int = 130, height: int
 
 
 def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
-    """How RPTS is spread among right answers (upwards) and wrong ones (downwards)."""
+    """Histogram of the RPTS of right answers (upwards) and wrong ones (downwards)."""
     right, wrong = _counts(responses, True), _counts(responses, False)
     most = max(*right, *wrong, 1)
     width, half, left, bottom = 370, 84, 44, 34
@@ -64,7 +64,7 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
 
 
 def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
-    """A point a run, with both intervals; runs without a score are left out."""
+    """Scatter plot: one point per run, with both intervals; runs without a score are left out."""
     width, height, left, bottom = 420, 320, 44, 40
     across, up = width - left - 14, height - bottom - 12
     parts = [*grid(left, 12, across, up)]

@@ -17,7 +17,7 @@ from lmms_rpts.report.scores import figure, score_class, signed
 from lmms_rpts.report.tree_svg import inline_svg
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
-"""Runs before anything is painted, so that nothing is painted that goes away at once."""
+"""Runs before the first paint, so that parts which scripts hide do not flash."""
 
 _LABEL = 61
 
@@ -36,18 +36,18 @@ SCRIPTS = (
     "print.js",
     "address.js",
 )
-"""Of a report: ``core.js`` is the first, since the others use what it defines."""
+"""Scripts of a report: ``core.js`` is first, since the others use what it defines."""
 
 
 class Frame:
-    """Renders whole pages around what stands in them.
+    """Renders whole pages around their content.
 
     Args:
-        styles: templates of style sheets, one after another.
-        scripts: templates of scripts, one after another, each a function that is called at once.
+        styles: templates of style sheets, in order.
+        scripts: templates of scripts, in order; each is a function that is called immediately.
 
     Attributes:
-        environment: of the templates; every text is escaped, and a missing name is an error.
+        environment: the Jinja environment; every text is escaped, and a missing name is an error.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class Frame:
         """A whole page.
 
         Args:
-            body: what stands in it, rendered.
-            parts: places of the page, with their names, for the bar at the top.
-            credit: what the page was made from, for the foot: the end of a sentence.
-            images: where images may come from, as in a content security policy.
+            body: the content, rendered.
+            parts: links to sections of the page, with their names, for the bar at the top.
+            credit: the source of the page, for the footer: the end of a sentence.
+            images: allowed sources of images, as in a content security policy.
         """
         return self.render("page.jinja", images, title=title, parts=parts, credit=credit, body=body)
 
@@ -98,8 +98,8 @@ class Frame:
         """A whole page of a template that extends ``page.jinja``.
 
         Args:
-            images: where images may come from, as in a content security policy.
-            fields: what stands in the template.
+            images: allowed sources of images, as in a content security policy.
+            fields: variables of the template.
         """
         return self.environment.get_template(template).render(
             **fields,
@@ -110,7 +110,7 @@ class Frame:
         )
 
     def _policy(self, images: str) -> str:
-        """Only our own two scripts may run, and nothing but images may be fetched."""
+        """Content security policy: only the page's two scripts may run, only images may load."""
         allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
         return (
             f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
@@ -119,7 +119,7 @@ class Frame:
 
     def _source(self, name: str) -> Markup:
         text, _, _ = self.environment.loader.get_source(self.environment, name)  # type: ignore[union-attr]
-        return Markup(text)  # noqa: S704 - our own file
+        return Markup(text)  # noqa: S704 - a file of this package
 
 
 def _hash(script: str) -> str:
@@ -131,5 +131,5 @@ def _cut(text: str, length: int) -> str:
 
 
 def _content(text: str) -> Markup:
-    """Text for the content of an element, where quotation marks may stay: JSON is full of them."""
+    """Text for the content of an element; quotation marks stay, since JSON has many."""
     return Markup(html.escape(text, quote=False))  # noqa: S704 - escaped

@@ -1,4 +1,4 @@
-"""Choice of the graded questions that a report shows, and what is known of each answer at once."""
+"""Choice of the graded questions that a report shows, and the outcome of each answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Literal
 from lmms_rpts.tasks.grade_types import Grading
 
 Graded = Literal["wrong", "unscored", "partial", "value", "right"]
-"""How an answer was graded: ``value`` is a score that is not right or wrong."""
+"""How an answer was graded: ``value`` is a score that is neither right nor wrong."""
 
 URGENCY: tuple[Graded, ...] = ("wrong", "unscored", "partial", "value", "right")
-"""The order in which answers are worth a look."""
+"""Outcomes in the order in which answers should be checked."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Case:
 
     Attributes:
         task: its task.
-        key: what tells it from all other questions.
-        answers: the number of the run and the record.
-        rank: the lower, the sooner it is looked at.
+        key: identifies the question.
+        answers: for each answer, the index of the run and the record.
+        rank: lower ranks are shown first.
     """
 
     task: str
@@ -34,7 +34,7 @@ class Case:
 
 
 def identity(record: Any) -> tuple[object, ...]:
-    """Its task and question; the id, since a number may be another question in other data."""
+    """The task and question of a record, with the id, since other data number questions anew."""
     return (*record.instance.key, str(getattr(record.instance, "id", "")))
 
 
@@ -55,22 +55,22 @@ def outcome_of(grading: Grading, record: Any) -> Graded:
 
 
 def flags_of(grading: Grading, record: Any) -> tuple[str, ...]:
-    """The lists of the benchmark that an answer is on."""
+    """The lists of the benchmark that contain an answer."""
     return tuple(name for name, listing in grading.lists.items() if listing.wanted(record))
 
 
 def rank_of(grading: Grading, record: Any) -> tuple[float, ...]:
-    """The lower, the sooner it is looked at."""
+    """The rank of an answer: lower ranks are shown first."""
     score = score_of(grading, record)
     order = URGENCY.index(outcome_of(grading, record))
     return (order, not flags_of(grading, record), 1.0 if score is None else score)
 
 
 def choose(cases: Sequence[Case], limit: int | None) -> list[Case]:
-    """The cases that are shown, by urgency, then by place.
+    """The cases to show, by urgency, then by task and question.
 
     Args:
-        limit: the largest number, taken from the tasks in turn; None: all.
+        limit: maximum number of cases, taken from the tasks in turn; None: all.
     """
     ordered = sorted(cases, key=lambda case: (case.rank, *map(_sortable, case.key)))
     if limit is None or len(ordered) <= limit:

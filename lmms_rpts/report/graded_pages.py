@@ -19,27 +19,27 @@ OUTCOME_NAMES = {
     "wrong": "wrong",
     "unscored": "not graded",
 }
-"""The words of outcomes, in the order of legends."""
+"""Names of outcomes on the page, in the order of the legend."""
 
 FLAG_NAMES = {"disagreements": "graders disagree", "undecided": "undecided"}
-"""The words of lists that benchmarks have; others are called by their names."""
+"""Names on the page of lists of answers; other lists are shown with their own names."""
 
 LONGEST = 50_000
-"""Characters of one text that a page shows."""
+"""Maximum number of characters of a text on a page."""
 MOST_ROWS = 200
-"""Rows of one table of numbers."""
+"""Maximum number of rows of a table of numbers."""
 
 Gallery = Mapping[tuple[str, str], Picture]
-"""Pictures by task and file name, and by anchor where the benchmark finds them by itself."""
+"""Pictures by task and file name; by anchor if the benchmark's own function provides them."""
 
 
 class GradedPages:
     """Renders the graded benchmarks of one report.
 
     Args:
-        views: of the benchmarks.
+        views: views of the benchmarks.
         gallery: their pictures.
-        no_image: what is shown where an image is not there.
+        no_image: text that is shown instead of a missing image.
     """
 
     def __init__(self, views: Sequence[GradedView], gallery: Gallery, no_image: str) -> None:
@@ -47,7 +47,7 @@ class GradedPages:
 
     @property
     def places(self) -> dict[str, str]:
-        """The names of the sections, by their places in the page."""
+        """The names of the sections, by their links in the page."""
         return {f"#{view.name}": view.benchmark.title for view in self.views}
 
     @property
@@ -62,8 +62,8 @@ class GradedPages:
 
         Args:
             environment: of the templates.
-            title: the heading of the page; None where it has one already.
-            link: the address of an entry's page.
+            title: the heading of the page; None if the page already has one.
+            link: gives the address of an entry's page.
         """
         template = environment.get_template("graded_overview.jinja")
         for at, view in enumerate(self.views):
@@ -82,7 +82,7 @@ class GradedPages:
             )
 
     def entries(self) -> Iterator[tuple[GradedView, GradedEntry, str | None, str | None]]:
-        """Each entry with its view, and the anchors of those before and after it."""
+        """Each entry with its view, and the anchors of the previous and the next entry."""
         for view in self.views:
             anchors = [None, *(entry.anchor for entry in view.entries), None]
             for at, entry in enumerate(view.entries):
@@ -119,7 +119,7 @@ def cell_parts(text: str) -> tuple[str, str]:
 
 
 def bounded(text: str, longest: int = LONGEST) -> str:
-    """A text, its middle left out where it is too long for a page."""
+    """A text; if it is too long for a page, its middle is left out."""
     if len(text) <= longest:
         return text
     half = longest // 2
@@ -128,7 +128,7 @@ def bounded(text: str, longest: int = LONGEST) -> str:
 
 
 def _by_run(entry: GradedEntry, words_of: Callable[[GradedAnswer], Sequence[str]]) -> str:
-    """Words of each run, for the script: ``+`` between the words, a space between the runs."""
+    """Words of each run, for the filters: joined by ``+``, with a space between runs."""
     found: list[set[str]] = [set() for _ in entry.by_run]
     for answer in entry.answers:
         found[answer.run].update(words_of(answer))
@@ -139,7 +139,7 @@ _kinds: Mapping[str, Callable[[GradedAnswer], Sequence[str]]] = {
     "outcomes": lambda answer: [answer.outcome],
     "flags": lambda answer: answer.flags,
 }
-"""What the script filters by."""
+"""Properties of answers that the page can filter by."""
 
 
 def _grade_text(grade: ShownGrade, scale: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Images of graded instances for a report: by name, or as their benchmark finds them."""
+"""Images of graded instances for a report: by name, or from their benchmark's own function."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def graded_views(
     """The views of graded benchmarks.
 
     Args:
-        graded: their runs, by name.
+        graded: the runs of each benchmark, by its name.
         limit: as for ``make_graded``.
-        given: the anchors that are taken.
+        given: anchors that are already used.
 
     Raises:
-        RunError: where samples that are read again can't be.
+        RunError: if samples that must be read again cannot be read.
     """
     anchors = set(given)
     found = []
@@ -38,7 +38,7 @@ def graded_views(
 
 
 def wanted_images(views: Iterable[GradedView]) -> set[tuple[str, str]]:
-    """The images that records name, by task and file name."""
+    """The images that records refer to, by task and file name."""
     return {
         (entry.task, name)
         for view in views
@@ -49,14 +49,14 @@ def wanted_images(views: Iterable[GradedView]) -> set[tuple[str, str]]:
 
 
 def tasks_in(folder: Path | None, wanted: Iterable[tuple[str, str]]) -> set[str]:
-    """The tasks of which a folder holds any image: a report may show several benchmarks."""
+    """The tasks with at least one image in a folder: a report may show several benchmarks."""
     if folder is None:
         return set()
     return {task for task, name in wanted if _is_file(folder, name)}
 
 
 def count_images(views: Iterable[GradedView]) -> int:
-    """The number of images that a report of these views wants."""
+    """The number of images that a report of these views needs."""
     every = list(views)
     own = sum("" in entry.images for view in every for entry in view.entries)
     return len(wanted_images(every)) + own
@@ -65,10 +65,10 @@ def count_images(views: Iterable[GradedView]) -> int:
 def own_pictures(
     views: Iterable[GradedView], folder: Path | None, longest: int
 ) -> dict[tuple[str, str], Picture]:
-    """The pictures that benchmarks find by themselves, by the anchor of the instance.
+    """The pictures from benchmarks' own functions, by the anchor of the instance.
 
     Args:
-        folder: that the user named; None: where the benchmark has them.
+        folder: the folder set by the user; None: the benchmark's own folder.
         longest: longer side, in pixels.
     """
     found: dict[tuple[str, str], Picture] = {}
@@ -86,7 +86,7 @@ def _own_picture(
     find = resolve_name(str(view.benchmark.picture))
     try:
         image = find(entry.answers[0].record.instance, folder)
-    except Exception as error:  # another package's function, on any file
+    except Exception as error:  # a function of another package, called with any file
         logger.warning("The image of {} is left out: {}", entry.anchor, error)
         return None
     return None if image is None else shrink_image(image, longest)

@@ -30,11 +30,11 @@ from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.sheets import Sheet, summary_sheets
 
 MOST_ANSWERS = 20
-"""Answers of one run to one question that are shown; there may be any number in a file."""
+"""Maximum number of answers of a run to a question that are shown; files may hold any number."""
 MOST_VALUES = 60
-"""Values of a breakdown that a filter offers, and that one record has."""
+"""Maximum number of values of a breakdown in a filter, and in a record."""
 MOST_GROUPS = 500
-"""Values of a breakdown that has a table."""
+"""Maximum number of values of a breakdown in a table."""
 LONGEST_TAG = 200
 
 
@@ -43,16 +43,16 @@ class GradedAnswer:
     """One graded answer as a page shows it.
 
     Attributes:
-        anchor: names its place.
-        label: of its run.
-        run: number of its run.
+        anchor: its anchor in the page.
+        label: label of its run.
+        run: index of its run.
         record: the whole record.
-        question: as it was asked in this answer's variant.
+        question: the question in this answer's variant.
         shown: the answer and its grades.
         outcome: how it was graded.
-        scale: what the score measures, where it is not right or wrong.
-        score: the grade that counts; None where there is none.
-        flags: the lists of the benchmark that it is on, such as ``disagreements``.
+        scale: what the score measures, if it is not right or wrong.
+        score: the grade that counts; None if there is none.
+        flags: the lists of the benchmark that contain it, such as ``disagreements``.
     """
 
     anchor: str
@@ -68,13 +68,13 @@ class GradedAnswer:
 
     @cached_property
     def parts(self) -> tuple[str, str | None]:
-        """What stands outside the thinking, and the thinking, None without any."""
+        """The text outside the thinking, and the thinking (None if there is none)."""
         spoken, thinking, _ = split_thinking(self.record.text or "")
         return spoken.strip(), thinking
 
     @property
     def repeat(self) -> int:
-        """The number among the responses to one document, from 0."""
+        """The index among the responses to one document, from 0."""
         return int(self.record.repeat)
 
 
@@ -83,11 +83,11 @@ class RunCell:
     """The answers of one run to one question, for the table.
 
     Attributes:
-        worst: the answer that most needs a look.
+        worst: the answer to check first.
         right: the number of right answers.
         of: the number of answers.
         left_out: the number of answers that are not shown.
-        facts: about these answers together, by name.
+        facts: facts about all these answers, by name.
     """
 
     worst: GradedAnswer
@@ -102,14 +102,14 @@ class GradedEntry:
     """A question with the answers of all runs.
 
     Attributes:
-        anchor: names its page.
+        anchor: its anchor in the report.
         task: its task.
         name: its own id.
-        question: in the variant of the first answer.
-        images: file names of its images; empty for one that the benchmark finds by itself.
-        tags: its values of the breakdowns, by their names.
-        answers: those that are shown.
-        by_run: of each run; None where it has no answer.
+        question: the question in the variant of the first answer.
+        images: file names of its images; empty for an image from the benchmark's own function.
+        tags: its values of the breakdowns, by breakdown.
+        answers: the answers that are shown.
+        by_run: the answers of each run; None if the run has none.
     """
 
     anchor: str
@@ -127,12 +127,12 @@ class GradedView:
     """All that a report shows of one benchmark.
 
     Attributes:
-        benchmark: which one.
+        benchmark: the benchmark.
         grading: how its answers are summarised and shown.
         runs: its runs.
         summary: the numbers.
-        outcomes: for each run the number of answers by outcome.
-        entries: the questions that are shown, those that most need a look first.
+        outcomes: for each run, the number of answers by outcome.
+        entries: the questions that are shown, by urgency.
         total: the number of all questions.
         filters: the values of each breakdown that the shown questions have.
     """
@@ -158,7 +158,7 @@ class GradedView:
 
     @property
     def sentences(self) -> list[str]:
-        """What is said of each model."""
+        """A sentence about each model."""
         say = self.grading.sentence
         return [say(each) for each in self.summary.models] if say else []
 
@@ -170,15 +170,15 @@ def make_graded(
     limit: int | None,
     given: set[str],
 ) -> GradedView:
-    """Bring the runs of one benchmark together by question.
+    """Merge the runs of one benchmark by question.
 
     Args:
-        limit: the largest number of questions to show: wrong and unscored ones first, the same
-            number of each task as far as possible; None: all.
-        given: the anchors that are taken; those of this view are added.
+        limit: maximum number of questions to show: wrong and unscored ones first, the same number
+            of each task as far as possible; None: all.
+        given: anchors that are already used; those of this view are added.
 
     Raises:
-        RunError: where samples that are read again can't be.
+        RunError: if samples that must be read again cannot be read.
     """
     safe = _guarded(grading)
     by = [
@@ -210,13 +210,13 @@ def make_graded(
 
 
 def _guarded(grading: Grading) -> Grading:
-    """The same, where a breakdown that fails on a record gives no value."""
+    """The same grading, but a breakdown that fails on a record gives no value."""
 
     def guard(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
         def values(record: Any) -> tuple[str | None, ...]:
             try:
                 return tuple(values_of(record))
-            except Exception:  # another package's function, on any file
+            except Exception:  # a function of another package, called with any file
                 return (None,)
 
         return values
@@ -241,7 +241,7 @@ def _known(grading: Grading, names: Iterable[str]) -> list[str]:
 
 
 def _differs(values_of: Callable[[Any], Iterable[str | None]], runs: Iterable[AnyRun]) -> bool:
-    """Whether a breakdown has several values, but not as many as there are records."""
+    """Whether a breakdown has several values, but at most ``MOST_GROUPS``."""
     every = {tuple(values_of(record)) for run in runs for record in run.responses}
     return 1 < len(every) <= MOST_GROUPS
 
@@ -252,7 +252,7 @@ def _differs(values_of: Callable[[Any], Iterable[str | None]], runs: Iterable[An
 def _logged(
     grading: Grading, runs: Sequence[AnyRun], cases: Sequence[Case]
 ) -> Mapping[tuple[str, int], Logged]:
-    """What the samples say of the questions that their records do not hold."""
+    """Data about questions that is in the samples but not in their records."""
     lacking: set[tuple[str, int]] = set()
     for case in cases:
         for _, record in case.answers:
@@ -346,7 +346,7 @@ class _Builder:
 
 
 def _filters(grading: Grading, entries: Collection[GradedEntry]) -> dict[str, tuple[str, ...]]:
-    """The values that the table can be filtered by, where there are several, but not too many."""
+    """The values that the table can be filtered by, if there are several, but not too many."""
     filters = {}
     for name in _filtered(grading):
         values = _values(name, entries)

@@ -3,7 +3,7 @@
 A layered drawing after Sugiyama, Tagawa and Toda (1981). A line over several layers passes through
 a narrow place in each of them. Layers are ordered by the means of their neighbours, and the order
 with the fewest crossings is used. Positions follow from the order: each place moves to the mean of
-its neighbours, as near as the others allow (the exact weighted least squares solution for one
+its neighbours, as closely as the others allow (the exact weighted least squares solution for one
 layer, by pooling adjacent violators).
 """
 
@@ -19,13 +19,13 @@ from lmms_rpts.reasoning import ReasoningTree
 _ORDERINGS = 12
 _MOVES = 8
 _MOST_PASSAGES = 600
-# How hard a place is to push aside: leaves make room for passing lines, and these for steps.
+# Weights against moving: leaves make room for passing lines, and passing lines for steps.
 _STEP, _LEAF, _PASSAGE, _FIXED = 1e5, 1.0, 30.0, 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Widths in the drawing, in CSS pixels, and ``lines``: of text in a step, at most."""
+    """Widths in the drawing, in CSS pixels; ``lines``: maximum number of text lines of a step."""
 
     node: int = 190
     lines: int = 6
@@ -35,14 +35,14 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A drawn tree: layer 0 is the lowest.
+    """Positions of the parts of a tree; layer 0 is the lowest.
 
     Attributes:
-        centres: the middle of each step, from the left; its layer is its height.
-        leaves: for each step the middles of its leaves, which are one layer below it.
-        edges: for each citation (cited step, citing step) the places that its line passes
-            through, from the cited step up to the citing one: (layer, middle).
-        width: of the whole.
+        centres: the centre of each step, from the left; its layer is its height.
+        leaves: for each step, the centres of its leaves, which are one layer below it.
+        edges: for each citation (cited step, citing step), the places that its line passes through,
+            from the cited step up to the citing one: (layer, centre).
+        width: total width.
     """
 
     centres: tuple[float, ...]
@@ -56,7 +56,7 @@ class _Place:
     """Something that takes up room in a layer.
 
     ``up`` and ``down`` are its neighbours in the layers above and below; ``lead_up`` and
-    ``lead_down`` are those of them that it is aligned with.
+    ``lead_down`` are the neighbours that it is aligned with.
     """
 
     layer: int
@@ -123,7 +123,7 @@ def _graph(tree: ReasoningTree, leaves: Sequence[Sequence[float]], sizes: Sizes)
         routes[child, at] = route
     for step, its_leaves in zip(steps, below, strict=True):
         for leaf in its_leaves:
-            # A step is centred over its leaves only where it cites no other step.
+            # A step is centred over its leaves only if it cites no other step.
             _tie([leaf, step], leads=False)
             leaf.lead_up.append(step)
     return _Graph(steps, below, routes)
@@ -132,8 +132,8 @@ def _graph(tree: ReasoningTree, leaves: Sequence[Sequence[float]], sizes: Sizes)
 def _tie(route: Sequence[_Place], leads: bool) -> None:
     """Join the places of a line; ``leads``: its ends are aligned with each other.
 
-    A step is aligned with the nearest of the steps that cite it. Lines to others only pass by:
-    else a chain whose steps cite early conclusions again would not be straight.
+    A step is aligned with the nearest of the steps that cite it. Lines to other citing steps only
+    pass by. Otherwise a chain whose steps cite early conclusions again would not be straight.
     """
     for low, high in pairwise(route):
         low.up.append(high)
@@ -145,10 +145,10 @@ def _tie(route: Sequence[_Place], leads: bool) -> None:
 
 
 def _reading_order(tree: ReasoningTree, graph: _Graph) -> Iterator[list[_Place]]:
-    """The places of each connected part: that of the last step first, others by their last step.
+    """The places of each connected part: that of the last step first, then by last step.
 
-    Depth first from the last step, premises as they are cited: of a tree in the strict sense this
-    order has no crossings.
+    The order is depth-first from the last step, with premises in the order of citation; for a tree
+    in the strict sense, it has no crossings.
     """
     seen: set[int] = set()
     parts = _parts(tree)
@@ -170,7 +170,7 @@ def _reading_order(tree: ReasoningTree, graph: _Graph) -> Iterator[list[_Place]]
 
 
 def _parts(tree: ReasoningTree) -> list[list[int]]:
-    """For each step the steps that are connected with it, itself included, in order."""
+    """For each step, the steps that are connected with it, including itself, in order."""
     parts = [[at] for at in range(len(tree.heights))]
     for child, parents in enumerate(tree.parents):
         for at in parents:
@@ -185,7 +185,7 @@ def _parts(tree: ReasoningTree) -> list[list[int]]:
 
 
 def _premises(tree: ReasoningTree, graph: _Graph, at: int) -> list[int | _Place]:
-    """What a step cites, in order: leaves, and the passages to steps before those steps."""
+    """What a step cites, in order: leaves, and steps after the passages that lead to them."""
     leaves = iter(graph.leaves[at])
     premises: list[int | _Place] = []
     for clue in dict.fromkeys(tree.chain.steps[at].premises):
@@ -240,7 +240,7 @@ def _mean_order(side: str) -> Callable[[_Place], float]:
 
 
 def _crossings(layers: Sequence[Sequence[_Place]]) -> int:
-    """How many pairs of lines cross between neighbouring layers."""
+    """Number of pairs of lines that cross between neighbouring layers."""
     total = 0
     for below, layer in pairwise(layers):
         ends = {id(place): at for at, place in enumerate(layer)}
@@ -250,7 +250,7 @@ def _crossings(layers: Sequence[Sequence[_Place]]) -> int:
 
 
 def _inversions(numbers: Sequence[int], limit: int) -> int:
-    """Pairs of which the larger comes first, counted with a Fenwick tree (numbers < limit)."""
+    """Pairs with the larger number first, counted with a Fenwick tree (numbers < limit)."""
     sums, found = [0] * (limit + 1), 0
     for seen, number in enumerate(numbers):
         at, no_larger = number + 1, 0
@@ -285,7 +285,7 @@ def _mean(near: Sequence[_Place], place: _Place) -> float:
 
 
 def _fit_leaves(layers: Sequence[Sequence[_Place]], gap: float) -> None:
-    """Move leaves to below their steps, as far as the room between other places allows."""
+    """Move leaves below their steps, as far as the space between other places allows."""
     for layer in layers:
         wishes = [each.centre if each.down or not each.up else each.up[0].centre for each in layer]
         wishes = [
@@ -301,10 +301,11 @@ def _place(
     gap: float,
     weight: Callable[[_Place], float] = lambda place: place.weight,
 ) -> None:
-    """Move places as near to their wishes as their order and the gaps allow.
+    """Move places as close to their wishes as their order and the gaps allow.
 
-    Minimises the weighted sum of squares: without the room that the places to the left take up,
-    that is isotonic regression, whose solution pools neighbours that are out of order.
+    Minimises the weighted sum of squared distances. After subtracting the space that the places to
+    the left take up, this is isotonic regression, solved by pooling neighbours that are out of
+    order.
     """
     steps = ((one.width + other.width) / 2 + gap for one, other in pairwise(layer))
     rooms = list(accumulate(steps, initial=0.0))[: len(layer)]
@@ -323,7 +324,7 @@ def _place(
 
 def _pack(layers: Sequence[Sequence[_Place]], edges: list[float], sizes: Sizes) -> None:
     """Move a part to the right of those before it, whose right edges by layer are ``edges``."""
-    # No edge is below 0: nothing of a part is left of the picture.
+    # Edges are at least 0, so no part extends beyond the left edge of the picture.
     shift = max(
         edge - (layer[0].centre - layer[0].width / 2)
         for edge, layer in zip(edges, layers, strict=True)

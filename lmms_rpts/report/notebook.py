@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 _WIDEST = 500
 _MOST_STEPS = 100
-"""Steps of a tree that is drawn; larger ones are shown as an outline."""
+"""Maximum number of steps of a drawn tree; larger trees are shown as an outline."""
 _MOST_TEXT = 20_000
 
 
 def run_html(run: AnyRun) -> str:
-    """A run as the table of its metrics; of a benchmark without a summary its line alone."""
+    """A run as one line and the table of its metrics; no table for benchmarks without a summary."""
     grading = _grading_of(run)
     if run.responses and isinstance(run.responses[0], RptsRecord):
         table = summary_html(summarize([run]))

@@ -39,7 +39,7 @@ _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where a page leads to: empty names are places in the page itself."""
+    """Links of a page; an empty ``overview`` or ``images`` is in the page itself."""
 
     overview: str = ""
     images: str = ""
@@ -51,9 +51,9 @@ class Pages:
     """Renders one report: as one page, or as an overview and a page for each instance.
 
     Args:
-        title: of the report.
-        no_image: what is shown instead of a missing image.
-        longest_side: of the images as the page shows them, in pixels; they may hold more.
+        title: title of the report.
+        no_image: text that is shown instead of a missing image.
+        longest_side: longer side of the images as shown, in pixels; the files may be larger.
         graded: the benchmarks with graded answers; None: there are none.
     """
 
@@ -99,17 +99,17 @@ class Pages:
 
     @property
     def count(self) -> int:
-        """The number of instances, of all kinds."""
+        """The number of instances of all kinds."""
         return len(self.view.entries) + self.graded.count
 
     @property
     def frame_parts(self) -> int:
-        """Parts of ``single`` that are no instances: begin, overviews and end."""
+        """Number of parts of ``single`` that are not instances: begin, overviews and end."""
         return 2 + bool(self.view.runs) + len(self.graded.views)
 
     def single(self) -> Iterator[str]:
-        """The one page, in parts, the entries each for itself."""
-        # No text can hold this mark: all others are escaped.
+        """The page of a one-file report in parts, one for each entry."""
+        # No text can contain this mark: all texts are escaped.
         before, mark, after = self._page(self.title, Links(), Markup("")).partition(_MAIN)
         yield before + mark
         yield from self._overviews(lambda entry: f"#{entry.anchor}")
@@ -202,12 +202,12 @@ def _frame(graded: bool) -> Frame:
 
 
 def _folded(anchor: str, article: str) -> str:
-    """Shown by browsers without scripts; others parse it when it is opened (core.js)."""
+    """An instance for browsers without scripts; others parse it when it is opened (core.js)."""
     return f'<noscript data-entry="{anchor}">\n{article}</noscript>\n'
 
 
 def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
-    """Width and height at which a picture is shown."""
+    """Width and height of a picture on the page."""
     scale = min(1.0, longest / max(picture.width, picture.height))
     return max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
 
@@ -217,7 +217,7 @@ def _heights(seen: Overview) -> Sequence[int]:
 
 
 def _heat(count: int, seen: Overview) -> int:
-    """From 0 to 4: how much of the most."""
+    """The class of a count, from 0 to 4, relative to the largest count."""
     most = max(seen.origins.values(), default=0)
     return -(-4 * count // most) if most else 0
 
@@ -233,7 +233,7 @@ def _group_of(seen: Overview, dimension: Dimension, name: str | None) -> Group |
 
 
 def _by_run(entry: Entry, what: str) -> str:
-    """One word a run, for the script; ``_WORDS`` says what of."""
+    """One word per run, for the filters; ``what`` is a key of ``_WORDS``."""
     words: list[set[str]] = [set() for _ in entry.by_run]
     for answer in entry.answers:
         words[answer.run].update(_WORDS[what](answer))
@@ -250,4 +250,4 @@ _WORDS: Mapping[str, Callable[[Answer], Iterable[str]]] = {
     "broken": _broken_at,
     "apart": lambda answer: ["apart"] * answer.apart,
 }
-"""What the script chooses by: outcomes, where responses first broke, whether scores differ."""
+"""Properties that the page can filter by: outcome, kind of the first error, differing scores."""

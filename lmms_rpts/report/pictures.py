@@ -26,10 +26,10 @@ _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
 # 4, the default, takes twice as long as 2 and saves 4% of the bytes.
 _METHOD = 2
 _ENCODER = (1, pillow_version, _FORMAT, _QUALITY, _METHOD)
-"""What a cached thumbnail depends on beside the image and its size; 1 is the version of
+"""What a cached thumbnail depends on, in addition to the image and its size; 1 is the version of
 ``_shrunk``."""
 _MOST_PIXELS = 50_000_000
-_MOST_BYTES = 200_000_000  # of a file: 50 megapixels in 32 bits, not compressed
+_MOST_BYTES = 200_000_000  # 50 megapixels in 32 bits, uncompressed
 _LARGE = 8_000_000
 _MOST_SCANS = 40
 _THREADS = max(2, min(os.cpu_count() or 2, 16))
@@ -47,12 +47,12 @@ class Picture:
 
     @property
     def data_uri(self) -> str:
-        """For a page that holds it itself."""
+        """The picture as a data URI, for a page in one file."""
         return f"data:{_TYPE};base64,{base64.b64encode(self.content).decode('ascii')}"
 
     @property
     def file_name(self) -> str:
-        """For a page with files beside it: told by the content."""
+        """The name of its file, for a report in a folder: a hash of the content."""
         return f"{hashlib.sha256(self.content).hexdigest()[:20]}.webp"
 
 
@@ -72,24 +72,24 @@ def shrink(path: Path, longest: int, cache: ThumbnailCache | None = None) -> Pic
         if picture is not None:
             cache.put(key, Thumbnail(picture.content, picture.width, picture.height))
         return picture
-    except Exception:  # Pillow raises whatever a broken file makes it raise; the page says so
+    except Exception:  # a broken file may raise anything in Pillow; the page has a note
         return None
 
 
 def shrink_image(image: Image.Image, longest: int) -> Picture | None:
-    """An image of Pillow, as ``shrink`` makes it of a file; None if it can't be shown."""
+    """A Pillow image, scaled down as by ``shrink``; None if it can't be shown."""
     try:
         if image.width * image.height > _MOST_PIXELS:
             return None
         return _shrunk(image, longest)
-    except Exception:  # Pillow raises whatever a broken image makes it raise
+    except Exception:  # a broken image may raise anything in Pillow
         return None
 
 
 def _shrunk_file(content: bytes, longest: int) -> Picture | None:
-    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half a picture is none
+    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets this; truncated images are errors here
     with warnings.catch_warnings(), Image.open(io.BytesIO(content), formats=FORMATS) as image:
-        warnings.simplefilter("ignore")  # about sizes, which are checked here
+        warnings.simplefilter("ignore")  # Pillow warns about sizes, which are checked here
         pixels = image.width * image.height
         if pixels > _MOST_PIXELS or _is_endless(content, image):
             return None
@@ -105,13 +105,13 @@ def _shrunk(image: Image.Image, longest: int) -> Picture:
     upright = ImageOps.exif_transpose(image)
     shown = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
     out = io.BytesIO()
-    # Made anew from the pixels: nothing else that the file holds gets into the report.
+    # Only the pixels are encoded: nothing else in the file gets into the report.
     shown.save(out, _FORMAT, quality=_QUALITY, method=_METHOD, exif=b"", icc_profile=b"")
     return Picture(out.getvalue(), shown.width, shown.height)
 
 
 def _is_endless(content: bytes, image: Image.Image) -> bool:
-    """Whether a small file takes long: each scan of a progressive JPEG is a pass over all of it."""
+    """Whether a JPEG has too many scans: each one is a pass over the whole image."""
     return image.format == "JPEG" and content.count(b"\xff\xda") > _MOST_SCANS
 
 
@@ -121,17 +121,17 @@ def shrink_all(
     """Shrink images, named by folder and file name; those that can't be shown are left out.
 
     Thumbnails are cached on disk, by the content of the file and ``longest``. Files outside their
-    folder are not looked at: names come from data.
+    folder are ignored, since names come from data.
 
     Args:
         wanted: folder and name of each image.
         longest: the longer side of a thumbnail, in pixels.
-        progress: whether many images show a bar.
+        progress: whether a progress bar is shown for many images.
     """
     names = sorted(set(wanted))
     paths = [_inside(folder, name) for folder, name in names]
     cache = _open_cache() if names else None
-    # Pillow lets other threads work while it decodes, resizes and encodes.
+    # Pillow releases the GIL while it decodes, resizes and encodes.
     with ThreadPoolExecutor(_THREADS) as pool:
         made = pool.map(lambda path: shrink(path, longest, cache) if path else None, paths)
         shown = tqdm(
@@ -149,7 +149,7 @@ def shrink_all(
 
 
 def _open_cache() -> ThumbnailCache | None:
-    """None where LMMS_RPTS_CACHE is off or wrong: that stops no report."""
+    """The cache; None if LMMS_RPTS_CACHE is off or invalid, which does not stop a report."""
     try:
         folder = cache_folder()
     except SettingError:
@@ -158,7 +158,8 @@ def _open_cache() -> ThumbnailCache | None:
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    # Names come from data, links from who keeps the folder (the Hub's cache is made of them).
+    # Names come from data and must stay inside; links come from the folder's owner and are followed
+    # (the Hub's cache consists of links).
     named = Path(name)
     if named.is_absolute() or named.drive or ".." in named.parts:
         return None

@@ -27,15 +27,15 @@ from lmms_rpts.analysis.metrics import LOWER_IS_BETTER, NEITHER_IS_BETTER
 from lmms_rpts.analysis.summary import TaskSummary
 from lmms_rpts.escaping import shorten
 
-# A "$" in a model's name begins no formula; without a salt the ids in an SVG are random.
+# A "$" in a model's name must not begin a formula; without a salt, SVG ids are random.
 _STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}
-# Names in Chinese are drawn with the first installed font whose name holds one of these.
+# Names in Chinese are drawn with the first installed font whose name contains one of these.
 _CHINESE = ("CJK SC", "CJK", "Source Han Sans", "WenQuanYi", "YaHei", "PingFang", "Droid Sans Fall")
 PANELS = ("rpts", "filtered_accuracy", "share_filtered")
-# One hue, ever darker: the order is seen without telling colours apart (ColorBrewer's Blues).
+# One hue, getting darker: the order does not depend on colour vision (ColorBrewer's Blues).
 _BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#08306b")
 BLUES = LinearSegmentedColormap.from_list("blues", _BLUES)
-# From this part of the scale on, white stands out more than black: by 4.5 or more (WCAG 2.2).
+# From this part of the scale on, white has more contrast than black: at least 4.5 (WCAG 2.2).
 WHITE_FROM = 0.59
 _NAMES = {
     "rpts": "RPTS",
@@ -45,7 +45,7 @@ _NAMES = {
     "right_for_wrong_reason_guarded": "right for wrong reason (guarded)",
 }
 _NOTE = "error bars: 95% interval over documents, or standard deviation over several rounds"
-# Where a label may stand from its point, to the right and upwards, in points: the nearest first.
+# Offsets of a label from its point, to the right and upwards, in points; the nearest first.
 _PLACES = sorted(
     product((9, -9, 35, -35, 70, -70, 105, -105, 140, -140, 175, -175), range(-140, 141, 7)),
     key=lambda place: abs(place[0]) + 2 * abs(place[1]),
@@ -184,10 +184,10 @@ def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") ->
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.minorticks_off()
     else:
-        # Tokens: less than one is none.
+        # The axis covers at least one token.
         axes.set(xlim=(0, max(high * 1.3, 1)), xlabel="tokens per response (mean)", ylabel=name)
     axes.xaxis.set_major_formatter("{x:,.10g}")
-    # The labels are placed in the layout as it is now.
+    # The labels are placed in the current layout, which must not change any more.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     _place_labels(axes, points)
@@ -207,7 +207,7 @@ def _note(table: TaskSummary, metric: str) -> str:
     for why, models in (("tokens not reported", tokenless), ("no score", scoreless)):
         if models:
             notes.append(f"{why}: {', '.join(map(shorten, models))}")
-    # Not wrapped by matplotlib, which takes "$" for a formula there. Chinese is twice as wide.
+    # Wrapped here, since matplotlib's wrapping reads "$" as a formula. Chinese is twice as wide.
     widths = (90 if note.isascii() else 55 for note in notes)
     return "\n".join(map(partial(fill, break_on_hyphens=False), notes, widths))
 
@@ -236,7 +236,7 @@ def _place_labels(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _figure(size: tuple[float, float], title: str, note: str) -> Figure:
-    # At 72 dots an inch a pixel of the layout is a point.
+    # At 72 dots per inch, a pixel of the layout is a point.
     figure = Figure(figsize=size, dpi=72, layout="constrained")
     figure.suptitle(title, x=0, ha="left", size=15)
     figure.supxlabel(note, x=0, ha="left", size=9)
@@ -247,7 +247,7 @@ def _render(figure: Figure, kind: str) -> bytes:
     """Deterministic output: the same figure gives the same bytes."""
     date = "Date" if kind == "svg" else "CreationDate"
     metadata = {"Title": figure.get_suptitle(), date: None}
-    # Hundreds of settings make a picture of many inches: some 8,000 pixels a side at most.
+    # Hundreds of settings make a large picture: at most about 8,000 pixels per side.
     dpi = min(160, 8000 / max(figure.get_size_inches()))
     _round_layout(figure)
     file = io.BytesIO()

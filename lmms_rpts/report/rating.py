@@ -23,7 +23,7 @@ from lmms_rpts.runs.rating_file import FORMAT, VERSION
 LONGEST_SIDE = 800
 _TITLE = "Rate reasoning steps"
 _DIGEST = 32
-# What could end a script element, or be taken for the end of a line in one.
+# Characters that could end a script element, or a line in it.
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
@@ -57,7 +57,7 @@ def write_rating_page(
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
 ) -> WrittenRatingPage:
-    """Write the page as one file, without scores, gold answers and the model's name.
+    """Write the page as one file, without scores, gold answers or the model's name.
 
     Args:
         sample: the steps to rate.

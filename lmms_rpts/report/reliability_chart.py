@@ -66,5 +66,5 @@ def reliability_diagram(bins: Sequence[Bin], name: str) -> Markup:
 
 
 def _within(value: float) -> float:
-    """Clamp: files of others may hold any number."""
+    """Clamp to 0 and 1: files from others may contain any number."""
     return min(1.0, max(0.0, value))

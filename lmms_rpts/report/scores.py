@@ -1,4 +1,4 @@
-"""Scores as pages and drawings show them: as text, and as one of eleven colour classes."""
+"""Scores on pages and in drawings: as text, and as one of eleven colour classes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lmms_rpts.filters.record import RIGHT_REASON
 
 
 def figure(value: float | None, digits: int = 2) -> str:
-    """A number for people; what lies below the mark is not rounded up to it."""
+    """A score as text; a score below the threshold of 0.5 is not rounded up to it."""
     if value is None:
         return "–"
     while value < RIGHT_REASON <= round(value, digits) and digits < 6:
@@ -15,7 +15,7 @@ def figure(value: float | None, digits: int = 2) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A difference of two scores: ``+0.25``; a minus as people write it."""
+    """A difference of two scores: ``+0.25``; with a typographic minus sign."""
     if value is None:
         return "–"
     rounded = round(value, 2)

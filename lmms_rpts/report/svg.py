@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 
 def drawing(parts: Sequence[Markup], width: float, height: float, said: str) -> Markup:
-    """A chart of these elements; ``said`` is what a screen reader says of it."""
+    """A chart of these elements; ``said`` is its description for screen readers."""
     return Markup(
         '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img" class="chart" '
         'aria-label="{2}"><title>{2}</title>{3}</svg>'
@@ -16,7 +16,7 @@ def drawing(parts: Sequence[Markup], width: float, height: float, said: str) -> 
 
 
 def decoration(parts: Sequence[Markup], width: float, height: float) -> Markup:
-    """A drawing beside a number that says the same; screen readers pass over it."""
+    """A drawing next to a number with the same meaning; hidden from screen readers."""
     return Markup(
         '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" aria-hidden="true">{2}</svg>'
     ).format(width, height, Markup("").join(parts))
@@ -46,7 +46,7 @@ def text(x: float, y: float, said: str, kind: str) -> Markup:
 
 
 def upright(x: float, y: float, said: str) -> Markup:
-    """The name of a vertical axis, read from below."""
+    """The name of a vertical axis, rotated to read upwards."""
     return Markup(
         '<text x="{0:.4g}" y="{1:.4g}" class="name" transform="rotate(-90 {0:.4g} {1:.4g})">{2}'
         "</text>"

@@ -15,15 +15,15 @@ METRIC_WORDS = {
     "rpts_textual": "steps that read a text",
     "parse_rate": "responses with readable steps",
     "judge_coverage": "responses that could be judged",
-    "rpts_guarded": "guarded RPTS: empty steps, unused evidence and an unrelated "
-    "last conclusion lower it",
+    "rpts_guarded": "guarded RPTS: ignores restating steps; unused evidence and an "
+    "unrelated last conclusion lower it",
     "accuracy_guarded": "right answers with sound reasoning, by the guarded score",
     "right_for_wrong_reason_guarded": "right answers with unsound reasoning, by the guarded "
     "score; lower is better",
-    "root_bears": "how far the last conclusion settles the question as answered",
+    "root_bears": "how far the last conclusion entails the final answer",
     "evidence_coverage": "share of the needed evidence that the last conclusion uses",
     "restating_steps": "share of steps that only restate; lower is better",
-    "missing_references": "citations of missing evidence per response; lower is better",
+    "missing_references": "citations of nonexistent evidence per response; lower is better",
     "heaviest_step": "largest share of the RPTS weight on one step; lower is better",
     "steps": "steps per response",
 }
@@ -66,7 +66,7 @@ MODALITY_WORDS: dict[Modality, str] = {
 QUESTION_WORDS = {
     "image": "Is this what the image shows? Description from the gold reasoning:",
     "inference": "Does the conclusion follow? Given:",
-    "root": "Does the last conclusion settle the question as it was answered?",
+    "root": "Does the last conclusion entail the final answer?",
     "second": "Second judge call, with all texts and all earlier conclusions. 0.8 times this score "
     "(one decimal) is used if it is higher than the first score. Given:",
 }

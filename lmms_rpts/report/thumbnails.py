@@ -31,7 +31,7 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True)
 class ThumbnailCache:
-    """Thumbnails below ``folder``, safe with several processes: each file is written whole.
+    """Thumbnails below ``folder``, safe with several processes: files are written atomically.
 
     A file that is damaged, or can't be read or written, is ignored: the image is decoded again.
     """
@@ -51,12 +51,12 @@ class ThumbnailCache:
         return found
 
     def put(self, key: str, thumbnail: Thumbnail) -> None:
-        """Store a thumbnail, or not where the folder can't be written."""
+        """Store a thumbnail; do nothing if the folder can't be written."""
         with suppress(OSError, RuntimeError), draft_of(self._path(key)) as draft:
             draft.write_bytes(_pack(thumbnail))
 
     def prune(self, most_bytes: int = MOST_BYTES) -> None:
-        """Delete the least recently used thumbnails until the rest has ``most_bytes``."""
+        """Delete the least recently used thumbnails until at most ``most_bytes`` are left."""
         files = sorted(stored(self.folder), key=lambda each: each.used)
         excess = sum(each.size for each in files) - most_bytes
         for each in files:
@@ -80,7 +80,7 @@ class Stored:
 
 
 def stored(folder: Path) -> Iterator[Stored]:
-    """The thumbnails below a cache's folder; none where there is no folder."""
+    """The thumbnails below a cache's folder; none if there is no folder."""
     try:
         paths = [*folder.glob(f"*/*{_SUFFIX}")]
     except (OSError, RuntimeError):  # no permission, a name that is too long, a loop of links
@@ -92,10 +92,10 @@ def stored(folder: Path) -> Iterator[Stored]:
 
 
 def clear(folder: Path) -> int:
-    """Delete all thumbnails below a cache's folder; how many there were.
+    """Delete all thumbnails below a cache's folder and return their number.
 
     Raises:
-        OSError: where one can't be deleted.
+        OSError: if one can't be deleted.
     """
     files = [*stored(folder)]
     for each in files:

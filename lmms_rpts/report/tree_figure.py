@@ -47,7 +47,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class TreeFigure:
-    """What is drawn, in CSS pixels; ``summary`` describes it in words."""
+    """A figure, in CSS pixels; ``summary`` describes it in words."""
 
     width: int
     height: int
@@ -108,7 +108,7 @@ def _legend(
 
 
 def _entries(pictures: Sequence[TreePicture]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What the legend explains: only what occurs."""
+    """The entries of the legend: only for what occurs in the trees."""
     steps = [step for picture in pictures for step in picture.steps]
     if any(step.score is not None for step in steps):
         yield _SCALE, "score from 0 to 1"

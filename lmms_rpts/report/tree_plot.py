@@ -1,4 +1,4 @@
-"""PDF and PNG of reasoning trees, drawn with matplotlib: what ``tree_svg`` writes as SVG."""
+"""PDF and PNG of reasoning trees, drawn with matplotlib; ``tree_svg`` writes SVG."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WIDER = "DejaVu Sans", 0.87
 _PER_INCH, _POINTS = 96, 0.75
 _LONGEST_INCHES, _LONGEST_PIXELS = 200, 12_000
 """The longest side of a page in a PDF, and of a PNG."""
-# Type 42: publishers refuse PDFs with Type 3 fonts. A "$" begins no formula.
+# Type 42: publishers refuse PDFs with Type 3 fonts. A "$" must not begin a formula.
 _STYLE = {"text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "lmms-rpts"}
 _DASHES = (0, (4, 3))
 _LEAF_EDGES = {"image": "run0", "text": "run3"}
@@ -40,7 +40,7 @@ _LEAF_CORNERS = {"image": 3, "conclusion": 8}
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A drawn file, and what the user should know of it."""
+    """A drawn file, and warnings for the user."""
 
     content: bytes
     warnings: tuple[str, ...]
@@ -48,7 +48,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """Where things are drawn: in CSS pixels, from (left, top) of the figure."""
+    """Drawing area, in CSS pixels from (left, top) of the figure."""
 
     axes: Axes
     scale: float
@@ -117,9 +117,9 @@ def draw_figure(figure: TreeFigure, kind: str, *, dpi: int = DPI, background: bo
 
     Args:
         figure: what is drawn.
-        kind: of the file.
-        dpi: of a PNG; less where it would have more than 12,000 pixels on a side.
-        background: whether it is white; else it is transparent.
+        kind: format of the file.
+        dpi: resolution of a PNG; reduced if a side would have more than 12,000 pixels.
+        background: whether the background is white; else it is transparent.
     """
     longest = max(figure.width, figure.height) / _PER_INCH
     scale = min(1.0, _LONGEST_INCHES / longest)
@@ -152,7 +152,7 @@ def _too_large(dpi: int, used: int) -> str:
 
 @contextmanager
 def _plotting() -> Iterator[list[str]]:
-    """Our style whatever the user's matplotlibrc says; yields warnings on missing characters."""
+    """Fixed style that ignores the user's matplotlibrc; yields warnings on missing characters."""
     fonts = {"font.family": [_font()[0], *chinese_fonts(), "DejaVu Sans"]}
     said: list[str] = []
     with (
@@ -170,7 +170,7 @@ def _plotting() -> Iterator[list[str]]:
 
 @cache
 def _font() -> tuple[str, float]:
-    """The name of the font, and its scale: an installed one whose widths were estimated."""
+    """Name and scale of the font: if possible, an installed one with the estimated widths."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     return next(((name, 1.0) for name in _METRIC if name in installed), _WIDER)
 

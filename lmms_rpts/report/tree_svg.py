@@ -30,8 +30,8 @@ def standalone_svg(figure: TreeFigure, name: str, background: bool = True) -> st
     """A figure as an SVG file: no links, no scripts, and light colours.
 
     Args:
-        name: what a screen reader calls it.
-        background: whether it is white; else it is transparent.
+        name: its name for screen readers.
+        background: whether the background is white; else it is transparent.
     """
     more = Markup(' xmlns="http://www.w3.org/2000/svg" role="img"')
     style = with_light_colours(template_text("tree_svg.css"))
@@ -39,7 +39,7 @@ def standalone_svg(figure: TreeFigure, name: str, background: bool = True) -> st
         Markup('<?xml version="1.0" encoding="UTF-8"?>\n'),
         _ROOT.format("tree-svg", more, w=figure.width, h=figure.height),
         Markup("<title>{}</title><desc>{}</desc>").format(clean(name), clean(figure.summary)),
-        Markup("<style>\n{}</style>").format(Markup(style)),  # noqa: S704 - our own file
+        Markup("<style>\n{}</style>").format(Markup(style)),  # noqa: S704 - a file of this package
     ]
     if background:
         parts.append(Markup('<rect class="bg" width="100%" height="100%"/>'))
@@ -57,7 +57,7 @@ def _kind(picture: TreePicture) -> str:
 
 
 def _tree(picture: TreePicture, anchor: str | None) -> Iterator[Markup]:
-    """Lines below, then step after step, each after its leaves: that is the order of the keys."""
+    """Lines first, then each step after its leaves: this is the order of keyboard navigation."""
     for mark, kind in _DASHES.items():
         drawn = [_path(line) for line in picture.lines if line.mark == mark]
         if drawn:

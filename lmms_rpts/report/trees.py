@@ -34,9 +34,9 @@ class LeafBox:
     Attributes:
         left, top, width: of the box, in pixels.
         step: the step that cites it.
-        kind: as of a clue; ``more`` for the leaves that are not drawn one by one.
+        kind: kind of the clue; ``more`` for the leaves that are not drawn one by one.
         label: its text.
-        name: of a clue that exists, for scripts: ``image:0``; else None.
+        name: name of a clue that exists, for scripts: ``image:0``; else None.
         fault: why the clue does not exist; None if it does.
     """
 
@@ -57,13 +57,13 @@ class StepBox:
     Attributes:
         left, top, height: of the box, in pixels.
         step: its number.
-        lines: its conclusion as it is drawn; ``cut``: there is more of it.
+        lines: its conclusion as drawn; ``cut``: whether it is truncated.
         rightward: whether the lines are read from left to right.
-        conclusion: the whole of it, up to ``wrapping.LONGEST`` characters.
+        conclusion: the whole conclusion, up to ``wrapping.LONGEST`` characters.
         score: its score; the colour shows nothing else.
-        counts: whether the root is based on it.
-        mark: ``first`` for the first wrong step, ``path`` for those based on it up to the root.
-        restates: whether it says nothing new.
+        counts: whether the root depends on it.
+        mark: ``first`` for the first wrong step, ``path`` for the steps from there to the root.
+        restates: whether it only restates.
     """
 
     left: int
@@ -91,22 +91,22 @@ class StepBox:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What is said below the name."""
+        """The labels below the name."""
         wrong, idle = self.mark == "first", self.restates
         return ("first wrong step",) * wrong + ("restates",) * idle
 
     @property
     def first_baseline(self) -> int:
-        """Of the first line of the conclusion."""
+        """The baseline of the first line of the conclusion."""
         return self.top + _HEAD + _FLAGS * bool(self.flags) + TEXT - 2
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line upwards: curves, joined by vertical parts where it passes a layer.
+    """A line upwards: curves, joined by vertical parts within the layers that it passes.
 
-    ``curves``: (x, y, to x, to y) of each. ``mark``: ``path`` where an error passes along it,
-    ``stray`` where a step that does not count cites something.
+    ``curves``: (x, y, to x, to y) of each curve. ``mark``: ``path`` if the line is on the path of
+    the first error, ``stray`` if the citing step does not count.
     """
 
     curves: tuple[tuple[int, int, int, int], ...]
@@ -116,7 +116,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class TreePicture:
-    """What is drawn of a tree, in CSS pixels; ``summary`` describes it in words."""
+    """A drawn tree, in CSS pixels; ``summary`` describes it in words."""
 
     width: int
     height: int
@@ -182,7 +182,7 @@ def draw_tree(
     idle: Collection[int] = (),
     sizes: Sizes | None = None,
 ) -> TreePicture:
-    """A tree with one score (None: there is none) for each step; ``idle`` ones only restate."""
+    """A tree with one score for each step (None: no score); ``idle``: steps that only restate."""
     sizes = sizes or Sizes()
     leaves = _leaves(tree)
     layout = lay_out(tree, [[leaf.width for leaf in each] for each in leaves], sizes)
@@ -231,7 +231,7 @@ def _box_height(wrapped: Wrapped, flagged: bool) -> int:
 
 
 def _leaves(tree: ReasoningTree) -> list[list[_Leaf]]:
-    """What each step cites besides earlier conclusions, clues that do not exist included."""
+    """What each step cites besides earlier conclusions, including clues that do not exist."""
     faults = {(fault.step, fault.clue): fault.reason for fault in tree.invalid}
     found = []
     for at, step in enumerate(tree.chain.steps):

@@ -39,12 +39,12 @@ URGENCY: tuple[Outcome, ...] = (
 assert set(URGENCY) == set(OUTCOMES)
 
 MOST_RAW = 100_000
-"""Characters of a record that the page holds."""
+"""Maximum number of characters of a record in the page."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One image of an instance; ``picture`` is None where it is not there or not wanted."""
+    """One image of an instance; ``picture`` is None if it is missing or images are left out."""
 
     number: int
     name: str
@@ -53,9 +53,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
-    """One response as the page shows it; ``anchor`` names its place.
+    """One response as the page shows it; ``anchor``: its anchor in the page.
 
-    ``of``: how many the run has to this instance.
+    ``of``: number of responses of the run to this instance.
     """
 
     anchor: str
@@ -72,12 +72,12 @@ class Answer:
 
     @property
     def apart(self) -> bool:
-        """Whether RPTS and guarded score differ by much."""
+        """Whether RPTS and guarded score differ by more than 0.3."""
         return is_apart(self.response)
 
     @cached_property
     def reasons(self) -> Sequence[str]:
-        """Why they do; none where they don't."""
+        """Why the two scores differ; empty if they do not."""
         return differences_of(self.response) if self.apart else ()
 
     @cached_property
@@ -87,12 +87,12 @@ class Answer:
 
     @cached_property
     def tree(self) -> TreePicture:
-        """Its reasoning."""
+        """The drawing of its reasoning."""
         return draw_response(self.response)
 
     @cached_property
     def raw(self) -> str | None:
-        """The record as JSON in one line; None where it is too long for a page."""
+        """The record as JSON in one line; None if it is too long for a page."""
         text = self.response.to_json()
         return text if len(text) <= MOST_RAW else None
 
@@ -101,7 +101,7 @@ class Answer:
 class Entry:
     """An instance with the responses of all runs.
 
-    ``by_run``: of each run the response that most wants looking at, None where it has none.
+    ``by_run``: for each run, the response to check first; None if it has none.
     """
 
     anchor: str
@@ -112,7 +112,7 @@ class Entry:
 
     @cached_property
     def gold_lines(self) -> tuple[tuple[int | None, str], ...]:
-        """The gold reasoning line by line, each with the number of the step that it is."""
+        """The lines of the gold reasoning, each with the number of its step."""
         count, lines = 0, []
         for line in self.instance.reasoning:
             steps = len(parse_chain([line], self.instance.language).steps)
@@ -144,14 +144,14 @@ class Entry:
 
     @cached_property
     def spread(self) -> float | None:
-        """The highest minus the lowest RPTS in ``by_run``; None where fewer than two have one."""
+        """The highest minus the lowest RPTS in ``by_run``; None if fewer than two have one."""
         found = (each.response.rpts for each in self.by_run if each)
         scores = [score for score in found if score is not None]
         return max(scores) - min(scores) if len(scores) > 1 else None
 
     @cached_property
     def differing(self) -> tuple[Differing, ...]:
-        """What the runs differ in, by the responses in ``by_run``."""
+        """In what the runs differ, by the responses in ``by_run``."""
         return differing_in([each.response for each in self.by_run if each])
 
     @cached_property
@@ -164,9 +164,9 @@ class Entry:
 class View:
     """All that a report shows.
 
-    ``entries``: right for the wrong reason first, then by the lowest RPTS. ``validity``: what is
-    known of the runs' judges; empty where no file is named. ``metadata``: of each run what its
-    results file says about how it was made; empty where there is no such file.
+    ``entries``: right for the wrong reason first, then by the lowest RPTS. ``validity``: error
+    rates of the runs' judges; empty if no file is set. ``metadata``: for each run, how it was made
+    according to its results file; empty if there is no such file.
     """
 
     runs: tuple[Run, ...]
@@ -187,7 +187,7 @@ Gallery = Mapping[tuple[str, str], Picture]
 
 
 def make_view(runs: Sequence[Run], gallery: Gallery, validity: Sequence[ValidityFile] = ()) -> View:
-    """Bring runs together by instance; ``validity``: files on judges that the user named."""
+    """Merge runs by instance; ``validity``: validity files that the user passed."""
     found: dict[tuple[object, ...], list[tuple[int, RptsRecord]]] = {}
     for at, run in enumerate(runs):
         for response in run.responses:
@@ -205,7 +205,7 @@ def make_view(runs: Sequence[Run], gallery: Gallery, validity: Sequence[Validity
 
 
 def _asked(instance: RptsInstance) -> tuple[object, ...]:
-    """All that a model was asked: a number stands for other questions in other data."""
+    """All that a model was asked: in other data, an index may mean another question."""
     clues = (instance.context, instance.textual_clue, instance.visual_clue)
     return (*instance.key, instance.statement, *clues)
 

@@ -49,12 +49,12 @@ _DROPPED = frozenset(
 _MOST_MARKS = 4
 ELLIPSIS = "…"
 LONGEST = 4000
-"""Characters of a text that a drawing holds at most, hidden ones included."""
+"""Maximum number of characters of a text in a drawing, including hidden ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """Lines of a text; ``cut``: there is more than they show.
+    """Lines of a text; ``cut``: whether the text is truncated.
 
     A line keeps the space at its end, so that the lines put together are the text.
     """
@@ -116,7 +116,7 @@ def wrap(text: str, width: float, size: float, most: int, bold: bool = False) ->
 
 
 def _clusters(text: str) -> Iterator[str]:
-    """What belongs together: a letter with its accents, an emoji with its parts."""
+    """Characters that belong together: a letter with its accents, an emoji with its parts."""
     start = 0
     for at, (before, char) in enumerate(pairwise(text), 1):
         joined = char in _JOINERS or before == "\u200d" or ord(char) in _TONES

@@ -38,11 +38,11 @@ T = TypeVar("T")
 
 LONGEST_SIDE = 480
 LIMIT = 1_000
-"""Instances of a graded benchmark that one file shows, if nothing else is set."""
+"""Default maximum number of instances of a graded benchmark in one file."""
 FOLDER_LIMIT = 5_000
 """The same for a folder."""
 ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
-"""Longer side of the images that are kept: a report in one file has to stay small."""
+"""Longer side of the stored images: a report in one file has to stay small."""
 
 _MANY = 50
 _NOT_WANTED = "Left out (--no-images)."
@@ -60,11 +60,11 @@ class Written:
     Attributes:
         path: the file to open.
         size: bytes of all its files.
-        instances: how many it shows.
-        images: how many of the ``images_wanted`` it shows.
-        images_wanted: how many images the instances have.
-        mismatches: why files on judges that were named are not of the runs' judges.
-        left_out: of which graded benchmarks not all instances are shown, a sentence for each.
+        instances: number of instances that it shows.
+        images: number of the ``images_wanted`` that it shows.
+        images_wanted: number of images of the instances.
+        mismatches: why validity files do not belong to the runs' judges.
+        left_out: a sentence for each graded benchmark of which not all instances are shown.
     """
 
     path: Path
@@ -95,20 +95,20 @@ def write_report(
     Args:
         runs: as ``read_runs`` and the readers of graded benchmarks return them.
         output: a file that ends with ``.html`` or ``.htm``; anything else is a folder.
-        title: of the page; None: the tasks and the runs.
+        title: title of the page; None: the tasks and the runs.
         with_images: False leaves them out.
-        images: the folder of the images; None: where the tasks have them.
-        include_path: folder with tasks of the user's own.
-        longest_side: of the images as the pages show them, in pixels.
-        zoom_side: of the images that are kept, for zoom; None: 640 pixels in a file, 1600 in a
+        images: folder of the images; None: the folders of the tasks.
+        include_path: folder with custom tasks.
+        longest_side: longer side of the images as shown, in pixels.
+        zoom_side: longer side of the stored images, for zoom; None: 640 pixels in a file, 1600 in a
             folder. Never less than ``longest_side``.
-        progress: whether long work shows a bar.
-        validity: what is known of judges, beside what the runs' own results name.
-        limit: the largest number of instances of each graded benchmark that are shown, wrong and
-            ungraded ones first; 0: all; None: 1,000 in a file, 5,000 in a folder.
+        progress: whether long work shows a progress bar.
+        validity: validity files of judges, in addition to those named in the runs' results.
+        limit: maximum number of instances shown per graded benchmark, wrong and ungraded ones
+            first; 0: all; None: 1,000 in a file, 5,000 in a folder.
 
     Raises:
-        ReportError: where ``output`` can't be written.
+        ReportError: if ``output`` can't be written.
         RunError: for a run without records that a report can show.
     """
     kinds = sort_runs(runs)
@@ -184,13 +184,13 @@ def find_pictures(
     progress: bool = True,
     include_path: Path | None = None,
 ) -> dict[tuple[str, str], Picture]:
-    """The pictures of those images, by task and name, that are found.
+    """The pictures of the images that are found, by task and name.
 
-    ``images``: their folder; None: where the tasks have them. ``include_path``: folder with tasks
-    of the user's own.
+    ``images``: their folder; None: the folders of the tasks. ``include_path``: folder with custom
+    tasks.
     """
     own = own_image_folders(include_path)
-    # The demo brings its own.
+    # The demo has its own images.
     folders = {
         task: images if images and task != DEMO_TASK else own.get(task) or images_folder(task)
         for task in {task for task, _ in wanted}
@@ -208,9 +208,9 @@ def find_pictures(
 def _task_pictures(
     wanted: Set[tuple[str, str]], longest_side: int, include_path: Path | None = None
 ) -> dict[tuple[str, str], Picture]:
-    """The pictures of images that only a task of lmms-eval has: it is loaded for them.
+    """The pictures of images that only a task of lmms-eval has: the task is loaded for them.
 
-    A task that can't be loaded is named on the error stream, and its images are missing.
+    A task that can't be loaded is reported on the error stream, and its images are missing.
     """
     tasks: dict[str, list[str]] = {}
     for task, name in wanted:
@@ -238,7 +238,7 @@ def _title(kinds: AllRuns) -> str:
 
 
 def _write_file(pages: Pages, output: Path, progress: bool) -> int:
-    # Who reloads the page never sees half of one.
+    # Written atomically: a reload never shows half a page.
     with draft_of(output) as draft:
         with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as out:
             for part in _counted(pages.single(), pages, progress, more=pages.frame_parts):
@@ -264,9 +264,9 @@ def _write_folder(
 
 
 def _clear(output: Path) -> None:
-    """Take away the pages of an earlier report; refuse a folder that holds anything else."""
+    """Delete the pages of an earlier report; refuse a folder that contains anything else."""
     if not (output / "index.html").is_file() or not (output / "instances").is_dir():
-        raise ReportError(f"{output} holds other files: give a new folder, or FILE.html")
+        raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
     for page in (output / "instances").glob("*.html"):
         page.unlink()
     for image in (output / "images").glob("*.webp"):

@@ -22,10 +22,10 @@ class Reliability:
     """Agreement of raters, over the steps that at least two of them scored.
 
     Attributes:
-        mae: the mean absolute difference of two raters over the steps that both scored; the mean
-            over all pairs of raters that share steps, all pairs with equal weight.
-        alpha: Krippendorff's alpha for interval data; None where all scores are equal.
-        raters: number of raters who share a step with another one.
+        mae: the mean absolute difference of two raters over the steps that both scored, averaged
+            over all pairs of raters that share steps, with equal weight per pair.
+        alpha: Krippendorff's alpha for interval data; None if all scores are equal.
+        raters: number of raters who share a step with another rater.
         steps: number of steps that at least two raters scored.
     """
 
@@ -36,20 +36,21 @@ class Reliability:
 
 
 def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
-    """Agreement of two sets of n scores, for each of k weightings: (k, 4), as ``STATISTICS``.
+    """Agreement of two sets of n scores under each of k weightings: (k, 4), as ``STATISTICS``.
 
     - ``mae``: the mean absolute difference.
-    - ``spearman``: Spearman's rank correlation (Spearman 1904), ties at their mean rank; NaN where
+    - ``spearman``: Spearman's rank correlation (Spearman 1904) with mean ranks for ties; NaN if
       either side is constant.
     - ``kappa``: Cohen's kappa with quadratic weights (Cohen 1968), over 11 levels: scores are
-      rounded to one decimal, halves to the even digit. NaN for fewer than two steps, and where
-      all scores are of one level.
-    - ``bias``: the mean of scores minus others.
+      rounded to one decimal, halves to the even digit. NaN for fewer than two steps, and if all
+      scores have the same level.
+    - ``bias``: the mean of ``scores`` minus ``others``.
 
     Args:
         scores: (n,), from 0 to 1.
         others: (n,), from 0 to 1.
-        weights: (k, n), the weight of each step: whole numbers. Results are NaN without weight.
+        weights: (k, n), the weight of each step, a whole number. Results are NaN if all weights are
+            0.
     """
     total = weights.sum(axis=1)
     gaps = scores - others
@@ -70,19 +71,19 @@ def estimate_groups(
 ) -> list[dict[str, Estimate]]:
     """The statistics of each group of steps, with 95% intervals over documents.
 
-    Whole documents, each with its translation, are resampled, all groups from the same resamples
-    (expanded percentile bootstrap, see ``intervals.interval``); resamples in which a statistic is
+    Whole documents, each with its translation, are resampled, and all groups use the same resamples
+    (expanded percentile bootstrap, see ``intervals.interval``). Resamples in which a statistic is
     undefined are left out of its interval.
 
     Args:
         scores: (n,), from 0 to 1.
         others: (n,), from 0 to 1.
         documents: (n,), the document of each step, from 0 without gaps.
-        groups: for each group, the numbers of its steps.
+        groups: for each group, the indices of its steps.
 
     Returns:
-        For each group an estimate for each name in ``STATISTICS``: without a value where it is
-        undefined, without an interval also where there is only one document.
+        For each group, an estimate for each name in ``STATISTICS``: without a value if it is
+        undefined, without an interval also if there is only one document.
     """
     draws: list[list[Floats]] = [[] for _ in groups]
     rows = max(1, _AT_A_TIME // len(scores))
@@ -109,7 +110,7 @@ def _estimate(value: float, draws: Floats, n: int) -> Estimate:
 def _kappa(one: Floats, two: Floats, weights: Floats, total: Floats) -> Floats:
     """1 - observed / expected squared difference of levels.
 
-    From moments, which equal the sums over the 11x11 tables of both raters and of chance:
+    Computed from moments, which equal the sums over the 11x11 tables of both raters and of chance:
     sum_ij p_i q_j (i - j)^2 = E[i^2] + E[j^2] - 2 E[i] E[j].
     """
     sums = weights @ np.column_stack([one, two, one**2 + two**2, (one - two) ** 2])
@@ -119,7 +120,7 @@ def _kappa(one: Floats, two: Floats, weights: Floats, total: Floats) -> Floats:
 
 
 def _levels(scores: Floats) -> Floats:
-    """From 0 to 10; the inner rounding removes binary errors, such as those of 0.35."""
+    """Levels from 0 to 10; the inner rounding removes floating-point errors, as in 0.35."""
     return np.rint(np.round(scores * LEVELS, _DIGITS))
 
 
@@ -136,7 +137,7 @@ def _ranks(values: Floats, weights: Floats) -> Floats:
 
 
 def _correlation(one: Floats, two: Floats, weights: Floats) -> Floats:
-    """Pearson's, of (k, n) values whose weighted means are 0."""
+    """Pearson's correlation of (k, n) values whose weighted means are 0."""
     weighted = weights * one
     both = np.einsum("kn,kn->k", weighted, two)
     spread = np.einsum("kn,kn->k", weighted, one)
@@ -145,10 +146,10 @@ def _correlation(one: Floats, two: Floats, weights: Floats) -> Floats:
 
 
 def reliability_of(ratings: Sequence[Mapping[str, float]]) -> Reliability | None:
-    """Agreement of raters; None where no step was scored by two.
+    """Agreement of raters; None if no step was scored by two of them.
 
     Args:
-        ratings: for each step its scores, by rater.
+        ratings: for each step, its scores by rater.
     """
     shared = [scores for scores in ratings if len(scores) > 1]
     gaps: dict[tuple[str, str], list[float]] = {}
@@ -169,16 +170,16 @@ def reliability_of(ratings: Sequence[Mapping[str, float]]) -> Reliability | None
 def krippendorff_alpha(units: Sequence[Sequence[float]]) -> float | None:
     """Krippendorff's alpha for interval data (Krippendorff, Content Analysis, 2004, chapter 11).
 
-    1 - D_o / D_e: D_o is the mean squared difference of two values of one unit, each unit
-    weighted by its number of values; D_e that of any two values of all units.
+    1 - D_o / D_e: D_o is the mean squared difference of two values of the same unit, each unit
+    weighted by its number of values; D_e is that of any two values of all units.
 
     Args:
         units: the values of each unit, from any raters; units with fewer than two values do not
             count.
 
     Returns:
-        1 for full agreement, about 0 for chance, negative for less; None where all values are equal
-        or no unit has two.
+        1 for full agreement, about 0 for chance, negative for less; None if all values are equal or
+        no unit has two values.
     """
     pairable = [unit for unit in units if len(unit) > 1]
     values = [value for unit in pairable for value in unit]

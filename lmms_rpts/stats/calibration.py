@@ -18,9 +18,9 @@ class ReliabilityBin:
     """Steps with similar scores.
 
     Attributes:
-        score: their mean score.
-        sound: the share of them that is sound, with Wilson's interval over questions; ``n`` is
-            the number of steps.
+        score: the mean score of the steps.
+        sound: the share of sound steps, with Wilson's interval over questions; ``n`` is the number
+            of steps.
     """
 
     score: float
@@ -30,8 +30,8 @@ class ReliabilityBin:
 def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
     """At most ``bins`` bins of about equal size, by score; equal scores share a bin.
 
-    With at most ``bins`` distinct scores each has a bin. Otherwise a score goes to the bin of the
-    middle of its steps; where that leaves a bin empty, there are fewer.
+    With at most ``bins`` distinct scores, each score has its own bin. Otherwise a score goes to the
+    bin that contains the middle of its steps; empty bins are dropped.
     """
     known = steps.scored
     score, sound = steps.score[known], steps.sound[known].astype(float)
@@ -45,17 +45,17 @@ def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> tuple[ReliabilityB
 
 
 def brier(steps: ScoredSteps) -> Measure:
-    """The mean squared difference of score and label (Brier 1950); 0.25 for 0.5 throughout."""
+    """The mean squared difference of score and label (Brier 1950); 0.25 if all scores are 0.5."""
     known = steps.scored
     error = np.where(known, (steps.score - steps.sound) ** 2, 0.0)
     return ratio(steps.by_chain(error), steps.by_chain(known), share=False)
 
 
 def ece(steps: ScoredSteps, bins: int = BINS) -> Measure:
-    """The mean distance of score and share sound over the bins, by their sizes (Naeini 2015).
+    """Mean distance of score and share of sound steps, weighted by bin size (Naeini 2015).
 
-    The bins are those of all steps in each resample. Noise alone makes it greater than 0, the more
-    so the fewer steps there are.
+    Every resample uses the bins of all steps. Noise alone makes the error greater than 0,
+    especially with few steps.
     """
     known = steps.scored
     bin_of = _bins(steps.score[known], bins)

@@ -1,4 +1,4 @@
-"""Normal and Student's t distribution, without scipy, whose import takes 0.2 s."""
+"""Normal and Student's t distributions, without scipy (its import takes 0.2 s)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def normal_quantile(p: float) -> float:
 def t_quantile(df: int, p: float) -> float:
     """The value that Student's t with ``df`` degrees of freedom exceeds with probability ``1 - p``.
 
-    Agrees with scipy's ``stdtrit`` to 1e-11, for tails of 0.1% and more. Abramowitz and Stegun,
+    Agrees with scipy's ``stdtrit`` to 1e-11, for tails of at least 0.1%. Abramowitz and Stegun,
     Handbook of Mathematical Functions, 26.7.3 to 26.7.5.
 
     Args:
         df: at least 1.
-        p: between 0 and 1, both excluded.
+        p: between 0 and 1, exclusive.
     """
     if p < 0.5:
         return -t_quantile(df, 1.0 - p)
@@ -40,8 +40,8 @@ def t_quantile(df: int, p: float) -> float:
         return _expanded(df, z)
     if df == 1:
         return math.tan(math.pi * (p - 0.5))
-    # The upper tail is convex above 0 and the normal quantile is too small: Newton's steps come
-    # from below and never go beyond the root.
+    # The upper tail is convex above 0 and the normal quantile is too small, so Newton's method
+    # converges from below and never overshoots the root.
     t = z
     for _ in range(_STEPS):
         step = (p - _cdf(df, t)) / _density(df, t)
@@ -52,7 +52,7 @@ def t_quantile(df: int, p: float) -> float:
 
 
 def _cdf(df: int, t: float) -> float:
-    """For ``t`` from 0 on, by the finite sums for whole degrees of freedom."""
+    """Distribution function for ``t`` >= 0, by the finite sums for whole degrees of freedom."""
     angle = math.atan2(t, math.sqrt(df))
     square = math.cos(angle) ** 2
     odd = df % 2

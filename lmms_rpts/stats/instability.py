@@ -1,7 +1,7 @@
 """Dependence of answers on the wording of a question and on the order of its options.
 
-Samples are asked several times, in several wordings and orders. Intervals resample samples, not
-answers: the answers to one sample are not independent.
+Each sample is asked several times, with several wordings and orders. Intervals resample samples,
+not answers, because the answers to one sample are not independent.
 """
 
 from __future__ import annotations
@@ -46,11 +46,10 @@ class Answer:
 
     Attributes:
         sample: the sample.
-        wording: number of its wording, from 0.
-        chosen: the chosen option, by a name that does not depend on its position; None where it is
-            unknown.
-        correct: whether it is right.
-        position: position of the chosen option, from 0; None where that has no meaning.
+        wording: index of the wording, from 0.
+        chosen: the chosen option, by a name that does not depend on its position; None if unknown.
+        correct: whether the answer is right.
+        position: position of the chosen option, from 0; None if it has no meaning.
         right_position: position of the right option.
         options: number of options shown.
     """
@@ -70,11 +69,11 @@ class PositionBias:
 
     Attributes:
         chosen: the share of answers that chose each position.
-        expected: the share expected of a model with this accuracy that ignores positions; uniform
-            where the right option has each position equally often.
-        distance: half the sum of their absolute differences, from 0 to 1.
+        expected: the share expected for a model with this accuracy that ignores positions; uniform
+            if the right option is equally often at each position.
+        distance: half the sum of the absolute differences between the two, from 0 to 1.
         statistic: chi-square, divided by the design effect of answers to the same sample.
-        p: its p-value; NaN where fewer than ``LEAST_EXPECTED`` answers are expected at a position.
+        p: its p-value; NaN if fewer than ``LEAST_EXPECTED`` answers are expected at a position.
         n: number of answers that chose a position.
     """
 
@@ -88,7 +87,7 @@ class PositionBias:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer in a dialogue; ``round`` counts from any number."""
+    """One answer in a dialogue; ``round`` may start at any number."""
 
     dialogue: Hashable
     round: int
@@ -100,9 +99,9 @@ class Rounds:
     """Accuracy over the rounds of dialogues.
 
     Attributes:
-        accuracy: by round, in their order.
-        correlation: Pearson's, of round and accuracy; without a value where the accuracy is
-            constant or there is one round.
+        accuracy: accuracy per round, in order.
+        correlation: Pearson's correlation of round and accuracy; without a value if the accuracy is
+            constant or there is only one round.
         slope: the change of accuracy per round; 0 for one round.
     """
 
@@ -118,26 +117,27 @@ def wording_statistics(
 
     - ``accuracy``: the mean over samples of the share of right answers.
     - ``accuracy_all``: the share of samples with right answers only (circular evaluation).
-    - ``majority_accuracy``: the share of samples whose most frequent answer is right; of t answers
-      that are equally frequent each counts 1/t.
+    - ``majority_accuracy``: the share of samples whose most frequent answer is right; if t answers
+      are equally frequent, each counts 1/t.
     - ``instability``: the mean entropy, in nats, of the options that were chosen for a sample; all
-      answers without an option are one class.
-    - ``instability_norm``: this over its largest value, ln min(answers, options + 1).
+      answers without an option form one class.
+    - ``instability_norm``: ``instability`` divided by its maximum, ln min(answers, options + 1).
     - ``agreement``: the mean share of the most frequent answer.
     - ``consistent_rate``: the share of samples for which all answers chose the same option.
-    - ``accuracy_best_prompt``, ``accuracy_worst_prompt``: of the best and the worst wording.
+    - ``accuracy_best_prompt``, ``accuracy_worst_prompt``: accuracy with the best and the worst
+      wording.
 
-    Samples with one answer do not count in the four from ``instability`` on. The best of several
-    wordings is better than it would be on other samples, and the worst is worse: their intervals
-    do not correct for this. Wordings that over a tenth of the samples lack are excluded from both.
+    Samples with a single answer do not count in ``instability`` and the three metrics after it. The
+    best of several wordings looks better than it would on other samples, and the worst looks worse;
+    their intervals do not correct for this. Wordings that are missing for more than a tenth of the
+    samples are excluded from both.
 
     Args:
         answers: in any order.
         resamples: of the bootstrap (expanded percentile, see ``intervals.interval``).
 
     Returns:
-        Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value where there is
-        none.
+        Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value if undefined.
     """
     grouped = _by_sample(answers)
     if not grouped:
@@ -217,7 +217,8 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
 
 
 def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Rounds:
-    """Accuracy by round, its correlation with the round and slope, with intervals over dialogues.
+    """Accuracy per round, its correlation with the round, and its slope.
+    Intervals are over dialogues.
 
     Args:
         turns: in any order; several answers to one round of a dialogue are averaged.
@@ -277,7 +278,7 @@ def _of_sample(answers: Sequence[Answer]) -> list[float]:
 
 
 def _by_wording(answers: Sequence[Answer], wordings: Sequence[int]) -> list[float]:
-    """The share of right answers of one sample in each wording; NaN where it was not asked."""
+    """The share of right answers of one sample per wording; NaN if the sample lacks the wording."""
     found: dict[int, list[bool]] = defaultdict(list)
     for answer in answers:
         found[answer.wording].append(answer.correct)
@@ -316,7 +317,7 @@ def _estimate(value: float, draws: Floats, n: int) -> Estimate:
 
 
 def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:
-    """How likely each position is for a model that doesn't look at positions."""
+    """The probability of each position for a model that ignores positions."""
     if answer.options == 1:
         return [1.0] + [0.0] * (size - 1)
     other = (1 - accuracy) / (answer.options - 1)
@@ -335,7 +336,7 @@ def _design_effect(residuals: Floats, samples: Sequence[Hashable]) -> float:
 
 
 def _trend(x: Floats, means: Floats) -> Floats:
-    """Correlation and slope of (k, m) means over m rounds, NaN left out: (2, k)."""
+    """Correlation and slope of (k, m) means over m rounds, ignoring NaN: (2, k)."""
     known = ~np.isnan(means)
     n = known.sum(axis=1, keepdims=True)
     y = np.where(known, means, 0.0)

@@ -23,7 +23,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with its confidence interval; None where there is none.
+    """A mean with its confidence interval, each None if undefined.
 
     ``n``: the number of documents with a value.
     """
@@ -35,7 +35,7 @@ class Estimate:
 
 
 def numbered(names: Sequence[Hashable]) -> Indices:
-    """The same number for equal names, from 0 in the order of their first occurrence."""
+    """Numbers for names, from 0 in the order of first occurrence; equal names share a number."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
 
@@ -48,10 +48,10 @@ def estimate_mean(
     """The mean of one value per document (None or NaN: no value), with its 95% interval.
 
     The standard error is that of a mean over clusters (Cochran 1977, ratio to size), so that a
-    document and its translation do not count as two. Means have Student's t interval, kept within
-    [0, 1] where all values are; shares have Wilson's score interval (Wilson 1927) with the number
-    of independent documents that has this standard error. There is no interval for fewer than two
-    clusters, nor for values that are all equal.
+    document and its translation do not count as two. Means have Student's t interval, limited to
+    [0, 1] if all values are in this range; shares have Wilson's score interval (Wilson 1927) for
+    the number of independent documents that would give this standard error. There is no interval
+    for fewer than two clusters, or if all values are equal.
 
     Args:
         values: one value per document.
@@ -87,10 +87,11 @@ def resampled(
     """How often each of ``n`` documents occurs in each resample: blocks of (k, n) weights.
 
     Args:
-        clusters: the cluster of each document, from 0: drawn as a whole; None: documents.
+        clusters: the cluster of each document, from 0; clusters are drawn as a whole. None: single
+            documents are drawn.
 
     Yields:
-        Blocks of ``resamples`` rows in all, the same at every call; without clusters each row
+        Blocks of ``resamples`` rows in total, the same in every call; without clusters each row
         sums to ``n``.
     """
     generator = np.random.default_rng(seed)
@@ -106,7 +107,7 @@ def resampled(
 def resampled_means(values: Floats, weights: Floats) -> Floats:
     """Weighted means of (n, m) values, where NaN has no weight: (k, m) for (k, n) weights.
 
-    NaN where nothing is left to take a mean of.
+    NaN if no value has weight.
     """
     known = ~np.isnan(values)
     total, weight = weights @ np.where(known, values, 0.0), weights @ known.astype(float)
@@ -118,13 +119,13 @@ def resampled_means(values: Floats, weights: Floats) -> Floats:
 def interval(
     draws: Any, clusters: int | None = None, level: float = LEVEL
 ) -> tuple[float | None, float | None]:
-    """The central ``level`` of bootstrap draws, undefined ones left out; none if all are equal.
+    """The central ``level`` of bootstrap draws, ignoring undefined ones; None if all are equal.
 
     Args:
         draws: the bootstrap draws.
         level: the confidence level.
-        clusters: their number, for the expanded percentile interval (Hesterberg 2015), which
-            corrects the plain interval, too narrow for few clusters; None: the plain interval.
+        clusters: number of clusters, for the expanded percentile interval (Hesterberg 2015): the
+            plain interval is too narrow for few clusters. None: the plain interval.
     """
     there = np.asarray(draws, dtype=float)
     there = there[~np.isnan(there)]

@@ -37,10 +37,10 @@ class Measure:
         of: the statistic.
         counts: (m,), the number of units (steps or chains) that each document adds to it.
             Documents that add none cannot narrow the interval.
-        share: whether it is a share. Where that is 0 or 1, all resamples are equal, and the
-            interval is Wilson's, with the number of clusters.
+        share: whether the statistic is a share. If a share is 0 or 1, all resamples are equal, and
+            the interval is Wilson's, with the number of clusters.
         centred: whether the interval is shifted by the difference of the value and the mean of the
-            resamples: for a statistic that noise increases, which resamples have more of.
+            resamples: for a statistic that noise increases, because resamples have more noise.
     """
 
     of: Statistic
@@ -50,7 +50,7 @@ class Measure:
 
 
 def ratio(over: Counts, under: Counts, share: bool = True) -> Measure:
-    """The sum of one count over that of another, each (m,), by document; NaN for 0 / 0."""
+    """The ratio of the sums of two counts per document, each (m,); NaN for 0 / 0."""
     columns = np.column_stack([over, under]).astype(float)
 
     def of(weights: Floats) -> Floats:
@@ -68,8 +68,8 @@ def difference(first: Measure, second: Measure) -> Measure:
 def mean_over(groups: Indices, measure: Measure) -> Measure:
     """The mean of a measure over groups of documents with equal weight.
 
-    Groups that add no unit to it are left out. NaN where it is undefined in any other group: the
-    mean over the rest would be about other data.
+    Groups that add no units are left out. NaN if the measure is undefined in any other group: the
+    mean over the rest would describe other data.
 
     Args:
         groups: (m,), the group of each document.
@@ -100,8 +100,8 @@ def estimate_measures(
         clusters: (m,), the cluster of each document, from 0 without gaps; whole clusters are drawn.
 
     Returns:
-        Estimates by the names of the measures, without a value where it is undefined, without an
-        interval where fewer than two clusters add to it; ``n`` is the number of its units.
+        Estimates by the names of the measures: without a value if the measure is undefined, without
+        an interval if fewer than two clusters add units to it; ``n`` is its number of units.
     """
     whole = np.ones((1, len(clusters)))
     values = {name: float(measure.of(whole)[0]) for name, measure in measures.items()}
@@ -119,7 +119,7 @@ def estimate_measures(
 
 
 def divided(top: Floats, bottom: Floats) -> Floats:
-    """The quotient; NaN where the denominator is 0."""
+    """The quotient; NaN if the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = np.where(bottom > 0, top / bottom, np.nan)
     return found

@@ -24,19 +24,19 @@ def swap_test(
 ) -> float | None:
     """Two-sided permutation test of the difference of means of paired values.
 
-    Where at most ``EXACT`` pairs differ, all swaps are enumerated; otherwise
-    p = (extreme + 1) / (swaps + 1), after Phipson and Smith (2010). Values are swapped with their
-    NaN, so that a mean may be over other documents after a swap: then the difference is divided by
-    its standard error in each swap (Janssen 1997), since that is no longer constant. Swaps that
-    leave a side without any value do not count.
+    If at most ``EXACT`` pairs differ, all swaps are enumerated; otherwise p = (extreme + 1) /
+    (swaps + 1), after Phipson and Smith (2010). NaN are swapped too, so a mean may be over other
+    documents after a swap. In this case the difference is divided by its standard error in each
+    swap (Janssen 1997), because the standard error is no longer constant. Swaps that leave a side
+    without any value do not count.
 
     Args:
-        first: one value per document, NaN where there is none.
+        first: one value per document, NaN if there is none.
         second: values of the same documents.
-        clusters: the cluster of each document, from 0, swapped as one; None: single documents.
+        clusters: the cluster of each document, from 0, swapped as a whole; None: single documents.
 
     Returns:
-        The p-value; None where a side has no value.
+        The p-value; None if a side has no value.
     """
     known_a, known_b = ~np.isnan(first), ~np.isnan(second)
     if not (known_a.any() and known_b.any()):
@@ -51,7 +51,7 @@ def swap_test(
     extreme = counted = 0
     for swaps in _swaps(len(moving), permutations):
         found, there = _differences(swaps, sums, moving, studentised)
-        # Differences that are only less than the observed one by rounding count as equal.
+        # Differences that are smaller than the observed one only by rounding count as equal.
         extreme += int((np.abs(found[there]) >= abs(observed[0]) - _TIED).sum())
         counted += int(there.sum())
     drawn = len(moving) > EXACT
@@ -70,7 +70,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _swaps(n: int, permutations: int) -> Iterator[Floats]:
-    """Blocks of rows of ``n`` flags, 1 for a pair to swap: all there are, or random ones."""
+    """Blocks of rows of ``n`` flags, 1 for a pair to swap: all possible rows, or random ones."""
     if n <= EXACT:
         yield (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(float)
         return
@@ -88,7 +88,8 @@ def _differences(
 
     Args:
         swaps: (k, m), 1 for each of the m ``moving`` clusters that is swapped.
-        sums: (n, 4), of each cluster: sum and number of values in the first run, in the second.
+        sums: (n, 4), for each cluster: sum and number of values in the first run, then in the
+            second.
         studentised: divide each difference by its own standard error.
     """
     gains = (sums[:, 2:] - sums[:, :2])[moving]

@@ -29,11 +29,13 @@ THRESHOLD = 0.5
 """A judge calls a step wrong if its score is below this threshold."""
 
 FAR, OUTSIDE = 0.5, 0.975
-"""How far the formula may be outside of 0 to 1, and in which share of the resamples on one side,
-before no correction is made: more is not chance, but a judge with other error rates on the run."""
+"""No correction is made if the formula is more than ``FAR`` outside of 0 to 1, and more than a
+share ``OUTSIDE`` of the resamples is on the same side: this is not chance, but shows that the judge
+has other error rates on the run."""
 
 LEAST = 1.1
-"""Sensitivity + specificity up to which no correction is made: at 1 a judge only guesses."""
+"""No correction is made up to this sum of sensitivity and specificity; at 1, a judge only
+guesses."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Tally:
     """Number of hits among the steps of each cluster.
 
     Attributes:
-        hits: (n,) of each cluster; ``sizes``: (n,) steps of each cluster.
+        hits: (n,), hits per cluster; ``sizes``: (n,), steps per cluster.
     """
 
     hits: Floats
@@ -49,7 +51,7 @@ class Tally:
 
     @property
     def share(self) -> float | None:
-        """The share of hits among all steps; None without a step."""
+        """The share of hits among all steps; None if there are no steps."""
         steps = float(self.sizes.sum())
         return float(self.hits.sum()) / steps if steps else None
 
@@ -64,8 +66,8 @@ class Rates:
     """Error rates of a judge on labelled steps; the clusters are questions.
 
     Attributes:
-        found: number of wrong steps of each question that it calls wrong.
-        passed: number of sound steps of each question that it calls sound.
+        found: the wrong steps of each question; a hit is one that the judge calls wrong.
+        passed: the sound steps of each question; a hit is one that the judge calls sound.
         resamples: number of bootstrap resamples of questions.
     """
 
@@ -80,17 +82,17 @@ class Rates:
 
     @cached_property
     def drawn(self) -> Floats:
-        """Sensitivity and specificity by resample of the questions, (resamples, 2)."""
+        """Sensitivity and specificity in each resample of the questions, (resamples, 2)."""
         return _drawn((self.found, self.passed), self.resamples, SEED)
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A corrected share with its 95% interval; None where there is none.
+    """A corrected share with its 95% interval, each None if undefined.
 
     Attributes:
-        sensitivity: the value that was used; ``specificity``: likewise.
-        refused: why there is no value; None where there is one.
+        sensitivity: the sensitivity that was used; ``specificity``: likewise.
+        refused: why there is no value; None if there is one.
     """
 
     value: float | None
@@ -119,7 +121,7 @@ def rates(
     Args:
         questions: the question of each step.
         sound: the label of each step.
-        scores: of the judge, in [0, 1].
+        scores: the judge's scores, in [0, 1].
     """
     numbers, count = numbered(questions), len(set(questions))
     label = np.asarray(sound, dtype=bool)
@@ -133,10 +135,10 @@ def rates(
 
 
 def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float:
-    """The true share of wrong steps where a judge calls ``share`` of all steps wrong.
+    """The true share of wrong steps if a judge calls ``share`` of all steps wrong.
 
     Raises:
-        ZeroDivisionError: where sensitivity + specificity is 1.
+        ZeroDivisionError: if sensitivity + specificity is 1.
     """
     found = (share + specificity - 1) / (sensitivity + specificity - 1)
     return min(1.0, max(0.0, found))
@@ -153,7 +155,7 @@ def corrected(called: Tally, known: Rates) -> Corrected:
 
     Args:
         called: the steps of each cluster that the judge calls wrong.
-        known: its error rates on labelled steps.
+        known: the judge's error rates on labelled steps.
     """
     share, sensitivity, specificity = called.share, known.found.share, known.passed.share
     if share is None:
@@ -163,8 +165,8 @@ def corrected(called: Tally, known: Rates) -> Corrected:
         return Corrected(None, refused=f"the set has no {which} step with a score")
     if round(sensitivity + specificity, 9) <= LEAST:
         reason = (
-            f"sensitivity + specificity is {sensitivity + specificity:.2f}, and up to {LEAST:g} "
-            "the correction is not reliable"
+            f"sensitivity + specificity is {sensitivity + specificity:.2f}; the correction "
+            f"is reliable only above {LEAST:g}"
         )
         return Corrected(None, None, None, sensitivity, specificity, reason)
     value = rogan_gladen(share, sensitivity, specificity)
@@ -190,7 +192,7 @@ def _counted(clusters: Indices, steps: NDArray[np.bool_], count: int) -> Floats:
 
 def _corrected_draws(called: Tally, known: Rates) -> Floats:
     """The corrected share in each resample, (resamples,)."""
-    # Another seed: equal numbers of clusters and questions would otherwise be drawn alike.
+    # Another seed: otherwise, equal numbers of clusters and questions would get the same draws.
     shares = _drawn((called,), known.resamples, SEED + 1)[:, 0]
     sensitivity, specificity = known.drawn.T
     informative = sensitivity + specificity > 1  # False for NaN: no wrong step was drawn

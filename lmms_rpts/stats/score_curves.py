@@ -29,7 +29,7 @@ class Histograms:
     wrong: Any
 
     def of(self, chains: Any) -> Histograms:
-        """Histograms of some of the chains, at the scores of all."""
+        """Histograms of some of the chains, at the scores of all chains."""
         return Histograms(self.score, self.sound[:, chains], self.wrong[:, chains])
 
     def weighted(self, weights: Floats) -> tuple[Floats, Floats]:
@@ -64,22 +64,22 @@ def auc(steps: ScoredSteps) -> Measure:
 
 
 def auc_within(steps: ScoredSteps) -> Measure:
-    """The AUC over pairs of steps of one chain, alternatives included; all pairs are pooled.
+    """The AUC over pairs of steps of the same chain, including alternatives; all pairs are pooled.
 
-    It is free of differences between chains, such as difficulty or length. Where labels end at the
-    first error, the wrong step is the last one: then scores that only fall along the chain get 1.
-    ``n``: chains with a pair.
+    Differences between chains, such as difficulty or length, do not affect it. If labels end at the
+    first error, the wrong step is always the last one, and scores that only decrease along the
+    chain get 1. ``n``: number of chains with a pair.
     """
     wins, pairs = _pairs_within(steps)
     return Measure(ratio(wins, pairs).of, (pairs > 0).astype(float))
 
 
 def _pairs_within(steps: ScoredSteps) -> tuple[Floats, Floats]:
-    """(m,) each: correctly ordered pairs (ties count half), and all pairs of each chain."""
+    """Correctly ordered pairs (ties count half) and all pairs of each chain, (m,) each."""
     known = steps.scored
     score, rank = np.unique(steps.score[known], return_inverse=True)
     chain, sound = steps.chain[known], steps.sound[known]
-    # Chain by chain, and by score within: a chain's sound steps are adjacent.
+    # Sorted by chain, then by score, so that a chain's sound steps are adjacent.
     key = chain * (len(score) + 1) + rank
     ranked = np.sort(key[sound])
     key, chain = key[~sound], chain[~sound]
@@ -96,9 +96,9 @@ class Fit:
     """Thresholds for k weightings, each chosen on one half of the questions.
 
     Attributes:
-        threshold: (k, 2), of halves 0 and 1; NaN where a half lacks sound or wrong steps.
-        confusion: (4, k): caught, missed, alarms, passed (see ``macro_f1``), where the steps of
-            each half are judged by the threshold of the other; NaN where a threshold is.
+        threshold: (k, 2), of halves 0 and 1; NaN if a half lacks sound or wrong steps.
+        confusion: (4, k): caught, missed, alarms, passed (see ``macro_f1``); the steps of each half
+            are classified by the threshold of the other half. NaN if a threshold is NaN.
     """
 
     threshold: Floats
@@ -108,8 +108,8 @@ class Fit:
 def fitter(steps: ScoredSteps) -> Callable[[Floats], Fit]:
     """A function that fits thresholds to (k, m) weights.
 
-    A half's threshold is the one of its own scores with the best macro F1; of several equally good
-    ones the lowest, which calls the fewest steps wrong. A step is sound from the threshold on.
+    A half's threshold is its own score with the best macro F1. Ties go to the lowest score, which
+    calls the fewest steps wrong. Steps at or above the threshold count as sound.
     """
     counted = histograms(steps)
     chains = [np.flatnonzero(steps.half == half) for half in (0, 1)]
@@ -132,7 +132,7 @@ def fitter(steps: ScoredSteps) -> Callable[[Floats], Fit]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Below:
-    """Steps of one half with a score below each of d, (d, k), their totals, and the steps at it.
+    """Number of steps of one half below each of d scores, (d, k), totals, and scores that occur.
 
     Steps below a threshold are called wrong: ``alarms`` are sound steps, ``caught`` wrong ones.
     """
@@ -152,7 +152,7 @@ class _Below:
         return cls(alarms, caught, *totals, (sound + wrong) > 0)
 
     def best(self) -> Indices:
-        """(k,), index of the score that is the best threshold; -1 where there is none."""
+        """Index of the score that is the best threshold, (k,); -1 if there is none."""
         defined = (self.sound > 0) & (self.wrong > 0)
         if not len(self.caught):
             return np.full(len(defined), -1)
@@ -167,7 +167,7 @@ class _Below:
         return np.where(defined, first, -1)
 
     def confusion(self, at: Indices) -> Floats:
-        """(4, k): caught, missed, alarms, passed at one threshold for each weighting."""
+        """Caught, missed, alarms and passed at one threshold for each weighting: (4, k)."""
         if not len(self.caught):
             return np.zeros((4, len(at)))
         column = np.arange(len(at))
@@ -176,7 +176,7 @@ class _Below:
 
 
 def macro_f1_fitted(steps: ScoredSteps) -> Measure:
-    """Macro F1 where the threshold of each half of the questions is chosen on the other."""
+    """Macro F1 with the threshold of each half of the questions chosen on the other half."""
     fit, size = fitter(steps), len(np.unique(steps.score[steps.scored]))
 
     def of(weights: Floats) -> Floats:
@@ -186,7 +186,7 @@ def macro_f1_fitted(steps: ScoredSteps) -> Measure:
 
 
 def f1_first_fitted(steps: ScoredSteps) -> Measure:
-    """F1 of first errors with those thresholds: they are chosen for macro F1, not for it."""
+    """F1 of first errors with the thresholds that were chosen for macro F1."""
     fit, errors = fitter(steps), first_errors(steps)
     size = len(np.unique(steps.score[steps.scored])) + steps.chains
     wrong = errors.wrong.astype(float)
@@ -204,24 +204,24 @@ def f1_first_fitted(steps: ScoredSteps) -> Measure:
 
 
 def fitted_thresholds(steps: ScoredSteps) -> tuple[float, ...]:
-    """The thresholds of halves 0 and 1; none where a half has no sound or no wrong step."""
+    """The thresholds of halves 0 and 1; none if a half has no sound or no wrong step."""
     (found,) = fitter(steps)(np.ones((1, steps.chains))).threshold.tolist()
     return () if np.isnan(found).any() else tuple(found)
 
 
 def f1_wrong(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
-    """F1 of the wrong steps; NaN where there are none."""
+    """F1 of the wrong steps; NaN if there are none."""
     value = divided(2 * caught, 2 * caught + missed + alarms)
     return np.where(caught + missed > 0, value, np.nan)
 
 
 def f1_sound(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
-    """F1 of the sound steps; NaN where there are none."""
+    """F1 of the sound steps; NaN if there are none."""
     return f1_wrong(passed, alarms, missed, caught)
 
 
 def macro_f1(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
-    """The mean of both; NaN where either is.
+    """The mean of the F1 of sound and of wrong steps; NaN if either is NaN.
 
     Args:
         caught: wrong steps that are called wrong; ``missed``: those that are not.
@@ -232,13 +232,13 @@ def macro_f1(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> 
 
 
 def harmonic_mean(one: Floats, two: Floats) -> Floats:
-    """The harmonic mean; 0 where both are 0, NaN where either is NaN."""
+    """The harmonic mean; 0 if both are 0, NaN if either is NaN."""
     total = one + two
     return np.where(total == 0, 0.0, 2 * one * two / np.where(total == 0, 1.0, total))
 
 
 def _in_parts(statistic: Statistic, size: int) -> Statistic:
-    """The same statistic in batches of weightings, since each needs arrays of ``size``."""
+    """The statistic, computed in batches of weightings, since each needs arrays of ``size``."""
     rows = max(1, _AT_A_TIME // max(1, size))
 
     def of(weights: Floats) -> Floats:

@@ -18,11 +18,11 @@ class ScoredSteps:
         sound: (n,), the labels.
         score: (n,), from the judge, higher for sounder; NaN: unscored.
         chain: (n,), the chain of each step, from 0.
-        place: (n,), its number in the chain; there are gaps where steps have no label.
+        place: (n,), its index in the chain; steps without a label leave gaps.
         on_path: (n,), whether it is a step of the chain itself. Alternatives are not, and are
             ignored when the first error is located.
         inherited: (n,), whether it is sound, but depends on an earlier error.
-        question: (m,), the question of each chain, from 0 without gaps: what is resampled.
+        question: (m,), the question of each chain, from 0 without gaps; questions are resampled.
         stratum: (m,), the part of the set that a chain belongs to, from 0.
         half: (m,), 0 or 1: thresholds are chosen on one half of the questions for the other.
         first_error: (m,), the place of the first wrong step; inf: there is none; NaN: unknown.
@@ -47,7 +47,7 @@ class ScoredSteps:
         if any(len(each) != len(self.question) for each in by_chain):
             raise ValueError("arrays of chains differ in length")
         if len(self.chain) and not 0 <= self.chain.min() <= self.chain.max() < self.chains:
-            raise ValueError("a step is of a chain that is not there")
+            raise ValueError("a step belongs to a chain that does not exist")
         if np.isinf(self.score).any():
             raise ValueError("a score is infinite")
 
@@ -67,7 +67,7 @@ class ScoredSteps:
         return np.bincount(self.chain, values, minlength=self.chains).astype(float)
 
     def where(self, kept: Flags) -> ScoredSteps:
-        """Some of the steps, of the same chains."""
+        """Some of the steps, with the same chains."""
         return replace(
             self,
             sound=self.sound[kept],
@@ -84,12 +84,12 @@ class FirstErrors:
     """Scores that decide whether a threshold finds the first error of each of m chains.
 
     Attributes:
-        located: (m,), whether the data say where it is, or that there is none.
-        wrong: (m,), whether there is one.
-        before: (m,), the lowest score before it (no error: of all steps), up to the first
-            unscored step; inf where there is no step.
-        at: (m,), the score of the first wrong step, NaN: unscored; -inf: no error.
-        gap: (m,), whether a step up to it is unscored.
+        located: (m,), whether the data say where the error is, or that there is none.
+        wrong: (m,), whether there is an error.
+        before: (m,), the lowest score before the error (of all steps if there is no error), up to
+            the first unscored step; inf if there is no such step.
+        at: (m,), the score of the first wrong step; NaN: unscored; -inf: no error.
+        gap: (m,), whether a step up to the error is unscored.
     """
 
     located: Flags
@@ -99,21 +99,21 @@ class FirstErrors:
     gap: Flags
 
     def early(self, threshold: float | Floats) -> Flags:
-        """Chains with a step flagged before the error; without an error, any step."""
+        """Chains with a flagged step before the error (no error: with any flagged step)."""
         found: Flags = self.located & (self.before < threshold)
         return found
 
     def known(self, threshold: float | Floats) -> Flags:
-        """Chains that no unscored step leaves undecided.
+        """Chains whose result does not depend on an unscored step.
 
-        A step that is flagged before any unscored one decides; steps after the first wrong one do
-        not matter.
+        A flagged step before any unscored one decides; steps after the first wrong one do not
+        matter.
         """
         found: Flags = self.located & ~(self.gap & (self.before >= threshold))
         return found
 
     def right(self, threshold: float | Floats) -> Flags:
-        """Chains whose first flagged step is the first wrong one; without an error, none."""
+        """Chains whose first flagged step is the first wrong one (no error: no flagged step)."""
         found: Flags = self.known(threshold) & (self.before >= threshold) & (self.at < threshold)
         return found
 
@@ -135,7 +135,7 @@ def first_errors(steps: ScoredSteps) -> FirstErrors:
     wrong = np.isfinite(steps.first_error)
     at = np.where(wrong, np.nan, -np.inf)
     at[chain[at_error]] = score[at_error]
-    # Without a labelled step a judge could not have found anything.
+    # Without a labelled step, a judge could not have found anything.
     labelled = np.bincount(chain, minlength=steps.chains) > 0
     return FirstErrors(
         located=~np.isnan(steps.first_error) & labelled,
@@ -147,15 +147,15 @@ def first_errors(steps: ScoredSteps) -> FirstErrors:
 
 
 def up_to_first_errors(steps: ScoredSteps) -> ScoredSteps:
-    """The steps without those after the first error, which may depend on it."""
+    """The steps up to the first error: later ones may depend on it."""
     last = steps.first_error[steps.chain]
     return steps.where(np.isnan(last) | (steps.place <= last))
 
 
 def solutions(steps: ScoredSteps) -> ScoredSteps:
-    """Each located chain as one step: sound where it has no error, with the lowest score.
+    """Each located chain as one step: sound if it has no error, with the lowest score.
 
-    The score is that of its labelled steps on the path: NaN where any of them is unscored.
+    The lowest score is over the chain's labelled steps on the path; NaN if any is unscored.
     """
     errors = first_errors(steps)
     own = np.flatnonzero(errors.located)

@@ -31,7 +31,7 @@ from lmms_rpts.stats.score_curves import (
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
 
 THRESHOLD = 0.5
-"""A step is sound from this score on, as RPTS has it."""
+"""A step is sound from this score on, as in RPTS."""
 
 OF_RANKS: Mapping[str, Callable[[ScoredSteps], Measure]] = {
     "auc": auc,
@@ -39,7 +39,7 @@ OF_RANKS: Mapping[str, Callable[[ScoredSteps], Measure]] = {
     "macro_f1_fitted": macro_f1_fitted,
     "f1_first_fitted": f1_first_fitted,
 }
-"""Measures that need only an order, for scores that are not probabilities."""
+"""Measures that need only the order of scores, for scores that are not probabilities."""
 
 OF_PROBABILITIES: Mapping[str, Callable[[ScoredSteps], Measure]] = {"brier": brier, "ece": ece}
 
@@ -52,28 +52,28 @@ def estimate_all(
 ) -> dict[str, Estimate]:
     """All measures of a judge, with 95% intervals that resample questions.
 
-    Over steps with a score. A step is called wrong, or flagged, where its score is below the
+    Over steps with a score. A step is called wrong, or flagged, if its score is below the
     threshold:
 
     - ``auc``, ``auc_within``, ``macro_f1_fitted``, ``f1_first_fitted``: see ``score_curves``.
     - ``macro_f1``: the mean of ``f1_sound`` and ``f1_wrong``.
-    - ``sensitivity``: the share of wrong steps that is flagged; ``specificity``: of sound steps
-      that is not; ``balanced_accuracy``: their mean.
-    - ``mcc``: Matthews' correlation; 0 where all verdicts are the same, as in scikit-learn,
-      but undefined where all labels are the same.
+    - ``sensitivity``: the share of wrong steps that are flagged; ``specificity``: the share of
+      sound steps that are not; ``balanced_accuracy``: the mean of both.
+    - ``mcc``: Matthews' correlation; 0 if all verdicts are the same, as in scikit-learn, but
+      undefined if all labels are the same.
     - ``brier``, ``ece``: see ``calibration``.
 
-    Over chains whose first error is known, or that there is none:
+    Over chains that have a known first error, or are known to have none:
 
     - ``acc_err``: the share of chains with an error whose first flagged step is the first wrong
       one; ``acc_ok``: the share of chains without one in which nothing is flagged.
-    - ``f1_first``: their harmonic mean, 0 where both are 0 (ProcessBench's F1).
+    - ``f1_first``: the harmonic mean of both, 0 if both are 0 (ProcessBench's F1).
     - ``flagged_early``: the share of chains with an error in which an earlier step is flagged.
-    - ``unscored_chains``: the share that an unscored step leaves undecided. They are left out of
-      the four above.
+    - ``unscored_chains``: the share of chains that an unscored step leaves undecided. These are
+      left out of the four measures above.
 
     ``unscored`` is the share of all steps without a score. A measure without the labels that it
-    needs has no value. ``n`` counts steps, or chains.
+    needs has no value. ``n`` is the number of steps or chains.
     """
     measures = step_measures(steps, threshold)
     return estimate_measures(measures, steps.question, resamples, seed)
@@ -142,11 +142,11 @@ def location_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class PairedDifferences:
-    """Two judges on the steps that both scored.
+    """Differences of two judges on the steps that both scored.
 
     Attributes:
-        steps: the number of those steps.
-        chains: the number of chains in which all steps are such steps.
+        steps: the number of these steps.
+        chains: the number of chains in which both judges scored all steps.
         differences: second minus first, by the names of ``estimate_all``, with 95% intervals
             from the same resamples of questions for both.
         p: two-sided p-values of the shares and means in ``TESTED``: the judges are swapped, all
@@ -171,7 +171,7 @@ def paired_differences(
 ) -> PairedDifferences:
     """The differences of a second judge from a first one on the same steps.
 
-    Chains with a step that either did not score are ignored in locating first errors.
+    Chains with a step that either judge did not score are ignored when first errors are located.
 
     Raises:
         ValueError: if the steps or their labels differ.
@@ -205,7 +205,7 @@ def _p_values(first: ScoredSteps, second: ScoredSteps, threshold: float) -> dict
 
 
 def _tested_values(steps: ScoredSteps, threshold: float) -> dict[str, Floats]:
-    """One value for each step, or chain, NaN where it does not count."""
+    """One value for each step, or chain; NaN if it does not count."""
     flagged, errors = steps.score < threshold, first_errors(steps)
     right, known = errors.right(threshold), errors.known(threshold)
     return {

@@ -23,7 +23,7 @@ RULE = "Text0 -> The shop closes at eight."
 BREAD = "Text1 -> The shop sells bread."
 ROOT = "Conclusion0 + Conclusion1 -> The shop is closed."
 EVIDENCE = "uses {} of {} needed pieces of evidence: {} missing"
-BEARS_NOT = "the last conclusion does not settle the question as answered"
+BEARS_NOT = "the last conclusion does not entail the final answer"
 NOT_ENTAILED = "the last step does not follow"
 TWICE = (
     "Text0 -> Shops shut when it is late.",
@@ -92,7 +92,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
         None,
         [
             "the last step cites evidence that does not exist",
-            "Conclusion 1 cites Text (odd number), which does not exist",
+            "Conclusion 1 cites Text (number too large), which does not exist",
         ],
     ),
     # A step that the root does not depend on costs nothing.

@@ -80,7 +80,10 @@ def changed(item: dict[str, Any]) -> Any:
 
 @table(
     "change, message",
-    (changed({"conclusion": "Another."}), "step .* does not conclude “Another.”: .*another run"),
+    (
+        changed({"conclusion": "Another."}),
+        "step .* does not have the conclusion “Another.”: .*another run",
+    ),
     (changed({"doc_id": 9}), "document 9 of rpts_eval_en has no response 0.*another run"),
     (changed({"repeat": 1}), "has no response 1"),
     (changed({"task": "x" * 500}), "of x{39}….*another run"),
@@ -153,5 +156,5 @@ def test_surrogates_are_no_reason_to_fail(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "ann.json"
     item = item_with(conclusion="\ud800")
     write_ratings(file, file_with(item, rater="\udfff"))
-    with pytest.raises(RunError, match="does not conclude “\\?”"):
+    with pytest.raises(RunError, match="does not have the conclusion “\\?”"):
         read_ratings(file, run)

@@ -178,7 +178,7 @@ def metrics(**changes: Any) -> dict[str, Any]:
     (
         {"chains": chains(found=2, passed=8)},
         "AUC",
-        "not corrected by processbench (sensitivity + specificity is 1.00, and up to",
+        "not corrected by processbench (sensitivity + specificity is 1.00; the correction",
     ),
     ({"chains": chains(questions=1)}, "AUC", "by processbench 57.1%"),
 )

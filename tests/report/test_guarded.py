@@ -114,7 +114,7 @@ def test_the_page_of_one_that_differs(opened: Opened) -> None:
     expect(card.locator(".differs p")).to_have_text("The guarded score is 0.60 lower than RPTS:")
     expect(card.locator(".differs li")).to_have_text(
         [
-            "the last conclusion does not settle the question as answered",
+            "the last conclusion does not entail the final answer",
             "2 of 4 steps only restate",
         ]
     )
@@ -123,7 +123,7 @@ def test_the_page_of_one_that_differs(opened: Opened) -> None:
     root = card.locator("article.judged.root")
     root.locator("summary").click()
     expect(root.locator("pre.reply")).to_have_text("Score: 0.2")
-    expect(root).to_contain_text("Does Conclusion 3 settle the question as answered?")
+    expect(root).to_contain_text("Does Conclusion 3 entail the final answer?")
     expect(root.locator("li")).to_have_count(0)
     expect(article.locator(".card.run").nth(1).locator(".differs")).to_have_count(0)
 

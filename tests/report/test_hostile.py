@@ -151,7 +151,7 @@ def test_a_folder_with_other_files_is_refused_and_an_old_report_replaced(tmp_pat
         write_run(tmp_path / "run", {at: make_record([1.0, 0.0]) for at in range(count)})
         write_report(read_runs([tmp_path / "run"]), tmp_path / "pages")
         assert len(list((tmp_path / "pages" / "instances").iterdir())) == count
-    with pytest.raises(ReportError, match="holds other files"):
+    with pytest.raises(ReportError, match="contains other files"):
         write_report(read_runs([tmp_path / "run"]), tmp_path / "run")
 
 

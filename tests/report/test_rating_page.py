@@ -383,12 +383,12 @@ def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -
     good = file_with(item, sample=data["sample"])
     cases: list[tuple[Any, str]] = [
         ("{", "it is not valid JSON"),
-        ("null", "it holds no ratings"),
-        ("[]", "it holds no ratings"),
+        ("null", "it contains no ratings"),
+        ("[]", "it contains no ratings"),
         ({**good, "version": 2}, "another version"),
-        ({**good, "sample": "x"}, "of another sample"),
-        ({**good, "rater": " "}, "does not name its rater"),
-        ({**good, "rater": {"a": 1}}, "does not name its rater"),
+        ({**good, "sample": "x"}, "to another sample"),
+        ({**good, "rater": " "}, "rater's name is missing"),
+        ({**good, "rater": {"a": 1}}, "rater's name is missing"),
         ({**good, "items": 7}, "its items do not fit"),
         ({**good, "items": [item] * 7}, "its items do not fit"),
         ({**good, "items": [None]}, "items[0] is not a step"),
@@ -446,7 +446,7 @@ def test_missing_images_are_told(browser: Any, run: Run, tmp_path: Path) -> None
     written = write_rating_page(draw_sample(run), tmp_path / "rate.html", images=tmp_path)
     assert (written.images, written.images_wanted) == (0, 3)
     page = open_page(browser, written.path).page
-    expect(page.locator("#question")).to_contain_text("This picture is missing from the page")
+    expect(page.locator("#question")).to_contain_text("This image is missing from the page")
     page.context.close()
 
 

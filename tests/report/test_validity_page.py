@@ -88,7 +88,7 @@ def both() -> Validation:
     "of my own",
     "Overlooked errors: scored as sound, labelled wrong",
     "False alarms: scored as wrong, labelled sound",
-    "(it gives a score without words)",
+    "(this judge returns only a score)",
     "The first 3",
     "(none)",
 )
@@ -147,7 +147,7 @@ def test_inherited_errors_and_places_of_alternatives() -> None:
     found = SetResult(make_set(), (replace(make_miss(0), chain=chain),))
     text = text_of(render_validity(make_validation(found)))
     assert "Step 1 of 2, arithmetic ." in text
-    assert "The step rests on an earlier error" in text
+    assert "The step depends on an earlier error" in text
     assert "With 1 image." in text
 
 

@@ -490,8 +490,8 @@ def test_solutions() -> None:
     "changed, message",
     ({"score": np.zeros(3)}, "arrays of steps"),
     ({"half": np.zeros(3)}, "arrays of chains"),
-    ({"chain": np.array([0, 1])}, "not there"),
-    ({"chain": np.array([-1, 0])}, "not there"),
+    ({"chain": np.array([0, 1])}, "does not exist"),
+    ({"chain": np.array([-1, 0])}, "does not exist"),
     ({"score": np.array([0, np.inf])}, "infinite"),
 )
 def test_arrays_that_do_not_fit(changed: dict[str, Any], message: str) -> None:

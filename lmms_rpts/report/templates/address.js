@@ -1,6 +1,6 @@
 // The view in the fragment of the address: "#PLACE?outcome=right_unsound&sort=rpts&dir=desc".
 // A place without a question mark keeps the filters, so that links in the page need not name them.
-// The filters are those of one table: of the place, else of the table that was used last.
+// The filters belong to one table: that of the place, else the one used last.
 (() => {
   const longest = 4000;
   const lists = report.lists || [];

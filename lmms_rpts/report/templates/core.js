@@ -1,9 +1,9 @@
 "use strict";
-// What the report's scripts share. All files stand in one script element, this one first.
+// Shared by the report's scripts. All files are in one script element, this one first.
 //
 // The instances of a one-file report are in <noscript> elements: browsers without scripts show
 // them, and others keep them as plain text until they are opened, so that a large report opens
-// fast. Scripts that change what is in an instance listen for the event "report:made", which each
+// fast. Scripts that change the content of an instance listen for the event "report:made", which each
 // article sends once, and for "report:open", which it sends whenever it is shown.
 const report = (() => {
   const tables = Array.from(document.querySelectorAll("table.instances"));
@@ -14,7 +14,7 @@ const report = (() => {
   const texts = new Map();
   const entities = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#34;": "\"", "&#39;": "'" };
 
-  // The text of an article without its markup and without raw records, which hold it once more.
+  // The text of an article without markup, and without raw records, which repeat the text.
   function plain(source) {
     const text = source.replace(/<pre class="raw"[^>]*>[^<]*/g, " ").replace(/<[^>]*>/g, " ");
     return text.replace(/&(?:amp|lt|gt|#34|#39);/g, (each) => entities[each]).replace(/\s+/g, " ").toLowerCase();
@@ -50,7 +50,7 @@ const report = (() => {
     made.append(...children);
     return made;
   }
-  // Whether a key belongs to what has the focus, and is no shortcut.
+  // Whether a key is for the focused element and not a shortcut.
   function typing(event) {
     const target = event.target;
     return event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing ||
@@ -63,12 +63,12 @@ const report = (() => {
     rowOf: (id) => rowOf.get(id),
     ids: () => new Set([...sources.keys(), ...articles.keys()]),
     single: articles.size === 1 && !tables.length ? articles.values().next().value : null,
-    // The rows of a table that the filters leave, in their present order.
+    // The rows of a table that pass the filters, in the current order.
     visible: (table) => (table ? Array.from(table.tBodies[0].rows).filter((row) => !row.hidden) : []),
     open: null,
     starting: [],
     textOf, articleOf, find, element, typing,
   };
 })();
-// After all files: what listens is there.
+// After all files: all listeners are registered.
 queueMicrotask(() => { for (const start of report.starting) start(); });

@@ -1,4 +1,4 @@
-// Trees as wide as there is room, as long as they can be read.
+// Scales trees to the available width, as long as they stay readable.
 (() => {
   const least = 0.7;
   function fit(article) {

@@ -12,7 +12,7 @@
   ];
   const stored = "lmms-rpts-keys";
   let active = true;
-  try { active = localStorage.getItem(stored) !== "off"; } catch { /* as at first */ }
+  try { active = localStorage.getItem(stored) !== "off"; } catch { /* the default */ }
 
   const kbd = (key) => element("kbd", { textContent: key });
   function help() {
@@ -21,7 +21,7 @@
     const box = element("input", { type: "checkbox", checked: active });
     box.addEventListener("change", () => {
       active = box.checked;
-      try { localStorage.setItem(stored, active ? "on" : "off"); } catch { /* for this page alone */ }
+      try { localStorage.setItem(stored, active ? "on" : "off"); } catch { /* for this page only */ }
     });
     const close = element("button", { type: "button", textContent: "Close" });
     const title = element("h2", { id: "help-title", textContent: "Keyboard shortcuts" });
@@ -44,7 +44,7 @@
     const link = report.open && report.open.querySelector(selector);
     if (link && !link.hidden) link.click();
   }
-  // The table with the focus, else the first one that is in the window, else the last one above it.
+  // The table with the focus, else the first one in the window, else the last one above it.
   function tableInView() {
     const focused = document.activeElement && document.activeElement.closest("table.instances");
     if (focused) return focused;
@@ -61,7 +61,7 @@
     row.scrollIntoView({ block: "nearest" });
   }
   const forward = (by) => (report.open ? step(by > 0 ? ".next" : ".previous") : select(by));
-  // Arrows scroll what is wider than its place, and move in a tree.
+  // Arrows scroll wide elements, and move in a tree.
   const scrolls = (event) => Boolean(event.target.closest && event.target.closest(".tree-scroll, .scroll, pre"));
   const back = () => { if (report.open) report.open.querySelector(".back").click(); };
   function search() {

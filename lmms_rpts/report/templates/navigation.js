@@ -1,4 +1,4 @@
-// Opening instances, and going from one to the next.
+// Opens instances, and goes from one to the next.
 (() => {
   const { root } = report;
   let marked = null;
@@ -17,7 +17,7 @@
     lead(".next", at >= 0 ? order[at + 1] : "");
     article.querySelector(".place").textContent = at >= 0 ? `${at + 1} of ${order.length}` : "";
   }
-  // As :target does it, which knows no filters behind the place.
+  // Works as :target, which fails if the fragment also contains filters.
   function mark(target) {
     if (marked) marked.classList.remove("target");
     marked = target;

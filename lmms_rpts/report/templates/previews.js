@@ -1,4 +1,4 @@
-// Previews: what a leaf names ("Image 0", "Text 1", "Context"), in a small box next to it.
+// Previews of the image or text of a leaf ("Image 0", "Text 1", "Context"), in a small box.
 (() => {
   const { element } = report;
   const box = element("div", { className: "preview", id: "preview", hidden: true });
@@ -50,7 +50,7 @@
     if (image && !image.complete) image.addEventListener("load", () => { if (leaf === wanted) place(); });
   }
   const leafOf = (event) => (event.target.closest ? event.target.closest("[data-leaf]") : null);
-  // A moment to get from the leaf to the box: it stays as long as the pointer is in one of them.
+  // Leaves time to move from the leaf to the box, which stays while the pointer is in either.
   const later = () => { clearTimeout(waiting); waiting = setTimeout(hide, 200); };
   document.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch") return;

@@ -1,4 +1,4 @@
-// Printing: an open instance with all its details, except the raw records.
+// Prints an open instance with all its details, except the raw records.
 (() => {
   let opened = [];
   window.addEventListener("beforeprint", () => {

@@ -1,5 +1,5 @@
 "use strict";
-// Shows one step after the other, keeps what was done, and saves it as a file.
+// Shows one step at a time, stores the ratings, and saves them as a file.
 (() => {
   const data = JSON.parse(document.getElementById("sample").textContent);
   const scores = [0, 0.25, 0.5, 0.75, 1];
@@ -18,11 +18,11 @@
 
   const found = (id) => document.getElementById(id);
   const empty = Object.freeze({ score: null, skipped: false, comment: "" });
-  let ratings = new Map();   // by the number of the item
+  let ratings = new Map();   // by the index of the item
   let current = 0;
-  let undone = [];           // how to take back each change, the last one at the end
-  let kept = true;           // whether the browser has all that was done
-  let filed = true;          // whether a file has
+  let undone = [];           // how to undo each change, the latest at the end
+  let kept = true;           // whether the browser has stored all ratings
+  let filed = true;          // whether a file contains them
   const ratingOf = (index) => ratings.get(index) || empty;
   const isDone = (index) => ratingOf(index).score !== null || ratingOf(index).skipped;
 
@@ -43,7 +43,7 @@
     const caption = element("figcaption", null, `Image ${number}`);
     if (!picture) {
       return element("figure", null, caption, element("p", { class: "no-image" },
-        "This picture is missing from the page: skip what can't be judged without it."));
+        "This image is missing from the page. Skip steps that you cannot rate without it."));
     }
     const image = element("img", { alt: `Image ${number}`, width: picture.width, height: picture.height, decoding: "async" });
     image.src = picture.source;
@@ -59,13 +59,13 @@
     const claim = part(isImage ? "Description" : "Conclusion", textOf(step.conclusion, language, "claim"));
     const parts = [];
     if (isImage) {
-      // Above the pictures, which may be high.
+      // Above the images, which may be tall.
       parts.push(claim, ...step.images.map((each) => figure(at, each)));
       if (!step.images.length) parts.push(element("p", { class: "no-image" }, "The image is missing."));
     } else {
       parts.push(part("Situation", textOf(response.context, language)));
       const listed = step.premises.map((each) => element("li", { lang: language, dir: "auto", class: "text" }, each));
-      parts.push(part("Premises", listed.length ? element("ol", null, ...listed) : element("p", { class: "faint" }, "(none: the situation must carry it)")), claim);
+      parts.push(part("Premises", listed.length ? element("ol", null, ...listed) : element("p", { class: "faint" }, "(none: it must follow from the situation)")), claim);
     }
     const comment = element("textarea", { id: "comment", maxlength: longestComment, dir: "auto" });
     const index = current;
@@ -96,7 +96,7 @@
           element("span", { class: "own", "data-item": index }, shownScore(index)));
       } else {
         head.append(element("b", null, name), element("span", { class: "faint" }, `from ${step.cites.join(" + ") || "nothing"}`),
-          element("span", { class: "own faint" }, "not asked about"));
+          element("span", { class: "own faint" }, "no rating needed"));
       }
       return element("li", { "aria-current": index === current ? "step" : null }, head, textOf(step.conclusion, response.language));
     });
@@ -147,7 +147,7 @@
     shown = item.response;
     showScale(item);
     if (pressed >= 0) scale.children[pressed].focus({ preventScroll: true });
-    // What can be scrolled must be reached by keyboard.
+    // Whatever scrolls must be reachable by keyboard.
     for (const each of document.querySelectorAll(".chain li")) if (each.scrollHeight > each.clientHeight + 2) each.tabIndex = 0;
     showState();
   }
@@ -236,7 +236,7 @@
     say("Started over. Undo restores everything.");
   }
 
-  // --- keeping in the browser
+  // --- storing in the browser
   function keep() {
     const state = { rater: found("rater").value, current, filed, ratings: [...ratings] };
     try {
@@ -252,7 +252,7 @@
   const isScore = (score) => score === null || (typeof score === "number" && score >= 0 && score <= 1);
   function restore(text) {
     let state = null;
-    try { state = JSON.parse(text); } catch { /* nothing of ours */ }
+    try { state = JSON.parse(text); } catch { /* not written by this page */ }
     if (state === null || typeof state !== "object" || !Array.isArray(state.ratings)) return false;
     const pairs = state.ratings.filter((each) => Array.isArray(each) && items[each[0]] && isRating(each[1]));
     ratings = new Map(pairs.map(([index, { score, skipped, comment }]) => [index, { score, skipped, comment }]));
@@ -290,10 +290,10 @@
   }
   function read(text) {
     const value = JSON.parse(text);
-    if (value === null || typeof value !== "object" || value.format !== data.format) throw new Error("it holds no ratings");
+    if (value === null || typeof value !== "object" || value.format !== data.format) throw new Error("it contains no ratings");
     if (value.version !== data.version) throw new Error("another version of lmms-rpts wrote it");
-    if (value.sample !== data.sample) throw new Error("it is of another sample than this page");
-    if (typeof value.rater !== "string" || !value.rater.trim() || value.rater.length > 200) throw new Error("it does not name its rater");
+    if (value.sample !== data.sample) throw new Error("it belongs to another sample than this page");
+    if (typeof value.rater !== "string" || !value.rater.trim() || value.rater.length > 200) throw new Error("the rater's name is missing");
     if (!Array.isArray(value.items) || value.items.length > items.length) throw new Error("its items do not fit this page");
     const loaded = new Map();
     value.items.forEach((each, at) => {
@@ -333,7 +333,7 @@
     c: () => found("comment").focus(),
     ...Object.fromEntries(scores.map((score, at) => [at + 1, () => rate(score)])),
   };
-  // On some keyboards digits stand above other signs.
+  // On some keyboards, the keys of digits give other characters without Shift.
   const keyOfEvent = (event) => {
     const digit = /^(?:Digit|Numpad)([0-5])$/.exec(event.code);
     return digit && !event.shiftKey ? digit[1] : event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -373,7 +373,7 @@
   });
 
   let before = null;
-  try { before = localStorage.getItem(storageKey); } catch { /* it keeps nothing */ }
+  try { before = localStorage.getItem(storageKey); } catch { /* it stores nothing */ }
   const place = before === null ? false : restore(before);
   if (place !== false) current = place;
   if (ratings.size) found("how").open = false;

@@ -1,4 +1,4 @@
-// Raw records: indented when they are opened, with a button that copies them.
+// Indents raw records when they are opened, and adds a button that copies them.
 (() => {
   const { element } = report;
   // Works on the text itself: numbers stay as they were written.
@@ -23,7 +23,7 @@
     selected.removeAllRanges();
     return done;
   }
-  // The event doesn't rise through the tree: it is caught on its way down.
+  // The event does not bubble, so it is caught in the capture phase.
   document.addEventListener("toggle", (event) => {
     const details = event.target, pre = details.matches(".record") && details.open && details.querySelector("pre.raw");
     if (!pre || details.querySelector("button")) return;

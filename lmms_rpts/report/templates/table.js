@@ -24,7 +24,7 @@
     return { headers, sorted, sortBy };
   }
 
-  // --- filters; each select says by its data what it compares
+  // --- filters; the data attributes of each select define what it compares
   function valuesOf(row, select) {
     const { by, dimension } = select.dataset;
     if (by) return JSON.parse(row.dataset.by)[by] || [];
@@ -73,7 +73,7 @@
       const typed = event.target.type === "search";
       waiting = setTimeout(() => { choose(); changed(list, !typed); }, typed ? 80 : 0);
     });
-    // Enter in the search: to the first row that is left.
+    // Enter in the search goes to the first visible row.
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       choose();
@@ -83,7 +83,7 @@
     form.addEventListener("reset", () => setTimeout(() => { choose(); changed(list, true); }));
     list.place.querySelector(".clear").addEventListener("click", () => form.reset());
     form.hidden = false;
-    // Until now it was not laid out, row by row as the page was read.
+    // It was hidden until now, so that it was not laid out for every row that arrived.
     table.parentElement.classList.add("ready");
 
     // A click anywhere in a row opens it, unless text is being selected.
@@ -93,7 +93,7 @@
       row.querySelector("a").click();
     });
 
-    // --- state: only what differs from the start
+    // --- state: only differences from the initial state
     list.read = () => {
       const found = new URLSearchParams();
       for (const each of fields) if (each.value) found.set(each.name, each.value.replace(/^=/, ""));

@@ -1,4 +1,4 @@
-// Light and dark colours, kept from page to page.
+// Light and dark colours, remembered from page to page.
 (() => {
   const { root } = report;
   const button = document.getElementById("theme");
@@ -8,12 +8,12 @@
     button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", `${button.textContent} colours`);
   }
-  // Some browsers let files keep nothing.
-  try { root.dataset.theme = localStorage.getItem("lmms-rpts-theme") || ""; } catch { /* as the system has it */ }
+  // Some browsers do not let local files store anything.
+  try { root.dataset.theme = localStorage.getItem("lmms-rpts-theme") || ""; } catch { /* the setting of the system */ }
   button.hidden = false;
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("lmms-rpts-theme", root.dataset.theme); } catch { /* for this page alone */ }
+    try { localStorage.setItem("lmms-rpts-theme", root.dataset.theme); } catch { /* for this page only */ }
     name();
   });
   prefersDark.addEventListener("change", name);

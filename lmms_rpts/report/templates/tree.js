@@ -1,4 +1,4 @@
-// Saving a tree as an SVG file that needs neither this page nor its style.
+// Saves a tree as an SVG file that needs neither this page nor its style.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,7 +18,7 @@
     return made;
   }
 
-  // A step is a link to a place of this page: in a file of its own there is none.
+  // A step links to a place in this page, which a separate file does not have.
   function unlinked(link) {
     const group = element("g", { class: link.getAttribute("class") });
     group.append(...link.childNodes);

@@ -27,7 +27,7 @@
     stage.classList.toggle("zoomed", view.scale > 1);
   }
   function fit() { view = { scale: 1, x: 0, y: 0 }; draw(); }
-  // Zoom about a point of the window; without one about the middle.
+  // Zoom around a point of the window; without one, around the middle.
   function zoom(factor, clientX, clientY) {
     const scale = Math.min(most, Math.max(1, view.scale * factor));
     if (scale === 1) { fit(); return; }
@@ -38,7 +38,7 @@
     view = { scale, x: x - (x - view.x) * by, y: y - (y - view.y) * by };
     pan(0, 0);
   }
-  // The image keeps its middle within reach.
+  // The middle of the image stays within the stage.
   function pan(x, y) {
     const box = stage.getBoundingClientRect();
     const bound = (value, size) => Math.max(-size * view.scale / 2, Math.min(size * view.scale / 2, value));
@@ -108,7 +108,7 @@
   });
   for (const name of ["pointerup", "pointercancel"]) stage.addEventListener(name, (event) => pointers.delete(event.pointerId));
 
-  // --- what opens it
+  // --- opening
   document.addEventListener("report:made", prepare);
   function prepare(event) {
     for (const image of event.target.querySelectorAll(".images img")) {
