@@ -304,9 +304,7 @@ def _fit_leaves(rows: Sequence[_Row]) -> None:
     """Move leaves to below their steps, as far as the room between other places allows."""
     for row in rows:
         wishes = [
-            each.up[0].centre
-            if each.weight == _LEAF and each.up and not each.down
-            else each.centre
+            each.up[0].centre if each.weight == _LEAF and each.up and not each.down else each.centre
             for each in row.places
         ]
         weights = [_LEAF if each.weight == _LEAF else _FIXED for each in row.places]
