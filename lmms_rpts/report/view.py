@@ -262,7 +262,7 @@ def _warnings(runs: Sequence[Run], entries: Iterable[Entry]) -> Iterable[str]:
         else:
             yield (
                 f"The judge “{judge}” is for testing only: its scores are not comparable with "
-                "those of other judges{_LEXICAL if 'lexical' in judge.split('+') else ''}."
+                f"those of other judges{_LEXICAL if 'lexical' in judge.split('+') else ''}."
             )
     if len(settings) > 1:
         yield (
