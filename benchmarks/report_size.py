@@ -25,7 +25,7 @@ from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.reference import find_reference
 from tests.support.runs import make_record, write_run
 
-_MODELS = ("model-a", "model-b")
+MODELS = ("model-a", "model-b")
 
 
 def main() -> None:
@@ -37,8 +37,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         images = _copy_images(work / "images")
-        for model in _MODELS:
-            _write(work / model, model)
+        for model in MODELS:
+            write_responses(work / model, model)
         print(f"{'report':34}{'MB':>8}{'made in s':>11}{'first paint ms':>16}{'ready ms':>10}")
         empty = work / "empty.html"
         empty.write_text("<!doctype html><title>empty</title><p>nothing")
@@ -52,7 +52,7 @@ def main() -> None:
             ("two models, a folder", 2, "folder", {}, "off"),
         ):
             os.environ["LMMS_RPTS_CACHE"] = cache
-            found = read_runs([work / model for model in _MODELS[:runs]])
+            found = read_runs([work / model for model in MODELS[:runs]])
             started = time.perf_counter()
             written = write_report(
                 found, (chosen.keep or work) / output, images=images, progress=False, **options_
@@ -61,7 +61,7 @@ def main() -> None:
             _tell(name, written.path, written.size, took, chosen.browser)
 
 
-def _write(folder: Path, model: str) -> None:
+def write_responses(folder: Path, model: str) -> None:
     """416 responses: the gold steps, some with wrong citations, with random scores."""
     chance = random.Random(model)
     path = find_reference("rpts_eval") / "texts_en.json"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from lmms_rpts.reasoning.planning import EVIDENCE, Evidence
+from lmms_rpts.reasoning.evidence import EVIDENCE, Evidence
 from lmms_rpts.variables import OFF, Price, SettingError, Variables, parse_choice
 
 TransformMode = Literal["llm", "rule", "auto"]

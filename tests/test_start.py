@@ -14,6 +14,10 @@ from tests.support.tables import table
 HEAVY = ("lmms_eval", "datasets", "torch", "transformers", "openai", "matplotlib", "pyarrow")
 FRAMES = ("pandas", "scipy")
 ENGINE = ("numpy", "sqlite3", "jinja2", "lmms_rpts.judging.engine")
+PAGES = ("jinja2", "PIL", "lmms_rpts.report.pages", "lmms_rpts.tasks.any_task.loading")
+RECORDS = ("lmms_rpts.runs.record", "lmms_rpts.filters.record", "lmms_rpts.reasoning.parsing")
+"""What only commands that read runs need."""
+GRADERS = tuple(f"lmms_rpts.tasks.{name}.record" for name in ("rome", "cmmath", "reform_eval"))
 _PROGRAM = (
     "import sys\n"
     "from lmms_rpts.cli import app\n"
@@ -24,16 +28,20 @@ _PROGRAM = (
 
 @table(
     "arguments, unwanted",
-    (["--version"], (*HEAVY, *FRAMES, *ENGINE)),
-    (["summarize", "--help"], (*HEAVY, *FRAMES, *ENGINE)),
-    (["summarize", "RUN"], (*HEAVY, *FRAMES)),
-    (["compare", "RUN", "OTHER"], (*HEAVY, *FRAMES)),
-    (["sweep", "RUN"], (*HEAVY, *FRAMES)),
+    (["--version"], (*HEAVY, *FRAMES, *ENGINE, *PAGES, *RECORDS)),
+    (["--help"], (*HEAVY, *FRAMES, *ENGINE, *PAGES, *RECORDS)),
+    (["summarize", "--help"], (*HEAVY, *FRAMES, *ENGINE, *PAGES, *RECORDS)),
+    (["summarize", "RUN"], (*HEAVY, *FRAMES, *PAGES, *GRADERS)),
+    (["compare", "RUN", "OTHER"], (*HEAVY, *FRAMES, *PAGES, *GRADERS)),
+    (["sweep", "RUN"], (*HEAVY, *FRAMES, *PAGES, *GRADERS, "numpy")),
+    (["tree", "RUN", "--id", "0", "-o", "FOLDER/tree.svg"], (*HEAVY, *FRAMES, "PIL", *GRADERS)),
+    # Pandas itself imports pyarrow where it is installed.
+    (["export", "RUN", "-o", "FOLDER/steps.jsonl"], (*HEAVY[:-1], "scipy", *PAGES, *GRADERS)),
     (["report", "RUN", "-o", "FOLDER/report.html"], (*HEAVY, *FRAMES)),
     (["rate", "RUN", "-o", "FOLDER/sheet.html"], (*HEAVY, "scipy")),
-    (["agreement", "RUN", "OTHER"], (*HEAVY, *FRAMES)),
-    (["grades", "GRADED"], (*HEAVY, *FRAMES)),
-    (["cache", "info", "--folder", "FOLDER"], (*HEAVY, *FRAMES, "numpy")),
+    (["agreement", "RUN", "OTHER"], (*HEAVY, *FRAMES, *PAGES, *GRADERS)),
+    (["grades", "GRADED"], (*HEAVY, *FRAMES, *PAGES)),
+    (["cache", "info", "--folder", "FOLDER"], (*HEAVY, *FRAMES, "numpy", *PAGES, *RECORDS)),
     parts=2,
 )
 def test_what_is_imported(tmp_path: Path, arguments: list[str], unwanted: tuple[str, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,13 +75,14 @@ def plan_any_run(
             f"{saved.path} contains no responses to {task or 'a task that can be scored'}; tasks "
             f"with responses: {there}"
         )
+    results = {file: read_results(file) for file in saved.files}
     for each in tasks:
-        _check_whole(saved.files, each)
+        _check_whole(results, each)
     names = {each: _scored_as(each, own) for each in tasks}
     grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
     _check_correct(correct, grades)
     responses = {names[each]: _by_number(saved, each) for each in tasks}
-    totals = {names[each]: _total(saved.files, each) for each in tasks}
+    totals = {names[each]: _total(results.values(), each) for each in tasks}
     extents = tuple(
         find_extent(name, {at: len(found[at]) for at in found}, totals[name])
         for name, found in responses.items()
@@ -130,17 +131,22 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
             raise SettingError(no_scale(criterion, greatest))
 
 
-def _check_whole(files: Sequence[Path], task: str) -> None:
+def _check_whole(results: Mapping[Path, Mapping[str, Any]], task: str) -> None:
     """Check that the samples hold the model's responses, not the output of the task's filters.
+
+    Args:
+        results: lmms-eval's results by the samples file that they belong to.
+        task: the task of the samples.
 
     Raises:
         ResponsesError: if lmms-eval saved the filtered responses, as it does when it strips
             reasoning tags.
     """
-    for file in () if split_name(task) else files:
-        results = read_results(file)
-        stripped = _at(results, "config", "resolved_cli_args", "reasoning_tags")
-        cut = sorted(_filters(_at(results, "configs", task, "filter_list")) - _LEAVE_WHOLE)
+    if split_name(task):
+        return
+    for file, found in results.items():
+        stripped = _at(found, "config", "resolved_cli_args", "reasoning_tags")
+        cut = sorted(_filters(_at(found, "configs", task, "filter_list")) - _LEAVE_WHOLE)
         if cut and isinstance(stripped, str) and stripped != "none":
             raise ResponsesError(
                 f"{file} holds filtered responses of {task} ({', '.join(cut)}), not what the model "
@@ -179,10 +185,10 @@ def _by_number(saved: SavedResponses, task: str) -> ByDocument:
     return {int(name): found[name] for name in sorted(found, key=int)}
 
 
-def _total(files: Sequence[Path], task: str) -> int:
+def _total(results: Iterable[Mapping[str, Any]], task: str) -> int:
     """Number of documents of the task, from the results next to the samples; 0: unknown."""
-    for file in files:
-        counts: Any = read_results(file).get("n-samples")
+    for each in results:
+        counts: Any = each.get("n-samples")
         found = counts.get(task) if isinstance(counts, Mapping) else None
         total = found.get("original") if isinstance(found, Mapping) else None
         if type(total) is int and total > 0:

@@ -31,7 +31,7 @@ from lmms_rpts.judging.questions import root_request
 from lmms_rpts.judging.request_kinds import SCORED, most_tokens
 from lmms_rpts.judging.tokens import guess_image_tokens, guess_input_tokens
 from lmms_rpts.reasoning import plan_steps
-from lmms_rpts.reasoning.planning import Evidence
+from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")

@@ -128,6 +128,10 @@ class RptsRecord(Record):
 
     def tree(self) -> ReasoningTree:
         """The tree of its steps."""
+        return self._tree
+
+    @cached_property
+    def _tree(self) -> ReasoningTree:
         steps = tuple(Step(step.premises, step.conclusion) for step in self.steps)
         chain = ReasoningChain(steps, self.instance.language)
         return build_tree(chain, len(self.instance.visual_clue), len(self.instance.textual_clue))

@@ -13,9 +13,9 @@ from lmms_rpts.filters.documents import STANCES, as_text
 from lmms_rpts.filters.responses import AnswerBy, Question, ReadBy
 from lmms_rpts.reasoning import Clue, Diagnosis, InvalidReference
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Language
+from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.reasoning.mentions import MAX_DIGITS
-from lmms_rpts.reasoning.planning import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.record import Asked
 from lmms_rpts.schema import (
@@ -42,6 +42,7 @@ _ABILITIES = {
 }
 """English names of the abilities in the Chinese texts of RPTS-Eval."""
 _MOST_USES = 2**63 - 1
+_CLUE_NUMBERS = 100**MAX_DIGITS
 _HIGHEST = 100_000  # time and memory for scoring again are proportional to it
 
 
@@ -52,7 +53,7 @@ def cluster_of(task: str, own_id: str) -> tuple[str, str]:
 
 def _number_of_clue(value: object) -> int | None:
     """The number of a clue; models may write very large numbers."""
-    if value is None or (type(value) is int and 0 <= value < 100**MAX_DIGITS):
+    if value is None or (type(value) is int and 0 <= value < _CLUE_NUMBERS):
         return value
     raise FieldError(f"should be a whole number or null, not {shown(value)}")
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lmms_rpts.judging import NO_JUDGE, Opinion
 from lmms_rpts.reasoning import ReasoningChain, format_chain
-from lmms_rpts.reasoning.planning import Evidence
+from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.schema import Number, Several, Share, Text, Whole
 

@@ -34,7 +34,8 @@ from lmms_rpts.reasoning import (
     plan_steps,
     repair_chain,
 )
-from lmms_rpts.reasoning.planning import EVIDENCE, SECOND_QUESTION_BELOW, Evidence
+from lmms_rpts.reasoning.evidence import EVIDENCE, Evidence
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.settings import parse_choice
 
 UNDETERMINED = "undetermined"

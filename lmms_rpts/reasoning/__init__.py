@@ -1,28 +1,59 @@
-"""The reasoning core: chains, trees and their score. Pure functions that accept any text."""
+"""The reasoning core: chains, trees and their score. Pure functions that accept any text.
 
-from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
-from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
-from lmms_rpts.reasoning.extraction import Extraction, extract_chain
-from lmms_rpts.reasoning.guarded import (
-    Diagnosis,
-    diagnose,
-    guarded_score,
-    needed_evidence,
-)
-from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
-from lmms_rpts.reasoning.metric import rpts_score
-from lmms_rpts.reasoning.parsing import format_chain, parse_chain
-from lmms_rpts.reasoning.planning import (
-    FixedScore,
-    ImageQuery,
-    InferenceQuery,
-    StepQuery,
-    combine_answers,
-    plan_steps,
-)
-from lmms_rpts.reasoning.repair import repair_chain
-from lmms_rpts.reasoning.thinking import JudgedText, select_reasoning
-from lmms_rpts.reasoning.tree import InvalidReference, ReasoningTree, build_tree
+Names are imported on first use: a command that reads runs does not parse responses.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
+    from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
+    from lmms_rpts.reasoning.extraction import Extraction, extract_chain
+    from lmms_rpts.reasoning.guarded import (
+        Diagnosis,
+        diagnose,
+        guarded_score,
+        needed_evidence,
+    )
+    from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
+    from lmms_rpts.reasoning.metric import rpts_score
+    from lmms_rpts.reasoning.parsing import format_chain, parse_chain
+    from lmms_rpts.reasoning.planning import (
+        FixedScore,
+        ImageQuery,
+        InferenceQuery,
+        StepQuery,
+        combine_answers,
+        plan_steps,
+    )
+    from lmms_rpts.reasoning.repair import repair_chain
+    from lmms_rpts.reasoning.thinking import JudgedText, select_reasoning
+    from lmms_rpts.reasoning.tree import InvalidReference, ReasoningTree, build_tree
+
+_MODULES = {
+    "answers": ("Answer", "find_answer", "find_marked_answer"),
+    "clues": ("Clue", "ReasoningChain", "Step"),
+    "extraction": ("Extraction", "extract_chain"),
+    "guarded": ("Diagnosis", "diagnose", "guarded_score", "needed_evidence"),
+    "localisation": ("StepError", "locate_error", "modality"),
+    "metric": ("rpts_score",),
+    "parsing": ("format_chain", "parse_chain"),
+    "planning": (
+        "FixedScore",
+        "ImageQuery",
+        "InferenceQuery",
+        "StepQuery",
+        "combine_answers",
+        "plan_steps",
+    ),
+    "repair": ("repair_chain",),
+    "thinking": ("JudgedText", "select_reasoning"),
+    "tree": ("InvalidReference", "ReasoningTree", "build_tree"),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Answer",
@@ -56,3 +87,11 @@ __all__ = [
     "rpts_score",
     "select_reasoning",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"lmms_rpts.reasoning.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found

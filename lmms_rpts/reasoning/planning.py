@@ -6,15 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain as chain_of
-from typing import Any, Literal, get_args, overload
+from typing import Any, overload
 
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
+from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.parsing import parse_chain
-
-Evidence = Literal["facts", "image", "both"]
-"""The evidence that claims about images are judged against: conclusions of the gold reasoning from
-the image, the image itself, or both."""
-EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 
 SECOND_QUESTION_BELOW = 0.5
 FALLBACK_FACTOR = 0.8

@@ -65,9 +65,8 @@ class GradedPages:
             title: the heading of the page; None if the page already has one.
             link: gives the address of an entry's page.
         """
-        template = environment.get_template("graded_overview.jinja")
         for at, view in enumerate(self.views):
-            yield template.render(
+            yield environment.get_template("graded_overview.jinja").render(
                 view=view,
                 title=title if at == 0 else None,
                 link=link,

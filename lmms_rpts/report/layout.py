@@ -234,7 +234,7 @@ def _order(layers: list[list[_Place]]) -> None:
 def _mean_order(side: str) -> Callable[[_Place], float]:
     def mean(place: _Place) -> float:
         near: list[_Place] = getattr(place, side)
-        return fmean(each.order for each in near) if near else place.order
+        return fmean([each.order for each in near]) if near else place.order
 
     return mean
 
@@ -270,55 +270,64 @@ def _inversions(numbers: Sequence[int], limit: int) -> int:
 
 def _settle(layers: Sequence[Sequence[_Place]], gap: float) -> None:
     """Give each place its centre; the last pass goes up, so that parents are above children."""
-    for layer in layers:
-        _place(layer, [0.0] * len(layer), gap)
+    rows = [_Row(layer, _rooms(layer, gap), [each.weight for each in layer]) for layer in layers]
+    for row in rows:
+        _place(row, [0.0] * len(row.places))
     for _ in range(_MOVES):
-        for layer in reversed(layers):
-            _place(layer, [_mean(each.lead_up or each.up, each) for each in layer], gap)
-        for layer in layers:
-            _place(layer, [_mean(each.lead_down or each.down, each) for each in layer], gap)
-    _fit_leaves(layers, gap)
+        for row in reversed(rows):
+            _place(row, [_mean(each.lead_up or each.up, each) for each in row.places])
+        for row in rows:
+            _place(row, [_mean(each.lead_down or each.down, each) for each in row.places])
+    _fit_leaves(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A layer: its places, the room to the left of each, and the weights of their wishes."""
+
+    places: Sequence[_Place]
+    rooms: Sequence[float]
+    weights: Sequence[float]
+
+
+def _rooms(layer: Sequence[_Place], gap: float) -> Sequence[float]:
+    """The distance of each place from the first if all stand side by side."""
+    steps = ((one.width + other.width) / 2 + gap for one, other in pairwise(layer))
+    return list(accumulate(steps, initial=0.0))[: len(layer)]
 
 
 def _mean(near: Sequence[_Place], place: _Place) -> float:
-    return fmean(each.centre for each in near) if near else place.centre
+    return fmean([each.centre for each in near]) if near else place.centre
 
 
-def _fit_leaves(layers: Sequence[Sequence[_Place]], gap: float) -> None:
+def _fit_leaves(rows: Sequence[_Row]) -> None:
     """Move leaves below their steps, as far as the space between other places allows."""
-    for layer in layers:
-        wishes = [each.centre if each.down or not each.up else each.up[0].centre for each in layer]
+    for row in rows:
         wishes = [
-            wish if each.weight == _LEAF else each.centre
-            for wish, each in zip(wishes, layer, strict=True)
+            each.up[0].centre if each.weight == _LEAF and each.up and not each.down else each.centre
+            for each in row.places
         ]
-        _place(layer, wishes, gap, lambda each: _LEAF if each.weight == _LEAF else _FIXED)
+        weights = [_LEAF if each.weight == _LEAF else _FIXED for each in row.places]
+        _place(_Row(row.places, row.rooms, weights), wishes)
 
 
-def _place(
-    layer: Sequence[_Place],
-    wishes: Sequence[float],
-    gap: float,
-    weight: Callable[[_Place], float] = lambda place: place.weight,
-) -> None:
+def _place(row: _Row, wishes: Sequence[float]) -> None:
     """Move places as close to their wishes as their order and the gaps allow.
 
     Minimises the weighted sum of squared distances. After subtracting the space that the places to
     the left take up, this is isotonic regression, solved by pooling neighbours that are out of
     order.
     """
-    steps = ((one.width + other.width) / 2 + gap for one, other in pairwise(layer))
-    rooms = list(accumulate(steps, initial=0.0))[: len(layer)]
     blocks: list[tuple[float, float, int]] = []
-    for place, wish, room in zip(layer, wishes, rooms, strict=True):
-        mean, mass, count = wish - room, weight(place), 1
+    for wish, room, weight in zip(wishes, row.rooms, row.weights, strict=True):
+        mean, mass, count = wish - room, weight, 1
         while blocks and blocks[-1][0] > mean:
             other, more, others = blocks.pop()
             mean = (mean * mass + other * more) / (mass + more)
             mass, count = mass + more, count + others
         blocks.append((mean, mass, count))
-    means = (mean for mean, _, count in blocks for _ in range(count))
-    for place, mean, room in zip(layer, means, rooms, strict=True):
+    means = [mean for mean, _, count in blocks for _ in range(count)]
+    for place, mean, room in zip(row.places, means, row.rooms, strict=True):
         place.centre = mean + room
 
 

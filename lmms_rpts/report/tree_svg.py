@@ -12,18 +12,20 @@ from lmms_rpts.report.tree_figure import Swatch, TreeFigure
 from lmms_rpts.report.trees import LEAF, LINE, PADDING, LeafBox, Line, StepBox, TreePicture
 from lmms_rpts.report.wrapping import clean, width_of
 
-_ROOT = Markup('<svg class="{}" width="{w}" height="{h}" viewBox="0 0 {w} {h}"{}>')
 _CORNERS = {"image": 3, "conclusion": 8}
 _ROUND = LEAF // 2
 _DASHES = {"": "e", "path": "e path", "stray": "e stray"}
 _FLAG_SIZE, _FLAG_HEIGHT = 11, 16
 
+# Elements are plain text, with every text of a model or of data escaped where it is put in:
+# Markup.format takes ten times as long, and a report has tens of thousands of elements.
+
 
 def inline_svg(picture: TreePicture, anchor: str) -> Markup:
     """A tree for a page: steps are links to ``#ANCHOR-sN``, and colours are the page's."""
     # The summary is in the page, next to the picture: screen readers go through the links here.
-    root = _ROOT.format(_kind(picture), "", w=picture.width, h=picture.height)
-    return Markup("").join((root, *_tree(picture, anchor), Markup("</svg>")))
+    root = _root(_kind(picture), "", picture.width, picture.height)
+    return Markup("".join((root, *_tree(picture, anchor), "</svg>")))  # noqa: S704 - escaped
 
 
 def standalone_svg(figure: TreeFigure, name: str, background: bool = True) -> str:
@@ -33,35 +35,40 @@ def standalone_svg(figure: TreeFigure, name: str, background: bool = True) -> st
         name: its name for screen readers.
         background: whether the background is white; else it is transparent.
     """
-    more = Markup(' xmlns="http://www.w3.org/2000/svg" role="img"')
+    more = ' xmlns="http://www.w3.org/2000/svg" role="img"'
     style = with_light_colours(template_text("tree_svg.css"))
     parts = [
-        Markup('<?xml version="1.0" encoding="UTF-8"?>\n'),
-        _ROOT.format("tree-svg", more, w=figure.width, h=figure.height),
-        Markup("<title>{}</title><desc>{}</desc>").format(clean(name), clean(figure.summary)),
-        Markup("<style>\n{}</style>").format(Markup(style)),  # noqa: S704 - a file of this package
+        '<?xml version="1.0" encoding="UTF-8"?>\n',
+        _root("tree-svg", more, figure.width, figure.height),
+        f"<title>{escape(clean(name))}</title><desc>{escape(clean(figure.summary))}</desc>",
+        f"<style>\n{style}</style>",
     ]
     if background:
-        parts.append(Markup('<rect class="bg" width="100%" height="100%"/>'))
+        parts.append('<rect class="bg" width="100%" height="100%"/>')
     for each in figure.trees:
-        place = Markup('<g class="{}" transform="translate({} {})">')
-        parts.append(place.format(_kind(each.picture), each.left, each.top))
-        parts += [*_tree(each.picture, None), Markup("</g>")]
+        place = f"translate({each.left} {each.top})"
+        parts.append(f'<g class="{_kind(each.picture)}" transform="{place}">')
+        parts += [*_tree(each.picture, None), "</g>"]
     parts += map(_swatch, figure.swatches)
     parts += (_text(each.left, each.baseline, each.text, each.kind) for each in figure.texts)
-    return str(Markup("").join([*parts, Markup("</svg>\n")]))
+    return "".join([*parts, "</svg>\n"])
+
+
+def _root(kind: str, more: str, width: int, height: int) -> str:
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    return f'<svg class="{kind}" {size}{more}>'
 
 
 def _kind(picture: TreePicture) -> str:
     return "tree-svg" if picture.scored else "tree-svg plain"
 
 
-def _tree(picture: TreePicture, anchor: str | None) -> Iterator[Markup]:
+def _tree(picture: TreePicture, anchor: str | None) -> Iterator[str]:
     """Lines first, then each step after its leaves: this is the order of keyboard navigation."""
     for mark, kind in _DASHES.items():
         drawn = [_path(line) for line in picture.lines if line.mark == mark]
         if drawn:
-            yield Markup('<path class="{}" d="{}"/>').format(kind, "".join(drawn))
+            yield f'<path class="{kind}" d="{"".join(drawn)}"/>'
     leaves: dict[int, list[LeafBox]] = {}
     for leaf in picture.leaves:
         leaves.setdefault(leaf.step, []).append(leaf)
@@ -80,36 +87,31 @@ def _path(line: Line) -> str:
     return f"{d}V{line.end}"
 
 
-def _leaf(leaf: LeafBox, active: bool) -> Markup:
-    more = Markup("")
+def _leaf(leaf: LeafBox, active: bool) -> str:
+    more = ""
     if active and leaf.kind != "more":
-        named = Markup(' data-leaf="{}"').format(leaf.name) if leaf.name else more
+        named = f' data-leaf="{escape(leaf.name)}"' if leaf.name else ""
         said = f"{leaf.label}, which does not exist" if leaf.fault else leaf.label
-        more = Markup('{} tabindex="0" role="img" aria-label="{}"').format(named, said)
-    title = Markup("<title>{}</title>").format(clean(leaf.fault)) if leaf.fault else ""
+        more = f'{named} tabindex="0" role="img" aria-label="{escape(said)}"'
+    title = f"<title>{escape(clean(leaf.fault))}</title>" if leaf.fault else ""
     kinds = f"leaf {leaf.kind}{' fault' if leaf.fault else ''}"
-    box = Markup('<rect x="{}" y="{}" width="{}" height="{}" rx="{}"/>').format(
-        leaf.left, leaf.top, leaf.width, LEAF, _CORNERS.get(leaf.kind, _ROUND)
-    )
+    corner = _CORNERS.get(leaf.kind, _ROUND)
+    box = _rect(leaf.left, leaf.top, leaf.width, LEAF, corner)
     text = _text(leaf.left + leaf.width // 2, leaf.top + 17, clean(leaf.label), "")
-    return Markup('<g class="{}"{}>{}{}{}</g>').format(kinds, more, title, box, text)
+    return f'<g class="{escape(kinds)}"{more}>{title}{box}{text}</g>'
 
 
-def _step(step: StepBox, width: int, anchor: str | None) -> Markup:
+def _step(step: StepBox, width: int, anchor: str | None) -> str:
     kinds = ["step", score_class(step.score)]
     kinds += ["first"] * (step.mark == "first") + ["stray"] * (not step.counts)
-    tag, place = "g", Markup("")
+    tag, place = "g", ""
     if anchor is not None:
-        tag, place = "a", Markup(' href="#{}-s{}"').format(anchor, step.step)
-    parts = [Markup('<{} class="{}"{}>').format(tag, " ".join(kinds), place)]
+        tag, place = "a", f' href="#{escape(anchor)}-s{step.step}"'
+    parts = [f'<{tag} class="{" ".join(kinds)}"{place}>']
     if step.cut:
         said = f"{step.head}{', score ' * bool(step.score_text)}{step.score_text}: "
-        parts.append(Markup("<title>{}{}</title>").format(said, step.conclusion))
-    parts.append(
-        Markup('<rect x="{}" y="{}" width="{}" height="{}" rx="8"/>').format(
-            step.left, step.top, width, step.height
-        )
-    )
+        parts.append(f"<title>{escape(said)}{escape(step.conclusion)}</title>")
+    parts.append(_rect(step.left, step.top, width, step.height, 8))
     right = step.left + width - PADDING
     parts.append(_text(step.left + PADDING, step.top + 18, f"{step.head} ", "h"))
     if step.score_text:
@@ -118,33 +120,31 @@ def _step(step: StepBox, width: int, anchor: str | None) -> Markup:
     kind, x = ("", step.left + PADDING) if step.rightward else ("rtl", right)
     for at, line in enumerate(step.lines):
         parts.append(_text(x, step.first_baseline + at * LINE, line, kind))
-    return Markup("").join([*parts, Markup("</{}>").format(tag)])
+    return "".join([*parts, f"</{tag}>"])
 
 
-def _flags(step: StepBox) -> Iterator[Markup]:
+def _flags(step: StepBox) -> Iterator[str]:
     left, top = step.left + PADDING, step.top + 25
     for flag in step.flags:
         width = round(width_of(flag, _FLAG_SIZE, bold=True)) + 10
-        yield Markup(
-            '<g class="flag{}"><rect x="{}" y="{}" width="{}" height="{}" rx="8"/>{}</g>'
-        ).format(
-            " restates" if flag == "restates" else "",
-            *(left, top, width, _FLAG_HEIGHT),
-            _text(left + width // 2, top + 12, f"{flag} ", ""),
-        )
+        kind = "flag restates" if flag == "restates" else "flag"
+        box = _rect(left, top, width, _FLAG_HEIGHT, 8)
+        yield f'<g class="{kind}">{box}{_text(left + width // 2, top + 12, f"{flag} ", "")}</g>'
         left += width + 4
 
 
-def _swatch(box: Swatch) -> Markup:
+def _swatch(box: Swatch) -> str:
     if box.kind == "path":
         middle = box.top + box.height // 2
-        line = Markup('<path class="e path" d="M{} {}h{}"/>')
-        return line.format(box.left, middle, box.width)
-    return Markup(
-        '<g class="step {}"><rect x="{}" y="{}" width="{}" height="{}" rx="2"/></g>'
-    ).format(box.kind, box.left, box.top, box.width, box.height)
+        return f'<path class="e path" d="M{box.left} {middle}h{box.width}"/>'
+    rect = _rect(box.left, box.top, box.width, box.height, 2)
+    return f'<g class="step {escape(box.kind)}">{rect}</g>'
 
 
-def _text(x: int, y: int, text: str, kind: str) -> Markup:
-    named = Markup(' class="{}"').format(kind) if kind else Markup("")
-    return Markup('<text{} x="{}" y="{}">{}</text>').format(named, x, y, escape(text))
+def _rect(left: int, top: int, width: int, height: int, corner: int) -> str:
+    return f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="{corner}"/>'
+
+
+def _text(x: int, y: int, text: str, kind: str) -> str:
+    named = f' class="{escape(kind)}"' if kind else ""
+    return f'<text{named} x="{x}" y="{y}">{escape(text)}</text>'

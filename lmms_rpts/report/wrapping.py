@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 _WIDTHS = {
@@ -71,6 +72,11 @@ def clean(text: str, longest: int = LONGEST) -> str:
     """
     begun = text.lstrip()
     line = " ".join(begun[: longest + 1].split())
+    kept = line if line.isascii() and line.isprintable() else _without_invalid(line)
+    return kept if len(begun) <= longest else f"{kept[: longest - 1]}{ELLIPSIS}"
+
+
+def _without_invalid(line: str) -> str:
     kept: list[str] = []
     marks = 0
     for char in line:
@@ -78,7 +84,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
         marks = marks + 1 if kind in ("Mn", "Me") else 0
         if char not in _DROPPED and marks <= _MOST_MARKS:
             kept.append("\N{REPLACEMENT CHARACTER}" if _is_invalid(char, kind) else char)
-    return "".join(kept) if len(begun) <= longest else f"{''.join(kept)[: longest - 1]}{ELLIPSIS}"
+    return "".join(kept)
 
 
 def _is_invalid(char: str, kind: str) -> bool:
@@ -103,7 +109,7 @@ def width_of(text: str, size: float, bold: bool = False) -> float:
 def wrap(text: str, width: float, size: float, most: int, bold: bool = False) -> Wrapped:
     """Break a clean text into at most ``most`` lines of ``width`` pixels; the rest is cut off."""
     room = width / (size * _MARGIN * (_BOLD if bold else 1))
-    parts = [(part, sum(map(_advance, part))) for part in _clusters(text)]
+    parts = [(part, _width(part)) for part in _clusters(text)]
     lines: list[str] = []
     at = 0
     while at < len(parts) and len(lines) < most:
@@ -117,6 +123,9 @@ def wrap(text: str, width: float, size: float, most: int, bold: bool = False) ->
 
 def _clusters(text: str) -> Iterator[str]:
     """Characters that belong together: a letter with its accents, an emoji with its parts."""
+    if text.isascii():
+        yield from text
+        return
     start = 0
     for at, (before, char) in enumerate(pairwise(text), 1):
         joined = char in _JOINERS or before == "\u200d" or ord(char) in _TONES
@@ -129,15 +138,15 @@ def _clusters(text: str) -> Iterator[str]:
 
 def _line_end(parts: Sequence[tuple[str, float]], start: int, room: float) -> int:
     """End of the line that begins at ``start``: the last break that fits, if there is one."""
-    used, break_at = 0.0, 0
+    used = 0.0
     for at in range(start, len(parts)):
         part, width = parts[at]
-        if at > start and _may_break(parts[at - 1][0], part):
-            break_at = at
         used += width
         # A space at the end of a line takes up no room.
         if used > room and part != " " and at > start:
-            return break_at or at
+            places = range(at, start, -1)
+            breaks = (it for it in places if _may_break(parts[it - 1][0], parts[it][0]))
+            return next(breaks, at)
     return len(parts)
 
 
@@ -157,6 +166,11 @@ def _with_ellipsis(line: str, room: float) -> str:
 
 def _is_wide(cluster: str) -> bool:
     return unicodedata.east_asian_width(cluster[0]) in "WF"
+
+
+@lru_cache(maxsize=4096)
+def _width(cluster: str) -> float:
+    return sum(map(_advance, cluster))
 
 
 def _advance(char: str) -> float:

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING
 
 from lmms_rpts.escaping import listed
-from lmms_rpts.runs.record import R
-from lmms_rpts.runs.run import AnyRun, RunOf
+
+if TYPE_CHECKING:
+    from lmms_rpts.runs.record import R
+    from lmms_rpts.runs.run import AnyRun, RunOf
 
 
 @dataclass(frozen=True, slots=True)

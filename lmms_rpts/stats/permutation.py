@@ -14,6 +14,8 @@ EXACT = 13
 
 _TIED = 1e-9
 _AT_A_TIME = 2_000_000
+_IN_CACHE = 50_000
+"""Numbers of an array that, with a few others of its size, the processor's cache holds."""
 
 
 def swap_test(
@@ -92,23 +94,41 @@ def _differences(
             second.
         studentised: divide each difference by its own standard error.
     """
-    gains = (sums[:, 2:] - sums[:, :2])[moving]
-    total_a, n_a = (sums[:, :2].sum(axis=0) + swaps @ gains).T
-    total_b, n_b = (sums[:, 2:].sum(axis=0) - swaps @ gains).T
+    gained = swaps @ (sums[:, 2:] - sums[:, :2])[moving]
+    total_a, n_a = (sums[:, :2].sum(axis=0) + gained).T
+    total_b, n_b = (sums[:, 2:].sum(axis=0) - gained).T
     there = (n_a > 0.5) & (n_b > 0.5)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_a, mean_b = total_a / n_a, total_b / n_b
         found = mean_b - mean_a
         if studentised:
-            # The contribution of each cluster to the difference, linearised; the sum is 0.
-            still = _shares(sums, mean_a, n_a, mean_b, n_b)
-            moved = _shares(sums[:, [2, 3, 0, 1]], mean_a, n_a, mean_b, n_b)
-            chosen = np.zeros(still.shape, dtype=bool)
-            chosen[:, moving] = swaps > 0
-            errors = np.sqrt((np.where(chosen, moved, still) ** 2).sum(axis=1))
+            errors = _standard_errors(swaps, sums, moving, (mean_a, n_a, mean_b, n_b))
             found = np.where(errors > _TIED, found / errors, np.sign(found) * np.inf)
             found = np.where(np.abs(mean_b - mean_a) > _TIED, found, 0.0)
     return found, there
+
+
+def _standard_errors(
+    swaps: Floats, sums: Floats, moving: Indices, means: tuple[Floats, Floats, Floats, Floats]
+) -> Floats:
+    """(k,): the standard error of the difference after each swap.
+
+    Args:
+        swaps, sums, moving: as for ``_differences``.
+        means: (k,) each: mean and number of values of the first side, and of the second.
+    """
+    errors = np.empty(len(swaps))
+    rows = max(1, _IN_CACHE // len(sums))
+    for start in range(0, len(swaps), rows):
+        block = slice(start, start + rows)
+        of_block = [each[block] for each in means]
+        # The contribution of each cluster to the difference, linearised; the sum is 0.
+        still = _shares(sums, *of_block)
+        moved = _shares(sums[:, [2, 3, 0, 1]], *of_block)
+        chosen = np.zeros(still.shape, dtype=bool)
+        chosen[:, moving] = swaps[block] > 0
+        errors[block] = np.sqrt((np.where(chosen, moved, still) ** 2).sum(axis=1))
+    return errors
 
 
 def _shares(sums: Floats, mean_a: Floats, n_a: Floats, mean_b: Floats, n_b: Floats) -> Floats:

@@ -14,14 +14,14 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
-
-from loguru import logger
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
-from lmms_rpts.runs.record import Record
-from lmms_rpts.settings import SettingError
-from lmms_rpts.tasks.data_checks import Check
+from lmms_rpts.variables import SettingError
+
+if TYPE_CHECKING:
+    from lmms_rpts.runs.record import Record
+    from lmms_rpts.tasks.data_checks import Check
 
 GROUP = "lmms_rpts.benchmarks"
 _OURS = (
@@ -146,6 +146,8 @@ def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
             loaded = point.load()
         except Exception as error:  # an error of another package must not affect the rest
             broken.append(f"the benchmark {point.name} ({point.value}) cannot be used: {error}")
+            from loguru import logger
+
             logger.error("{}", broken[-1])
             continue
         if not isinstance(loaded, Benchmark):

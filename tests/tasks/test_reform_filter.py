@@ -23,7 +23,7 @@ from lmms_rpts.tasks.reform_eval import results
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.dimensions import average_ranks, dimension_scores
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
-from lmms_rpts.tasks.reform_eval.published_files import find_published
+from lmms_rpts.tasks.reform_eval.published_names import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.reform_eval.summary import summarize_reform

@@ -140,11 +140,12 @@ def _negates(text: str) -> bool:
     return bool(_NEGATION.search(text[:_LONGEST]))
 
 
+# One conclusion is compared with many texts.
+@lru_cache(maxsize=256)
 def _size(text: str) -> int:
     return 2 if _CHINESE.search(text[:_LONGEST]) else 3
 
 
-# One conclusion is compared with many texts.
 @lru_cache(maxsize=256)
 def _grams(text: str, size: int) -> frozenset[str]:
     folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.reasoning.clues import LANGUAGES
-from lmms_rpts.reasoning.planning import EVIDENCE
+from lmms_rpts.reasoning.evidence import EVIDENCE
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.data import add_image_column, digest, store
 from lmms_rpts.tasks.data_errors import DataError

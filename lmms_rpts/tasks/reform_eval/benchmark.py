@@ -24,6 +24,6 @@ BENCHMARK = Benchmark(
     },
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
-    foreign=f"{_HERE}.published_files:find_published",
+    foreign=f"{_HERE}.published_names:find_published",
     picture=f"{_HERE}.pictures:picture_of",
 )

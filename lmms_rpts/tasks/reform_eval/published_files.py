@@ -1,14 +1,12 @@
 """Reader of the prediction files that the published code writes, as runs of ReForm-Eval.
 
 Source: ``run_eval.py`` of github.com/FudanDISC/ReForm-Eval (df1cfa7). A file is a JSON list of
-rows with ``sample_id`` and ``prediction``; its name contains the data set, the formulation and the
-method: ``TDIUC_SingleChoice_likelihood.json``.
+rows with ``sample_id`` and ``prediction``; ``published_names`` describes the names of the files.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.reform_eval.fields import Fields, read_json
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
+from lmms_rpts.tasks.reform_eval.published_names import NAME
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
     ReformGrade,
@@ -28,10 +27,6 @@ from lmms_rpts.tasks.reform_eval.text_form import marks_of
 if TYPE_CHECKING:
     from lmms_rpts.tasks.reform_eval.filter import Given
 
-_NAME = re.compile(
-    r"(?P<data>.+)_(?P<formulation>SingleChoice|OCROpenEnded|KIEOpenEnded|Generation)"
-    r"_(?P<method>generation|likelihood)(?:_.*)?"
-)
 _KINDS: dict[str, Kind] = {
     "SingleChoice": "choice",
     "OCROpenEnded": "ocr",
@@ -51,26 +46,20 @@ _ASKING = ReformAsking(
 )
 
 
-def find_published(place: Path) -> Callable[[str | None], list[ReformRun]] | None:
-    """A function that reads the prediction files at a path, given a label.
+def read_published(path: Path, label: str | None) -> ReformRun:
+    """A prediction file as a run, with its label; None: the name of its folder.
 
-    None if no file name matches. The function raises RunError with the file and the row.
+    Args:
+        path: a file whose name matches ``NAME``.
+        label: the user's name of the run.
+
+    Raises:
+        RunError: with the file and the row.
     """
-    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
-    found = [file for file in files if _is_published(file) and file.is_file()]
-    return (lambda label: [_read(file, label) for file in found]) if found else None
-
-
-def _is_published(path: Path) -> bool:
-    """Whether a file name has the form of the published code's prediction files."""
-    return path.suffix == ".json" and _NAME.fullmatch(path.stem) is not None
-
-
-def _read(path: Path, label: str | None) -> ReformRun:
     # The filters import lmms-eval: only if there is a file to read.
     from lmms_rpts.tasks.reform_eval.filter import record_of
 
-    name = _NAME.fullmatch(path.stem)
+    name = NAME.fullmatch(path.stem)
     assert name is not None, "the name was checked"
     method, kind = name["method"], _KINDS[name["formulation"]]
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from lmms_rpts.settings import Settings, read_variables
-from lmms_rpts.tasks.judges import needed_judge
 
 VARIABLES = ("ROME_CONSISTENCY", "ROME_GRADER", "ROME_PATH")
 
@@ -74,6 +73,8 @@ def judge_of(
     Raises:
         JudgeConfigurationError: the message says what to set.
     """
+    from lmms_rpts.tasks.judges import needed_judge
+
     if not any(asks_judge(rome, subtask) for subtask in subtasks):
         return None
     need = "ROME_CONSISTENCY=1" if rome.consistency else f"ROME_GRADER={rome.grader}"
