@@ -167,7 +167,8 @@ def test_the_document_is_asked_for_where_several_have_the_id(
         unknown = command(*(tmp_path / each for each in runs), "--id", "q1", "--doc-id", at)
         assert unknown.exit_code == 1
         assert f"{label} has no document {at} with the id q1 in rpts_eval_en" in unknown.output
-    assert "--doc-id can be: 0, 4" in command(tmp_path / "run", "--id", "q1", "--doc-id", "3").output
+    unknown = command(tmp_path / "run", "--id", "q1", "--doc-id", "3")
+    assert "--doc-id can be: 0, 4" in unknown.output
 
 
 def test_runs_without_that_instance_or_without_steps(command: Command, tmp_path: Path) -> None:

@@ -57,3 +57,35 @@ def open_page(browser: Any, path: Path, place: str = "", **context: Any) -> Open
     page.on("request", lambda asked: opened.requests.append(asked.url))
     page.goto(path.resolve().as_uri() + place)
     return opened
+
+
+@contextmanager
+def watched(browser: Any, path: Path) -> Iterator[Opened]:
+    """A file that is open within the block; it must log nothing, and fetch nothing."""
+    found = open_page(browser, path)
+    yield found
+    found.page.context.close()
+    assert found.complaints == []
+    own = ("file:", "data:", "blob:")
+    assert [url for url in found.requests if not url.startswith(own)] == []
+
+
+def expect_listed(page: Any, *names: str) -> None:
+    """The table of instances shows these, in this order, once it has come to rest."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+
+
+def expect_accessible(page: Any) -> None:
+    """The page has no fault that axe finds, and is not wider than the window."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    faults = [
+        (each["id"], node["html"][:150], node.get("failureSummary"))
+        for each in found
+        for node in each["nodes"][:3]
+    ]
+    assert not faults, faults
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
