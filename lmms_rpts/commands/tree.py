@@ -137,9 +137,7 @@ def _by_number(own: str) -> tuple[int, str]:
     return len(own), own
 
 
-def _response(
-    run: Run, instance: str, task: str, doc_id: int | None, repeat: int
-) -> RptsRecord:
+def _response(run: Run, instance: str, task: str, doc_id: int | None, repeat: int) -> RptsRecord:
     """The response to draw; ends with a message where there is none, or several documents."""
     found = _documents(run, instance, task)
     if not found:
