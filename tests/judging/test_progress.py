@@ -13,7 +13,7 @@ import pytest
 from lmms_rpts.judging import Budget, JudgeRequest, Verdict, open_engine
 from lmms_rpts.judging import progress as bars
 from lmms_rpts.judging.progress import Board, Progress
-from tests.support.judge_server import Body, JudgeServer
+from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.tables import table
 
 
@@ -83,8 +83,9 @@ def test_conversations_of_several_calls(shown: StringIO) -> None:
 def test_the_total_is_what_was_done_with_cache_hits_and_failures(
     shown: StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def answer(body: Body) -> str:
-        return "no verdict" if "fails" in body["messages"][-1]["content"] else "Score: 0.5"
+    def answer(body: Body) -> ServerReply:
+        fails = "fails" in str(body["messages"])
+        return ServerReply("Score: 0.5", refusal="I will not." if fails else None)
 
     def requests(*texts: str) -> list[JudgeRequest]:
         return [JudgeRequest("image", [{"role": "user", "content": each}]) for each in texts]
