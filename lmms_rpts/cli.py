@@ -12,7 +12,7 @@ import typer
 from lmms_rpts import __version__
 from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
-from lmms_rpts.commands.common import paragraphs
+from lmms_rpts.commands.common import complain, paragraphs
 from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
@@ -26,6 +26,7 @@ from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
 from lmms_rpts.commands.tree import tree
 from lmms_rpts.commands.validate import validate
+from lmms_rpts.terminal import plain_log
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
@@ -64,6 +65,7 @@ def _main(
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal can't show must not cause a traceback.
             stream.reconfigure(errors="backslashreplace")
+    plain_log(complain)
 
 
 @app.command(rich_help_panel=_PREPARE)

@@ -98,6 +98,28 @@ def test_what_is_said_without_answers(
     assert "--folder" in command("cache", name).output
 
 
+def test_a_folder_that_is_not_there_is_named(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    for folder, reason in {
+        "nofolder": "does not exist",
+        "~nobody-of-this-name": "does not exist",
+        "file": "is not a folder",
+        "loop": "is not a folder",
+    }.items():
+        for arguments in (("info",), ("export",), ("clear", "--yes")):
+            said = command("cache", *arguments, "--folder", folder)
+            assert (said.exit_code, said.output) == (1, f"--folder: {folder} {reason}\n"), arguments
+    # Nothing was cached yet: no mistake of the user.
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "later"))
+    said = command("cache", "info")
+    assert said.exit_code == 0
+    assert said.output == f"No cached replies in {tmp_path / 'later'}. The folder does not exist.\n"
+
+
 def test_a_file_of_another_version_is_left_alone(command: Command, tmp_path: Path) -> None:
     fill(tmp_path, "openai:a")
     with sqlite3.connect(tmp_path / FILE) as connection:

@@ -149,6 +149,32 @@ def test_the_task_is_asked_for_where_several_have_the_id(command: Command, tmp_p
     assert command(tmp_path / "run", "--id", "q1", "--task", "my_task").exit_code == 0
 
 
+def test_the_document_is_asked_for_where_several_have_the_id(
+    command: Command, tmp_path: Path
+) -> None:
+    """Two documents of one task, as where files of several languages were put together."""
+    texts = {0: "The shop is closed.", 4: "商店关门了。"}
+    documents = {at: [record([1.0, 1.0], statement=text)] * 2 for at, text in texts.items()}
+    write_run(tmp_path / "run", documents)
+    write_run(tmp_path / "other", {0: record([1.0, 1.0])}, model_args="name=other")
+    for arguments in ((), ("--gold",), ("--repeat", "2")):
+        said = command(tmp_path / "run", "--id", "q1", *arguments)
+        assert said.exit_code == 1
+        assert "model-a has 2 documents with the id q1 in rpts_eval_en. Use one of:" in said.output
+        for at, text in texts.items():
+            assert f"  --doc-id {at}: {text}\n" in said.output
+        assert not (tmp_path / "tree.svg").exists()
+    chosen = command(tmp_path / "run", "--id", "q1", "--doc-id", "4", "--gold")
+    assert chosen.exit_code == 0, chosen.output
+    for runs, label in ((["run"], "model-a"), (["run", "other"], "other")):
+        at = "3" if label == "model-a" else "4"
+        unknown = command(*(tmp_path / each for each in runs), "--id", "q1", "--doc-id", at)
+        assert unknown.exit_code == 1
+        assert f"{label} has no document {at} with the id q1 in rpts_eval_en" in unknown.output
+    unknown = command(tmp_path / "run", "--id", "q1", "--doc-id", "3")
+    assert "--doc-id can be: 0, 4" in unknown.output
+
+
 def test_runs_without_that_instance_or_without_steps(command: Command, tmp_path: Path) -> None:
     write_run(tmp_path / "a", {0: record([1.0, 1.0])}, model_args="name=a")
     write_run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -168,11 +169,40 @@ def test_a_hundred_chains_are_drawn_unless_all_are_wanted(command: Command, tmp_
 
 
 def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_path: Path) -> None:
-    done = command("--judge", "lexical", "-o", tmp_path / "v.json")
+    outputs = [tmp_path / f"v.{kind}" for kind in ("json", "md", "csv")]
+    chosen = [part for path in outputs for part in ("-o", path)]
+    done = command("--judge", "lexical", *chosen, "--html", tmp_path / "v.html")
     assert done.exit_code == 0, done.output
     found = figures(tmp_path / "v.json")
-    assert (found.name, found.premises, found.blind) == ("own", "given", False)
+    assert (found.premises, found.blind) == ("given", False)
     assert 0 < found.n_wrong < found.n_steps
+    for shown in (done.output, *(path.read_text() for path in outputs[:2])):
+        assert "built-in" in shown
+        assert not re.search(r"^(### )?own\b|\"own\"", shown, re.MULTILINE), shown
+    assert {line.split(",")[0] for line in outputs[2].read_text().splitlines()[1:]} == {"built-in"}
+    page = (tmp_path / "v.html").read_text()
+    assert "<dt>Layout</dt><dd>built-in</dd>" in page
+    assert not re.search(r">\s*own\b", page)
+
+
+def test_files_of_before_name_the_built_in_set_as_those_of_today(
+    command: Command, tmp_path: Path
+) -> None:
+    """It was called own: such files are read and compared with new ones."""
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    assert command("--judge", "lexical", "-o", new).exit_code == 0
+    old.write_text(new.read_text().replace('"built-in"', '"own"'))
+    assert old.read_text().count('"own"') == 2
+    assert read_validity(old) == read_validity(new)
+    done = command("--compare", old, new)
+    assert done.exit_code == 0, done.output
+    assert "built-in: " in done.output
+    assert "only one of the files" not in done.output
+    # Data of your own may have this name.
+    own = json.loads(old.read_text())
+    own["sets"][0]["layout"] = "rows"
+    old.write_text(json.dumps(own))
+    assert read_validity(old).sets[0].name == "own"
 
 
 @table(

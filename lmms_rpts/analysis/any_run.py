@@ -14,7 +14,13 @@ from lmms_rpts.analysis.rescoring import (
     find_extent,
     plan_parts,
 )
-from lmms_rpts.models.responses import ResponsesError, SavedResponses, read_responses
+from lmms_rpts.escaping import listed
+from lmms_rpts.models.responses import (
+    LikelihoodError,
+    ResponsesError,
+    SavedResponses,
+    read_responses,
+)
 from lmms_rpts.runs.reading import read_results
 from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
 from lmms_rpts.schema import shown
@@ -67,7 +73,7 @@ def plan_any_run(
         ResponsesError: if there are no responses, or some are missing.
         SettingError: if ``correct`` names no metric of the samples.
     """
-    saved = read_responses(*paths, only=None if task is None else [task], default_task=task)
+    saved = _read(paths, task)
     tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
     if not tasks:
         there = ", ".join(sorted({*saved.tasks, *saved.passed_over})) or "none"
@@ -91,6 +97,15 @@ def plan_any_run(
     others = sorted({*saved.tasks, *saved.passed_over} - {*tasks})
     rescoring = Rescoring(responses, extents, parts, tuple(saved.files), tuple(others))
     return AnyRun(rescoring, grades)
+
+
+def _read(paths: Sequence[str | Path], task: str | None) -> SavedResponses:
+    try:
+        return read_responses(*paths, only=None if task is None else [task], default_task=task)
+    except LikelihoodError as error:
+        if task is None and error.others:
+            raise ResponsesError(f"{error}. Set --task to one of: {listed(error.others)}") from None
+        raise
 
 
 def _scored_as(task: str, own: Sequence[str]) -> str:

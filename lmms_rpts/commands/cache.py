@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -43,7 +44,8 @@ def info(folder: Folder = None) -> None:
     if (place / FILE).exists():
         _print_answers(place)
     else:
-        typer.echo(f"No cached replies in {place}.")
+        missing = "" if place.exists() else " The folder does not exist."
+        typer.echo(f"No cached replies in {place}.{missing}")
     sizes = [each.size for each in thumbnails.stored(place / thumbnails.FOLDER)]
     if sizes:
         said = f"{len(sizes):,} thumbnails of reports ({sum(sizes) / 1e6:,.1f} MB)"
@@ -214,7 +216,11 @@ def _read(place: Path) -> list[Answer]:
 
 def _place(folder: Path | None) -> Path:
     if folder is not None:
-        return folder.expanduser()
+        place = os.path.expanduser(folder)
+        if not os.path.isdir(place):
+            reason = "is not a folder" if os.path.lexists(place) else "does not exist"
+            fail(f"--folder: {folder} {reason}")
+        return Path(place)
     with told():
         found = load_settings().cache
     if found is None:

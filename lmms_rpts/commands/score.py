@@ -201,7 +201,7 @@ def _names(samples: list[Path], task: str) -> bool:
     """Whether there are responses to a task; a file without task names may belong to any task."""
     from lmms_rpts.models.responses import read_responses
 
-    saved = read_responses(*samples, default_task=task)
+    saved = read_responses(*samples, only=[task], default_task=task)
     return task in saved.tasks
 
 

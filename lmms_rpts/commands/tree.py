@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ from lmms_rpts.commands.common import (
     told,
     write_bytes,
 )
-from lmms_rpts.escaping import listed, printable
+from lmms_rpts.escaping import count, listed, printable, shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -51,6 +51,15 @@ def tree(
     task: Annotated[
         str | None,
         typer.Option("--task", help="Task of the instance, if several tasks have this id."),
+    ] = None,
+    doc_id: Annotated[
+        int | None,
+        typer.Option(
+            "--doc-id",
+            min=0,
+            help="Number of the document in its task, if several documents have this id.",
+            show_default=False,
+        ),
     ] = None,
     repeat: Annotated[
         int, typer.Option("--repeat", min=1, help="Number of the response, if there are several.")
@@ -93,18 +102,17 @@ def tree(
 
         found = read_runs(runs)
     spare(found, files)
-    chosen = [
-        (run, _response(run, instance, _task(found, instance, task), repeat)) for run in found
-    ]
+    name = _task(found, instance, task)
+    chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
     from lmms_rpts.report.layout import Sizes
     from lmms_rpts.report.tree_figure import make_figure
 
     sizes = Sizes(node=node_width, lines=lines)
     trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
     figure = make_figure(trees, legend)
-    name = f"{'Gold reasoning' if gold else 'Reasoning'}: {chosen[0][1].instance.task} {instance}"
+    title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
     for path in files:
-        write_bytes(path, _drawn(path, figure, name, dpi, not transparent))
+        write_bytes(path, _drawn(path, figure, title, dpi, not transparent))
 
 
 def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:
@@ -129,19 +137,46 @@ def _by_number(own: str) -> tuple[int, str]:
     return len(own), own
 
 
-def _response(run: Run, instance: str, task: str, repeat: int) -> RptsRecord:
-    there = [
-        each for each in run.responses if (each.instance.task, each.instance.id) == (task, instance)
-    ]
-    if not there:
+def _response(run: Run, instance: str, task: str, doc_id: int | None, repeat: int) -> RptsRecord:
+    """The response to draw; ends with a message where there is none, or several documents."""
+    found = _documents(run, instance, task)
+    if not found:
         fail(f"{run.label} has no response to instance {instance} of {task}")
-    # Documents with the same id: the first of them.
-    first = [each for each in there if each.instance.key == there[0].instance.key]
-    for each in first:
+    if doc_id is not None and doc_id not in found:
+        fail(
+            f"{run.label} has no document {doc_id} with the id {instance} in {task}. --doc-id can "
+            f"be: {listed([str(each) for each in found])}"
+        )
+    if doc_id is None and len(found) > 1:
+        fail(_several_documents(run, instance, task, found))
+    responses = found[next(iter(found)) if doc_id is None else doc_id]
+    for each in responses:
         if each.repeat == repeat - 1:
             return each
-    count = f"{len(first)} response{'s' * (len(first) > 1)}"
-    fail(f"{run.label} has {count} to instance {instance}: there is no repeat {repeat}")
+    there = count(len(responses), "response")
+    fail(f"{run.label} has {there} to instance {instance}: there is no repeat {repeat}")
+
+
+def _documents(run: Run, instance: str, task: str) -> dict[int, list[RptsRecord]]:
+    """The responses to the documents of this id, by the number of the document."""
+    found: dict[int, list[RptsRecord]] = {}
+    for each in run.responses:
+        if (each.instance.task, each.instance.id) == (task, instance):
+            found.setdefault(each.instance.doc_id, []).append(each)
+    return found
+
+
+def _several_documents(
+    run: Run, instance: str, task: str, found: Mapping[int, Sequence[RptsRecord]]
+) -> str:
+    choices = [
+        f"--doc-id {doc_id}: {shorten(first.statement or first.context, 70)}"
+        for doc_id, first in ((doc_id, each[0].instance) for doc_id, each in found.items())
+    ]
+    return (
+        f"{run.label} has {len(found)} documents with the id {instance} in {task}. Use one of:\n  "
+        + listed(choices, "\n  ")
+    )
 
 
 def _trees(chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes) -> list[tuple[str, TreePicture]]:

@@ -18,7 +18,7 @@ from lmms_rpts.escaping import (
     printable,
     shorten,
 )
-from lmms_rpts.runs.validity import Figures, Interval, Usage, ValidatedSet, Validity
+from lmms_rpts.runs.validity import BUILT_IN, Figures, Interval, Usage, ValidatedSet, Validity
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.results import Validation
 
@@ -61,7 +61,7 @@ _NOTES = (
     "the baseline place scores 1 within chains.",
 )
 _PUBLIC = "These texts are public: models may have been trained on them."
-_OURS = ("own", "ratings")
+_OURS = (BUILT_IN, "ratings")
 
 
 def show(validation: Validation, console: Console) -> None:

@@ -19,6 +19,8 @@ CUT_SHORT = (
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
+_DEEPEST = 3
+"""Lists in each other: options, responses to one, a likelihood and whether it is the largest."""
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 _PIPELINES = (
@@ -29,6 +31,18 @@ _PIPELINES = (
 
 class ResponsesError(UserError):
     """Saved responses that cannot be read, or that lack requested documents."""
+
+
+class LikelihoodError(ResponsesError):
+    """Samples of a task that compares answer options by likelihood, without any text.
+
+    Attributes:
+        others: other tasks of the files, by the names of the files.
+    """
+
+    def __init__(self, message: str, others: Collection[str] = ()) -> None:
+        super().__init__(message)
+        self.others = tuple(others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +102,18 @@ def read_responses(
     """
     saved = SavedResponses(", ".join(str(path) for path in paths))
     owners: dict[tuple[str, str, str], Path] = {}
-    for file in dict.fromkeys(file for path in paths for file in _files(Path(path))):
-        task = _task_of(file)
+    files = {file: _task_of(file) for path in paths for file in _files(Path(path))}
+    for file, task in files.items():
         if only is not None and task is not None and task not in only:
             saved.passed_over.add(task)
             continue
         reader = _Reader(saved, file, task or default_task, only, owners)
-        for place, entry in _entries(file):
-            reader.add(entry, place)
+        try:
+            for place, entry in _entries(file):
+                reader.add(entry, place)
+        except LikelihoodError as error:
+            others = {each for each in files.values() if each} - {task}
+            raise LikelihoodError(str(error), sorted(others)) from None
         reader.finish()
     return saved
 
@@ -241,6 +259,11 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
             raise ResponsesError(
                 f'{place} has a scored record, but no "resps": the response itself is lost'
             )
+    if "response" not in entry and _holds_likelihood(found):
+        raise LikelihoodError(
+            f"{place} holds likelihoods of answer options, not a response: only free text can be "
+            "scored"
+        )
     texts = found if isinstance(found, list) else [found]
     if len(texts) == 1 and isinstance(texts[0], list):
         texts = texts[0]
@@ -252,6 +275,24 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
         SavedResponse(storable(text), _tokens(counts[at]) if at < len(counts) else None)
         for at, text in enumerate(texts)
     ]
+
+
+def _holds_likelihood(found: object) -> bool:
+    """Whether a value is what lmms-eval saves of likelihoods: ``["-1.5", "False"]``, or nested."""
+    for _ in range(_DEEPEST):
+        if not isinstance(found, list) or not found:
+            return False
+        if len(found) == 2 and found[1] in ("True", "False", True, False):
+            return _is_number(found[0])
+        found = found[0]
+    return False
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isinstance(value, str | float) and not float(value) > 0
+    except ValueError:
+        return False
 
 
 def _is_record(value: object) -> bool:

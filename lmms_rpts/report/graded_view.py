@@ -31,6 +31,8 @@ from lmms_rpts.tasks.sheets import Sheet, summary_sheets
 
 MOST_ANSWERS = 20
 """Maximum number of answers of a run to a question that are shown; files may hold any number."""
+MOST_IMAGES = 20
+"""Maximum number of images of a question that are shown."""
 MOST_VALUES = 60
 """Maximum number of values of a breakdown in a filter, and in a record."""
 MOST_GROUPS = 500
@@ -107,6 +109,7 @@ class GradedEntry:
         name: its own id.
         question: the question in the variant of the first answer.
         images: file names of its images; empty for an image from the benchmark's own function.
+        images_left_out: the number of images that are not shown.
         tags: its values of the breakdowns, by breakdown.
         answers: the answers that are shown.
         by_run: the answers of each run; None if the run has none.
@@ -117,6 +120,7 @@ class GradedEntry:
     name: str
     question: ShownQuestion
     images: tuple[str, ...]
+    images_left_out: int
     tags: Mapping[str, tuple[str, ...]]
     answers: tuple[GradedAnswer, ...]
     by_run: tuple[RunCell | None, ...]
@@ -290,13 +294,15 @@ class _Builder:
             for number, own in enumerate(by_run)
         ]
         question = next(each for answers in shown for each in answers).question
-        names = tuple(question.images) or (("",) if self._benchmark.picture else ())
+        names = question.images or ([""] if self._benchmark.picture else [])
+        images = tuple(dict.fromkeys(names))
         return GradedEntry(
             anchor=anchor,
             task=case.task,
             name=str(case.key[2]) or str(case.key[1]),
             question=question,
-            images=tuple(dict.fromkeys(names))[:MOST_ANSWERS],
+            images=images[:MOST_IMAGES],
+            images_left_out=len(images[MOST_IMAGES:]),
             tags=self._tags(record),
             answers=tuple(each for answers in shown for each in answers),
             by_run=tuple(map(self._cell, by_run, shown)),

@@ -265,12 +265,26 @@ def _write_folder(
 
 def _clear(output: Path) -> None:
     """Delete the pages of an earlier report; refuse a folder that contains anything else."""
-    if not (output / "index.html").is_file() or not (output / "instances").is_dir():
+    if not _is_report(output):
         raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
+    # First: a report that is not written to its end must not have an index page.
+    (output / "index.html").unlink(missing_ok=True)
     for page in (output / "instances").glob("*.html"):
         page.unlink()
     for image in (output / "images").glob("*.webp"):
         image.unlink()
+
+
+def _is_report(output: Path) -> bool:
+    """Whether a folder holds a report, or the part of one that was not written to its end."""
+    if not (output / "instances").is_dir():
+        return False
+    if (output / "index.html").is_file():
+        return True
+    parts = [*(output / "instances").iterdir(), *(output / "images").glob("*")]
+    names = {each.name for each in output.iterdir()}
+    kinds = {each.suffix for each in parts}
+    return names <= {"instances", "images"} and kinds <= {".html", ".webp"}
 
 
 def _put(path: Path, text: str) -> int:

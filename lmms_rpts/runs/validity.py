@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -13,6 +13,10 @@ from lmms_rpts.errors import UserError
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault
 
 VERSION = 1
+BUILT_IN = "built-in"
+"""Name and layout of the labelled steps that come with the package."""
+
+_FORMERLY = "own"
 _LARGEST = 500_000_000
 
 
@@ -170,6 +174,14 @@ class ValidatedSet(Model):
     chains: Annotated[
         Several[JudgedChain], Field(description="labels and scores of each chain, without texts")
     ] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, found: Any) -> Any:
+        # Files of older versions call the built-in set so.
+        if isinstance(found, dict) and found.get("name") == found.get("layout") == _FORMERLY:
+            return found | {"name": BUILT_IN, "layout": BUILT_IN}
+        return found
 
     @model_validator(mode="after")
     def _distinct(self) -> ValidatedSet:

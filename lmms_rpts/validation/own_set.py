@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lmms_rpts.runs.validity import BUILT_IN
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.loading import LoadedSet
 from lmms_rpts.validation.own_steps import own_chains
 from lmms_rpts.validation.rows import Row, RowError
 
-NAME = "own"
-
 
 def own_set() -> LoadedSet:
     """The demo's instances: their gold steps, and manually written wrong steps."""
     chains = own_chains()
-    return LoadedSet(NAME, LAYOUT, chains, rows=len(chains))
+    return LoadedSet(BUILT_IN, LAYOUT, chains, rows=len(chains))
 
 
 def _read(row: Row) -> Iterable[LabelledChain]:
@@ -24,7 +23,7 @@ def _read(row: Row) -> Iterable[LabelledChain]:
 
 
 LAYOUT = Layout(
-    name=NAME,
+    name=BUILT_IN,
     title="labelled steps of lmms-rpts: the demo's instances, sound and with written errors",
     fields=frozenset(),
     read=_read,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Sequence
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from lmms_rpts.judging import Budget, JudgeRequest, Verdict, open_engine
 from lmms_rpts.judging import progress as bars
 from lmms_rpts.judging.progress import Board, Progress
+from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.tables import table
 
 
@@ -76,3 +78,26 @@ def test_conversations_of_several_calls(shown: StringIO) -> None:
     line = _last(shown)
     assert "2/2" in line
     assert "asked=2" in line
+
+
+def test_the_total_is_what_was_done_with_cache_hits_and_failures(
+    shown: StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(body: Body) -> ServerReply:
+        fails = "fails" in str(body["messages"])
+        return ServerReply("Score: 0.5", refusal="I will not." if fails else None)
+
+    def requests(*texts: str) -> list[JudgeRequest]:
+        return [JudgeRequest("image", [{"role": "user", "content": each}]) for each in texts]
+
+    with JudgeServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        with open_engine("openai:m", cache_dir=tmp_path, progress=False) as engine:
+            engine.run(requests("a", "b"))
+        with open_engine("openai:m", cache_dir=tmp_path) as engine:
+            verdicts = engine.run(requests("a", "b", "c", "fails", "fails too"))
+    assert [each.error is not None for each in verdicts] == [False] * 3 + [True] * 2
+    line = _last(shown)
+    counted = {name: int(number) for name, number in re.findall(r"([a-z]+)=(\d+)", line)}
+    assert counted == {"asked": 1, "cached": 2, "failed": 2}
+    assert "5/5" in line

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import Opened, open_page
+from tests.support.browser import Opened, expect_accessible, expect_listed, open_page, watched
 from tests.support.instances import make_doc, write_folder
 from tests.support.runs import make_record, write_run
 
@@ -74,16 +73,8 @@ def folder_report(runs: Path) -> Path:
 
 @pytest.fixture
 def opened(browser: Any, report: Path) -> Iterator[Opened]:
-    found = open_page(browser, report)
-    yield found
-    found.page.context.close()
-    assert found.complaints == []
-    assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
-
-
-def expect_listed(page: Any, *names: str) -> None:
-    """The table shows these instances, in this order, once it has come to rest."""
-    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+    with watched(browser, report) as found:
+        yield found
 
 
 def expect_title(page: Any, part: str) -> None:
@@ -297,13 +288,5 @@ def test_no_accessibility_violations(
     page = open_page(browser, report, place, color_scheme=scheme, viewport=size).page
     for each in page.locator("article.open summary").all():
         each.click()
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    told = [
-        (each["id"], node["html"][:150], node.get("failureSummary"))
-        for each in found
-        for node in each["nodes"][:3]
-    ]
-    assert not told, told
-    overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert overflow <= 0
+    expect_accessible(page)
     page.context.close()

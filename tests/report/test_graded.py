@@ -14,7 +14,7 @@ from PIL import Image
 from pydantic import Field
 
 from lmms_rpts.report.graded_pages import bounded, cell_parts
-from lmms_rpts.report.graded_view import MOST_ANSWERS, GradedView, make_graded
+from lmms_rpts.report.graded_view import MOST_ANSWERS, MOST_IMAGES, GradedView, make_graded
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.logged import read_logged
 from lmms_rpts.runs.reading import read_runs_of
@@ -191,6 +191,26 @@ def test_images_of_rome_are_found_by_option_or_variable(
     assert write_report(runs, tmp_path / "r.html", images=tmp_path / "data").images == 1
     monkeypatch.setenv("ROME_PATH", str(tmp_path / "data"))
     assert write_report(runs, tmp_path / "r.html", images=tmp_path / "run").images == 1
+
+
+@table(
+    "more, note",
+    (0, None),
+    (1, "1 more image is not included."),
+    (1_480, "1,480 more images are not included."),
+)
+def test_images_that_a_question_does_not_show_are_counted(
+    tmp_path: Path, more: int, note: str | None
+) -> None:
+    names = [f"academic/{at}.png" for at in range(MOST_IMAGES + more)]
+    # A name that comes twice is one image.
+    record = make_rome_record(1.0, images=[names[0], *names])
+    write_rome_run(tmp_path, {"academic": [record]})
+    written = write_report(list(read_all_runs([tmp_path]).every), tmp_path / "r.html")
+    assert written.images_wanted == MOST_IMAGES
+    html = written.path.read_text("utf-8")
+    assert html.count('<p class="no-image">') == MOST_IMAGES
+    assert re.findall("[0-9,]+ more images? [^<]*", html) == ([note] if note else [])
 
 
 # --- how much is shown ----------------------------------------------------------------------------

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.all_runs import read_all_runs
-from tests.support.browser import Opened, open_page
+from tests.support.browser import Opened, expect_accessible, open_page, watched
 from tests.support.graded_runs import write_reform_runs
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
@@ -70,11 +69,8 @@ def mixed(runs: Path) -> Path:
 
 @pytest.fixture
 def opened(browser: Any, alone: Path) -> Iterator[Opened]:
-    found = open_page(browser, alone)
-    yield found
-    found.page.context.close()
-    assert found.complaints == []
-    assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
+    with watched(browser, alone) as found:
+        yield found
 
 
 def expect_listed(page: Any, *names: str) -> None:
@@ -217,12 +213,5 @@ def test_no_accessibility_violations(
     page = open_page(browser, mixed, place, color_scheme=scheme, viewport=size).page
     for each in page.locator("article.open summary").all():
         each.click()
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    told = [
-        (each["id"], node["html"][:150], node.get("failureSummary"))
-        for each in found
-        for node in each["nodes"][:3]
-    ]
-    assert not told, told
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    expect_accessible(page)
     page.context.close()

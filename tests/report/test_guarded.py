@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from lmms_rpts.report.frame import Frame
@@ -16,7 +15,14 @@ from lmms_rpts.report.view import make_view
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.report.test_hostile import ATTACKS
-from tests.support.browser import Opened, open_details, open_page
+from tests.support.browser import (
+    Opened,
+    expect_accessible,
+    expect_listed,
+    open_details,
+    open_page,
+    watched,
+)
 from tests.support.guarded import guarded_record, old_record, with_root
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
@@ -63,14 +69,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Any, report: Path) -> Iterator[Opened]:
-    found = open_page(browser, report)
-    yield found
-    found.page.context.close()
-    assert found.complaints == []
-
-
-def expect_listed(page: Any, *names: str) -> None:
-    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+    with watched(browser, report) as found:
+        yield found
 
 
 def test_sorting_by_guarded_score_and_difference(opened: Opened) -> None:
@@ -145,9 +145,7 @@ def test_no_accessibility_violations_or_overflow(
     for scheme in ("light", "dark"):
         size = {"width": width, "height": 900}
         page = open_page(browser, report, place, color_scheme=scheme, viewport=size).page
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        expect_accessible(page)
         page.context.close()
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from typer.testing import CliRunner
 
@@ -20,7 +19,7 @@ from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from lmms_rpts.validation.layouts.ratings import merge, read, reliability
 from lmms_rpts.validation.rows import Row
 from tests.report.test_hostile import ATTACKS, hostile_record
-from tests.support.browser import Opened, open_page
+from tests.support.browser import Opened, expect_accessible, open_page, watched
 from tests.support.instances import make_doc, write_folder
 from tests.support.ratings import data_in, file_with, item_with
 from tests.support.runs import make_record, write_run
@@ -68,11 +67,8 @@ def page_file(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Any, page_file: Path) -> Iterator[Opened]:
-    found = open_page(browser, page_file)
-    yield found
-    found.page.context.close()
-    assert found.complaints == []
-    assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    with watched(browser, page_file) as found:
+        yield found
 
 
 def press(page: Any, keys: str) -> None:
@@ -504,12 +500,5 @@ def test_no_accessibility_violations(
     page = open_page(browser, page_file, **motion).page
     for keys in ("4", "s", "k", "?"):
         press(page, keys)
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        told = [
-            (each["id"], node["html"][:150], node.get("failureSummary"))
-            for each in found
-            for node in each["nodes"][:3]
-        ]
-        assert not told, told
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        expect_accessible(page)
     page.context.close()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from lmms_rpts.report.reliability_chart import auc_bar, reliability_diagram
@@ -19,7 +18,7 @@ from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, PublishedFigure
 from lmms_rpts.validation.results import SetResult, Validation
 from lmms_rpts.validation.terms import METRICS
 from tests.report.test_hostile import ATTACKS
-from tests.support.browser import open_page
+from tests.support.browser import expect_accessible, open_page
 from tests.support.tables import table
 from tests.support.validations import (
     interval,
@@ -208,14 +207,7 @@ def test_no_accessibility_violations(
     size = {"width": width, "height": 900}
     page = in_browser(browser, both, tmp_path, color_scheme=scheme, viewport=size).page
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    told = [
-        (each["id"], node["html"][:150], node.get("failureSummary"))
-        for each in found
-        for node in each["nodes"][:3]
-    ]
-    assert not told, told
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    expect_accessible(page)
     page.context.close()
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -17,7 +16,7 @@ from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.report.view import MOST_RAW, make_view
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import Opened, open_page
+from tests.support.browser import Opened, expect_accessible, expect_listed, open_page, watched
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 
@@ -63,15 +62,8 @@ def pages(folder: Path) -> Path:
 
 @pytest.fixture
 def opened(browser: Any, report: Path) -> Iterator[Opened]:
-    found = open_page(browser, report)
-    yield found
-    found.page.context.close()
-    assert found.complaints == []
-    assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
-
-
-def expect_listed(page: Any, *names: str) -> None:
-    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+    with watched(browser, report) as found:
+        yield found
 
 
 def go(page: Any, place: str) -> None:
@@ -504,8 +496,5 @@ def test_no_accessibility_violations_in_any_state(
     page = open_page(browser, report, place, color_scheme=scheme).page
     STATES[state](page)
     page.wait_for_timeout(100)
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    told = [(each["id"], node["html"][:150]) for each in found for node in each["nodes"][:3]]
-    assert not told, told
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    expect_accessible(page)
     page.context.close()

@@ -65,3 +65,35 @@ def open_details(page: Any, inside: str = "article.open") -> None:
         "inside => document.querySelectorAll(`${inside} details`).forEach(e => { e.open = true; })",
         inside,
     )
+
+
+@contextmanager
+def watched(browser: Any, path: Path) -> Iterator[Opened]:
+    """An open file; the page must log nothing and fetch nothing."""
+    found = open_page(browser, path)
+    yield found
+    found.page.context.close()
+    assert found.complaints == []
+    own = ("file:", "data:", "blob:")
+    assert [url for url in found.requests if not url.startswith(own)] == []
+
+
+def expect_listed(page: Any, *names: str) -> None:
+    """The table of instances shows these rows, in this order."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+
+
+def expect_accessible(page: Any) -> None:
+    """axe finds no accessibility violations, and the page is not wider than the window."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    faults = [
+        (each["id"], node["html"][:150], node.get("failureSummary"))
+        for each in found
+        for node in each["nodes"][:3]
+    ]
+    assert not faults, faults
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

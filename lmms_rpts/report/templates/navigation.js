@@ -28,7 +28,7 @@
     if (target) target.scrollIntoView();
     else if (before) window.scrollTo(0, 0);
     const row = before && report.rowOf(before.id);
-    if (row && !row.hidden) {
+    if (row && !row.hidden && (!target || target.contains(row))) {
       row.querySelector("a").focus({ preventScroll: true });
       row.scrollIntoView({ block: "center" });
     }

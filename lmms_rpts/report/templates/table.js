@@ -67,20 +67,29 @@
       list.place.querySelector(".shown").textContent = `${count} of ${rows.length} shown`;
       list.place.querySelector(".nothing").hidden = count > 0;
     }
-    let waiting = 0;
-    form.addEventListener("input", (event) => {
-      clearTimeout(waiting);
-      const typed = event.target.type === "search";
-      waiting = setTimeout(() => { choose(); changed(list, !typed); }, typed ? 80 : 0);
-    });
+    // Changes of the form are delayed: a word is typed letter by letter.
+    let waiting = null;
+    list.settle = () => {
+      if (!waiting) return;
+      const { timer, push } = waiting;
+      clearTimeout(timer);
+      waiting = null;
+      choose();
+      changed(list, push);
+    };
+    function soon(push, milliseconds) {
+      if (waiting) clearTimeout(waiting.timer);
+      waiting = { timer: setTimeout(list.settle, milliseconds), push: push || Boolean(waiting && waiting.push) };
+    }
+    form.addEventListener("input", (event) => { if (event.target.type === "search") soon(false, 80); else soon(true, 0); });
     // Enter in the search goes to the first visible row.
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      choose();
+      list.settle();
       const row = report.visible(table)[0];
       if (row) row.querySelector("a").focus();
     });
-    form.addEventListener("reset", () => setTimeout(() => { choose(); changed(list, true); }));
+    form.addEventListener("reset", () => soon(true, 0));
     list.place.querySelector(".clear").addEventListener("click", () => form.reset());
     form.hidden = false;
     // It was hidden until now, so that it was not laid out for every row that arrived.

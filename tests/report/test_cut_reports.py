@@ -1,0 +1,136 @@
+"""Reports whose writing ends early: a full disk, a process that is killed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from lmms_rpts.report import writing
+from tests.support.instances import make_doc
+from tests.support.runs import make_record, write_run
+from tests.support.tables import table
+
+COUNT = 30
+# Ends while the tenth page is written, as kill -9 does.
+KILLED = """
+import os, signal
+from lmms_rpts.cli import app
+from lmms_rpts.report.pages import Pages
+
+whole = Pages._article
+written = []
+
+def article(*arguments, **options):
+    written.append(1)
+    if len(written) == 10:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return whole(*arguments, **options)
+
+Pages._article = article
+app()
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    docs = [make_doc(id=f"q{at}") for at in range(COUNT)]
+    return write_run(
+        tmp_path / "run", {at: make_record([1.0, 1.0], doc=doc) for at, doc in enumerate(docs)}
+    ).parent
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@table("before", False, True)
+def test_a_killed_folder_report_has_no_index(run: Path, tmp_path: Path, before: bool) -> None:
+    output = tmp_path / f"pages{before}"
+    arguments = ["report", str(run), "--no-images", "-o", str(output)]
+    if before:
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    assert files_in(output) == ["images", "instances"]
+    assert len(files_in(output / "instances")) < COUNT
+    # The same command again writes all of it.
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 0, again.output
+    assert (output / "index.html").is_file()
+    assert len(files_in(output / "instances")) == COUNT
+
+
+def test_a_killed_report_in_one_file_leaves_the_old_one(run: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out" / "report.html"
+    arguments = ["report", str(run), "--no-images", "-o", str(output)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    before = output.read_bytes()
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    assert output.read_bytes() == before
+
+
+def test_other_folders_are_left_alone(run: Path, tmp_path: Path) -> None:
+    for name, more in {"a": "instances/notes.txt", "b": "notes.txt", "c": "images/x.png"}.items():
+        (tmp_path / name / "instances").mkdir(parents=True)
+        (tmp_path / name / "images").mkdir()
+        (tmp_path / name / "instances" / "x.html").touch()
+        (tmp_path / name / more).touch()
+        said = CliRunner().invoke(app, ["report", str(run), "-o", str(tmp_path / name)])
+        assert said.exit_code == 1
+        assert "holds other files" in said.output
+        assert (tmp_path / name / more).exists()
+        assert (tmp_path / name / "instances" / "x.html").exists()
+
+
+def test_a_full_disk(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As found on a real one of 64 KiB."""
+    put = writing._put
+    pages = 0
+
+    def full(path: Path, text: str) -> int:
+        nonlocal pages
+        pages += 1
+        if pages > 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return put(path, text)
+
+    monkeypatch.setattr(writing, "_put", full)
+    output = tmp_path / "pages"
+    said = CliRunner().invoke(app, ["report", str(run), "--no-images", "-o", str(output)])
+    assert said.exit_code == 1
+    assert said.output.startswith(f"Cannot write to {output}")
+    assert "No space left on device" in said.output
+    assert said.output.count("\n") == 1
+    assert not (output / "index.html").exists()
+
+
+@table("output", "loop.html", "loop/report.html", "loop", "~nobody-of-this-name/report.html")
+def test_an_output_that_is_no_place_gives_one_message(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    monkeypatch.chdir(run.parent)
+    for name in ("loop", "loop.html"):
+        Path(name).unlink(missing_ok=True)
+        Path(name).symlink_to(name)
+    for command in (["report", "run"], ["tree", "run", "--id", "q1"], ["export", "run"]):
+        suffix = {"tree": ".svg", "export": ".csv"}.get(command[0])
+        path = output if suffix is None else output.replace(".html", suffix)
+        if suffix and output == "loop":
+            continue
+        if output == "loop.html" and suffix:
+            Path(path).unlink(missing_ok=True)
+            Path(path).symlink_to(path)
+        said = CliRunner().invoke(app, [*command, "-o", path])
+        assert said.exit_code == 1, (command, said.output)
+        assert said.output.count("\n") == 1, (command, said.output)
+        assert path in said.output
+        assert said.exception is None or isinstance(said.exception, SystemExit), command
