@@ -68,7 +68,7 @@ def first_fault(error: ValidationError) -> str:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise wrong("a text", value)
+        raise wrong("a string", value)
     return storable(value)
 
 

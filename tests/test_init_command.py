@@ -251,7 +251,7 @@ def test_csv_has_cells_for_lists() -> None:
     ("my.jsonl", "{}", "my.jsonl: which of its fields"),
     ("my.jsonl", "{oops", "line 1 is not valid JSON"),
     ("my.jsonl", '{"question": "\\ud800", "answer": 1}', "contains half a character"),
-    ("my.jsonl", '{"question": "x", "answer": [1]}', "'answer' should be a text or a number"),
+    ("my.jsonl", '{"question": "x", "answer": [1]}', "'answer' should be a string or a number"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": "../a.png"}', "may be outside of"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": "/etc/hostname"}', "may be outside of"),
     (

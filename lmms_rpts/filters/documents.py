@@ -22,20 +22,23 @@ def is_text(value: object) -> bool:
 
 
 def is_texts(value: object) -> bool:
-    """Whether a value is a list of texts, empty or not."""
+    """Whether a value is a list of strings, empty or not."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 ANYTHING: FieldCheck = (lambda value: True, "any value")
-TEXT: FieldCheck = (is_text, "a text")
-SOME_TEXT: FieldCheck = (lambda value: is_text(value) and bool(str(value).strip()), "a text")
-OPTIONAL_TEXT: FieldCheck = (lambda value: value is None or is_text(value), "a text or null")
+TEXT: FieldCheck = (is_text, "a string")
+SOME_TEXT: FieldCheck = (
+    lambda value: is_text(value) and bool(str(value).strip()),
+    "a non-empty string",
+)
+OPTIONAL_TEXT: FieldCheck = (lambda value: value is None or is_text(value), "a string or null")
 OPTIONAL_WHOLE: FieldCheck = (
     lambda value: value is None or (type(value) is int and 0 <= value < 2**63),
     "a whole number or null",
 )
-TEXTS: FieldCheck = (is_texts, "a list of texts")
-OPTIONAL_TEXTS: FieldCheck = (lambda value: value is None or is_texts(value), "a list of texts")
+TEXTS: FieldCheck = (is_texts, "a list of strings")
+OPTIONAL_TEXTS: FieldCheck = (lambda value: value is None or is_texts(value), "a list of strings")
 NAMES: FieldCheck = (is_texts, "a list of file names")
 LANGUAGE: FieldCheck = (lambda value: value in LANGUAGES, " or ".join(LANGUAGES))
 STANCE: FieldCheck = (lambda value: value in STANCES, " or ".join(STANCES))
@@ -83,7 +86,7 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
     parsed would silently give away points.
 
     Args:
-        doc: a document with lists of texts as ``reasoning`` and ``visual_clue``.
+        doc: a document with lists of strings as ``reasoning`` and ``visual_clue``.
     """
     chain = parse_chain(list(doc["reasoning"]))
     for problem in chain.problems:

@@ -68,7 +68,7 @@ def _clue(value: object) -> Clue:
 
 def _own_id(value: object) -> object:
     if isinstance(value, list | dict):
-        raise wrong("a text or a number", value)
+        raise wrong("a string or a number", value)
     return own_id(value)
 
 

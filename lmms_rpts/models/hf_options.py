@@ -39,7 +39,7 @@ def stop_strings(settings: Mapping[str, Any]) -> list[str]:
     """
     until = settings.get("until") or []
     if not isinstance(until, str | list | tuple):
-        raise ValueError(f"until={until!r}: use a text or a list of texts")
+        raise ValueError(f"until={until!r}: use a string or a list of strings")
     return [each for each in ([until] if isinstance(until, str) else until) if each]
 
 

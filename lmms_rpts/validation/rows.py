@@ -126,7 +126,7 @@ class Row:
 def as_text(value: Any, field: str) -> str:
     """A text of bounded length, without lone surrogates."""
     if not isinstance(value, str):
-        raise RowError(field, f"should be a text, not {shown(value)}")
+        raise RowError(field, f"should be a string, not {shown(value)}")
     if len(value) > LONGEST_TEXT:
         raise RowError(field, f"has {len(value):,} characters; the maximum is {LONGEST_TEXT:,}")
     return storable(value)
@@ -195,7 +195,7 @@ def labels_to(first_error: int | None, steps: int) -> tuple[bool | None, ...]:
 
 
 def parsed(value: Any, field: str, parse: Callable[[str], Any] = json.loads) -> Any:
-    """The value that is encoded in a text; a value that is not a text is returned unchanged."""
+    """The value that is encoded in a text; a value that is not a string is returned unchanged."""
     if not isinstance(value, str):
         return value
     text = as_text(value, field)

@@ -94,7 +94,7 @@ def changed(item: dict[str, Any]) -> Any:
     (changed({"score": True}), "should be a number, not True"),
     (changed({"kind": "second"}), "kind should be one of inference, image, not 'second'"),
     (changed({"language": "fr"}), "language should be one of en, zh"),
-    (changed({"premises": ["a", 7]}), r"premises\[1\] should be a text, not 7"),
+    (changed({"premises": ["a", 7]}), r"premises\[1\] should be a string, not 7"),
     (changed({"step": -1}), "step should be a whole number, not -1"),
     (lambda value: value | {"items": value["items"] * 2}, r"items\[2\] is the same step"),
     (lambda value: value | {"rater": " "}, "rater is blank"),

@@ -514,7 +514,7 @@ def test_the_task_is_that_of_the_files_name(
 
 def test_a_task_that_is_no_text(good: Path) -> None:
     file = write(good.parent / "renamed.jsonl", [rows(good)[0] | {"task": ["x"]}])
-    refused(file, "task should be a text")
+    refused(file, "task should be a string")
 
 
 def test_the_order_of_lines_is_kept(good: Path) -> None:

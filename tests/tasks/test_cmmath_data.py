@@ -71,27 +71,27 @@ def error_of(*tasks: str) -> str:
 
 _WRONG: list[tuple[dict[str, Any], str]] = [
     ({"question": None}, "the field 'question' is missing"),
-    ({"question": " \n"}, "'question' should be a text, not ' \\n'"),
-    ({"question": ["?"]}, "'question' should be a text, not ['?']"),
-    ({"question": "half \ud83d"}, "'question' should be a text, not 'half \\ud83d'"),
+    ({"question": " \n"}, "'question' should be a non-empty string, not ' \\n'"),
+    ({"question": ["?"]}, "'question' should be a non-empty string, not ['?']"),
+    ({"question": "half \ud83d"}, "'question' should be a non-empty string, not 'half \\ud83d'"),
     ({"answer": None}, "the field 'answer' is missing"),
-    ({"answer": ["A"]}, "'answer' should be a text, not ['A']"),
-    ({"answer": True}, "'answer' should be a text, not True"),
-    ({"answer": "\udc00"}, "'answer' should be a text, not '\\udc00'"),
+    ({"answer": ["A"]}, "'answer' should be a string, not ['A']"),
+    ({"answer": True}, "'answer' should be a string, not True"),
+    ({"answer": "\udc00"}, "'answer' should be a string, not '\\udc00'"),
     ({"answer_type": None}, "the field 'answer_type' is missing"),
     ({"answer_type": "blank"}, "'answer_type' should be choice or free_form, not 'blank'"),
     ({"answer_type": ["choice"]}, "'answer_type' should be choice or free_form"),
-    ({"analysis": 3}, "'analysis' should be a text, not 3"),
-    ({"analysis": "\ud800"}, "'analysis' should be a text"),
-    ({"ocr": ["A"]}, "'ocr' should be a text, not ['A']"),
+    ({"analysis": 3}, "'analysis' should be a string, not 3"),
+    ({"analysis": "\ud800"}, "'analysis' should be a string"),
+    ({"ocr": ["A"]}, "'ocr' should be a string, not ['A']"),
     ({"grade_id": "six"}, "'grade_id' should be a whole number, not 'six'"),
     ({"grade_id": 6.5}, "'grade_id' should be a whole number, not 6.5"),
     ({"grade_group": False}, "'grade_group' should be a whole number, not False"),
     ({"grade_group": 10**40}, "'grade_group' should be a whole number"),
-    ({"knowledge_point": {"a": 1}}, "'knowledge_point' should be a text"),
-    ({"skill": []}, "'skill' should be a text, not []"),
+    ({"knowledge_point": {"a": 1}}, "'knowledge_point' should be a string"),
+    ({"skill": []}, "'skill' should be a string, not []"),
     ({"metadata": "x"}, "'metadata' should be an object, not 'x'"),
-    ({"metadata": {"multimodal-category": 1}}, "'multimodal-category' should be a text, not 1"),
+    ({"metadata": {"multimodal-category": 1}}, "'multimodal-category' should be a string, not 1"),
 ]
 _WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
     ({"image": None}, "the field 'image' is missing"),
@@ -172,7 +172,7 @@ def test_the_same_id_twice(folder: Path, identity: Any) -> None:
 def test_many_faults_are_counted_not_listed(folder: Path) -> None:
     write(folder / "cmmath.json", [make_problem(problem_id=n, skill=n) for n in range(9)])
     message = error_of()
-    assert message.count("'skill' should be a text") == 5
+    assert message.count("'skill' should be a string") == 5
     assert "and 4 more" in message
 
 

@@ -135,7 +135,7 @@ def test_who_graded(settings: dict[str, Any], judge: str) -> None:
             {"mistake": {"kind": "luck", "error": None}},
             "mistake.kind should be one of perception, reasoning, calculation, reject",
         ),
-        ({"answer_type": None}, "answer_type should be a text, not None"),
+        ({"answer_type": None}, "answer_type should be a string, not None"),
         ({"instance": []}, "instance should be an object"),
         ({"settings": {"grader": "llm"}}, "settings.grader should be one of rule, judge, both"),
     ],

@@ -49,9 +49,9 @@ def test_good_data_pass(folder: Path) -> None:
     "changes, said",
     ({"answer": None}, "the field 'answer' is missing"),
     ({"answer": "maybe"}, "'answer' should be agree or disagree, not 'maybe'"),
-    ({"statement": 3}, "'statement' should be a text, not 3"),
-    ({"reasoning": "x"}, "'reasoning' should be a list of texts, not 'x'"),
-    ({"textual_clue": [1]}, "'textual_clue' should be a list of texts, not [1]"),
+    ({"statement": 3}, "'statement' should be a string, not 3"),
+    ({"reasoning": "x"}, "'reasoning' should be a list of strings, not 'x'"),
+    ({"textual_clue": [1]}, "'textual_clue' should be a list of strings, not [1]"),
     ({"visual_clue": ["gone.png"]}, "images/gone.png is missing"),
     ({"relation": "odd"}, "'relation' should be guided, adversarial, independent"),
 )

@@ -221,7 +221,7 @@ def long_dialogue(rounds: int) -> Any:
     (
         "gqa",
         changed_record("gqa", question_id=True),
-        "should be a text or a whole number, not True",
+        "should be a string or a whole number, not True",
     ),
     ("gqa", changed_record("gqa", answer="a sheep"), "'answer' should be one of the options"),
     ("gqa", changed_record("gqa", answer_options=["a"]), "a list of at least two options"),
@@ -230,8 +230,12 @@ def long_dialogue(rounds: int) -> Any:
         changed_record("gqa", answer="0", answer_options=[str(each) for each in range(27)]),
         "record 1: 27 options; at most 26 can be marked",
     ),
-    ("gqa", changed_record("gqa", question={"a": 1}), "'question' should be a text, not {'a': 1}"),
-    ("gqa", changed_record("gqa", question="\ud800"), "'question' should be a text"),
+    (
+        "gqa",
+        changed_record("gqa", question={"a": 1}),
+        "'question' should be a string, not {'a': 1}",
+    ),
+    ("gqa", changed_record("gqa", question="\ud800"), "'question' should be a string"),
     ("coco_itm", {"dataset_name": "COCO", "data": []}, "'dataset_name' should be 'MSCOCO'"),
     ("coco_itm", changed_record("coco_itm", gt=2), "'gt' should be a whole number from 0 to 1"),
     ("coco_itm", changed_record("coco_itm", gt="²"), "'gt' should be a whole number from 0 to 1"),
@@ -251,7 +255,7 @@ def long_dialogue(rounds: int) -> Any:
         "cannot read the image in 'image_id'",
     ),
     ("visdial", long_dialogue(101), "101 rounds; at most 100 are"),
-    ("coco_caption", changed_record("coco_caption", annos=[]), "a text or a list of texts"),
+    ("coco_caption", changed_record("coco_caption", annos=[]), "a string or a list of strings"),
     ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "the field 'answers'"),
 )
 def test_a_broken_file_is_told_of_before_a_model_is_loaded(

@@ -205,7 +205,7 @@ def of_gqa(**fields: Any) -> str:
     (of_gqa(instructions_generation="Look"), "GQA: instructions_generation should be a list"),
     (of_gqa(instructions_generation=[]), "a list of 1 to 100 texts, not a value of type list of 0"),
     (of_gqa(instructions_generation=["a"] * 101), "a list of 1 to 100 texts"),
-    (of_gqa(instructions_likelihood=["a", 3]), "instructions_likelihood[1] should be a text"),
+    (of_gqa(instructions_likelihood=["a", 3]), "instructions_likelihood[1] should be a string"),
     (of_gqa(instructions_likelihood=["a", " "]), "instructions_likelihood[1] is empty"),
     (of_gqa(instructions_generation=["x" * 10_000_000]), "has 10000000 characters; at most"),
     (of_gqa(instructions_generation=["\ud83d"]), "half of a surrogate pair"),
@@ -223,7 +223,7 @@ def of_gqa(**fields: Any) -> str:
     ),
     (
         of_gqa(in_context=[{"from": "human", "value": None}, {"from": "assistant", "value": "b"}]),
-        "in_context[0].value should be a text, not a value of type NoneType",
+        "in_context[0].value should be a string, not a value of type NoneType",
     ),
 )
 def test_malformed_json_is_one_error(text: str | bytes, said: str, tmp_path: Path) -> None:

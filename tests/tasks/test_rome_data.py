@@ -160,9 +160,9 @@ def test_the_language_is_told_by_the_script(question: str, language: str) -> Non
 
 _WRONG: list[tuple[dict[str, Any], str]] = [
     ({"question": None}, "the field 'question' is missing"),
-    ({"question": " "}, "'question' should be a text, not ' '"),
-    ({"question": ["?"]}, "'question' should be a text, not ['?']"),
-    ({"question": "half \ud83d"}, "'question' should be a text, not 'half \\ud83d'"),
+    ({"question": " "}, "'question' should be a non-empty string, not ' '"),
+    ({"question": ["?"]}, "'question' should be a non-empty string, not ['?']"),
+    ({"question": "half \ud83d"}, "'question' should be a non-empty string, not 'half \\ud83d'"),
     ({"img_path": None}, "the field 'img_path' is missing"),
     ({"img_path": []}, "'img_path' should be a path or a list of paths, not []"),
     ({"img_path": [1]}, "'img_path' should be a path or a list of paths, not [1]"),

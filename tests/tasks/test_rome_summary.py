@@ -72,7 +72,7 @@ def test_the_schema_is_the_filters() -> None:
         ({"grades": {"rule": 1.0, "strict": 1.0, "llm": 1.0}}, "grades.llm should be an object"),
         ({"consistency": {"consistent": 1}}, "consistency.consistent should be true or false"),
         ({"instance": []}, "instance should be an object"),
-        ({"settings": {"grader": "rule", "judge": 1}}, "settings.judge should be a text"),
+        ({"settings": {"grader": "rule", "judge": 1}}, "settings.judge should be a string"),
     ],
 )
 def test_what_was_changed_is_refused_with_its_line(

@@ -83,7 +83,7 @@ def test_texts(name: str, fields: list[str]) -> None:
         assert "is blank" in refused(name, changed(name, field, to=" \n"))
         assert "200,001 characters" in refused(name, changed(name, field, to="x" * 200_001))
         for value in (1, True, NAN, ["x"], {"x": "y"}):
-            assert "should be a text" in refused(name, changed(name, field, to=value))
+            assert "should be a string" in refused(name, changed(name, field, to=value))
 
 
 @table("name, path", *STEP_FIELDS.items())
@@ -135,7 +135,7 @@ def test_numbers_of_steps(name: str, path: tuple[Any, ...], below: Any, above: A
     ("mr_ben", ("Model_Solution_Correctness",), "wrong", "'correct' or 'incorrect'"),
     ("mr_ben", ("Model_Solution_Correctness",), True, "'correct' or 'incorrect'"),
     ("reasoneval", ("model_output_step_format", 1), [], "is an empty list"),
-    ("reasoneval", ("model_output_step_format", 1), [2], "should be a text"),
+    ("reasoneval", ("model_output_step_format", 1), [2], "should be a string"),
     ("reasoneval", ("model_output_step_format", 1), ["x" * 200_000, "y"], "characters"),
     ("mr_ben", ("Model_Solution_Steps", 1), "x" * 200_000, "characters"),
     ("parc", STEP_LEVEL, [], "is an empty list"),
@@ -157,9 +157,9 @@ def test_numbers_of_steps(name: str, path: tuple[Any, ...], below: Any, above: A
     ("parc", (*PREMISES, 2, "premises"), ["ab"], "should be a list"),
     ("parc", (*PREMISES, 2, "premises"), [["1", "a"]], "whole number"),
     ("parc", (*PREMISES, 2, "premises"), [[True, "a"]], "whole number"),
-    ("parc", (*PREMISES, 2, "premises"), [[0, 1]], "should be a text"),
+    ("parc", (*PREMISES, 2, "premises"), [[0, 1]], "should be a string"),
     ("parc", (*PREMISES, 2, "premises"), None, "is missing"),
-    ("prmbench", ("idx",), [1], "should be a text"),
+    ("prmbench", ("idx",), [1], "should be a string"),
     ("deltabench", ("sections_content",), "Nuts.", "has no numbered steps"),
     ("deltabench", ("sections_content",), [{"content": 1}], "a text as its content"),
     ("deltabench", ("reason_error_section_numbers",), "2", "should be a list"),
@@ -186,9 +186,9 @@ def test_numbers_of_steps(name: str, path: tuple[Any, ...], below: Any, above: A
     ("visualprocessbench", ("response",), "\0", "a text without a valid value"),
     ("visualprocessbench", ("response",), "x" * 200_001, "200,001 characters"),
     ("visualprocessbench", ("image",), [], "is an empty list"),
-    ("visualprocessbench", ("image",), [{"bytes": "x"}], "should be a text"),
+    ("visualprocessbench", ("image",), [{"bytes": "x"}], "should be a string"),
     ("visualprocessbench", ("image",), 1, "should be a list"),
-    ("visualprocessbench", ("data_source",), 1, "should be a text"),
+    ("visualprocessbench", ("data_source",), 1, "should be a string"),
     ("vlrmbench", ("task_gt",), [0, 1], "has 2 entries for 3 steps"),
     ("vlrmbench", ("task_gt",), [0, 1, -1], "should be 0 or 1"),
     ("vlrmbench", ("task_gt",), [0, 1, False], "whole number"),
@@ -197,11 +197,11 @@ def test_numbers_of_steps(name: str, path: tuple[Any, ...], below: Any, above: A
     ("projudgebench", ("process_evaluation", 1, 1), "-1", "should be '1' or '0'"),
     ("projudgebench", ("process_evaluation", 1, 1), 0, "should be '1' or '0'"),
     ("projudgebench", ("process_evaluation", 1, 1), True, "should be '1' or '0'"),
-    ("projudgebench", ("process_evaluation", 1, 0), 1, "should be a text"),
+    ("projudgebench", ("process_evaluation", 1, 0), 1, "should be a string"),
     ("projudgebench", ("process_evaluation", 1), ["text"], "a list of text, verdict and more"),
     ("projudgebench", ("process_evaluation", 1), "ab", "should be a list"),
     ("projudgebench", ("image_paths",), ["x"], "should be an object"),
-    ("projudgebench", ("image_paths",), {"a": 1}, "should be a text"),
+    ("projudgebench", ("image_paths",), {"a": 1}, "should be a string"),
     ("folio", ("label",), True, "should be 'True'"),
     ("folio", ("label",), "true", "should be 'True'"),
     ("folio", ("label",), "Unknown", "should be 'True'"),
@@ -209,21 +209,21 @@ def test_numbers_of_steps(name: str, path: tuple[Any, ...], below: Any, above: A
     ("prm800k", ("label", "finish_reason"), None, "is missing"),
     ("prm800k", ("label", "finish_reason"), "tired", "should be 'found_error'"),
     ("prm800k", ("label",), [], "should be an object"),
-    ("prm800k", ("question", "problem"), 1, "should be a text"),
+    ("prm800k", ("question", "problem"), 1, "should be a string"),
     ("prm800k", ("question", "pre_generated_steps"), "a", "should be a list"),
     ("prm800k", (*COMPLETION, "rating"), 2, "should be -1, 0, 1 or null"),
     ("prm800k", (*COMPLETION, "rating"), True, "whole number"),
     ("prm800k", (*COMPLETION, "rating"), NAN, "whole number"),
     ("prm800k", (*COMPLETION, "rating"), "1", "whole number"),
-    ("prm800k", (*COMPLETION, "text"), None, "should be a text"),
+    ("prm800k", (*COMPLETION, "text"), None, "should be a string"),
     ("prm800k", COMPLETION, "text", "should be an object"),
     ("prm800k", ("label", "steps", 0, "completions"), None, "is missing"),
     ("prm800k", ("label", "steps", 0, "chosen_completion"), 2, "there are 2 completions"),
     ("prm800k", ("label", "steps", 0, "chosen_completion"), -1, "there are 2 completions"),
     ("prm800k", ("label", "steps", 0, "chosen_completion"), True, "whole number"),
     ("prm800k", ("label", "steps", 0, "chosen_completion"), None, "continue after a position"),
-    ("prm800k", ("label", "steps", 1, "human_completion"), 1, "should be a text"),
-    ("prm800k", ("label", "steps", 1, "human_completion"), {"text": 1}, "should be a text"),
+    ("prm800k", ("label", "steps", 1, "human_completion"), 1, "should be a string"),
+    ("prm800k", ("label", "steps", 1, "human_completion"), {"text": 1}, "should be a string"),
 )
 def test_faults(name: str, path: tuple[Any, ...], value: Any, said: str) -> None:
     assert said in refused(name, changed(name, *path, to=value))

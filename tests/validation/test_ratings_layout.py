@@ -116,7 +116,7 @@ def test_nothing_to_ask() -> None:
     ([row_of(item_with(), item_with())], r"'items\[1\]' is the same step"),
     ([row_of(item_with(), version=7)], "'version' is 7"),
     ([row_of(item_with(), rater="")], "'rater' is blank"),
-    ([row_of(item_with(), rater=7)], "'rater' should be a text"),
+    ([row_of(item_with(), rater=7)], "'rater' should be a string"),
     ([row_of(items=7)], "'items' should be a list"),
     ([row_of(item_with(), item_with(step=2, context="Other."))], "'context' differs"),
     ([row_of(item_with(conclusion="x" * 300_000))], "'conclusion' has 300,000 characters"),

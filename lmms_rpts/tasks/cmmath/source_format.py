@@ -208,7 +208,7 @@ def _faults(entry: Any, name: str) -> Iterator[Fault]:
     metadata = entry.get("metadata")
     category = metadata.get("multimodal-category") if isinstance(metadata, dict) else None
     if not _is_label(category):
-        said = f"'multimodal-category' should be a text, not {shown(category)}"
+        said = f"'multimodal-category' should be a string, not {shown(category)}"
         yield Fault(f"{name}: {said}")
     for said in _image_faults(entry):
         yield Fault(f"{name}: {said}", of_image=True)
@@ -251,17 +251,17 @@ def _is_label(value: object) -> bool:
 
 
 _NEEDED: dict[str, FieldCheck] = {
-    "problem_id": (lambda value: id_text(value) is not None, "a text or a whole number"),
-    "question": (is_text, "a text"),
-    "answer": (_is_answer, "a text"),
+    "problem_id": (lambda value: id_text(value) is not None, "a string or a whole number"),
+    "question": (is_text, "a non-empty string"),
+    "answer": (_is_answer, "a string"),
     "answer_type": (lambda value: value in get_args(AnswerType), "choice or free_form"),
 }
 _OPTIONAL: dict[str, FieldCheck] = {
-    "analysis": (_is_label, "a text"),
-    "ocr": (_is_label, "a text"),
+    "analysis": (_is_label, "a string"),
+    "ocr": (_is_label, "a string"),
     "grade_id": (_is_number, "a whole number"),
     "grade_group": (_is_number, "a whole number"),
-    "knowledge_point": (_is_label, "a text"),
-    "skill": (_is_label, "a text"),
+    "knowledge_point": (_is_label, "a string"),
+    "skill": (_is_label, "a string"),
     "metadata": (lambda value: value is None or isinstance(value, dict), "an object"),
 }

@@ -57,7 +57,7 @@ _CHECKS: dict[str, FieldCheck] = {
     "id": (lambda value: type(value) is int or _is_line(value), "a whole number or a text"),
     "question": SOME_TEXT,
     "statement": SOME_TEXT,
-    "answer": (_is_answer, "a text or a number"),
+    "answer": (_is_answer, "a string or a number"),
     "images": (
         lambda value: (
             _is_line(value) or (isinstance(value, list) and all(_is_line(each) for each in value))
@@ -69,14 +69,14 @@ _CHECKS: dict[str, FieldCheck] = {
     "reasoning": TEXTS,
     "options": (
         lambda value: isinstance(value, list) and all(_is_answer(each) for each in value),
-        "a list of texts or numbers",
+        "a list of strings or numbers",
     ),
     "tolerance": (
         lambda value: _is_number(value) and 0 <= value <= 1,  # type: ignore[operator]
         "a number from 0 to 1",
     ),
     "language": (LANGUAGE[0], f"{LANGUAGE[1]} (the language of the prompt; texts may be in any)"),
-    "ability": (lambda value: is_text(value) or is_texts(value), "a text or a list of texts"),
+    "ability": (lambda value: is_text(value) or is_texts(value), "a string or a list of strings"),
     "relation": RELATION,
 }
 FIELDS = tuple(_CHECKS)

@@ -188,7 +188,7 @@ class Fields:
         """A string, possibly empty; a number is converted to a string."""
         text = _as_text(self.any(name))
         if text is None:
-            raise self.wrong(name, "a text")
+            raise self.wrong(name, "a string")
         return text
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -197,14 +197,14 @@ class Fields:
         values = value if isinstance(value, list) else [value]
         texts = [text for each in values if (text := _as_text(each)) is not None]
         if not texts or len(texts) < len(values):
-            raise self.wrong(name, "a text or a list of texts")
+            raise self.wrong(name, "a string or a list of strings")
         return tuple(texts)
 
     def id(self, name: str) -> str | int:
         """The id of a record."""
         value = self.any(name)
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise self.wrong(name, "a text or a whole number")
+            raise self.wrong(name, "a string or a whole number")
         if isinstance(value, str) and not is_encodable(value):
             raise self.wrong(name, "a text without lone surrogates")
         return value

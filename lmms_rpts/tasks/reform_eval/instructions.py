@@ -222,7 +222,7 @@ def _sample(messages: Any) -> tuple[str, str] | None:
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} should be a text, not {_kind(value)}")
+        raise ValueError(f"{name} should be a string, not {_kind(value)}")
     if len(value) > _LONGEST:
         raise ValueError(f"{name} has {len(value)} characters; at most {_LONGEST} are allowed")
     if not value.strip():

@@ -39,8 +39,8 @@ MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 
 _REQUIRED = ("question_id", "question", "evaluator")
 _FIELDS: dict[str, FieldCheck] = {
-    "question_id": (lambda value: id_text(value) is not None, "a text or a whole number"),
-    "question": (is_text, "a text"),
+    "question_id": (lambda value: id_text(value) is not None, "a string or a whole number"),
+    "question": (is_text, "a non-empty string"),
     "img_path": (lambda value: image_names(value) is not None, "a path or a list of paths"),
     "evaluator": (is_text, "the name of an evaluator"),
     "evaluator_kwargs": (lambda value: isinstance(value, dict), "an object"),
