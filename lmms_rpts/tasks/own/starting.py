@@ -65,7 +65,7 @@ class Start:
         instances: objects of the data file.
         found: image files by name; None: the images are drawn.
         names: the new names of the images, by these names.
-        responses: responses of an imagined model.
+        responses: responses of a fictional model.
     """
 
     name: str
@@ -114,7 +114,7 @@ def check_name(name: str) -> None:
 
 
 def example(name: str, form: str, language: str) -> Start:
-    """Two instances with drawn charts, and the responses of an imagined model."""
+    """Two instances with drawn charts, and the responses of a fictional model."""
     return Start(
         name,
         form,
