@@ -86,7 +86,7 @@ def test_other_folders_are_left_alone(run: Path, tmp_path: Path) -> None:
         (tmp_path / name / more).touch()
         said = CliRunner().invoke(app, ["report", str(run), "-o", str(tmp_path / name)])
         assert said.exit_code == 1
-        assert "holds other files" in said.output
+        assert "contains other files" in said.output
         assert (tmp_path / name / more).exists()
         assert (tmp_path / name / "instances" / "x.html").exists()
 
