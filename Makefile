@@ -14,6 +14,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PATHS ?=
+# One process per core; each takes up to 2.5 GB of memory.
+WORKERS ?= -n logical --maxprocesses 4 --dist worksteal
 CHILDREN ?= 2
 
 # Hide the theme's notice about MkDocs 2.
@@ -25,13 +27,13 @@ demo: $(VENV)/.installed
 	$(BIN)/lmms-rpts demo
 
 test: $(VENV)/.test-installed
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest $(WORKERS)
 
 test-fast: $(VENV)/.test-installed
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest $(WORKERS) -m "not slow"
 
 fuzz: $(VENV)/.test-installed
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile search
+	$(BIN)/python -m pytest $(WORKERS) -m hypothesis --hypothesis-profile search
 
 # Works in a copy; the checkout is never changed. A second run continues with the other mutants.
 mutation: $(VENV)/.mutation-installed

@@ -61,9 +61,9 @@ def test_prose_stays(text: str) -> None:
     *("A" * 60 + "\n", ("A" * 60 + "\n") * 2 + "no ", ("a" * 30 + " "), "Aa" * 12 + "\n"),
 )
 @table("start", "", URL, "A" * 70 + "\n")
-def test_a_million_characters_take_linear_time(piece: str, start: str) -> None:
-    """With quadratic growth a row would take hours."""
-    text = start + piece * (1_000_000 // len(piece)) + "\x00"
+def test_long_texts_take_linear_time(piece: str, start: str) -> None:
+    """With quadratic growth a row would take half an hour."""
+    text = start + piece * (200_000 // len(piece)) + "\x00"
     assert hide_images(text).endswith("\x00")
 
 
