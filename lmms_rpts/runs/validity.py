@@ -70,7 +70,7 @@ class JudgedChain(Model):
     ]
     scores: Annotated[
         Several[Share | None],
-        Field(description="the judge's scores; null: not asked, or no answer"),
+        Field(description="the judge's scores; null: not asked, or no reply"),
     ]
     first_error: Annotated[
         Whole | None, Field(description="index of the first wrong step, from 0; null: none")
@@ -137,7 +137,7 @@ class ValidatedSet(Model):
     ]
     available: Annotated[Whole, Field(description="number of chains in the data")]
     skipped: Mapping[Text, Whole] = Field(
-        default_factory=dict, description="number of rows that do not fit, by the invalid field"
+        default_factory=dict, description="number of rows with an invalid field, by its name"
     )
     left_out: Mapping[Text, Whole] = Field(
         default_factory=dict, description="number of rows left out, by reason"
@@ -197,7 +197,7 @@ class Validity(Model):
     version: Annotated[Whole, Field(description="version of the format")] = VERSION
     judge: Annotated[Text, Field(description="the judge, as in LMMS_RPTS_JUDGE")]
     judge_samples: Annotated[
-        Whole, Field(description="number of answers per question; a score is their mean")
+        Whole, Field(description="number of replies per request; a score is their mean")
     ] = 1
     temperature: Annotated[Number, Field(description="temperature of the judge")] = 0.0
     prompt_version: Annotated[Text, Field(description="version of the judge's prompts")] = ""

@@ -42,7 +42,8 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
         "f1_sound": Metric("F1, sound steps", "precision and recall of the verdict “sound”"),
         "f1_wrong": Metric("F1, wrong steps", "precision and recall of the verdict “wrong”"),
         "macro_f1_fitted": Metric(
-            "macro F1, fitted", "at the best threshold for the other half of the chains, not at 0.5"
+            "macro F1, fitted",
+            "at the best threshold for the other half of the questions, not at 0.5",
         ),
     },
     "First error of a chain": {
@@ -53,7 +54,7 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
         "f1_first": Metric("F1 of first errors", "harmonic mean of the two above (ProcessBench)"),
         "f1_first_fitted": Metric(
             "F1 of first errors, fitted",
-            "at the best threshold for the other half of the chains, not at 0.5",
+            "at the best threshold for the other half of the questions, not at 0.5",
         ),
         "flagged_early": Metric(
             "flagged early",

@@ -57,7 +57,9 @@ class CmmathInstance(Asked):
     form: Text = Field(description="form of the problem: choice, blank, parts or open")
     category: Text | None = Field(description="kind of picture; null if the data do not give it")
     grade_id: Whole | None = Field(description="school year, as published; null as above")
-    grade_group: Whole | None = Field(description="school, as published; null as above")
+    grade_group: Whole | None = Field(
+        description="school: 1 primary, 2 middle, 3 high; null as above"
+    )
     knowledge_point: Text | None = Field(
         description="knowledge points, as published; null as above"
     )

@@ -64,7 +64,7 @@ class ReformInstance(Asked):
 class ReformAsking(Model):
     """How samples were presented and graded."""
 
-    instructions: Text = Field(description="which instructions: ours or published")
+    instructions: Text = Field(description="`ours` (built-in) or `published`")
     instructions_sha256: Text = Field(description="SHA-256 of the instructions, in hexadecimal")
     duplicates: Whole | None = Field(
         default=None, description="REFORM_DUPLICATES; null: 5, for captions 1"
