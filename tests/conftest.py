@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from tests.support.fork_client import AVAILABLE, ROOT
@@ -24,10 +24,23 @@ SERVER = "fork_server"  # key in the data that the controller of pytest-xdist se
 gc.disable()  # collects nothing during test imports, but takes a third of their time
 
 # The same examples in each run, here and in CI: a failure is due to the change, not to chance or to
-# saved examples in .hypothesis. No deadline for a single example: machines are shared.
-settings.register_profile("lmms_rpts", deadline=None, derandomize=True, database=None)
+# saved examples in .hypothesis. No limit of time, neither for an example nor for finding some:
+# machines are slow or shared, and the first test of a machine builds hypothesis's Unicode tables.
+settings.register_profile(
+    "lmms_rpts",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 # Different examples in each run, and more of them: make fuzz.
-settings.register_profile("search", deadline=None, derandomize=False, max_examples=1_000)
+settings.register_profile(
+    "search",
+    deadline=None,
+    derandomize=False,
+    max_examples=1_000,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 # Few examples, and no search for the simplest failing one: make mutation.
 settings.register_profile(
     "mutation",

@@ -65,7 +65,10 @@ def test_hostile_texts_come_back_as_they_were(tmp_path: Path, suffix: str) -> No
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     texts=st.lists(
         st.one_of(
