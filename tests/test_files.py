@@ -28,6 +28,17 @@ def test_a_device_or_pipe_is_not_replaced(tmp_path: Path, through_link: bool) ->
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+def test_errors_name_the_file_and_not_its_draft(tmp_path: Path) -> None:
+    """As on a read-only disk, where the draft cannot be created."""
+    path = tmp_path / "report.html"
+    with pytest.raises(OSError, match="No such") as raised, draft_of(path) as draft:
+        draft.read_text()
+    assert raised.value.filename == str(path)
+    with pytest.raises(OSError, match="No such") as raised, draft_of(path):
+        (tmp_path / "other").read_text()
+    assert raised.value.filename == str(tmp_path / "other")
+
+
 def test_a_link_keeps_its_place_and_its_file_is_replaced(tmp_path: Path) -> None:
     file, link = tmp_path / "file.svg", tmp_path / "link.svg"
     file.write_text("old")
