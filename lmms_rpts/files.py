@@ -18,9 +18,7 @@ def check_writable(path: Path) -> None:
         OSError: the folder or the file cannot be written.
         RuntimeError: ``~`` in the path names a user that does not exist.
     """
-    target = path.expanduser().resolve()
-    if target.is_dir():
-        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    target = _target(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=target.parent):
         pass
@@ -31,14 +29,33 @@ def draft_of(path: Path) -> Iterator[Path]:
     """A temporary file that replaces ``path`` once it is written; links are followed.
 
     The folder of ``path`` is created. If anything fails, no partial file is left.
+
+    Raises:
+        OSError: the file cannot be written, or it is a folder or a device.
+        RuntimeError: ``~`` in the path names a user that does not exist.
     """
-    target = path.expanduser().resolve()
+    target = _target(path)
     # Short, since long names may not fit; random, since other processes may write the same file.
     draft = target.with_name(f".{secrets.token_hex(4)}{target.suffix.lower()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield draft
         draft.replace(target)
+    except OSError as error:
+        if error.filename == str(draft):
+            error.filename = str(path)  # messages name the file that the user chose
+        raise
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """The file to replace; links are followed."""
+    target = path.expanduser().resolve()
+    if target.is_dir():
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    # As root, `-o /dev/full` would replace the device by a file.
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return target

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts import analysis
+from tests.support.tables import table
 
 ROOT = Path(__file__).parents[1] / "lmms_rpts"
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -139,6 +140,18 @@ def test_every_name_of_the_analysis_is_there() -> None:
         assert callable(getattr(analysis, name)), name
     with pytest.raises(AttributeError, match="no_such_name"):
         analysis.no_such_name  # noqa: B018
+
+
+@table("package", "analysis", "filters", "judging", "reasoning")
+def test_names_that_are_imported_late_are_listed(package: str) -> None:
+    """``help()`` and completion ask for the names before their first use."""
+    code = (
+        f"import pydoc, lmms_rpts.{package} as found; names = {{*found.__all__}}; "
+        "text = pydoc.plain(pydoc.render_doc(found)); "
+        "print(names - {*dir(found)}, [each for each in names if each not in text])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set() []"
 
 
 def test_functions_stay_small() -> None:

@@ -229,6 +229,8 @@ def test_a_part_of_the_documents(tmp_path: Path, kept: list[int], said: str) -> 
     "rows, named",
     ([{"doc_id": 0}, {"doc_id": 2}], "no response to document 1"),
     ([{"doc_id": 0}, {"doc_id": "x"}], "'x' is not a valid \"doc_id\""),
+    ([{"doc_id": "9" * 5000}], "999… is not a valid"),
+    ([{"doc_id": 0}, {"doc_id": 10**17}], "no response to document 1"),
     ([{"id": "a"}], 'identifies its document by "id" (a); use "doc_id"'),
     ([{"doc_id": 0, "task": "rome_x", "response": None}], "has no text as response"),
 )

@@ -35,6 +35,7 @@ from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+_INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
 """Filters of lmms-eval that leave a response unchanged, or nearly so."""
 
@@ -194,9 +195,11 @@ def _by_number(saved: SavedResponses, task: str) -> ByDocument:
             "the index in the task's data from 0"
         )
     found = {name: each for (of, name), each in saved.by_doc_id.items() if of == task}
-    wrong = [name for name in found if not (name.isascii() and name.isdigit())]
+    wrong = [name for name in found if not _INDEX.fullmatch(name)]
     if wrong:
-        raise ResponsesError(f'{task}: {wrong[0]!r} is not a valid "doc_id": use an index from 0')
+        raise ResponsesError(
+            f'{task}: {shown(wrong[0])} is not a valid "doc_id": use an index from 0'
+        )
     return {int(name): found[name] for name in sorted(found, key=int)}
 
 

@@ -118,3 +118,7 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})  # for help() and completion, before the first use

@@ -45,6 +45,7 @@ ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 """Longer side of the stored images: a report in one file has to stay small."""
 
 _MANY = 50
+_HEAD, _GENERATOR = 4096, b'<meta name="generator" content="lmms-rpts '
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: set its folder with --images."
 
@@ -269,10 +270,11 @@ def _clear(output: Path) -> None:
         raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
     # First: a report that is not written to its end must not have an index page.
     (output / "index.html").unlink(missing_ok=True)
+    # Another process that writes the same report may have deleted a file.
     for page in (output / "instances").glob("*.html"):
-        page.unlink()
+        page.unlink(missing_ok=True)
     for image in (output / "images").glob("*.webp"):
-        image.unlink()
+        image.unlink(missing_ok=True)
 
 
 def _is_report(output: Path) -> bool:
@@ -280,7 +282,9 @@ def _is_report(output: Path) -> bool:
     if not (output / "instances").is_dir():
         return False
     if (output / "index.html").is_file():
-        return True
+        # Empty: the process was killed, or the disk was full.
+        with (output / "index.html").open("rb") as index:
+            return (start := index.read(_HEAD)) == b"" or _GENERATOR in start
     parts = [*(output / "instances").iterdir(), *(output / "images").glob("*")]
     names = {each.name for each in output.iterdir()}
     kinds = {each.suffix for each in parts}

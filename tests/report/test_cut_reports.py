@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,49 @@ def test_other_folders_are_left_alone(run: Path, tmp_path: Path) -> None:
         assert "contains other files" in said.output
         assert (tmp_path / name / more).exists()
         assert (tmp_path / name / "instances" / "x.html").exists()
+
+
+def test_a_website_with_the_same_names_is_left_alone(run: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "instances").mkdir(parents=True)
+    (site / "instances" / "x.html").touch()
+    (site / "index.html").write_text("<title>Our instances</title>")
+    said = CliRunner().invoke(app, ["report", str(run), "-o", str(site)])
+    assert said.exit_code == 1
+    assert "contains other files" in said.output
+    assert (site / "instances" / "x.html").exists()
+
+
+def test_an_empty_index_is_written_again(run: Path, tmp_path: Path) -> None:
+    """What a full disk, or a kill between opening and writing, leaves."""
+    output = tmp_path / "pages"
+    arguments = ["report", str(run), "--no-images", "-o", str(output)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    (output / "index.html").write_bytes(b"")
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 0, again.output
+    assert (output / "index.html").stat().st_size > 1000
+
+
+def test_another_process_deletes_the_same_old_report(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two commands for one folder, one failed with "No such file or directory"."""
+    output = tmp_path / "pages"
+    arguments = ["report", str(run), "--no-images", "-o", str(output)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    found = Path.glob
+
+    def raced(folder: Path, pattern: str) -> Iterator[Path]:
+        listed = [*found(folder, pattern)]
+        for each in listed if folder.parent == output else ():
+            each.unlink()
+        return iter(listed)
+
+    monkeypatch.setattr(Path, "glob", raced)
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 0, again.output
+    assert len(files_in(output / "instances")) == COUNT
 
 
 def test_a_full_disk(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
