@@ -65,8 +65,7 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
         ),
         "f1_first_fitted": Metric(
             "F1 of first errors, fitted",
-            "F1 of first errors at the threshold with the best macro F1 on the other half of the "
-            "questions, not at 0.5",
+            "F1 of first errors at the best macro F1 threshold of the other half of the questions",
         ),
         "flagged_early": Metric(
             "flagged early",
